@@ -61,7 +61,7 @@ const seenWhole = (log: Team, by: Team) =>
     const { length } = await checkpointOf(log);
     const { checkpoint, length: cosigned } = await checkpointOf(log, "?cosigned=1");
     expect(cosigned).toBe(length);
-    expect(readNote(checkpoint, by.witness.vkey).by).toEqual([{ seconds: expect.any(Number), holds: true }]);
+    expect(readNote(checkpoint, by.witness.vkey).by).toEqual([{ seconds: expect.any(Number), isValid: true }]);
   });
 
 test(

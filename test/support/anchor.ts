@@ -1,6 +1,6 @@
 import type { CheckpointAnchor } from "../../lib/audit/checkpoint.ts";
 
-/** An anchor that keeps these checkpoints already, and takes more. */
+/** Returns an in-memory anchor that already stores these checkpoints. */
 export function makeAnchor(...notes: string[]): CheckpointAnchor & { notes: string[] } {
   return {
     notes,

@@ -1,6 +1,6 @@
 import type { Store, Tx } from "../../lib/store/store.ts";
 
-/** Writes `count` things one after another, as many in a transaction as a decision may write. */
+/** Calls `write` for each index below `count`, in transactions that stay below the limit of 50 writes. */
 export async function inBatches(
   store: Store,
   count: number,

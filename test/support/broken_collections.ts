@@ -1,6 +1,6 @@
 import type { Collection, Store } from "../../lib/store/store.ts";
 
-/** A store of which some collections can be neither read nor written while `broken` says so. */
+/** Wraps a store so that reads and writes of some collections fail while `broken` returns true. */
 export function brokenCollections(store: Store, collections: readonly Collection[], broken: () => boolean): Store {
   const use = (collection: string): void => {
     if (broken() && (collections as readonly string[]).includes(collection))

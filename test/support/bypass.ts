@@ -1,4 +1,4 @@
-/** Edits of an adversary with the target system's own credentials, and a service that restores what was consented to. */
+/** An adversary edits targets with the target system's own credentials, and the service restores the approved values. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,21 +16,21 @@ import { HOUR, MINUTE, testClock } from "./clock.ts";
 import { core } from "./core.ts";
 
 interface Fight {
-  places: number;
+  targets: number;
   edits: number;
   seed: number;
 }
 
-/** A target system, and the adversary's own access to it; values of tenant t1 by target. */
+/** A target system and direct access to it that bypasses the service. Values are those of tenant t1, by target. */
 export interface FoughtTarget {
   system: TargetSystem;
-  edit(made: ReadonlyMap<string, unknown>): Promise<void>;
+  edit(values: ReadonlyMap<string, unknown>): Promise<void>;
   read(): Promise<Record<string, unknown>>;
 }
 
 type OpenTarget = (deps: { store: Store; clock: Clock }) => FoughtTarget;
 
-/** A product file, which the adversary replaces. */
+/** Opens a product file as the target system. */
 export const openFile: OpenTarget = ({ store, clock }) => {
   const folder = mkdtempSync(join(tmpdir(), "bypass-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -38,17 +38,17 @@ export const openFile: OpenTarget = ({ store, clock }) => {
   const read = () => JSON.parse(readFileSync(path, "utf8")) as { values: { t1: Record<string, unknown> } };
   return {
     system: fileTarget({ path, store, clock, product_id: "acme-crm", instance_id: "i", name: "file" }),
-    async edit(made) {
+    async edit(values) {
       const file = read();
-      Object.assign(file.values.t1, Object.fromEntries(made));
+      Object.assign(file.values.t1, Object.fromEntries(values));
       writeFileSync(path, JSON.stringify(file));
     },
     read: async () => read().values.t1,
   };
 };
 
-/** Fights over the values of a system: every edit is reported, restored, or ends as contested; the brake gets through. */
-export async function fightEdits({ places, edits, seed }: Fight, open: OpenTarget): Promise<void> {
+/** Requires that every edit is reported and restored or becomes contested, and that a rollback succeeds nevertheless. */
+export async function fightEdits({ targets, edits, seed }: Fight, open: OpenTarget): Promise<void> {
   const clock = testClock();
   const store = memoryStore();
   const { system, edit, read } = open({ store, clock });
@@ -63,7 +63,7 @@ export async function fightEdits({ places, edits, seed }: Fight, open: OpenTarge
     intent: { policy: { on_drift: "restore" } },
   });
   const ids: string[] = [];
-  for (let one = 0; one < places; one++)
+  for (let one = 0; one < targets; one++)
     ids.push(await api.bring("applied", { target: `p.${one}`, value: String(one) }));
   const counts = async (): Promise<Record<string, number>> => {
     const found: Record<string, number> = {};
@@ -88,8 +88,8 @@ export async function fightEdits({ places, edits, seed }: Fight, open: OpenTarge
   let made = 0;
   while (made < edits) {
     const round = new Map<string, unknown>();
-    while (round.size < Math.min(places / 4, edits - made))
-      round.set(`p.${random(places)}`, `edit ${made + round.size}`);
+    while (round.size < Math.min(targets / 4, edits - made))
+      round.set(`p.${random(targets)}`, `edit ${made + round.size}`);
     const before = await counts();
     clock.advance(HOUR);
     await edit(round);
@@ -102,7 +102,7 @@ export async function fightEdits({ places, edits, seed }: Fight, open: OpenTarge
     made += round.size;
   }
 
-  // An edit each time that the value is back: the fourth restore within an hour is contested.
+  // Edits the value after each restore: the fourth restore within an hour is contested.
   clock.advance(HOUR);
   for (let fight = 0; fight < 4; fight++) {
     await edit(new Map([["p.0", `fight ${fight}`]]));
@@ -113,20 +113,20 @@ export async function fightEdits({ places, edits, seed }: Fight, open: OpenTarge
   const episode = (await store.get("drift", ids[0]!))?.value;
   expect(episode?.contested_until).toBeDefined();
 
-  // Another place in the configuration redirects nothing.
-  const elsewhere = { ...system, place: () => `${name} elsewhere` };
+  // A restore is rejected when the configuration names another location for the target.
+  const movedSystem = { ...system, place: () => `${name} elsewhere` };
   const moved = await core({
     store,
     clock,
-    adapter: routingAdapter([{ name, match: ["*"], adapter: targetAdapter(elsewhere, { store, clock }) }]),
+    adapter: routingAdapter([{ name, match: ["*"], adapter: targetAdapter(movedSystem, { store, clock }) }]),
     intent: { policy: { on_drift: "restore" } },
   });
-  const refused = await moved.post("restore", { change_id: ids[0]!, actor: "ops" });
-  expect([refused.status, refused.body.code]).toEqual([409, "target_moved"]);
+  const rejected = await moved.post("restore", { change_id: ids[0]!, actor: "ops" });
+  expect([rejected.status, rejected.body.code]).toEqual([409, "target_moved"]);
   expect((await read())["p.0"]).toBe("fight 3");
 
-  // The brake gets through, also where it meets an edit.
-  const back = await api.post("rollback", { change_id: ids[0]!, over_drift: "true", note: "stop" });
-  expect(back.status).toBe(200);
+  // A rollback with `over_drift` succeeds although the value was edited.
+  const rolledBack = await api.post("rollback", { change_id: ids[0]!, over_drift: "true", note: "stop" });
+  expect(rolledBack.status).toBe(200);
   expect(await read()).not.toHaveProperty(["p.0"]);
 }

@@ -1,6 +1,6 @@
-/** Certificates with parts that a test changes. */
+/** Edits the parts of a certificate. */
 
-/** Returns a certificate with each of its parts changed, left out (`null`) or written several times. */
+/** Returns a certificate in which `change` replaces, removes (`null`) or repeats (a list) each part. */
 export function rebuilt(
   text: string,
   change: (part: string, name: string, index: number) => string | null | string[],

@@ -1,4 +1,4 @@
-/** Holds every answer that passes to what all answers have in common, so that no single test need say it. */
+/** Checks every response against the rules that all responses share, so that single tests need not repeat them. */
 import { expect } from "vitest";
 import { endpoints } from "../../handlers/index.ts";
 import type { ErrorCode } from "../../lib/kit/errors.ts";
@@ -6,7 +6,7 @@ import { httpStatus } from "../../lib/kit/errors.ts";
 import { type Declaration, outputSchema } from "../../lib/http/endpoint.ts";
 import type { Fetch } from "./client.ts";
 
-/** Error codes that any endpoint may answer in addition to those it declares. */
+/** Error codes that any endpoint may return in addition to those that it declares. */
 const COMMON: ErrorCode[] = [
   "invalid_field",
   "host_not_allowed",
@@ -34,7 +34,7 @@ const COMMON: ErrorCode[] = [
 /** Pattern of a stack trace or a path of this machine. */
 const LEAK = /node_modules|\n\s+at |\bat \S+ \(|file:\/\/|\.ts:\d+|\/(?:home|root|usr|work|tmp|var|dev)\//;
 
-/** A fetch whose answers are all checked; `secrets` must never show, `base` is the path that the service is mounted under. */
+/** Wraps a fetch and checks each response. `secrets` must not occur in any; the service is mounted under the path `base`. */
 export function checkedFetch(fetch: Fetch, secrets: readonly string[] = [], base = ""): Fetch {
   return async (request) => {
     const { method, url } = request;
@@ -50,7 +50,7 @@ export function checkedFetch(fetch: Fetch, secrets: readonly string[] = [], base
     if (method === "HEAD") expect(text, "HEAD has no body").toBe("");
     else if (headers.get("content-type") === "text/x.tlog.size")
       expect([status, text]).toEqual([409, expect.stringMatching(/^\d+\n$/)]);
-    else if (status >= 400 && endpoint?.errorFormat) checkRefusal(text, status, endpoint);
+    else if (status >= 400 && endpoint?.errorFormat) checkProtocolError(text, status, endpoint);
     else if (endpoint?.also?.includes(status) && /^\{"(?:jsonrpc|state)"/.test(text))
       checkSuccess(text, status, endpoint);
     else if (status >= 400 && !isReadiness(endpoint)) checkError(text, status, headers, endpoint);
@@ -75,38 +75,39 @@ function checkError(text: string, status: number, headers: Headers, endpoint: De
   if (endpoint) expect([...COMMON, ...(endpoint.errors ?? [])], "a code the endpoint declares").toContain(body.code);
 }
 
-/** A protocol of others says what an error looks like, and that some have no body. */
-function checkRefusal(text: string, status: number, { path, errorFormat: refusals }: Declaration): void {
-  const body = refusals!.bodies[status];
+/** Checks an error in the format of an external protocol, in which some errors have no body. */
+function checkProtocolError(text: string, status: number, { path, errorFormat }: Declaration): void {
+  const body = errorFormat!.bodies[status];
   expect(body, `${status} of ${path} is declared`).toBeDefined();
   expect(text).not.toMatch(LEAK);
   if (body) expect(body.parse(JSON.parse(text))).toEqual(JSON.parse(text));
   else expect(text).toBe("");
 }
 
-/** A success parses as the declared output, and no field is lost on the way. */
+/** Requires that a success parses as the declared output without losing a field. */
 function checkSuccess(text: string, status: number, endpoint: Declaration): void {
   if (!isReadiness(endpoint)) expect([endpoint.success ?? 200, ...(endpoint.also ?? [])]).toContain(status);
   const body = JSON.parse(text);
-  expect(keptOutput(endpoint).parse(body), `the declared output of ${endpoint.path}`).toEqual(body);
+  expect(cachedOutputSchema(endpoint).parse(body), `the declared output of ${endpoint.path}`).toEqual(body);
 }
 
-const kept = new WeakMap<Declaration, ReturnType<typeof outputSchema>>();
+const outputSchemas = new WeakMap<Declaration, ReturnType<typeof outputSchema>>();
 
-/** Makes the schema of an endpoint's answer once for all tests of a worker. */
-function keptOutput(endpoint: Declaration): ReturnType<typeof outputSchema> {
-  const schema = kept.get(endpoint) ?? outputSchema(endpoint);
-  kept.set(endpoint, schema);
+/** Returns the schema of an endpoint's response, created once for all tests of a worker. */
+function cachedOutputSchema(endpoint: Declaration): ReturnType<typeof outputSchema> {
+  const schema = outputSchemas.get(endpoint) ?? outputSchema(endpoint);
+  outputSchemas.set(endpoint, schema);
   return schema;
 }
 
-/** The declaration that a request meets. */
+/** Returns the declaration of the endpoint that handles a request. */
 export function findEndpoint(method: string, pathname: string): Declaration | undefined {
-  const wanted = method === "HEAD" ? "GET" : method;
-  return PATTERNS.find(({ endpoint, pattern }) => endpoint.method === wanted && pattern.test(pathname))?.endpoint;
+  const declaredMethod = method === "HEAD" ? "GET" : method;
+  return PATTERNS.find(({ endpoint, pattern }) => endpoint.method === declaredMethod && pattern.test(pathname))
+    ?.endpoint;
 }
 
-/** Each endpoint with the paths that lead to it. */
+/** Each endpoint with the pattern of its paths. */
 const PATTERNS = endpoints.map((endpoint) => {
   const { path, rest } = endpoint;
   const pattern = new RegExp(`^${path.replaceAll(".", "\\.").replace(/:[a-z_]+/g, rest ? ".+" : "[^/]+")}/*$`);

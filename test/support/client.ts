@@ -3,16 +3,16 @@ import { type Fields, form, get, json, ORIGIN, raw } from "./requests.ts";
 
 export type Fetch = (request: Request) => Promise<Response>;
 
-/** An answer, read. `body` is the parsed JSON, `null` when there is none. */
+/** A response that was read. `body` is the parsed JSON, or `null` where there is none. */
 export interface Reply {
   status: number;
-  // oxlint-disable-next-line no-explicit-any -- whatever the service answered
+  // oxlint-disable-next-line no-explicit-any -- any JSON
   body: any;
   text: string;
   headers: Headers;
 }
 
-/** A proposal with nothing optional stated. */
+/** A proposal with the required fields only. */
 export const PROPOSAL = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Show the banner" };
 
 /** The specification's proposal. */
@@ -21,10 +21,10 @@ export const FOLLOWUP = { tenant_id: "t1", affected_users: 40, expected_delta_k:
 export const ACTIONS = ["approve", "deny", "withdraw", "revoke", "apply", "rollback"] as const;
 export type Action = (typeof ACTIONS)[number];
 
-/** Statuses that requests alone can bring about; nothing stays `proposed`. */
+/** Statuses that a change can reach by requests. */
 export type Reachable = Exclude<Status, "proposed">;
 
-/** Speaks to a service as a program would. */
+/** Returns a client that sends HTTP requests to a service. */
 export function client(fetch: Fetch, origin: string = ORIGIN) {
   const send = async (request: Request): Promise<Reply> => {
     const response = await fetch(request);
@@ -40,7 +40,7 @@ export function client(fetch: Fetch, origin: string = ORIGIN) {
   const post = (path: string, fields: Fields = {}, headers: HeadersInit = {}) =>
     send(form(path, fields, headers, origin));
 
-  /** The fields an action needs. */
+  /** Returns the required fields of an action. */
   const fieldsOf = (action: Action, change_id: string): Fields =>
     action === "approve" || action === "deny" || action === "revoke"
       ? { change_id, approver: "ana" }
@@ -50,7 +50,7 @@ export function client(fetch: Fetch, origin: string = ORIGIN) {
   const act = (action: Action, change_id: string, headers: HeadersInit = {}) =>
     post(action, fieldsOf(action, change_id), headers);
 
-  /** Answers the change; throws when the service refuses, since nothing further can be tested. */
+  /** Proposes a change and returns it; throws when the service rejects the proposal. */
   const propose = async (over: Fields = {}): Promise<Reply["body"]> =>
     expectOk(await post("propose", { ...PROPOSAL, ...over }));
 
@@ -60,7 +60,7 @@ export function client(fetch: Fetch, origin: string = ORIGIN) {
   };
   const must = async (action: Action, change_id: string) => expectOk(await act(action, change_id));
 
-  /** A change brought to a status, by requests alone. */
+  /** Proposes a change, brings it to a status by requests, and returns its id. */
   const bring = async (status: Reachable, over: Fields = {}): Promise<string> => {
     const { change_id } = await propose(over);
     if (status === "denied") await must("deny", change_id);
@@ -81,15 +81,15 @@ export function client(fetch: Fetch, origin: string = ORIGIN) {
     json: (path: string, body: unknown, headers: HeadersInit = {}) => send(json(path, body, headers, origin)),
     raw: (path: string, body: BodyInit | null, headers: HeadersInit = {}) => send(raw(path, body, headers, origin)),
     get: (path: string, headers: HeadersInit = {}) => send(get(path, headers, origin)),
-    /** The change as it is read. */
+    /** Reads a change. */
     change: async (change_id: string): Promise<Reply["body"]> =>
       expectOk(await send(get(`changes/${change_id}`, {}, origin))),
-    /** All entries but those of manifests that come into force, in chain order. */
+    /** Reads all audit entries except `intent_in_force`, in chain order. */
     steps: async (query = ""): Promise<Reply["body"][]> =>
       expectOk(await send(get(`audit${query}`, {}, origin))).entries.filter(
         ({ event_type }: { event_type: string }) => event_type !== "intent_in_force",
       ),
-    /** All entries, in chain order. */
+    /** Reads all audit entries, in chain order. */
     audit: async (query = ""): Promise<Reply["body"][]> =>
       expectOk(await send(get(`audit${query}`, {}, origin))).entries,
   };
@@ -97,5 +97,5 @@ export function client(fetch: Fetch, origin: string = ORIGIN) {
 
 export type Client = ReturnType<typeof client>;
 
-/** The event types of entries, in order. */
+/** Returns the event types of entries, in order. */
 export const events = (entries: { event_type: string }[]): string[] => entries.map(({ event_type }) => event_type);

@@ -8,18 +8,18 @@ export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** A clock that stands still until it is moved. */
+/** A clock that changes only when a test advances or sets it. */
 export interface TestClock extends Clock {
   monotonic(): number;
-  /** Time goes by; backwards, the clock is set. */
+  /** Advances wall clock and monotonic clock; a negative number sets the wall clock back only. */
   advance(ms: number): void;
-  /** The clock is set, forward or backward, and no time goes by. */
+  /** Moves the wall clock forward or backward without advancing the monotonic clock. */
   set(ms: number): void;
-  /** The moment as the service writes it. */
+  /** Returns the current time as RFC 3339, in UTC. */
   iso(): string;
 }
 
-/** A clock at `start`. */
+/** Returns a clock that shows `start`. */
 export function testClock(start: string = START): TestClock {
   let now = Date.parse(start);
   let elapsed = 0;
@@ -36,7 +36,7 @@ export function testClock(start: string = START): TestClock {
   };
 }
 
-/** Time goes by, and for ten minutes more, so that it has gone by for certain. */
+/** Advances the clock by `ms` and ten more minutes, with a clock sample in between that confirms the first part. */
 export async function pass(deps: Pick<TestDeps, "clock" | "integrity" | "store">, ms: number): Promise<void> {
   deps.clock.advance(ms);
   await sampleClock(deps);

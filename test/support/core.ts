@@ -58,14 +58,14 @@ const ENDPOINTS = [
   drift,
 ];
 
-/** A client of the governed core alone: nothing follows the log, and nothing needs to. */
+/** A client of the governed core alone, without projections of the log. */
 export type Core = ReturnType<typeof makeCore>;
 
 /** Opens the governed core and a client to it. */
 export const core = async (options: TestOptions = {}): Promise<Core> =>
   makeCore(await opened({ store: memoryStore(), ...options }));
 
-/** A client to the governed core over dependencies that are already opened. */
+/** Returns a client of the governed core for dependencies that are already open. */
 export const makeCore = (deps: TestDeps) => ({
   ...client(createRouter(ENDPOINTS, deps)),
   deps,

@@ -1,9 +1,9 @@
 import type { Store, Tx } from "../../lib/store/store.ts";
 
-/** Keys that one transaction wrote, deletes with a minus, in order. */
+/** Keys that one transaction wrote, in order; a minus precedes those of deletes. */
 export type Written = string[];
 
-/** A real store, and what each transaction that was committed wrote; those that wrote nothing are left out. */
+/** Wraps a store and records the keys that each committed transaction wrote, if any. */
 export function countingStore(store: Store): { store: Store; take(): Written[] } {
   let transactions: Written[] = [];
   const transact: Store["transact"] = async (decide) => {

@@ -1,17 +1,17 @@
-/** A TCP proxy that loses a connection at the moment a test asks for. */
+/** A TCP proxy that cuts a connection at the moment that a test chooses. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** Direction in which a connection is lost: the request does not arrive, or its answer does not come back. */
+/** The message that a cut connection loses: the request or its answer. */
 export type Loss = "request" | "answer";
 
 /** A proxy to one server. */
 export interface CutProxy {
   /** `127.0.0.1:port`. */
   host: string;
-  /** Loses the connection that next sends this text; resolves when that has happened. */
+  /** Cuts the next connection that sends this text; resolves when that has happened. */
   lose(loss: Loss, text: string): Promise<void>;
-  /** Cuts all connections and lets no new one through, until `admit`. */
+  /** Cuts all connections and rejects new ones until `admit` is called. */
   refuse(): void;
   admit(): void;
   stop(): Promise<void>;
@@ -20,17 +20,17 @@ export interface CutProxy {
 /** Starts a proxy. */
 export async function startProxy(target: { host: string; port: number }): Promise<CutProxy> {
   const sockets = new Set<Socket>();
-  let refusing = false;
-  let wanted: { loss: Loss; text: string; happened(): void } | undefined;
+  let isRejecting = false;
+  let pending: { loss: Loss; text: string; happened(): void } | undefined;
 
   const server = createServer((client) => {
-    if (refusing) return void client.destroy();
+    if (isRejecting) return void client.destroy();
     const upstream = connect(target);
-    let losing: typeof wanted;
+    let cutting: typeof pending;
     const lose = (): void => {
       client.destroy();
       upstream.destroy();
-      losing?.happened();
+      cutting?.happened();
     };
     for (const socket of [client, upstream]) {
       sockets.add(socket);
@@ -42,11 +42,11 @@ export async function startProxy(target: { host: string; port: number }): Promis
       });
     }
     client.on("data", (chunk) => {
-      if (wanted && chunk.includes(wanted.text)) [losing, wanted] = [wanted, undefined];
-      if (losing?.loss === "request") return lose();
+      if (pending && chunk.includes(pending.text)) [cutting, pending] = [pending, undefined];
+      if (cutting?.loss === "request") return lose();
       upstream.write(chunk);
     });
-    upstream.on("data", (chunk) => (losing ? lose() : client.write(chunk)));
+    upstream.on("data", (chunk) => (cutting ? lose() : client.write(chunk)));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -54,12 +54,12 @@ export async function startProxy(target: { host: string; port: number }): Promis
   const cutAll = (): void => sockets.forEach((socket) => socket.destroy());
   return {
     host: `127.0.0.1:${port}`,
-    lose: (loss, text) => new Promise<void>((happened) => (wanted = { loss, text, happened })),
+    lose: (loss, text) => new Promise<void>((happened) => (pending = { loss, text, happened })),
     refuse() {
-      refusing = true;
+      isRejecting = true;
       cutAll();
     },
-    admit: () => void (refusing = false),
+    admit: () => void (isRejecting = false),
     async stop() {
       server.close();
       cutAll();

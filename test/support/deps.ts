@@ -10,31 +10,31 @@ import { countedIds } from "./ids.ts";
 import { type Manifest, manifest } from "./intents.ts";
 import { silentLog } from "./silent_log.ts";
 
-/** Options of a test; the rest is real, with a clock that stands still, counted ids and a silent log. */
+/** Options of a service under test. By default it has a clock that the test moves, counted ids and a silent log. */
 export interface TestOptions extends Omit<Partial<ServiceOptions>, "intent" | "clock"> {
-  /** Members of the intent, `null` for a service without one. */
+  /** Fields of the intent, or `null` for a service without an intent. */
   intent?: Manifest | null | undefined;
   clock?: TestClock | undefined;
-  /** The content of a file of `--identity-jwt`. */
+  /** The content of the file that `--identity-jwt` names. */
   identityJwt?: string | undefined;
 }
 
 export type TestDeps = Deps & { clock: TestClock };
 
-/** Everything a handler needs, of an opened service over the memory store. */
+/** Opens a service, on the memory store by default, and returns its dependencies. */
 export async function opened({
   intent = {},
   clock = testClock(),
   identityJwt,
-  ...given
+  ...options
 }: TestOptions = {}): Promise<TestDeps> {
-  const { store = memoryStore() } = given;
+  const { store = memoryStore() } = options;
   const { deps } = await countersign({
     ids: countedIds(),
     log: silentLog,
     pause: async () => {},
     ...(identityJwt !== undefined && { identityToken: personTokenVerifier(readIdentityFile(identityJwt), { clock }) }),
-    ...given,
+    ...options,
     store,
     clock,
     intent: intent === null ? undefined : manifest({ ...(await nextEpoch(store, intent)), ...intent }),
@@ -42,7 +42,7 @@ export async function opened({
   return deps as TestDeps;
 }
 
-/** The `update_epoch` after that of the manifest in force, for one that differs from it. */
+/** Returns the `update_epoch` for an intent: that of the manifest in force if equal, otherwise the next one. */
 async function nextEpoch(store: Store, intent: Manifest): Promise<Manifest> {
   const inForce = await store.get("meta", "intent").catch(() => undefined);
   const text = inForce && (await store.get("manifests", inForce.value.manifest_hash))?.value;
@@ -53,8 +53,8 @@ async function nextEpoch(store: Store, intent: Manifest): Promise<Manifest> {
 }
 
 /**
- * Another process on the same store: nothing it knew is left but what was made durable. `over` is what it is started
- * with; an intent that differs from the one in force gets the next `update_epoch`, unless it has one itself.
+ * Opens the service again on the same store, as a restarted process does: state in memory is lost. `over` replaces options of
+ * the first start; an intent that differs from the one in force gets the next `update_epoch` unless it sets one.
  */
 export function restarted(deps: TestDeps, over: TestOptions = {}): Promise<TestDeps> {
   const { store, clock, ids } = deps;

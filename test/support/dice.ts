@@ -1,6 +1,6 @@
-/** Random numbers that a seed repeats. */
+/** A seeded generator of random numbers. */
 
-/** Returns numbers from 0 to below `below`, the same for one seed: mulberry32. */
+/** Returns a generator (mulberry32) of integers from 0 up to, and without, `below`. */
 export function dice(seed: number) {
   let state = seed;
   return (below: number): number => {

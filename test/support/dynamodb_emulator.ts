@@ -3,6 +3,6 @@ import { join } from "node:path";
 import packageJson from "./dynamodb_emulator/package.json" with { type: "json" };
 import { fetchedFile } from "./fetched_package.ts";
 
-/** The path of the binary; rejects with the reason where it cannot be had. */
+/** Returns the path of the binary; rejects with the reason where it is not available. */
 export const emulatorBinary = (): Promise<string> =>
   fetchedFile(join(import.meta.dirname, "dynamodb_emulator"), packageJson, "dynoxide");

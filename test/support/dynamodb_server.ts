@@ -9,12 +9,12 @@ import { freePort } from "./free_port.ts";
 /** A running emulator. */
 export interface DynamoDbServer {
   url: string;
-  /** How to reach a table in it, made or not. */
+  /** Returns the connection options of a table, which need not exist yet. */
   access(table: string): DynamoDbAccess;
   stop(): Promise<void>;
 }
 
-/** Starts one; where no emulator can be had, says why and gives nothing. */
+/** Starts an emulator; where none is available, prints the reason and returns undefined. */
 export async function startDynamoDb(): Promise<DynamoDbServer | undefined> {
   const binary = await emulatorBinary().catch((error: Error) => error);
   if (binary instanceof Error) {

@@ -1,4 +1,4 @@
-/** A target in memory behind the generic adapter, with the edits of another program. */
+/** A target system in memory behind the generic adapter, which tests can edit directly. */
 import { systemClock } from "../../lib/kit/platform.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";

@@ -18,7 +18,7 @@ export interface EtcdServer {
   stop(): Promise<void>;
 }
 
-/** Base64 of a text, as the gateway has keys and values. */
+/** Returns the Base64 of a text, in which the gateway encodes keys and values. */
 export const encodeBase64 = (text: string): string => Buffer.from(text).toString("base64");
 
 /** Starts a server; where it cannot, prints the reason and returns undefined. */
@@ -41,7 +41,7 @@ export async function startEtcd(args: readonly string[] = []): Promise<EtcdServe
     "initial-cluster": `t=${peers}`,
   };
   const options = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
-  const start = () => listening(spawn("etcd", [...options, ...args], { stdio: ["ignore", "ignore", "pipe"] }));
+  const start = () => waitUntilReady(spawn("etcd", [...options, ...args], { stdio: ["ignore", "ignore", "pipe"] }));
   let server = await start();
   const end = async (name: NodeJS.Signals) => {
     const ended = once(server, "exit");
@@ -73,7 +73,7 @@ export async function startEtcd(args: readonly string[] = []): Promise<EtcdServe
 }
 
 /** Resolves when a server serves clients; rejects with its log when it ends before. */
-function listening(server: ChildProcess): Promise<ChildProcess> {
+function waitUntilReady(server: ChildProcess): Promise<ChildProcess> {
   const lines: string[] = [];
   return new Promise((resolve, reject) => {
     createInterface(server.stderr!).on("line", (line) => {

@@ -1,14 +1,14 @@
 import { type Store, StoreUnavailable } from "../../lib/store/store.ts";
 import type { AnyStore } from "../contract/any_store.ts";
 
-/** A real store whose disk can be taken away. */
+/** A store whose commits a test can make fail. */
 export interface FailingStore extends Store {
-  /** From now on every transaction runs its decision and then cannot be written. */
+  /** Makes every transaction fail after its decision, until `mend` is called. */
   fail(failure?: () => Error): void;
   mend(): void;
 }
 
-/** Wraps a store; reads go on while writes fail. */
+/** Wraps a store; reads succeed while commits fail. */
 export function failingStore(store: Store): FailingStore {
   let failure: (() => Error) | undefined;
   return {
@@ -19,20 +19,20 @@ export function failingStore(store: Store): FailingStore {
         if (failure) throw failure();
         return result;
       }),
-    fail: (made = () => new StoreUnavailable("no space left on device: /data/state.journal.jsonl")) =>
-      void (failure = made),
+    fail: (makeError = () => new StoreUnavailable("no space left on device: /data/state.journal.jsonl")) =>
+      void (failure = makeError),
     mend: () => void (failure = undefined),
   };
 }
 
-/** Everything a store holds, for "nothing changed". */
+/** Returns all records of a store by collection, for comparisons before and after. */
 export async function contents(store: AnyStore): Promise<Record<string, unknown[]>> {
-  const kept: Record<string, unknown[]> = {};
+  const found: Record<string, unknown[]> = {};
   for (const collection of COLLECTIONS) {
     const records = await store.list(collection, { limit: 100_000 });
-    if (records.length > 0) kept[collection] = records;
+    if (records.length > 0) found[collection] = records;
   }
-  return kept;
+  return found;
 }
 
 const COLLECTIONS = [

@@ -1,4 +1,4 @@
-/** Packages that few tests need, and that are too large for everybody who installs: fetched when the first of them runs. */
+/** Large packages that few tests need: npm fetches them when the first of these tests runs. */
 import { execFile } from "node:child_process";
 import { access, cp, mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -7,9 +7,9 @@ import { promisify } from "node:util";
 const CACHE = join(import.meta.dirname, "../../node_modules/.cache/countersign");
 
 /**
- * A file of a package for Linux on x64, fetched where it is not here yet. `locked`: a folder with a package.json and its lock,
- * by which npm checks what it fetched; `name`: which of its dependencies, where there are several; `optional`: with what
- * packages name for some platforms only. Rejects with the reason where it cannot be had.
+ * Returns the path of a file in a package for Linux on x64, which npm installs into a cache if it is missing. `locked` is a
+ * folder with a package.json and its lock file; `name` selects one of several dependencies; `optional` installs optional
+ * dependencies too. Rejects with the reason where the package is not available.
  */
 export async function fetchedFile(
   locked: string,
@@ -18,7 +18,7 @@ export async function fetchedFile(
   { name = Object.keys(dependencies)[0]!, optional = false } = {},
 ): Promise<string> {
   if (process.platform !== "linux" || process.arch !== "x64")
-    throw new Error(`it is there for Linux on x64, and not for ${process.platform} on ${process.arch}`);
+    throw new Error(`the package is available for Linux on x64, and not for ${process.platform} on ${process.arch}`);
   const fetched = join(CACHE, `${basename(locked)}-${dependencies[name]}`);
   const path = join(fetched, "node_modules", name, file);
   const isThere = await access(path).then(
@@ -29,15 +29,15 @@ export async function fetchedFile(
   return path;
 }
 
-/** Installs into a folder of its own and then moves that to its place, so that nobody meets half of it. */
-async function fetchInto(place: string, locked: string, optional: boolean): Promise<void> {
+/** Installs into a temporary folder and renames it, so that no process uses an incomplete install. */
+async function fetchInto(path: string, locked: string, optional: boolean): Promise<void> {
   await mkdir(CACHE, { recursive: true });
-  const folder = await mkdtemp(`${place}-`);
+  const folder = await mkdtemp(`${path}-`);
   try {
     await cp(locked, folder, { recursive: true });
     await npmCi(folder, optional);
-    await rename(folder, place).catch((error: NodeJS.ErrnoException) => {
-      // Another test file was faster: what it fetched is the same.
+    await rename(folder, path).catch((error: NodeJS.ErrnoException) => {
+      // Another test file has installed the same package.
       if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
     });
   } finally {
@@ -45,18 +45,18 @@ async function fetchInto(place: string, locked: string, optional: boolean): Prom
   }
 }
 
-/** npm keeps to the user's configuration, but for its cache, which may lie where nothing can be written. */
+/** Runs `npm ci` with the user's configuration and a cache of its own, since the user's cache may be read-only. */
 async function npmCi(folder: string, optional: boolean): Promise<void> {
   const cache = join(folder, "npm-cache");
-  // Packages that a package names for other platforms or other uses are not counted.
-  const lean = ["--ignore-scripts", ...(optional ? [] : ["--omit=optional"])];
-  const patience = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"];
+  // Optional dependencies are installed only on request.
+  const flags = ["--ignore-scripts", ...(optional ? [] : ["--omit=optional"])];
+  const retries = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"];
   try {
-    await promisify(execFile)("npm", ["ci", "--prefix", folder, "--cache", cache, ...lean, ...patience]);
+    await promisify(execFile)("npm", ["ci", "--prefix", folder, "--cache", cache, ...flags, ...retries]);
   } catch (error) {
     const { message, stderr = "" } = error as Error & { stderr?: string };
     const [, reason = message] = /^npm error (?!(?:code|syscall|errno)\b)(\S.*)$/m.exec(stderr) ?? [];
-    throw new Error(`npm could not fetch it: ${reason}`);
+    throw new Error(`npm could not fetch the package: ${reason}`);
   }
   await rm(cache, { recursive: true });
 }

@@ -1,4 +1,4 @@
-/** The stock reader of flagd files, which only the test of the flagd target needs. */
+/** The official reader of flagd files, for the test of the flagd target. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { fetchedFile } from "./fetched_package.ts";
@@ -11,7 +11,7 @@ export interface FlagdReader {
   resolveObjectEvaluation(key: string, fallback: object, context?: object): { value: object; reason?: string };
 }
 
-/** Loads the reader; rejects with the reason where it cannot be had. */
+/** Loads the reader; rejects with the reason where it is not available. */
 export async function loadFlagdReader(): Promise<new () => FlagdReader> {
   const name = "@openfeature/flagd-core";
   const path = await fetchedFile(join(import.meta.dirname, "flagd_core"), packageJson, "index.cjs.js", { name });

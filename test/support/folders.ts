@@ -1,21 +1,21 @@
-/** Folders of test output, and of files made once for all runs. */
+/** Temporary folders of a run, and cached folders that later runs use again. */
 import { accessSync, chmodSync, constants, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const MEMORY = "/dev/shm";
-/** A container's is often 64 MB, which the builds and databases of a run would fill. */
-const ROOM_BYTES = 1e9;
+/** Free space that a run needs: `/dev/shm` of a container often has 64 MB only. */
+const MIN_FREE_BYTES = 1e9;
 
 /**
- * Makes the folder that holds the temporary folders of a run, and goes with the process: in memory where there is room,
- * for no test here asks what a disk does, unless `TMPDIR` says where.
+ * Makes the folder for the temporary folders of a run, which is removed when the process exits. It is in memory where there
+ * is space, since no test depends on a disk, or where `TMPDIR` says.
  */
 export function makeRunFolder(): string {
   const base = process.env["TMPDIR"] === undefined && hasRoomInMemory() ? MEMORY : tmpdir();
   const folder = mkdtempSync(join(base, "countersign-"));
-  // Who runs Postgres for root must be able to pass through.
+  // The user that runs Postgres for root must be able to enter it.
   chmodSync(folder, 0o755);
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   return folder;
@@ -25,36 +25,36 @@ function hasRoomInMemory(): boolean {
   try {
     accessSync(MEMORY, constants.W_OK | constants.X_OK);
     const { bavail, bsize } = statfsSync(MEMORY);
-    return bavail * bsize > ROOM_BYTES;
+    return bavail * bsize > MIN_FREE_BYTES;
   } catch {
     return false;
   }
 }
 
 /**
- * A folder that is filled once and kept for later runs. It is filled under another name and moved to its place in one
- * step, so that two processes that fill it at once do not use what is half written.
+ * Returns a folder that is filled once and cached for later runs. It is filled under a temporary name and then renamed, so
+ * that concurrent processes never use an incomplete folder.
  */
-export async function keptFolder(place: string, fill: (folder: string) => Promise<void>): Promise<string> {
-  if (await isMine(place)) return place;
-  await mkdir(join(place, ".."), { recursive: true });
-  const folder = await mkdtemp(`${place}-`);
+export async function keptFolder(path: string, fill: (folder: string) => Promise<void>): Promise<string> {
+  if (await isOwnFolder(path)) return path;
+  await mkdir(join(path, ".."), { recursive: true });
+  const folder = await mkdtemp(`${path}-`);
   try {
     const filled = join(folder, "filled");
     await mkdir(filled);
     await fill(filled);
-    await rename(filled, place).catch(async (error: unknown) => {
-      if (!(await isMine(place))) throw error;
+    await rename(filled, path).catch(async (error: unknown) => {
+      if (!(await isOwnFolder(path))) throw error;
     });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-  return place;
+  return path;
 }
 
-/** Returns whether a folder is there; what another user has put there is not run. */
-async function isMine(place: string): Promise<boolean> {
-  const found = await stat(place).catch(() => undefined);
-  if (found && found.uid !== (process.getuid?.() ?? 0)) throw new Error(`${place} belongs to another user; remove it`);
+/** Returns whether a folder exists; throws if it belongs to another user, whose programs are not run. */
+async function isOwnFolder(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  if (found && found.uid !== (process.getuid?.() ?? 0)) throw new Error(`${path} belongs to another user; remove it`);
   return found !== undefined;
 }

@@ -10,17 +10,17 @@ import { type Files, gitServer } from "./git_server.ts";
 
 /** A signal that never aborts. */
 export const calm = new AbortController().signal;
-/** A clock that stands still. */
+/** A clock that always shows the same time. */
 export const clock = { now: () => Date.UTC(2026, 0, 2) };
 
 /** A change that sets `config/limits.json`. */
 export const change = (value: unknown, over: Partial<Change> = {}): Change =>
   ({ change_id: "chg_a", tenant_id: "t1", kind: "config", target: "limits", value, ...over }) as Change;
 
-/** The entry of that change. */
+/** The entry of the change `chg_a`. */
 export const entry = (value: unknown, over: Partial<Entry> = {}): Entry => ({ ...change(value), ...over });
 
-/** An attempt of that change. */
+/** An attempt to apply the change `chg_a`. */
 export const attempt = (over: Partial<AttemptContext> = {}): AttemptContext => ({
   change_id: "chg_a",
   operation: "apply",
@@ -31,7 +31,7 @@ export const attempt = (over: Partial<AttemptContext> = {}): AttemptContext => (
 
 let folders = 0;
 
-/** A repository, and what opens a target system on it; each system has a clone of its own. */
+/** Makes a repository and functions that open target systems on it, each with its own clone. */
 export async function gitBench(over: Partial<GitTargetOptions> & { files?: Files } = {}) {
   const { files, ...options } = over;
   const server = await gitServer(files);
@@ -59,7 +59,7 @@ export async function gitBench(over: Partial<GitTargetOptions> & { files?: Files
   return { ...server, openSystem, openAdapter };
 }
 
-/** Sets a search path for the systems that a test opens. */
+/** Runs `make` with another PATH. */
 export async function onPath<T>(path: string, make: () => T): Promise<T> {
   vi.stubEnv("PATH", path);
   try {

@@ -1,4 +1,4 @@
-/** Real git repositories for tests: a bare one as the server's, edits by another program, and git over http. */
+/** Real git repositories for tests: a bare repository, commits by another program, and git over HTTP. */
 import { execFile, spawn } from "node:child_process";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -28,7 +28,7 @@ export async function git(folder: string, ...args: string[]): Promise<string> {
   return (await run("git", ["-C", folder, ...args], { env })).stdout.trimEnd();
 }
 
-/** Files by path: text or bytes, `undefined` to remove one, or a mode with text (160000: with a commit id). */
+/** Files by path: text or bytes, `undefined` to remove a file, or a mode with text (for 160000, a commit id). */
 export type Files = Record<string, string | Buffer | undefined | { mode: string; text: string }>;
 
 interface CommitOptions {
@@ -41,14 +41,14 @@ interface CommitOptions {
 
 export type GitServer = Awaited<ReturnType<typeof gitServer>>;
 
-/** A repository that is removed when the test ends. */
+/** Makes a repository that is removed when the test ends. */
 export async function gitServer(files?: Files) {
   const server = await makeGitServer(files);
   onTestFinished(server.remove);
   return server;
 }
 
-/** A bare repository with a first commit on `main`; other programs edit it without a clone. */
+/** Makes a bare repository with a first commit on `main`. */
 export async function makeGitServer(files: Files = { "README.md": "A product.\n" }) {
   const root = await mkdtemp(join(tmpdir(), "git-"));
   const bare = join(root, "app.git");
@@ -59,7 +59,7 @@ export async function makeGitServer(files: Files = { "README.md": "A product.\n"
     "[core]\n\tbare = true\n[uploadpack]\n\tallowFilter = true\n[receive]\n\tautogc = false\n",
   );
 
-  /** Commits files on top of `from` (nothing where it is empty), and sets a branch to that. Returns the commit's id. */
+  /** Commits files on top of `from` (no parent if empty), sets a branch to the commit and returns its id. */
   const commit = async (
     changed: Files,
     { branch = "main", from = branch, message = "An edit", isForced = true }: CommitOptions = {},
@@ -93,7 +93,7 @@ export async function makeGitServer(files: Files = { "README.md": "A product.\n"
     commit,
     remove: (): Promise<void> => rm(root, { recursive: true, force: true }),
     git: (...args: string[]): Promise<string> => git(bare, ...args),
-    /** Commits on a branch of its own, as a developer with a patch. */
+    /** Commits on a new branch, as a developer with a patch does. */
     async propose(branch: string, ...steps: Files[]): Promise<{ branch: string; base: string; head: string }> {
       const base = await git(bare, "rev-parse", "main");
       let head = base;
@@ -114,7 +114,7 @@ async function writeProgram(path: string, script: string): Promise<void> {
   await chmod(path, 0o755);
 }
 
-/** Puts a program before all others of its name on a search path; its script finds the others in `$OTHERS`. */
+/** Returns a PATH on which a script shadows the program of this name; `$OTHERS` in the script is the original PATH. */
 export async function shadowProgram(root: string, name: string, script: string): Promise<string> {
   const folder = await mkdtemp(join(root, "path-"));
   const others = process.env["PATH"]!;
@@ -122,7 +122,7 @@ export async function shadowProgram(root: string, name: string, script: string):
   return `${folder}${delimiter}${others}`;
 }
 
-/** A pair of pipes with which a hook says that it runs, and waits. */
+/** Makes two pipes and a hook script that reports on one that it runs, and waits for the other. */
 export async function makePipes(root: string): Promise<{ started: string; gate: string; script: string }> {
   const [started, gate] = [join(root, "started"), join(root, "gate")];
   await run("mkfifo", [started, gate]);
@@ -139,13 +139,13 @@ export async function serveHttp(root: string) {
 /** Serves the repositories of a folder over http, by git's own program. */
 export async function startHttp(root: string) {
   const state = {
-    /** Value of the header without which requests are rejected. */
+    /** Required value of the authorization header; requests without it are rejected. */
     authorization: undefined as string | undefined,
     isReadOnly: false,
     isDown: false,
-    /** Runs when a push was carried out, before its answer is sent; no answer is sent where it returns false. */
+    /** Runs after a push was carried out; the answer is sent unless it returns false. */
     onPushed: (): boolean => true,
-    /** Loses the pack of a push on its way. */
+    /** Cuts the connection of a push before the server receives the pack. */
     losesPush: false,
   };
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
@@ -180,16 +180,16 @@ export async function startHttp(root: string) {
     backend.stdout.on("data", (chunk: Buffer) => output.push(chunk));
     backend.on("close", () => {
       if (isPush && request.method === "POST" && !state.onPushed()) return void request.socket.destroy();
-      const whole = Buffer.concat(output);
-      const end = whole.indexOf("\r\n\r\n");
-      const headers = whole
+      const bytes = Buffer.concat(output);
+      const end = bytes.indexOf("\r\n\r\n");
+      const headers = bytes
         .subarray(0, end)
         .toString()
         .split("\r\n")
         .map((line) => line.split(": ") as [string, string]);
       const status = headers.find(([name]) => name === "Status")?.[1] ?? "200";
       response.writeHead(Number.parseInt(status), Object.fromEntries(headers.filter(([name]) => name !== "Status")));
-      response.end(whole.subarray(end + 4));
+      response.end(bytes.subarray(end + 4));
     });
   };
   const server = createServer(answer);

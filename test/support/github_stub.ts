@@ -1,6 +1,6 @@
 /**
- * GitHub as its documents describe it: deliveries of an App's webhook, tokens of installations, decisions on deployments. It fails
- * on request, and notes each release.
+ * A stub of GitHub: deliveries of an App's webhook, installation tokens and decisions on deployments. A test decides which
+ * requests fail.
  */
 import { createHmac, generateKeyPairSync } from "node:crypto";
 import { decodeJwt, jwtVerify } from "jose";
@@ -13,14 +13,14 @@ export const API = "https://api.github.com";
 export const HOOK_SECRET = "a-webhook-secret-of-tests";
 const APP_ID = 12345;
 const INSTALLATION = 77;
-/** An address that must never be asked for anything. */
+/** An address that must never receive a request. */
 export const STRAY = "https://evil.example/repos/x";
 
 const keys = once(() => generateKeyPairSync("rsa", { modulusLength: 2048 }));
 export const appKeyPem = (type: "pkcs1" | "pkcs8" = "pkcs8"): string =>
   keys().privateKey.export({ type, format: "pem" }) as string;
 
-/** A way to fail: before or after GitHub has done what was asked. */
+/** A fault of a request; after faults whose name ends with `_after`, GitHub has carried out the request. */
 export type Fault =
   | "unreachable"
   | "silent"
@@ -64,14 +64,14 @@ export class GithubStub {
   readonly requests: { path: string; body: string }[] = [];
   /** Decides how the next request fails. */
   fault: (path: string) => Fault | undefined = () => undefined;
-  /** Called with each deployment that is released, before anybody knows. */
+  /** Called with each deployment that is approved, before the response is sent. */
   released: (deployment: Deployment) => Promise<void> | void = () => undefined;
   private readonly tokens = new Map<string, { repository_id: number; until: number }>();
   private readonly verified = new Set<string>();
 
   constructor(readonly clock: TestClock) {}
 
-  /** The gate that a service is configured with; `timeout`: of a request, in milliseconds of the real clock. */
+  /** Returns the release gate to configure a service with; `timeout` limits a request, in milliseconds of the real clock. */
   gate(name = "deploys", tenant_id = "t1", timeout = 500) {
     const app = githubApp(
       { app_id: APP_ID, key: appKeyPem(), api: API },
@@ -80,7 +80,7 @@ export class GithubStub {
     return { name, tenant_id, secret: HOOK_SECRET, app };
   }
 
-  /** A job reaches an environment. */
+  /** Adds a deployment that waits for approval. */
   deploy(fields: Pick<Deployment, "repository_id" | "environment" | "sha"> & { run_id?: number }): Deployment {
     const id = 1000 + this.deployments.length;
     const deployment: Deployment = {
@@ -113,7 +113,7 @@ export class GithubStub {
     };
   }
 
-  /** Delivers once; without a hook the delivery is lost on the way. */
+  /** Sends a delivery to the hook; without a hook the delivery is lost. */
   async deliver(text: string, hook: Hook | undefined, guid = `guid-${this.deliveries.length}`): Promise<number> {
     const delivery: Delivery = {
       id: 5000 + this.deliveries.length,
@@ -131,7 +131,7 @@ export class GithubStub {
     return this.deliver(JSON.stringify(this.body(deployment)), hook);
   }
 
-  /** Deliveries that were asked for again. */
+  /** Deliveries that the service has requested again. */
   readonly redeliveries: Delivery[] = [];
   async redeliver(hook: Hook): Promise<void> {
     for (const { body, guid } of this.redeliveries.splice(0)) await this.deliver(body, hook, guid);
@@ -183,10 +183,10 @@ export class GithubStub {
     }
     const run = /^\/repos\/(acme\/[\w-]+)\/actions\/runs\/(\d+)\/deployment_protection_rule$/.exec(path);
     if (method === "POST" && run) return this.decide(run[1]!, Number(run[2]), bearer, sent);
-    const again = /^\/app\/hook\/deliveries\/(\d+)\/attempts$/.exec(path);
-    if (method === "POST" && again) {
+    const redelivery = /^\/app\/hook\/deliveries\/(\d+)\/attempts$/.exec(path);
+    if (method === "POST" && redelivery) {
       await this.verifyApp(bearer);
-      const delivery = this.deliveries.find(({ id }) => id === Number(again[1]));
+      const delivery = this.deliveries.find(({ id }) => id === Number(redelivery[1]));
       if (!delivery || this.clock.now() - delivery.delivered_at > 3 * DAY) return new Response("{}", { status: 422 });
       this.redeliveries.push(delivery);
       return new Response("{}", { status: 202 });
@@ -209,12 +209,13 @@ export class GithubStub {
     if (!token || token.until <= this.clock.now()) return new Response("{}", { status: 401 });
     if (name(token.repository_id) !== repository) return new Response("{}", { status: 403 });
     const { environment_name, state, comment = "" } = sent;
-    const isWord = state === undefined || state === "approved" || state === "rejected";
+    const isKnownState = state === undefined || state === "approved" || state === "rejected";
     const deployment = this.deployments.findLast(
       (one) => one.run_id === run_id && one.environment === environment_name && name(one.repository_id) === repository,
     );
     if (!deployment) return new Response("{}", { status: 404 });
-    if (!isWord || comment.length > 1024 || deployment.state !== "waiting") return new Response("{}", { status: 422 });
+    if (!isKnownState || comment.length > 1024 || deployment.state !== "waiting")
+      return new Response("{}", { status: 422 });
     if (deployment.comments.length >= 10) return new Response("{}", { status: 422 });
     deployment.comments.push(comment);
     if (state === "approved") await this.released(deployment);
@@ -232,7 +233,7 @@ export class GithubStub {
       event: "deployment_protection_rule",
       action: (JSON.parse(body) as { action: string }).action,
     }));
-    // The host of the next page is no matter of the client's.
+    // The client must not follow the host of this link.
     const link = `<${STRAY}?per_page=${size}&cursor=${from + size}>; rel="next"`;
     return Response.json(page, { headers: from + size < all.length ? { link } : {} });
   }
@@ -252,7 +253,7 @@ const name = (repository_id: number): string => `acme/repo-${repository_id}`;
 export const sign = (text: string, secret = HOOK_SECRET): string =>
   `sha256=${createHmac("sha256", secret).update(text).digest("hex")}`;
 
-/** A delivery as a request. */
+/** Returns the HTTP request of a delivery. */
 export function hookRequest(
   text: string,
   {

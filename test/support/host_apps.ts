@@ -1,4 +1,4 @@
-/** Real Hono and Express applications on listening servers, with the service in them. */
+/** Real Hono and Express applications on listening servers, with the service mounted in them. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,36 +12,36 @@ import { opened, type TestDeps } from "./deps.ts";
 /** Path under which the service is mounted. */
 export const BASE = "/governance";
 
-/** A handler as Node and Express call it. */
+/** Converts a handler to a listener for Node and Express. */
 export const onNode = (handler: Fetch): ((request: IncomingMessage, response: ServerResponse) => void) =>
   toNodeHandler(handler) as ReturnType<typeof onNode>;
 
-/** A service in a Hono application, where `mount` puts it. */
+/** Starts a Hono application in which `mount` mounts the service. */
 export const inHono =
   (mount: (host: Hono, deps: TestDeps) => void): Make =>
   (options) =>
-    listening(options, (deps) => {
+    listen(options, (deps) => {
       const host = new Hono();
       mount(host, deps);
       return onNode(async (request) => host.fetch(request));
     });
 
-/** A service in an Express application, where `mount` puts it. */
+/** Starts an Express application in which `mount` mounts the service. */
 export const inExpress =
   (mount: (host: Express, deps: TestDeps) => void): Make =>
   (options) =>
-    listening(options, (deps) => {
+    listen(options, (deps) => {
       const host = express();
       mount(host, deps);
       return host;
     });
 
-async function listening(
+async function listen(
   options: ContractOptions,
-  hostOver: (deps: TestDeps) => ReturnType<typeof onNode>,
+  makeListener: (deps: TestDeps) => ReturnType<typeof onNode>,
 ): Promise<ContractService> {
   const deps = await opened(options);
-  const server = createServer(hostOver(deps)).listen(0, "127.0.0.1");
+  const server = createServer(makeListener(deps)).listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}${BASE}`,

@@ -1,4 +1,4 @@
-/** The settings of a host product that lives in memory: what each target holds, and which change set it. */
+/** The settings of a host product in memory: the value of each target and the change that set it. */
 
 /** The fields of a change that the table reads. */
 export interface HostChange {
@@ -18,24 +18,25 @@ interface Layer {
 /** Thrown for a rollback of an applied change that the table has lost. */
 export class LostChange extends Error {}
 
-/** Makes an empty table. Each operation is safe to repeat. */
+/** Makes an empty table, whose operations are idempotent. */
 export function hostTable() {
   const layers = new Map<string, Layer[]>();
   const rolledBack = new Set<string>();
 
-  const layersOf = ({ tenant_id, target }: HostChange): Layer[] => {
+  const listLayers = ({ tenant_id, target }: HostChange): Layer[] => {
     const key = `${tenant_id} ${target.toLowerCase()}`;
     if (!layers.has(key)) layers.set(key, []);
     return layers.get(key)!;
   };
   const findLayer = (change: HostChange): number =>
-    layersOf(change).findIndex(({ change_id }) => change_id === change.change_id);
-  const isShown = (change: HostChange): boolean => findLayer(change) !== -1;
+    listLayers(change).findIndex(({ change_id }) => change_id === change.change_id);
+  const isInForce = (change: HostChange): boolean => findLayer(change) !== -1;
 
   return {
-    isShown,
+    isInForce,
     apply(change: HostChange): string {
-      if (!isShown(change)) layersOf(change).push({ change_id: change.change_id, json: JSON.stringify(change.value) });
+      if (!isInForce(change))
+        listLayers(change).push({ change_id: change.change_id, json: JSON.stringify(change.value) });
       rolledBack.delete(change.change_id);
       return "applied";
     },
@@ -44,21 +45,21 @@ export function hostTable() {
       if (index === -1 && change.status === "applied" && !rolledBack.has(change.change_id)) throw new LostChange();
       rolledBack.add(change.change_id);
       if (index === -1) return "rolled_back";
-      const stack = layersOf(change);
+      const stack = listLayers(change);
       stack.splice(index, 1);
       return index === stack.length ? "rolled_back" : "superseded";
     },
     verify(change: HostChange): string {
-      const stack = layersOf(change);
+      const stack = listLayers(change);
       const index = findLayer(change);
       if (index === -1) return rolledBack.has(change.change_id) ? "rolled_back" : "absent";
       const isChanged = stack.slice(index + 1).some(({ change_id }) => change_id === undefined);
       return !isChanged && stack[index]!.json === JSON.stringify(change.value) ? "applied" : "unknown";
     },
-    /** The JSON that a target holds; undefined: nothing. */
-    content: (change: HostChange): string | undefined => layersOf(change).at(-1)?.json,
-    /** Sets a target as another program would. */
+    /** Returns the JSON of a target's value, or undefined if the target has none. */
+    content: (change: HostChange): string | undefined => listLayers(change).at(-1)?.json,
+    /** Sets a target as another program does. */
     overwrite: (change: HostChange, value: unknown): void =>
-      void layersOf(change).push({ json: JSON.stringify(value) }),
+      void listLayers(change).push({ json: JSON.stringify(value) }),
   };
 }

@@ -1,4 +1,4 @@
-/** Hostile proposals around schemas and limits of steps, judged by rules that are written a second time here. */
+/** Random hostile proposals against schemas and step limits, checked by a second implementation of these rules. */
 import { expect } from "vitest";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { HOUR, testClock } from "./clock.ts";
@@ -8,13 +8,13 @@ import { numbers } from "./numbers.ts";
 
 type Random = ReturnType<typeof numbers>;
 
-/** A rule of the intent, and the same in words of this test. */
+/** A rule of the intent, and functions that implement it a second time. */
 interface Rule {
   target: string;
-  stated: object;
+  policyLimits: object;
   fits(value: unknown): boolean;
   hours: number;
-  member(value: unknown): unknown;
+  numberOf(value: unknown): unknown;
   wrap(number: unknown): unknown;
   isFar(number: Fraction, base: Fraction): boolean;
 }
@@ -27,7 +27,7 @@ const plain = (value: unknown): value is Record<string, unknown> =>
 const isNumber = (value: unknown): value is number => typeof value === "number";
 const itself = <T>(value: T): T => value;
 
-/** A fraction of the text of a number, digit by digit. */
+/** Returns the exact fraction of a number's decimal text. */
 function fraction(number: number): Fraction {
   const [, sign, whole, decimals = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(`${number}`)!;
   const shift = Number(exponent) - decimals.length;
@@ -48,28 +48,28 @@ const relative =
 const RULES: readonly Rule[] = [
   {
     target: "price.pro",
-    stated: { max_step: { relative: 0.05 } },
+    policyLimits: { max_step: { relative: 0.05 } },
     fits: isNumber,
     hours: 24,
-    member: itself,
+    numberOf: itself,
     wrap: itself,
     isFar: relative([5n, 100n]),
   },
   {
     target: "rate.a",
-    stated: {
+    policyLimits: {
       schema: { type: "number", exclusiveMinimum: 0, maximum: 3, multipleOf: 0.1 },
       max_step: { relative: 0.5, hours: 5 },
     },
     fits: (value) => isNumber(value) && value > 0 && value <= 3 && isTenths(value),
     hours: 5,
-    member: itself,
+    numberOf: itself,
     wrap: itself,
     isFar: relative([5n, 10n]),
   },
   {
     target: "limits/x",
-    stated: {
+    policyLimits: {
       schema: {
         type: "object",
         properties: {
@@ -94,7 +94,7 @@ const RULES: readonly Rule[] = [
       (value["limits"]["seats"] as number) >= 1 &&
       (!Object.hasOwn(value, "tags") || areTags(value["tags"])),
     hours: 30,
-    member: (value) => (value as { limits: { seats: unknown } }).limits.seats,
+    numberOf: (value) => (value as { limits: { seats: unknown } }).limits.seats,
     wrap: (number) => ({ limits: { seats: number } }),
     isFar: (number, base) => isMore(distance(number, base), [5n, 1n]),
   },
@@ -110,7 +110,7 @@ const areTags = (tags: unknown): boolean =>
   new Set(tags).size === tags.length &&
   tags.every((tag) => typeof tag === "string" && /^[a-z][a-z]?[a-z]?$/.test(tag));
 
-/** Texts that are sent as values of any target. */
+/** Hostile texts that are sent as the value of any target. */
 const TEXTS = [
   "NaN", "Infinity", "-Infinity", "1e999", "0x10", "01", "+5", ".5", "5.", "1_000", "1e5e5", "", " ", "null", "true",
   '"NaN"', '"105"', '"１０５"', '"١٠٥"', "[105]", "[]", "{}", '{"valueOf":105}', '{"__proto__":{"seats":5}}', "-0", "0",
@@ -123,55 +123,55 @@ const TEXTS = [
   '{"limits":{"seats":9007199254740992}}', '[{"limits":{"seats":5}}]', '{"Limits":{"seats":5}}', '{"limits":{"seats":5},"toString":1}',
 ]; // prettier-ignore
 
-/** One apply or rollback of a place, as the log has it. */
+/** An apply or rollback of a target in the log. */
 interface Event {
   at: number;
   change_id: string;
-  is: "applied" | "over";
+  is: "applied" | "rolled_back";
 }
 
-interface Siege {
+interface State {
   random: Random;
-  doors: Core[];
+  clients: Core[];
   values: Map<string, unknown>;
   events: Map<string, Event[]>;
   read: number;
   /** The time of the last entry. */
-  stamp: number;
+  lastEntryMs: number;
   counts: { proposed: number; allowed: number; applied: number };
 }
 
 const ruleOf = (target: string): Rule => RULES.find((rule) => rule.target === target.toLowerCase())!;
 const keyOf = (tenant: string, target: string): string => `${tenant} ${target.toLowerCase()}`;
 
-/** Returns the number from which a step is counted; undefined: there never was one. */
-function baseOf({ values, events }: Siege, place: string, rule: Rule, now: number): number | undefined {
-  const all = events.get(place) ?? [];
+/** Returns the number that a step is measured from, or undefined if the target never had one. */
+function baseOf({ values, events }: State, key: string, rule: Rule, now: number): number | undefined {
+  const all = events.get(key) ?? [];
   const since = now - rule.hours * HOUR;
   const before = all.filter(({ at }) => at < since);
-  const isOver = (id: string, known: readonly Event[]) =>
-    known.some((one) => one.change_id === id && one.is === "over");
+  const isRolledBack = (id: string, known: readonly Event[]) =>
+    known.some((one) => one.change_id === id && one.is === "rolled_back");
   const applied = (known: readonly Event[]) =>
     known.filter(({ is }) => is === "applied").map(({ change_id }) => change_id);
-  const held = applied(before).findLast((id) => !isOver(id, before));
-  const id = held ?? applied(before).at(-1) ?? applied(all.slice(before.length))[0];
-  return id === undefined ? undefined : (rule.member(values.get(id)) as number);
+  const inForce = applied(before).findLast((id) => !isRolledBack(id, before));
+  const id = inForce ?? applied(before).at(-1) ?? applied(all.slice(before.length))[0];
+  return id === undefined ? undefined : (rule.numberOf(values.get(id)) as number);
 }
 
-/** Says whether a value is within schema and step at a moment. */
-function isWithin(siege: Siege, place: string, value: unknown, now: number): boolean {
-  const rule = ruleOf(place.split(" ")[1]!);
+/** Returns whether a value matches the schema and the step limit at a moment. */
+function isWithin(state: State, key: string, value: unknown, now: number): boolean {
+  const rule = ruleOf(key.split(" ")[1]!);
   if (!rule.fits(value)) return false;
-  const base = baseOf(siege, place, rule, now);
-  return base === undefined || !rule.isFar(fraction(rule.member(value) as number), fraction(base));
+  const base = baseOf(state, key, rule, now);
+  return base === undefined || !rule.isFar(fraction(rule.numberOf(value) as number), fraction(base));
 }
 
-/** A text that stands for a value of its target, or for one that is close to it, or for anything else. */
-function someText(siege: Siege, place: string, rule: Rule): string {
-  const { random } = siege;
+/** Returns the text of a value near the limits of its target, or any hostile text. */
+function randomText(state: State, key: string, rule: Rule): string {
+  const { random } = state;
   if (random(4) === 0) return TEXTS[random(TEXTS.length)]!;
-  const now = siege.doors[0]!.deps.clock.now();
-  const base = baseOf(siege, place, rule, now) ?? [100, 0.3, 5, 1e308, -3, 1e-9][random(6)]!;
+  const now = state.clients[0]!.deps.clock.now();
+  const base = baseOf(state, key, rule, now) ?? [100, 0.3, 5, 1e308, -3, 1e-9][random(6)]!;
   const edges = [0.95, 1.05, 0.5, 1.5, 1.0500000001, 0.9499999999, 1, 1.01, 0.99, 1.049, 2, -1];
   const near = [base * edges[random(edges.length)]!, base + random(13) - 6, base + (random(3) - 1) / 10];
   let number = near[random(near.length)]!;
@@ -179,78 +179,79 @@ function someText(siege: Siege, place: string, rule: Rule): string {
   if (rule.target === "limits/x" && random(4) > 0) number = Math.round(number);
   if (rule.target === "rate.a" && random(4) > 0) number = Number(number.toFixed(1));
   const text = JSON.stringify(rule.wrap(number));
-  // The same number in other clothes.
+  // Another spelling of the same number.
   return random(5) === 0 ? text.replace(/(-?\d+)(?![.\d])(?=\D*$)/, "$1.0") : text;
 }
 
 const TENANTS = ["t1", "t2"];
 const SPELLINGS = ["price.pro", "PRICE.PRO", "Price.pro", "rate.a", "RATE.A", "limits/x", "Limits/X"];
 
-async function propose(siege: Siege): Promise<string | undefined> {
-  const { random, doors } = siege;
+async function propose(state: State): Promise<string | undefined> {
+  const { random, clients } = state;
   const target = SPELLINGS[random(SPELLINGS.length)]!;
   const tenant_id = TENANTS[random(2)]!;
-  const place = keyOf(tenant_id, target);
-  const text = someText(siege, place, ruleOf(target));
-  const door = doors[random(doors.length)]!;
+  const key = keyOf(tenant_id, target);
+  const text = randomText(state, key, ruleOf(target));
+  const api = clients[random(clients.length)]!;
   const minor = random(2) === 0 ? { tier: "minor", affected_users: 1, risk: "low" } : {};
   const fields = { tenant_id, target, kind: "config", summary: "s", reversible: true, value: text, ...minor };
-  siege.counts.proposed++;
-  const { status, body } = await door.post("propose", fields);
+  state.counts.proposed++;
+  const { status, body } = await api.post("propose", fields);
   if (status === 201) {
-    siege.values.set(body.change_id, body.value);
-    siege.counts.allowed++;
-    if (body.status === "pending_consent") await door.post("approve", { change_id: body.change_id, approver: "ana" });
+    state.values.set(body.change_id, body.value);
+    state.counts.allowed++;
+    if (body.status === "pending_consent") await api.post("approve", { change_id: body.change_id, approver: "ana" });
     return body.change_id as string;
   }
   expect([400, text], text).toEqual([status, text]);
   return undefined;
 }
 
-/** Reads what the log has that is new, and judges each apply in it at its moment. */
-async function follow(siege: Siege): Promise<void> {
-  const entries = await siege.doors[0]!.audit(`?limit=1000&after=${siege.read}`);
+/** Reads new entries of the log, and checks each apply against the rules at its time. */
+async function checkNewEntries(state: State): Promise<void> {
+  const entries = await state.clients[0]!.audit(`?limit=1000&after=${state.read}`);
   for (const { id, event_type, change_id, tenant, timestamp, detail } of entries) {
-    if (id <= siege.read) continue;
-    siege.read = id;
-    siege.stamp = Date.parse(timestamp);
-    const is = event_type === "change_applied" ? "applied" : event_type === "change_rolled_back" ? "over" : undefined;
+    if (id <= state.read) continue;
+    state.read = id;
+    state.lastEntryMs = Date.parse(timestamp);
+    const is =
+      event_type === "change_applied" ? "applied" : event_type === "change_rolled_back" ? "rolled_back" : undefined;
     if (!is) continue;
-    const place = keyOf(tenant, (JSON.parse(detail) as { target: string }).target);
+    const key = keyOf(tenant, (JSON.parse(detail) as { target: string }).target);
     const at = Date.parse(timestamp);
-    const value = siege.values.get(change_id);
+    const value = state.values.get(change_id);
     if (is === "applied") {
-      siege.counts.applied++;
-      expect(isWithin(siege, place, value, at), `entry ${id}: ${JSON.stringify(value)} at ${place}`).toBe(true);
+      state.counts.applied++;
+      expect(isWithin(state, key, value, at), `entry ${id}: ${JSON.stringify(value)} at ${key}`).toBe(true);
     }
-    siege.events.set(place, [...(siege.events.get(place) ?? []), { at, change_id, is }]);
+    state.events.set(key, [...(state.events.get(key) ?? []), { at, change_id, is }]);
   }
 }
 
-/** A single proposal, whose answer must be the one that this test computes. */
-async function proposeAlone(siege: Siege): Promise<void> {
-  const before = siege.counts.allowed;
-  const { post } = siege.doors[0]!;
+/** Sends a single proposal and requires the result that the second implementation computes. */
+async function proposeAlone(state: State): Promise<void> {
+  const before = state.counts.allowed;
+  const { post } = state.clients[0]!;
   let sent: Record<string, unknown> = {};
-  const door: Core = {
-    ...siege.doors[0]!,
+  const api: Core = {
+    ...state.clients[0]!,
     post: (path, fields, headers) => {
       if (path === "propose") sent = fields as Record<string, unknown>;
       return post(path, fields, headers);
     },
   };
-  const change_id = await propose({ ...siege, doors: [door] });
-  const place = keyOf(String(sent["tenant_id"]), String(sent["target"]));
-  const now = Math.max(door.deps.clock.now(), siege.stamp);
+  const change_id = await propose({ ...state, clients: [api] });
+  const key = keyOf(String(sent["tenant_id"]), String(sent["target"]));
+  const now = Math.max(api.deps.clock.now(), state.lastEntryMs);
   if (change_id !== undefined)
-    expect(isWithin(siege, place, siege.values.get(change_id), now), JSON.stringify(sent)).toBe(true);
+    expect(isWithin(state, key, state.values.get(change_id), now), JSON.stringify(sent)).toBe(true);
   else if (isExactJson(String(sent["value"])))
-    expect(isWithin(siege, place, JSON.parse(String(sent["value"])), now), JSON.stringify(sent)).toBe(false);
-  if (change_id !== undefined && siege.random(2) === 0) await door.post("apply", { change_id });
-  expect(siege.counts.allowed - before).toBeLessThanOrEqual(1);
+    expect(isWithin(state, key, JSON.parse(String(sent["value"])), now), JSON.stringify(sent)).toBe(false);
+  if (change_id !== undefined && state.random(2) === 0) await api.post("apply", { change_id });
+  expect(state.counts.allowed - before).toBeLessThanOrEqual(1);
 }
 
-/** Texts that the service takes as JSON: no repeated member, and no number that a double cannot keep. */
+/** Returns whether the service accepts a text as JSON: without repeated members or numbers that a double cannot represent. */
 function isExactJson(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text);
@@ -260,47 +261,47 @@ function isExactJson(text: string): boolean {
   }
 }
 
-/** Sends so many hostile proposals: alone, at once, under clocks that are set, with rollbacks and restarts in between. */
-export async function besiegeLimits(seed: number, proposals: number): Promise<Siege["counts"]> {
+/** Sends hostile proposals, alone and concurrently, while clocks are set, changes rolled back and services restarted. */
+export async function besiegeLimits(seed: number, proposals: number): Promise<State["counts"]> {
   const random = numbers(seed * 7919);
   const clock = testClock();
   const policy = {
-    targets: RULES.map(({ target, stated }) => ({ match: [target], ...stated })),
+    targets: RULES.map(({ target, policyLimits }) => ({ match: [target], ...policyLimits })),
     minor: { kinds: ["config"], targets: ["*"] },
   };
   const intent = { policy };
   const first = await opened({ store: memoryStore(), clock, intent, owner: "one" });
   const second = await restarted(first, { intent, owner: "two" });
   const counts = { proposed: 0, allowed: 0, applied: 0 };
-  const siege: Siege = {
+  const state: State = {
     random,
-    doors: [first, second].map(makeCore),
+    clients: [first, second].map(makeCore),
     values: new Map(),
     events: new Map(),
     read: 0,
-    stamp: 0,
+    lastEntryMs: 0,
     counts,
   };
   const waiting: string[] = [];
   while (counts.proposed < proposals) {
     const what = random(12);
-    if (what < 5) await proposeAlone(siege);
+    if (what < 5) await proposeAlone(state);
     else if (what < 8) {
-      const found = await Promise.all(Array.from({ length: 2 + random(5) }, () => propose(siege)));
+      const found = await Promise.all(Array.from({ length: 2 + random(5) }, () => propose(state)));
       waiting.push(...found.filter((id) => id !== undefined));
       const some = Array.from({ length: random(6) }, () => waiting[random(waiting.length)]).filter(itself);
-      await Promise.all(some.map((change_id) => siege.doors[random(2)]!.post("apply", { change_id: change_id! })));
+      await Promise.all(some.map((change_id) => state.clients[random(2)]!.post("apply", { change_id: change_id! })));
     } else if (what < 10) clock.advance(random(4) === 0 ? random(40) * HOUR : random(HOUR));
     else if (what === 10) {
-      const applied = [...siege.events.values()].flat().filter(({ is }) => is === "applied");
+      const applied = [...state.events.values()].flat().filter(({ is }) => is === "applied");
       const one = applied[random(applied.length)];
-      if (one && random(3) === 0) await siege.doors[random(2)]!.post("rollback", { change_id: one.change_id });
+      if (one && random(3) === 0) await state.clients[random(2)]!.post("rollback", { change_id: one.change_id });
     } else if (random(4) === 0) clock.set((random(2) === 0 ? -1 : 1) * random(20) * HOUR);
     else if (random(10) === 0)
-      siege.doors = [makeCore(await restarted(siege.doors[1]!.deps, { intent })), siege.doors[0]!];
-    await follow(siege);
-    // A clock that is more than a day behind the log is rejected, whatever is proposed.
-    if (siege.stamp - clock.now() > 24 * HOUR) clock.set(siege.stamp - clock.now());
+      state.clients = [makeCore(await restarted(state.clients[1]!.deps, { intent })), state.clients[0]!];
+    await checkNewEntries(state);
+    // The service rejects every proposal while its clock is more than a day behind the log.
+    if (state.lastEntryMs - clock.now() > 24 * HOUR) clock.set(state.lastEntryMs - clock.now());
   }
   return counts;
 }

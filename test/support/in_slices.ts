@@ -1,13 +1,15 @@
 import type { Store, Tx } from "../../lib/store/store.ts";
 
-const MOST_WRITES = 50;
+const MAX_WRITES_PER_COMMIT = 50;
 
-/** Writes one record for each item, in transactions of as many writes as one may hold. */
+/** Writes one record for each item, in transactions of up to 50 writes. */
 export async function inSlices<T>(
   store: Store,
   items: readonly T[],
   write: (tx: Tx, item: T) => unknown,
 ): Promise<void> {
-  for (let start = 0; start < items.length; start += MOST_WRITES)
-    await store.transact((tx) => void items.slice(start, start + MOST_WRITES).forEach((item) => write(tx, item)));
+  for (let start = 0; start < items.length; start += MAX_WRITES_PER_COMMIT)
+    await store.transact(
+      (tx) => void items.slice(start, start + MAX_WRITES_PER_COMMIT).forEach((item) => write(tx, item)),
+    );
 }

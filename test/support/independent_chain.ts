@@ -1,8 +1,8 @@
-/** The chain's rules, written a second time and with another hash: the tests must not believe the code under test. */
+/** A second implementation of the chain's rules, so that tests do not depend on the code under test. */
 import { createHash } from "node:crypto";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
 
-/** Returns the first fault of a complete chain and its entry, or `null`. */
+/** Returns the first fault of a complete chain with the id of its entry, or `null`. */
 export function chainFault(entries: readonly AuditEntry[]): string | null {
   let previous = "0".repeat(64);
   for (const [index, entry] of entries.entries()) {
@@ -17,7 +17,7 @@ export function chainFault(entries: readonly AuditEntry[]): string | null {
   return null;
 }
 
-/** `current_hash` as the specification's encoding gives it. */
+/** Computes `current_hash` from the specification's encoding. */
 export function hashEntry(entry: Omit<AuditEntry, "current_hash">): string {
   const hash = createHash("sha256").update("countersign-audit/v1\n");
   const { origin, previous_hash, id, timestamp, event_type, change_id, tenant, detail } = entry;

@@ -1,6 +1,6 @@
 /**
- * A witness and a log's end of C2SP tlog-witness, tlog-cosignature, tlog-checkpoint and signed-note, written from their texts
- * for tests. It shares no code with what it tests.
+ * A witness and a client of C2SP tlog-witness, tlog-cosignature, tlog-checkpoint and signed-note, written from their texts
+ * for tests. It shares no code with the implementation under test.
  */
 import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from "node:crypto";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ const sha256 = (...parts: (string | Uint8Array)[]): Buffer => {
   return hash.digest();
 };
 
-/** A key of its own, of the signature type of a log (1) or of a witness (4). */
+/** Makes a key with the signature type of a log (1) or of a witness (4). */
 export function keyPair(name: string, type: 1 | 4) {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const raw = Buffer.from(publicKey.export({ format: "jwk" }).x!, "base64url");
@@ -24,9 +24,9 @@ export function keyPair(name: string, type: 1 | 4) {
     name,
     pem: privateKey.export({ type: "pkcs8", format: "pem" }) as string,
     vkey: `${name}+${id.toString("hex")}+${Buffer.concat([Buffer.of(type), raw]).toString("base64")}`,
-    /** The signature line of a log. */
+    /** Returns the signature line of a log. */
     signed: (body: string) => line(sign(null, Buffer.from(body), privateKey)),
-    /** The signature line of a witness. */
+    /** Returns the signature line of a witness. */
     cosigned(body: string, seconds: number) {
       const time = Buffer.alloc(8);
       time.writeBigUInt64BE(BigInt(seconds));
@@ -56,8 +56,8 @@ function readVkey(vkey: string): Vkey {
   };
 }
 
-/** The text of a note, and what of its lines the key made: `[]` none, with the seconds of cosignatures. */
-export function readNote(note: string, vkey: string): { body: string; by: { seconds?: number; holds: boolean }[] } {
+/** Returns the text of a note and the signatures of a key on it: whether each is valid, and the seconds of cosignatures. */
+export function readNote(note: string, vkey: string): { body: string; by: { seconds?: number; isValid: boolean }[] } {
   const { name, id, type, key } = readVkey(vkey);
   const end = note.lastIndexOf("\n\n") + 1;
   const body = note.slice(0, end);
@@ -68,15 +68,15 @@ export function readNote(note: string, vkey: string): { body: string; by: { seco
     .map((line) => Buffer.from(line.split(" ")[2]!, "base64"))
     .filter((bytes) => bytes.subarray(0, 4).equals(id))
     .map((bytes) => {
-      if (type === 1) return { holds: verify(null, Buffer.from(body), key, bytes.subarray(4)) };
+      if (type === 1) return { isValid: verify(null, Buffer.from(body), key, bytes.subarray(4)) };
       const seconds = Number(bytes.readBigUInt64BE(4));
       const message = Buffer.from(`cosignature/v1\ntime ${seconds}\n${body}`);
-      return { seconds, holds: bytes.length === 76 && verify(null, message, key, bytes.subarray(12)) };
+      return { seconds, isValid: bytes.length === 76 && verify(null, message, key, bytes.subarray(12)) };
     });
   return { body, by };
 }
 
-/** RFC 6962, 2.1: the hash of a tree, over leaves that are hashes of entries already. */
+/** RFC 6962, 2.1: the hash of a tree over leaves that are hashes of entries. */
 export function treeHash(leaves: readonly Buffer[]): Buffer {
   if (leaves.length === 0) return sha256("");
   if (leaves.length === 1) return sha256(Buffer.of(0), leaves[0]!);
@@ -96,7 +96,7 @@ export function consistencyProof(m: number, leaves: readonly Buffer[]): Buffer[]
   return m === 0 || m === leaves.length ? [] : subproof(m, leaves, true);
 }
 
-/** RFC 6962-bis, 2.1.4.2, by recursion over the tree's form: the two roots that a proof amounts to. */
+/** RFC 6962-bis, 2.1.4.2: the old and the new root that a proof yields, by recursion over the tree. */
 function rootsOf(m: number, n: number, old: Buffer, proof: Buffer[], complete: boolean): [Buffer, Buffer] | undefined {
   if (m === n) {
     const root = complete ? old : proof.pop();
@@ -118,26 +118,26 @@ function isConsistent(m: number, old: Buffer, n: number, root: Buffer, proof: re
   return roots !== undefined && rest.length === 0 && roots[0].equals(old) && roots[1].equals(root);
 }
 
-/** A checkpoint's text over these leaves. */
+/** Returns the text of a checkpoint over these leaves. */
 export const checkpointText = (origin: string, leaves: readonly Buffer[]): string =>
   `${origin}\n${leaves.length}\n${treeHash(leaves).toString("base64")}\n`;
 
-/** The body of an `add-checkpoint` request. */
+/** Returns the body of an `add-checkpoint` request. */
 export const submission = (old: number, proof: readonly Buffer[], note: string): string =>
   `old ${old}\n${proof.map((hash) => `${hash.toString("base64")}\n`).join("")}\n${note}`;
 
-/** A witness on loopback that watches the logs of these keys, and can be made to misbehave. */
+/** Starts a witness on loopback that cosigns the logs of these keys; a test can replace its answers. */
 export async function independentWitness(name: string, logs: () => readonly string[], now: () => number = Date.now) {
   const key = keyPair(name, 4);
   const state = {
-    /** Answer that replaces the true one. */
+    /** A response that replaces the correct one. */
     instead: undefined as { status: number; body: string } | undefined,
-    /** Signature lines behind its own. */
+    /** Signature lines that are added after its own. */
     more: "",
     latest: new Map<string, { size: number; root: Buffer; note: string }>(),
     asked: [] as { old: number; status: number }[],
   };
-  const judge = (body: string): [number, string] => {
+  const answerTo = (body: string): [number, string] => {
     const [header = "", ...rest] = body.split("\n\n");
     const note = rest.join("\n\n");
     const [first = "", ...lines] = header.split("\n");
@@ -146,7 +146,7 @@ export async function independentWitness(name: string, logs: () => readonly stri
     const trusted = logs().filter((vkey) => readVkey(vkey).name === origin);
     if (trusted.length === 0) return [404, "unknown log\n"];
     const { body: signed, by } = readNote(note, trusted[0]!);
-    if (by.length === 0 || !by.every(({ holds }) => holds)) return [403, "not signed\n"];
+    if (by.length === 0 || !by.every(({ isValid }) => isValid)) return [403, "not signed\n"];
     const [n, hash] = [Number(size), Buffer.from(root, "base64")];
     if (old > n) return [400, "old is beyond the checkpoint\n"];
     const last = state.latest.get(origin) ?? { size: 0, root: treeHash([]), note: "" };
@@ -158,11 +158,11 @@ export async function independentWitness(name: string, logs: () => readonly stri
   };
   const server = createServer((request, response) => {
     void text(request).then((body) => {
-      const isRight = request.method === "POST" && request.url?.endsWith("/add-checkpoint");
+      const isAddCheckpoint = request.method === "POST" && request.url?.endsWith("/add-checkpoint");
       const [status, answer] = state.instead
         ? [state.instead.status, state.instead.body]
-        : isRight
-          ? judge(body)
+        : isAddCheckpoint
+          ? answerTo(body)
           : [404, ""];
       state.asked.push({ old: Number(body.split("\n")[0]!.slice(4)), status });
       response.writeHead(status, { "content-type": status === 409 ? "text/x.tlog.size" : "text/plain" }).end(answer);

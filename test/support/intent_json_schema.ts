@@ -1,8 +1,8 @@
-/** The JSON Schema of a ProductIntent, for editors and for those who write intents by program. */
+/** The JSON Schema of a ProductIntent, for editors and for programs that write intents. */
 import * as z from "zod";
 import { intentSchema } from "../../lib/changes/rules/intent.ts";
 
-/** Draft 2020-12. It knows fields and types; that a quorum can be reached is checked when the intent is loaded. */
+/** Returns a schema of draft 2020-12 for fields and types; rules such as a reachable quorum are checked at load time. */
 export const intentJsonSchema = (): object => ({
   ...z.toJSONSchema(intentSchema(), {
     io: "input",

@@ -1,10 +1,10 @@
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import { loadIntent } from "../../lib/changes/rules/intent.ts";
 
-/** The members of a manifest that a test sets; the rest is valid. */
+/** The fields of a manifest that a test sets. */
 export type Manifest = Record<string, unknown>;
 
-/** A manifest with the four required fields. */
+/** Returns a manifest with the four required fields and those of `over`. */
 export const manifest = (over: Manifest = {}): Manifest => ({
   product_id: "acme-crm",
   version: "2026.11",
@@ -13,5 +13,5 @@ export const manifest = (over: Manifest = {}): Manifest => ({
   ...over,
 });
 
-/** A loaded intent and its hash. */
+/** Loads a manifest; returns the intent and its hash. */
 export const makeIntent = (over: Manifest = {}) => loadIntent(JSON.stringify(manifest(over)), portableSha256);

@@ -1,6 +1,6 @@
-/** Joins the pieces of an answer. */
-export async function joined(pieces: AsyncIterable<string>): Promise<string> {
+/** Joins the chunks of a streamed response. */
+export async function joined(chunks: AsyncIterable<string>): Promise<string> {
   let text = "";
-  for await (const piece of pieces) text += piece;
+  for await (const chunk of chunks) text += chunk;
   return text;
 }

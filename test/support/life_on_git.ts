@@ -1,4 +1,4 @@
-/** Targets of random lives in a git repository over http. */
+/** A git repository over HTTP for the random scenarios of targets. */
 import { join } from "node:path";
 import { gitTarget } from "../../local/targets/git.ts";
 import type { Entry } from "../../lib/targets/port.ts";
@@ -7,7 +7,7 @@ import type { LifeSystem } from "./target_lives.ts";
 
 const MAX_EDIT_TRIES = 20;
 
-/** A repository of its own for each life. */
+/** Makes a repository for one scenario. */
 export async function lifeOnGit(entries: readonly Entry[], value: (number: number) => unknown): Promise<LifeSystem> {
   const server = await makeGitServer();
   const http = await startHttp(server.root);

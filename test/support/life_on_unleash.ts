@@ -1,4 +1,4 @@
-/** Targets of random lives in Unleash: flags that other people edit in the middle of an import. */
+/** Unleash for the random scenarios of targets: other people edit its flags in the middle of an import. */
 import { unleashTarget } from "../../local/targets/unleash.ts";
 import type { Entry } from "../../lib/targets/port.ts";
 import type { CutProxy } from "./cut_proxy.ts";
@@ -23,7 +23,7 @@ const toFlag = (number: number): FlagValue => ({
   ],
 });
 
-/** Flags of one life. `proxy`: in front of the server, to lose requests and answers. */
+/** Makes the flags of one scenario; `proxy` in front of the server loses requests and answers. */
 export async function lifeOnUnleash(
   server: UnleashServer,
   proxy: CutProxy,
@@ -48,18 +48,18 @@ export async function lifeOnUnleash(
   };
 
   const edit = async (entry: Entry, value: unknown): Promise<void> => {
-    const held = await read(entry);
+    const current = await read(entry);
     const path = environmentOf(entry);
     if (value === undefined) {
-      if (!held) return;
+      if (!current) return;
       return server.removeFlag(flagName(entry));
     }
     const { enabled, strategies } = value as FlagValue;
-    if (!held) await server.call("POST", FEATURES, { name: flagName(entry) });
-    const [id] = held?.ids ?? [];
+    if (!current) await server.call("POST", FEATURES, { name: flagName(entry) });
+    const [id] = current?.ids ?? [];
     if (id === undefined) await server.call("POST", `${path}/strategies`, strategies[0]);
     else await server.call("PUT", `${path}/strategies/${id}`, strategies[0]);
-    if ((held?.enabled ?? false) !== enabled) await server.call("POST", `${path}/${enabled ? "on" : "off"}`);
+    if ((current?.enabled ?? false) !== enabled) await server.call("POST", `${path}/${enabled ? "on" : "off"}`);
   };
 
   /** Runs once, right before the request that writes. */
@@ -88,19 +88,19 @@ export async function lifeOnUnleash(
     entries,
     value: toFlag,
     async read(entry) {
-      const held = await read(entry);
-      return held && { enabled: held.enabled, strategies: held.strategies };
+      const current = await read(entry);
+      return current && { enabled: current.enabled, strategies: current.strategies };
     },
     edit,
     editBetween(entry, value) {
-      let hasCome = false;
+      let hasWritten = false;
       beforeWrite = async () => {
-        hasCome = true;
+        hasWritten = true;
         await edit(entry, value);
       };
       return () => {
         beforeWrite = undefined;
-        return hasCome;
+        return hasWritten;
       };
     },
     lose(loss) {

@@ -1,8 +1,8 @@
-/** Systems in memory for the lives of plans. */
+/** Target systems in memory for the random scenarios of plans. */
 import { memoryTarget } from "./memory_target.ts";
 import { type LivingSystem, openFaulty } from "./plan_lives.ts";
 
-/** A system in memory; `oneByOne`: it sets several values in turn. */
+/** Makes a system in memory; with `oneByOne` it sets several values one after another. */
 function memorySystem(name: string, oneByOne = false): LivingSystem {
   const { system, raw, overwrite } = memoryTarget();
   const { setMany: _, ...single } = system;
@@ -16,5 +16,5 @@ function memorySystem(name: string, oneByOne = false): LivingSystem {
   };
 }
 
-/** Five systems, of which two set several values in turn. */
+/** Returns five systems, two of which set several values one after another. */
 export const livingSystems = (): LivingSystem[] => [..."abcde"].map((name, index) => memorySystem(name, index > 2));

@@ -35,7 +35,7 @@ export const PRINCIPALS = {
   "agent:other": { kind: "agent", token_sha256: portableSha256(OTHER_SECRET) },
 };
 
-/** An intent with mandates; two people sign. */
+/** An intent with mandates, which two people must sign. */
 export const MANDATED = {
   principals: PRINCIPALS,
   kpis: { csat: { baseline: 4, target: 4.5 } },
@@ -58,7 +58,7 @@ export const BOUNDS = {
   max_open: 5,
 };
 
-/** A proposal inside the bounds; the target holds 100. */
+/** A proposal inside the bounds of a mandate, for a target whose value is 100. */
 export const INSIDE = {
   tenant_id: "t1",
   kind: "config",
@@ -70,10 +70,10 @@ export const INSIDE = {
   reversible: true,
 };
 
-/** A service over a target system in memory, and the acts of people and agents on mandates. */
+/** Opens a service on a target system in memory and a client for mandates; `values` are the values of targets before. */
 export async function mandated(
   options: TestOptions = {},
-  held: Readonly<Record<string, unknown>> = { "price.basic": 100 },
+  values: Readonly<Record<string, unknown>> = { "price.basic": 100 },
 ) {
   const target = memoryTarget();
   const store = options.store ?? memoryStore();
@@ -82,13 +82,13 @@ export async function mandated(
     hash: "1",
     systems: [{ name: "prices", type: "memory", address: "memory" }],
   });
-  for (const [name, value] of Object.entries(held))
+  for (const [name, value] of Object.entries(values))
     target.overwrite({ tenant_id: "t1", target: name, kind: "config", value: null } as never, JSON.stringify(value));
   const api = await service({ adapter, intent: MANDATED, ...options, store });
   return { target, adapter, ...acts(api) };
 }
 
-/** Acts on a service. */
+/** Returns a client that drafts, signs and uses mandates. */
 export function acts(api: TestService) {
   const until = (days = 20): string => new Date(api.deps.clock.now() + days * DAY).toISOString();
   const fetch = app(api.deps);

@@ -1,4 +1,4 @@
-/** Speaks MCP to a service as a program would: message by message, in either era. */
+/** A client of the MCP endpoint, in both versions of the protocol. */
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import type { Manifest } from "./intents.ts";
 import { ORIGIN } from "./requests.ts";
@@ -8,7 +8,7 @@ import type { Fetch } from "./client.ts";
 export const SECRET = "an-agents-own-secret";
 export const AGENT = "agent:pricing";
 
-/** An intent with that agent; another may do as much, ana and bo consent. */
+/** Returns an intent with two agents whose changes ana and bo approve. */
 export const withAgents = (policy: Manifest = {}): Manifest => ({
   principals: {
     ana: { kind: "person" },
@@ -23,7 +23,7 @@ export const asAgent = { authorization: `Bearer ${SECRET}` };
 export type Era = "modern" | "legacy";
 const VERSION = "2026-07-28";
 
-/** The members of a message and the headers that an era asks for. */
+/** Returns the params and headers of a message in a version of the protocol. */
 export function makeMessage(era: Era, method: string, params: Record<string, unknown> = {}) {
   if (era === "legacy") return { params, headers: { "mcp-protocol-version": "2025-06-18" } };
   const meta = {
@@ -38,18 +38,18 @@ export function makeMessage(era: Era, method: string, params: Record<string, unk
   };
 }
 
-/** A client of /mcp; `given` are headers of all its requests. */
-export function mcpClient(fetch: Fetch, given: Record<string, string> = {}, origin: string = ORIGIN) {
+/** Returns a client of /mcp that sends `defaultHeaders` with each request. */
+export function mcpClient(fetch: Fetch, defaultHeaders: Record<string, string> = {}, origin: string = ORIGIN) {
   const send = async (body: unknown, headers: Record<string, string> = {}) => {
     const response = await fetch(
       new Request(`${origin}/mcp`, {
         method: "POST",
-        headers: { "content-type": "application/json", ...given, ...headers },
+        headers: { "content-type": "application/json", ...defaultHeaders, ...headers },
         body: typeof body === "string" ? body : JSON.stringify(body),
       }),
     );
     const text = await response.text();
-    // oxlint-disable-next-line no-explicit-any -- whatever the service answered
+    // oxlint-disable-next-line no-explicit-any -- any JSON
     return { status: response.status, headers: response.headers, body: (text === "" ? null : JSON.parse(text)) as any };
   };
   const request = (method: string, params: Record<string, unknown> = {}, era: Era = "modern") => {

@@ -1,4 +1,4 @@
-/** A target system in memory, which fails, loses answers and is edited by another program as a test asks. */
+/** A target system in memory; a test makes writes fail, loses answers and edits values. */
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { Unanswered } from "../../lib/kit/time_limit.ts";
 import type { Entry, SetManyResult, TargetSystem, TargetValue, Write } from "../../lib/targets/port.ts";
@@ -31,9 +31,9 @@ export function memoryTarget() {
     const fault = faults.shift();
     if (fault === "lost request") throw new Unanswered("the request was lost");
     if (fault === "rejected") return { done: false, rejected: "the system rejects this value" };
-    const held = writes.map(({ entry }) => read(entry));
-    const index = writes.findIndex(({ expected }, at) => held[at]!.version !== expected.version);
-    if (index >= 0) return { done: false, index, conflict: held[index]! };
+    const current = writes.map(({ entry }) => read(entry));
+    const index = writes.findIndex(({ expected }, at) => current[at]!.version !== expected.version);
+    if (index >= 0) return { done: false, index, conflict: current[index]! };
     const versions = writes.map(({ entry, next }) => write(entry, next && (next.raw ?? JSON.stringify(next.value))));
     if (fault === "lost answer") throw new Unanswered("the answer was lost");
     return { done: true, versions };
@@ -57,9 +57,9 @@ export function memoryTarget() {
   return {
     system,
     faults,
-    /** Each runs right before the next write, between its read and its comparison. */
+    /** Edits by another program. Each runs once, in the next write, before the comparison. */
     edits,
-    /** Sets the text of a target as another program would. */
+    /** Sets the text of a target as another program does. */
     overwrite: (entry: Entry, raw: string | undefined): void => void write(entry, raw),
     raw: (entry: Entry): string | undefined => texts.get(keyOf(entry))?.raw,
   };

@@ -1,8 +1,8 @@
-/** A store and a target system that die at one of their writes, and stay dead. */
+/** A store and a target system that simulate a process that crashes at one of its writes. */
 import type { Store } from "../../lib/store/store.ts";
 import type { TargetSystem } from "../../lib/targets/port.ts";
 
-/** Moments of a death, relative to the write. */
+/** Moments of a crash, relative to the write. */
 export const DEATHS = ["after", "before"] as const;
 
 export interface Death {
@@ -11,15 +11,15 @@ export interface Death {
   when: (typeof DEATHS)[number];
 }
 
-/** Wraps a store and a system, which die before or after the write with a number. */
+/** Wraps a store and a system: the write with the number `at` and all later ones throw. */
 export function mortal(store: Store, system: TargetSystem, { at, when }: Death) {
   let steps = 0;
   const step = async <T>(work: () => Promise<T>): Promise<T> => {
     steps++;
     if (steps > at || (steps === at && when === "before")) throw new Error("died");
-    const done = await work();
+    const result = await work();
     if (steps === at) throw new Error("died");
-    return done;
+    return result;
   };
   const dying: Store = { ...store, transact: (decide) => step(() => store.transact(decide)) };
   const compareAndSet: TargetSystem["compareAndSet"] = (...request) => step(() => system.compareAndSet(...request));

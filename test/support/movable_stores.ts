@@ -1,4 +1,4 @@
-/** Empty stores of every kind that moves, on real files, a real database and an emulator of one. */
+/** Empty stores of each kind that can be moved: memory, files, Postgres and a DynamoDB emulator. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,34 +11,34 @@ import { startDynamoDb } from "./dynamodb_server.ts";
 import { startPostgres } from "./postgres_server.ts";
 import { silentLog } from "./silent_log.ts";
 
-/** A store that can be opened by a second process, where its kind can. */
+/** A store that a test can open several times, as several processes do. */
 export interface Movable {
   name: string;
   open(): Promise<Store>;
 }
 
-/** The kinds that this machine has, and what ends them. */
+/** Starts the servers that this machine has, and returns a function for each kind of store. */
 export async function movableStores() {
   const [postgres, dynamoDb, folder] = await Promise.all([
     startPostgres(),
     startDynamoDb(),
     mkdtemp(join(tmpdir(), "movable-")),
   ]);
-  let made = 0;
+  let count = 0;
   const memory = async (): Promise<Movable> => {
     const store = memoryStore();
-    return { name: `memory ${++made}`, open: async () => store };
+    return { name: `memory ${++count}`, open: async () => store };
   };
   const file = async (): Promise<Movable> => {
-    const path = join(folder, `${++made}`, "state.json");
+    const path = join(folder, `${++count}`, "state.json");
     return { name: path, open: () => openFileStore({ path, log: silentLog }) };
   };
   const inPostgres = async (): Promise<Movable> => {
-    const name = `product-${++made}`;
+    const name = `product-${++count}`;
     return { name, open: () => postgresStore({ url: postgres!.url, name }) };
   };
   const inDynamoDb = async (): Promise<Movable> => {
-    const access = dynamoDb!.access(`product-${++made}`);
+    const access = dynamoDb!.access(`product-${++count}`);
     await createTable(access);
     return { name: access.table, open: async () => dynamoDbStore(access) };
   };

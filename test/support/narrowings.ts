@@ -1,4 +1,4 @@
-/** Narrowings of a mandate, schemas and patterns, by which the rules and the verifier are judged alike. */
+/** Cases of narrowed mandates, schemas and patterns for the tests of the rules and of the verifier. */
 import type { MandateBounds } from "../../lib/changes/rules/mandate.ts";
 
 export const BOUNDS: MandateBounds = {
@@ -24,7 +24,7 @@ const limits = (over: object, schema: object = {}, max_step: object = {}) => ({
 
 type Narrowing = [title: string, narrow: object, before?: object];
 
-/** Bounds that are smaller than those of BOUNDS, some of which are replaced by `before`. */
+/** Changes that narrow BOUNDS; `before` replaces some of its fields first. */
 export const NARROWER: readonly Narrowing[] = [
   ["a target left out", { targets: ["price.*"] }],
   ["a kind left out", { kinds: ["config"] }],
@@ -45,7 +45,7 @@ export const NARROWER: readonly Narrowing[] = [
   ["limits where there were none", limits({}), { limits: undefined }],
 ];
 
-/** Bounds that are not. */
+/** Changes that do not narrow BOUNDS. */
 export const WIDER: readonly Narrowing[] = [
   ["another target", { targets: ["price.*", "plan.b"] }],
   ["a wider pattern", { targets: ["*"] }],
@@ -73,7 +73,7 @@ export const WIDER: readonly Narrowing[] = [
   ["another beginning", { from: "2027-01-01T08:00:00.000Z" }],
 ];
 
-/** Two schemas; true where the second is as strict. */
+/** Pairs of schemas; true where the second is at least as strict as the first. */
 export const SCHEMAS: readonly [before: object, after: object, isNarrow: boolean][] = [
   [{ type: "integer" }, { type: "number" }, false],
   [{ type: "number" }, { type: "integer" }, true],
@@ -131,7 +131,7 @@ export const SCHEMAS: readonly [before: object, after: object, isNarrow: boolean
   ],
 ];
 
-/** Two patterns; true where they have a target in common. */
+/** Pairs of patterns; true where a target matches both. */
 export const OVERLAPS: readonly [one: string, other: string, shared: boolean][] = [
   ["price.*", "price.basic", true],
   ["price.*", "*.basic", true],

@@ -3,5 +3,5 @@ import { join } from "node:path";
 import { fetchedFile } from "./fetched_package.ts";
 import packageJson from "./node_24/package.json" with { type: "json" };
 
-/** The path of the binary; rejects with the reason where it cannot be had. */
+/** Returns the path of the binary; rejects with the reason where it is not available. */
 export const node24 = (): Promise<string> => fetchedFile(join(import.meta.dirname, "node_24"), packageJson, "bin/node");

@@ -1,6 +1,6 @@
 import type { Pacing } from "../../lib/store/engine/pacing.ts";
 
-/** The machine's time, chance that is always even; pauses are noted, not made. */
+/** Returns a pacing with the real clock and a constant random number that records pauses instead of waiting. */
 export function notedPacing(): Pacing & { pauses: number[] } {
   const pauses: number[] = [];
   return {

@@ -1,4 +1,4 @@
-/** A generator of numbers that is the same in each run. */
+/** Returns a seeded generator of integers from 0 up to, and without, `below`. */
 export function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

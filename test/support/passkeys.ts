@@ -1,4 +1,4 @@
-/** A software authenticator: passkeys and security keys whose every answer a test can bend. */
+/** A software authenticator: passkeys and SSH keys whose signatures a test can manipulate. */
 import {
   createHash,
   createPrivateKey,
@@ -18,7 +18,7 @@ export interface Bent {
   type?: string;
   origin?: string;
   rp_id?: string;
-  /** 1 present, 4 verified, 8 may be backed up, 16 is. */
+  /** Authenticator flags: 1 user present, 4 user verified, 8 backup eligible, 16 backed up. */
   flags?: number;
   /** Further members of the client data. */
   client?: object;
@@ -27,7 +27,7 @@ export interface Bent {
   rewrite?: (text: string) => string;
 }
 
-/** A passkey: its line for an intent, and what it gives for a statement. */
+/** A passkey: its key in an intent, and a function that signs statements. */
 export interface Passkey {
   key: { type: "webauthn"; credential_id: string; public_key: string; rp_id: string; origins?: string[] };
   sign(statement: string, bent?: Bent): Extract<Proof, { type: "webauthn" }>;
@@ -39,20 +39,20 @@ const KINDS = {
   RS256: () => generateKeyPairSync("rsa", { modulusLength: 2048 }),
 };
 
-/** Two halves of a key. */
+/** A pair of keys. */
 export interface KeyHalves {
   publicKey: KeyObject;
   privateKey: KeyObject;
 }
 
-/** The Ed25519 key of a seed, the same in each run: with it a signature is the same to the byte. */
+/** Derives an Ed25519 key from a seed, so that signatures are the same in each run. */
 export function seededKey(seed: string): KeyHalves {
   const header = Buffer.from("302e020100300506032b657004220420", "hex");
   const privateKey = createPrivateKey({ key: Buffer.concat([header, sha256(seed)]), format: "der", type: "pkcs8" });
   return { privateKey, publicKey: createPublicKey(privateKey) };
 }
 
-/** Makes a passkey of a relying party, with a new key unless `keys` are given. */
+/** Makes a passkey for a relying party, with new keys by default. */
 export function passkey(
   algorithm: keyof typeof KINDS = "ES256",
   {
@@ -70,14 +70,14 @@ export function passkey(
       const { type = "webauthn.get", origin = origins?.[0] ?? `https://${rp_id}`, flags = 5, client = {} } = bent;
       const { challenge = base64Url(sha256(statement)) } = bent;
       const { rewrite = (text: string) => text } = bent;
-      const said = rewrite(JSON.stringify({ type, challenge, origin, crossOrigin: false, ...client }));
+      const clientData = rewrite(JSON.stringify({ type, challenge, origin, crossOrigin: false, ...client }));
       const data = Buffer.concat([sha256(bent.rp_id ?? rp_id), Buffer.from([flags, 0, 0, 0, 7])]);
-      const signed = Buffer.concat([data, sha256(said)]);
+      const signed = Buffer.concat([data, sha256(clientData)]);
       return {
         type: "webauthn",
         credential_id,
         authenticator_data: base64Url(data),
-        client_data_json: base64Url(said),
+        client_data_json: base64Url(clientData),
         signature: base64Url(sign(algorithm === "EdDSA" ? null : "sha256", signed, privateKey)),
       };
     },
@@ -91,7 +91,7 @@ const u32 = (number: number): Buffer => {
 };
 const wire = (data: string | Uint8Array): Buffer => Buffer.concat([u32(Buffer.from(data).length), Buffer.from(data)]);
 
-/** The numbers of a DER signature, as SSH writes them. */
+/** Converts the two numbers of a DER signature to the encoding of SSH. */
 const numbers = (der: Buffer): Buffer => {
   const r = der.subarray(4, 4 + der[3]!);
   return Buffer.concat([wire(r), wire(der.subarray(6 + r.length))]);
@@ -100,7 +100,7 @@ const numbers = (der: Buffer): Buffer => {
 const rawOf = (publicKey: KeyObject, length: number): Buffer =>
   publicKey.export({ type: "spki", format: "der" }).subarray(-length);
 
-/** An SSH key: its line for an intent, and an SSHSIG of a statement. */
+/** An SSH key: its key in an intent, and a function that makes an SSHSIG of a statement. */
 export interface SshPen {
   key: { type: "ssh"; public_key: string; unattended?: true };
   sign(
@@ -109,7 +109,7 @@ export interface SshPen {
   ): Extract<Proof, { type: "ssh" }>;
 }
 
-/** Makes an SSH key of new or given halves; one whose type begins with `sk-` is on a security key. */
+/** Makes an SSH key, with new keys by default; a type that begins with `sk-` is on a security key. */
 export function sshPen(
   type:
     | "sk-ssh-ed25519@openssh.com"
@@ -119,14 +119,14 @@ export function sshPen(
   keys: KeyHalves = type.includes("ecdsa") ? KINDS.ES256() : KINDS.EdDSA(),
 ): SshPen {
   const isEcdsa = type.includes("ecdsa");
-  const held = type.startsWith("sk-");
+  const isSecurityKey = type.startsWith("sk-");
   const { publicKey, privateKey } = keys;
   const blob = Buffer.concat([
     wire(type),
     ...(isEcdsa ? [wire("nistp256"), wire(rawOf(publicKey, 65))] : [wire(rawOf(publicKey, 32))]),
-    ...(held ? [wire("ssh:")] : []),
+    ...(isSecurityKey ? [wire("ssh:")] : []),
   ]);
-  const own = (message: Uint8Array): Buffer => {
+  const signMessage = (message: Uint8Array): Buffer => {
     const signature = sign(isEcdsa ? "sha256" : null, message, privateKey);
     return wire(isEcdsa ? numbers(signature) : signature);
   };
@@ -134,15 +134,15 @@ export function sshPen(
     key: {
       type: "ssh",
       public_key: `${type} ${blob.toString("base64")} ana`,
-      ...(held ? {} : { unattended: true as const }),
+      ...(isSecurityKey ? {} : { unattended: true as const }),
     },
     sign(statement, { namespace = "countersign-consent", flags = 5, hash = "sha512" } = {}) {
       const head = [wire(namespace), wire(""), wire(hash)];
       const hashed = createHash(hash).update(statement).digest();
       const signed = Buffer.concat([Buffer.from("SSHSIG"), ...head, wire(hashed)]);
-      const said = Buffer.concat([Buffer.from([flags]), u32(9)]);
-      const message = held ? Buffer.concat([sha256("ssh:"), said, sha256(signed)]) : signed;
-      const signature = Buffer.concat([wire(type), own(message), ...(held ? [said] : [])]);
+      const flagsAndCounter = Buffer.concat([Buffer.from([flags]), u32(9)]);
+      const message = isSecurityKey ? Buffer.concat([sha256("ssh:"), flagsAndCounter, sha256(signed)]) : signed;
+      const signature = Buffer.concat([wire(type), signMessage(message), ...(isSecurityKey ? [flagsAndCounter] : [])]);
       return {
         type: "ssh",
         signature: armoured(Buffer.concat([Buffer.from("SSHSIG"), u32(1), wire(blob), ...head, wire(signature)])),
@@ -151,7 +151,7 @@ export function sshPen(
   };
 }
 
-/** A blob as `ssh-keygen -Y sign` writes it. */
+/** Encodes a signature as `ssh-keygen -Y sign` does. */
 export const armoured = (blob: Uint8Array): string => {
   const lines = Buffer.from(blob)
     .toString("base64")
@@ -159,5 +159,5 @@ export const armoured = (blob: Uint8Array): string => {
   return `-----BEGIN SSH SIGNATURE-----\n${lines.join("\n")}\n-----END SSH SIGNATURE-----\n`;
 };
 
-/** The blob in armour. */
+/** Decodes an encoded SSH signature. */
 export const unarmoured = (text: string): Buffer => Buffer.from(text.split("\n").slice(1, -2).join(""), "base64");

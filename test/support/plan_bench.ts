@@ -1,4 +1,4 @@
-/** A governed core over several target systems, and plans that set them. */
+/** A governed core on several target systems, and plans for them. */
 import { propose } from "../../lib/changes/commands/propose.ts";
 import type { ProductAdapter } from "../../lib/changes/operations/adapter_port.ts";
 import type { Change } from "../../lib/changes/rules/change.ts";
@@ -14,7 +14,7 @@ import { restarted, type TestDeps } from "./deps.ts";
 import type { Manifest } from "./intents.ts";
 import { memoryTarget } from "./memory_target.ts";
 
-/** An entry of a plan on the system `name`: its targets are `name/…`. */
+/** Returns an entry of a plan for the target `name/key` on the system `name`. */
 export const planEntry = (name: string, key: string | number, value: unknown = `new ${key}`, tenant_id = "t1") => ({
   tenant_id,
   target: `${name}/${key}`,
@@ -29,7 +29,7 @@ export async function proposePlan(api: Core, sets: readonly PlanEntry[], over: o
   return (result as { record: { change: Change } }).record.change.change_id;
 }
 
-/** Brings a plan to a status. */
+/** Proposes a plan, approves or applies it, and returns its id. */
 export async function bringPlan(
   api: Core,
   status: "approved" | "applied",
@@ -42,18 +42,18 @@ export async function bringPlan(
   return id;
 }
 
-/** Creates the systems: targets in memory, each with a name of its own; `one by one` sets several values in turn. */
+/** Creates systems in memory; those of `oneByOne` set several values one after another instead of atomically. */
 export function memorySystems(names: readonly string[], oneByOne: readonly string[] = []) {
   /** The targets of each write, in the order of the writes. */
   const writes: string[][] = [];
   const systems = names.map((name) => {
-    const { system: whole, ...target } = memoryTarget();
+    const { system: inner, ...target } = memoryTarget();
     const setMany: TargetSystem["setMany"] = (set, signal) => {
       writes.push(set.map(({ entry }) => entry.target));
-      return whole.setMany!(set, signal);
+      return inner.setMany!(set, signal);
     };
     const compareAndSet = makeCompareAndSet(setMany);
-    const { setMany: _, ...single } = whole;
+    const { setMany: _, ...single } = inner;
     const system: TargetSystem = { ...single, compareAndSet, name, ...(!oneByOne.includes(name) && { setMany }) };
     return [name, { ...target, system }] as const;
   });
@@ -61,7 +61,7 @@ export function memorySystems(names: readonly string[], oneByOne: readonly strin
 }
 export type MemorySystems = ReturnType<typeof memorySystems>;
 
-/** Routes `name/…` to the system of that name. */
+/** Returns an adapter that routes the targets `name/…` to the system `name`. */
 export const routeSystems = (
   systems: ReadonlyMap<string, { system: TargetSystem }>,
   store: Store,
@@ -77,7 +77,7 @@ export const routeSystems = (
     ...more,
   ]);
 
-/** Opens a core over systems in memory. */
+/** Opens a core on systems in memory. */
 export async function planBench(
   systems: MemorySystems,
   { intent, more, longLived }: { intent?: Manifest; more?: readonly RoutedSystem[]; longLived?: boolean } = {},
@@ -90,12 +90,12 @@ export async function planBench(
     store,
     clock,
     systems,
-    /** Another process on the same store and systems. */
+    /** Opens another process on the same store and systems. */
     restart: async (): Promise<Core> => makeCore(await restarted(api.deps, { adapter, ...(intent && { intent }) })),
-    /** The text of a target; undefined where it holds nothing. */
+    /** Returns the text of a target, or undefined if it has no value. */
     raw: ({ tenant_id, target }: Pick<PlanEntry, "tenant_id" | "target">): string | undefined =>
       systems.get(target.split("/")[0]!)!.raw({ tenant_id, target, kind: "config" }),
-    /** Sets a target as another program would. */
+    /** Sets a target as another program does. */
     overwrite: ({ tenant_id, target }: PlanEntry, raw: string | undefined): void =>
       systems.get(target.split("/")[0]!)!.overwrite({ tenant_id, target, kind: "config" }, raw),
     leases: async () => (await store.list("leases", { limit: 99 })).map(({ value }) => value),

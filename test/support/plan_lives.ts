@@ -1,6 +1,6 @@
 /**
- * Lives of plans over several target systems, each with a fault at a random step: a lost request or answer, a rejected write, a
- * system that is down, or a process that dies at a write of its store or of a target.
+ * Random scenarios of plans on several target systems, each with a fault at a random step: a lost request or answer, a rejected
+ * write, a system that is down, or a process that crashes at a write to its store or to a target.
  */
 import { strict as assert } from "node:assert";
 import { propose } from "../../lib/changes/commands/propose.ts";
@@ -19,57 +19,57 @@ import { restarted, type TestDeps } from "./deps.ts";
 import { dice } from "./dice.ts";
 import { chainFault } from "./independent_chain.ts";
 
-/** One system under test: its targets are `name/…`. */
+/** A target system under test, with the targets `name/…`. */
 export interface LivingSystem {
   name: string;
-  /** Opens it for one process: a target system, or an adapter that a fault is planted into by `fetch`. */
+  /** Opens the system's adapter for one process, with the faults of that process. */
   open(store: Store, clock: TestDeps["clock"], faults: Faults): ProductAdapter;
-  /** The value to set for a number. */
+  /** Returns the value that a number stands for. */
   value(number: number): unknown;
-  /** Sets what is there before the plan; absent: nothing is. */
+  /** Sets a target before the plan; without this function targets begin without a value. */
   prepare?(key: string): Promise<void>;
-  /** The content of a target, read by other means. */
+  /** Reads a target without its adapter. */
   content(key: string): Promise<string>;
 }
 
 const KINDS = ["lost request", "lost answer", "rejected", "down", "dies before", "dies after"] as const;
 
-/** The fault of one operation. */
+/** Chooses a random fault for one operation. */
 export function planFault(random: (below: number) => number, names: readonly string[]) {
   const kind = KINDS[random(KINDS.length)]!;
-  const isDeath = kind.startsWith("dies");
-  return { kind, name: names[random(names.length)]!, at: 1 + random(isDeath ? 40 : 2) };
+  const isCrash = kind.startsWith("dies");
+  return { kind, name: names[random(names.length)]!, at: 1 + random(isCrash ? 40 : 2) };
 }
 export type Fault = ReturnType<typeof planFault>;
 
-/** Faults of one process; without a fault nothing happens. */
+/** Makes the calls and writes of one process fail at a planted fault. */
 export class Faults {
   isDead = false;
   happened = false;
   private count = 0;
   private fault: Fault | undefined;
 
-  /** Plants a fault: its steps are counted from here. */
+  /** Plants a fault, whose steps are counted from now on. */
   plant(fault: Fault): void {
     this.fault = fault;
   }
 
-  /** A write of the store, or of a system: the process may die around it. */
+  /** Runs a write to the store or to a system; the process may crash before or after it. */
   async step<T>(run: () => Promise<T>): Promise<T> {
     if (this.isDead) throw new Error("died");
     const { kind, at } = this.fault ?? {};
     const isNow = kind?.startsWith("dies") && ++this.count === at;
     if (isNow && kind === "dies before") this.die();
-    const done = await run();
+    const result = await run();
     if (isNow) this.die();
-    return done;
+    return result;
   }
   private die(): never {
     this.isDead = this.happened = true;
     throw new Error("died");
   }
 
-  /** A call of a system; writes are counted. */
+  /** Runs a call to a system, which may fail; writes are counted. */
   async call<T>(name: string, isWrite: boolean, run: () => Promise<T>, reject: () => T): Promise<T> {
     if (this.isDead) throw new Error("died");
     const { kind, name: at, at: number } = this.fault ?? {};
@@ -82,13 +82,13 @@ export class Faults {
     if (isNow) this.happened = true;
     if (isNow && kind === "lost request") throw new Unanswered("the request was lost");
     if (isNow && kind === "rejected") return reject();
-    const done = await (isWrite ? this.step(run) : run());
+    const result = await (isWrite ? this.step(run) : run());
     if (isNow && kind === "lost answer") throw new Unanswered("the answer was lost");
-    return done;
+    return result;
   }
 }
 
-/** A target system with faults. */
+/** Opens an adapter for a target system whose calls fail at the planted fault. */
 export function openFaulty(
   system: TargetSystem,
   store: Store,
@@ -97,29 +97,29 @@ export function openFaulty(
 ): ProductAdapter {
   const { name, setMany, resolve } = system;
   const rejected = { done: false, rejected: "the system rejects it" } as const;
-  const compareAndSet: TargetSystem["compareAndSet"] = (...given) =>
+  const compareAndSet: TargetSystem["compareAndSet"] = (...args) =>
     faults.call(
       name,
       true,
-      () => system.compareAndSet(...given),
+      () => system.compareAndSet(...args),
       () => rejected,
     );
   const set: TargetSystem["setMany"] =
     setMany &&
-    ((...given) =>
+    ((...args) =>
       faults.call(
         name,
         true,
-        () => setMany(...given),
+        () => setMany(...args),
         () => rejected,
       ));
   const faulty: TargetSystem = {
     ...system,
-    read: (...given) =>
+    read: (...args) =>
       faults.call(
         name,
         false,
-        () => system.read(...given),
+        () => system.read(...args),
         () => {
           throw new Error("rejected");
         },
@@ -127,11 +127,11 @@ export function openFaulty(
     compareAndSet: set ? makeCompareAndSet(set) : compareAndSet,
     ...(set && { setMany: set }),
     ...(resolve && {
-      resolve: (...given) =>
+      resolve: (...args) =>
         faults.call(
           name,
           false,
-          () => resolve(...given),
+          () => resolve(...args),
           () => undefined,
         ),
     }),
@@ -139,51 +139,59 @@ export function openFaulty(
   return targetAdapter(faulty, { store, clock });
 }
 
-/** Counts of what became of lives. */
-export interface PlanFigures {
-  lives: number;
+/** Counts of scenarios by their results. */
+export interface PlanCounts {
+  scenarios: number;
   faults: number;
   applied: number;
-  takenBack: number;
+  rolledBack: number;
   unknown: number;
-  partly: number;
-  /** The log of each, as JSON lines. */
+  partlyRolledBack: number;
+  /** The audit log of each scenario, as JSON lines. */
   exports: string[];
 }
 
-/** Runs lives with the seeds of a range, each with a plan of its own. */
+/** Runs one scenario with its own plan for each seed of a range. */
 export async function runPlanLives(
   systems: readonly LivingSystem[],
   [first, last]: readonly [number, number],
-): Promise<PlanFigures> {
-  const figures: PlanFigures = { lives: 0, faults: 0, applied: 0, takenBack: 0, unknown: 0, partly: 0, exports: [] };
+): Promise<PlanCounts> {
+  const counts: PlanCounts = {
+    scenarios: 0,
+    faults: 0,
+    applied: 0,
+    rolledBack: 0,
+    unknown: 0,
+    partlyRolledBack: 0,
+    exports: [],
+  };
   for (let seed = first; seed <= last; seed++) {
     try {
-      await live(systems, seed, figures);
+      await runScenario(systems, seed, counts);
     } catch (error) {
       throw new Error(`seed ${seed}: ${(error as Error).message}`, { cause: error });
     }
   }
-  return figures;
+  return counts;
 }
 
-async function live(systems: readonly LivingSystem[], seed: number, figures: PlanFigures): Promise<void> {
+async function runScenario(systems: readonly LivingSystem[], seed: number, counts: PlanCounts): Promise<void> {
   const random = dice(seed);
   const [store, clock] = [memoryStore(), testClock()];
   const open = (faults: Faults) => {
-    const dying: Store = { ...store, transact: (decide) => faults.step(() => store.transact(decide)) };
+    const crashing: Store = { ...store, transact: (decide) => faults.step(() => store.transact(decide)) };
     const routed = systems.map((system) => ({
       name: system.name,
       match: [`${system.name}/*`],
       tenants: ["t1"],
-      adapter: system.open(dying, clock, faults),
+      adapter: system.open(crashing, clock, faults),
     }));
-    return { store: dying, adapter: routingAdapter(routed) };
+    return { store: crashing, adapter: routingAdapter(routed) };
   };
   const start = await core({ ...open(new Faults()), clock });
   const restart = async (faults: Faults): Promise<Core> => {
-    const { store: on, adapter } = open(faults);
-    return makeCore(await restarted({ ...start.deps, store: on } as TestDeps, { adapter }));
+    const { store: crashing, adapter } = open(faults);
+    return makeCore(await restarted({ ...start.deps, store: crashing } as TestDeps, { adapter }));
   };
 
   const entries: { system: LivingSystem; key: string; set: string; before: string }[] = [];
@@ -207,55 +215,55 @@ async function live(systems: readonly LivingSystem[], seed: number, figures: Pla
   const contents = () => Promise.all(entries.map(({ system, key }) => system.content(key)));
   const before = entries.map((entry) => entry.before);
   const statusOf = async (): Promise<string> => (await store.get("changes", id))!.value.change.status;
-  const openTargets = async () =>
+  const listLeasedTargets = async () =>
     new Set((await store.list("leases", { limit: 99 })).map(({ id: key }) => key.split("\n")[0]!));
-  /** Targets that are not as before have a lease, and the last failure in the log names them as not taken back. */
-  const requireNamed = async (): Promise<void> => {
-    const [now, leases, status] = [await contents(), await openTargets(), await statusOf()];
+  /** Requires that each target whose value changed is applied and not rolled back, or has a lease. */
+  const requireChangedAreRecorded = async (): Promise<void> => {
+    const [now, leases, status] = [await contents(), await listLeasedTargets(), await statusOf()];
     const { applied } = (await store.get("changes", id))!.value;
     for (const [index, { target }] of sets.entries()) {
       if (now[index] === before[index]) continue;
       const end = applied?.sets?.find((one) => one.target === target);
-      const isLeft = status === "applied" && end !== undefined && end.rolled_back_at === undefined;
-      assert.ok(isLeft || leases.has(target), `${target} is set, ${status}, and nothing says so`);
+      const isStillApplied = status === "applied" && end !== undefined && end.rolled_back_at === undefined;
+      assert.ok(isStillApplied || leases.has(target), `${target} is set, ${status}, and nothing says so`);
     }
-    if (leases.size > 0) figures.unknown++;
-    if (applied?.sets?.some(({ rolled_back_at }) => rolled_back_at !== undefined)) figures.partly++;
+    if (leases.size > 0) counts.unknown++;
+    if (applied?.sets?.some(({ rolled_back_at }) => rolled_back_at !== undefined)) counts.partlyRolledBack++;
   };
 
-  /** Runs an operation with a fault, lets the next process go on with it, and brings the system back. */
-  const suffer = async (operation: "apply" | "rollback"): Promise<Core> => {
+  /** Runs an operation with a fault, and lets another process without faults complete or undo it. */
+  const runWithFault = async (operation: "apply" | "rollback"): Promise<Core> => {
     const faults = new Faults();
     const api = await restart(faults);
     faults.plant(planFault(random, [...new Set(entries.map(({ system }) => system.name))]));
     await api.act(operation, id).catch(() => undefined);
-    await requireNamed();
-    if (faults.happened) figures.faults++;
-    const healed = await restart(new Faults());
+    await requireChangedAreRecorded();
+    if (faults.happened) counts.faults++;
+    const resumed = await restart(new Faults());
     for (let cycle = 0; cycle < 3; cycle++) {
       clock.advance(20 * MINUTE);
-      await healed.cycle();
-      await requireNamed();
+      await resumed.cycle();
+      await requireChangedAreRecorded();
     }
-    assert.deepEqual([...(await openTargets())], [], "a lease remains when all systems are back");
-    return healed;
+    assert.deepEqual([...(await listLeasedTargets())], [], "a lease remains when all systems are back");
+    return resumed;
   };
 
-  let api = await suffer("apply");
+  let api = await runWithFault("apply");
   if ((await statusOf()) === "approved") {
     assert.deepEqual(await contents(), before, "a plan that was not applied is not as before");
-    figures.takenBack++;
+    counts.rolledBack++;
     await api.must("apply", id);
-  } else figures.applied++;
+  } else counts.applied++;
   const set = await contents();
   assert.equal(await statusOf(), "applied");
   for (const [index, text] of set.entries()) assert.notEqual(text, before[index], `${sets[index]!.target} is not set`);
-  api = await suffer("rollback");
+  api = await runWithFault("rollback");
   for (let tries = 0; tries < 3 && (await statusOf()) === "applied"; tries++) await api.act("rollback", id);
   assert.equal(await statusOf(), "rolled_back");
   assert.deepEqual(await contents(), before, "a plan that was rolled back is not as before");
   assert.deepEqual((await reconcile(api.deps)).mismatches, []);
   assert.equal(chainFault(await api.audit("?limit=1000")), null);
-  figures.exports.push((await api.get("audit?format=jsonl")).text);
-  figures.lives++;
+  counts.exports.push((await api.get("audit?format=jsonl")).text);
+  counts.scenarios++;
 }

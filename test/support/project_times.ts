@@ -1,23 +1,23 @@
-/** A reporter that tells what each project took: from its first file to its last, in sum, and its slowest files. */
+/** A reporter that prints the elapsed time, the total time and the slowest files of each project. */
 import { relative } from "node:path";
 import type { Reporter, TestModule, Vitest } from "vitest/node";
 
-const SLOWEST = 3;
+const MAX_LISTED_FILES = 3;
 
-interface Took {
+interface FileDuration {
   file: string;
   ms: number;
 }
 
-interface Times {
+interface ProjectDurations {
   began: number;
   ended: number;
-  files: Took[];
+  files: FileDuration[];
 }
 
-/** Writes to standard error, for standard output may be a report that a program reads. */
+/** Writes to standard error, since another program may read a report on standard output. */
 export class ProjectTimes implements Reporter {
-  readonly #projects = new Map<string, Times>();
+  readonly #projects = new Map<string, ProjectDurations>();
   #root = "";
 
   onInit(vitest: Vitest): void {
@@ -38,7 +38,7 @@ export class ProjectTimes implements Reporter {
 
   onTestRunEnd(): void {
     for (const [name, { began, ended, files }] of this.#projects) {
-      const slowest = files.sort((a, b) => b.ms - a.ms).slice(0, SLOWEST);
+      const slowest = files.sort((a, b) => b.ms - a.ms).slice(0, MAX_LISTED_FILES);
       const sum = files.reduce((total, { ms }) => total + ms, 0);
       const reported = slowest.map(({ file, ms }) => `${file} ${seconds(ms)}`).join(", ");
       process.stderr.write(

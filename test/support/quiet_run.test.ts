@@ -22,6 +22,6 @@ test("a run in which a test prints fails, and the file is named", () => {
   expect(failures).toEqual([expect.stringMatching(/pass silentLog.*\n {2}test\/loud\.test\.ts: 2\n$/)]);
 });
 
-test("a service under test logs nothing unless the test gives it a log", async () => {
+test("a service under test logs nothing unless the test passes a log", async () => {
   expect((await opened()).log).toBe(silentLog);
 });

@@ -1,4 +1,4 @@
-/** A reporter that fails a run in which a test prints: a test's output is its result. */
+/** A reporter that fails a run in which a test prints to the console. */
 import { relative } from "node:path";
 import type { UserConsoleLog } from "vitest";
 import type { Reporter, Vitest } from "vitest/node";

@@ -8,22 +8,23 @@ const QUERY: Record<string, string> = {
   "/api/product/policy": "?target=ui.banner&tenant_id=t1",
   "/api/product/pack": "?from=2026-01-01T00:00:00Z",
 };
-/** Answers that go on for as long as somebody listens. */
+/** Endpoints whose responses are endless streams. */
 const STREAMS = ["/api/events"];
 
-/** Is there only once a log that is watched was cosigned; test/lib/audit/witness_service.test.ts asks for it. */
+/** Exists only after a watched log was cosigned; tested in test/lib/audit/witness_service.test.ts. */
 const WATCHED = "/:origin_hash/checkpoint";
 
-/** Is there only with a key; test/lib/changes/gate/attest.test.ts asks for it. */
+/** Exists only with a signing key; tested in test/lib/changes/gate/attest.test.ts. */
 const ATTESTED = "/api/product/changes/:change_id/attestation";
 
-/** Is there only once a mandate was drafted; test/lib/changes/mandates asks for it. */
+/** Exists only after a mandate was drafted; tested in test/lib/changes/mandates. */
 const MANDATE = "/api/product/mandates/:mandate_id";
 
 const ABSENT = [WATCHED, ATTESTED, MANDATE];
 
 /**
- * Every GET whose answer ends and is there; `CHANGE` stands for a change's id, `FILE` for the name of a file that is not there.
+ * Paths of all GET endpoints that a new service answers, except streams. `CHANGE` stands for the id of a change, `FILE` for the
+ * name of a missing file.
  */
 export const READS: string[] = endpoints
   .filter(({ method, path }) => method === "GET" && !STREAMS.includes(path) && !ABSENT.includes(path))

@@ -19,7 +19,7 @@ export interface RedisClient {
 /** A running server that holds no keys. */
 export interface RedisServer {
   port: number;
-  /** Another program's connection. */
+  /** A connection for the test itself. */
   client: RedisClient;
   signal(name: NodeJS.Signals): void;
   stop(): Promise<void>;
@@ -43,7 +43,7 @@ export async function startRedis(): Promise<RedisServer | undefined> {
     lines.on("line", (line) => line.includes("Ready to accept connections") && resolve());
     server.once("close", () => reject(new Error("the Redis server ended before it was ready")));
   });
-  // As text, so that the sources compile where this package was never installed.
+  // The cast lets the sources compile where this package is not installed.
   const { createClient } = await import("@redis/client" as string);
   const client = await createClient({ url: `redis://127.0.0.1:${port}` }).connect();
   return {

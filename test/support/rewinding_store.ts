@@ -1,17 +1,17 @@
-/** A store that goes back to an earlier state behind the processes on it: as a failover that lost commits, or a rewind. */
+/** A store that returns to an earlier state while processes use it, as after a failover that lost commits. */
 import { memoryStore } from "../../lib/store/memory.ts";
 import type { Store } from "../../lib/store/store.ts";
 
-/** A store over one that can be exchanged, and how to exchange it. */
+/** A store with functions that copy and restore its state. */
 export interface RewindingStore {
   store: Store;
-  /** Copies what is stored now. */
+  /** Copies the current state. */
   copy(): Promise<Store>;
-  /** Goes back to a copy; it may be gone back to again. */
+  /** Restores the state of a copy, which can be restored again later. */
   goBack(to: Store): Promise<void>;
 }
 
-/** An empty store in memory. */
+/** Makes an empty store in memory. */
 export function rewindingStore(): RewindingStore {
   let current = memoryStore();
   const store: Store = {
@@ -28,14 +28,14 @@ export function rewindingStore(): RewindingStore {
   };
   return {
     store,
-    copy: () => copied(current),
+    copy: () => copyStore(current),
     async goBack(to) {
-      current = await copied(to);
+      current = await copyStore(to);
     },
   };
 }
 
-async function copied(from: Store): Promise<Store> {
+async function copyStore(from: Store): Promise<Store> {
   const to = memoryStore();
   for await (const page of from.bulk!.dump())
     await to.bulk!.commit(

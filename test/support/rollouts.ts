@@ -1,4 +1,4 @@
-/** A service with a change that is rolled out in steps, and its feeder. */
+/** A service with a change that is rolled out in steps, and the agent that feeds its samples. */
 import { decideRollouts } from "../../lib/changes/rollouts/decide_rollouts.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import { HOUR } from "./clock.ts";
@@ -17,7 +17,7 @@ export const AGENTS = {
 export const AS_FEEDER = { authorization: `Bearer ${SECRET}` };
 export const AS_OTHER = { authorization: "Bearer another secret" };
 
-/** A plan of two steps, one KPI. */
+/** A rollout of two steps that watches one KPI. */
 export const STAGES = {
   unit: "userId",
   fed_by: "agent:analytics",
@@ -29,7 +29,7 @@ export const STAGES = {
   watch: [{ kpi: "conversion", kind: "binary", good: "up", allowed: 0.05 }],
 };
 
-/** Totals of both arms, in the proportion of a share, with these rates of success. */
+/** Returns the totals of both arms for a number of users, the treated share of 10,000 and the rates of success. */
 export const totals = (users: number, share: number, [treated, control]: [number, number] = [0.2, 0.2]) => {
   const n = Math.round((users * share) / 10_000);
   return {
@@ -38,7 +38,7 @@ export const totals = (users: number, share: number, [treated, control]: [number
   };
 };
 
-/** A row of samples of step 0 of 100,000 users at the moment of the clock. */
+/** Returns a row of samples of step 0 for 100,000 users at the time of the clock. */
 export const sample = (api: Pick<Core, "deps">, over: object = {}) => ({
   step: 0,
   kpi: "conversion",
@@ -55,12 +55,12 @@ export async function rollout({
   ...options
 }: TestOptions & { stages?: object; policy?: object; proposal?: Fields } = {}) {
   const api = await core({ intent: { principals: AGENTS, policy }, ...options });
-  const plan = JSON.stringify({ ...STAGES, ...stages });
-  const change_id = await api.bring("applied", { value: "true", ...proposal, stages: plan });
+  const stagesJson = JSON.stringify({ ...STAGES, ...stages });
+  const change_id = await api.bring("applied", { value: "true", ...proposal, stages: stagesJson });
   return { api, change_id, ...actOnRollout(api, change_id) };
 }
 
-/** Acts on a rollout, and what is seen of it. */
+/** Returns functions that feed, advance and read a rollout. */
 export function actOnRollout(api: Pick<Core, "audit" | "json" | "post" | "change" | "deps">, change_id: string) {
   const events = async () =>
     (await api.audit()).filter((entry) => entry.change_id === change_id).map(({ event_type }) => event_type as string);
@@ -68,7 +68,7 @@ export function actOnRollout(api: Pick<Core, "audit" | "json" | "post" | "change
   return {
     events,
     feed,
-    /** Feeds a possible row, with the cycle that it triggers. */
+    /** Feeds a valid row and runs the cycle that it triggers. */
     feedNow: async (over: object = {}) => {
       const { status, text } = await feed([sample(api, over)]);
       if (status !== 200) throw new Error(text);

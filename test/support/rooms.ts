@@ -1,4 +1,4 @@
-/** The rooms of lib, ground floor first: a file imports from its own room and from those below it, types included. */
+/** The modules of lib in order of dependency: a file imports, types included, from its own module and those listed before. */
 export const ROOMS = [
   "lib/kit",
   "lib/identity",

@@ -1,29 +1,29 @@
-/** A store that counts what it is asked: each request, and how many it takes one after the other. */
+/** A store that counts its requests, and how many of them run one after another. */
 import { setImmediate } from "node:timers/promises";
 import type { Reads, Store } from "../../lib/store/store.ts";
 
-/** Requests to a store meanwhile. */
+/** Requests to a store since the last call of `take`. */
 export interface Trips {
-  /** Requests: each `get`, `getMany`, `list`, `texts`, `others` and transaction is one. */
+  /** Number of requests; each `get`, `getMany`, `list`, `texts`, `others` and transaction is one. */
   requests: number;
-  /** Requests that had to wait for the answer to an earlier one; concurrent requests are one step. */
+  /** Number of sequential steps; concurrent requests are one step. */
   steps: number;
   /** Number of reads of the chain's head. */
   heads: number;
-  /** Each request in order. */
+  /** Names of the requests, in order. */
   asked: readonly string[];
 }
 
 /**
- * A real store with its requests counted. Each takes a turn of the event loop, so that it is seen what waits for what; not
- * where it is `prompt`, for clocks that a test moves.
+ * Wraps a store and counts its requests. Each request waits for one turn of the event loop, which shows which requests are
+ * sequential; with `prompt` it does not wait, for tests that move the clock.
  */
 export function roundTrips(store: Store, { prompt = false } = {}): { store: Store; take(): Trips } {
-  let asked: string[] = [];
+  let requests: string[] = [];
   let steps = 0;
   let step: Promise<void> | undefined;
-  const trip = (what: string): Promise<void> => {
-    asked.push(what);
+  const trip = (request: string): Promise<void> => {
+    requests.push(request);
     if (prompt) return Promise.resolve();
     return (step ??= setImmediate(undefined).then(() => {
       steps++;
@@ -45,12 +45,12 @@ export function roundTrips(store: Store, { prompt = false } = {}): { store: Stor
     },
     /** Returns the requests since the last call. */
     take() {
-      const taken = { requests: asked.length, steps, heads: asked.filter(isHead).length, asked };
-      asked = [];
+      const taken = { requests: requests.length, steps, heads: requests.filter(isHead).length, asked: requests };
+      requests = [];
       steps = 0;
       return taken;
     },
   };
 }
 
-const isHead = (what: string): boolean => what === "get meta/chain";
+const isHead = (request: string): boolean => request === "get meta/chain";

@@ -8,22 +8,22 @@ import type {
 
 type Step = "validate" | "apply" | "verify" | "rollback";
 
-/** Replacement of a step's work; when it answers nothing, the work follows. May throw, wait, or never answer. */
+/** Replaces the work of a step; if it returns undefined, the work runs after it. May throw, wait or never resolve. */
 export type Script = (change: Change, signal: AbortSignal) => unknown;
 
-/** An adapter on a host product in memory, that does what it should until a step is configured otherwise. */
+/** An adapter for a host product in memory that works correctly until a test replaces a step. */
 export interface ScriptedAdapter extends ProductAdapter {
-  /** State of the host product, by change. */
+  /** The host product's state of each change, by change id. */
   readonly host: Map<string, HostState>;
   /** The steps that were called, in order. */
   readonly calls: Step[];
-  /** Replaces what a step does, from now on or for the given number of calls. */
+  /** Replaces a step for all further calls, or for a number of them. */
   on(step: Step, script: Script, times?: number): void;
-  /** Takes all replacements away. */
+  /** Removes all replacements. */
   calm(): void;
 }
 
-/** Makes one; `name` is `scripted`. */
+/** Makes an adapter with the name `scripted`. */
 export function scriptedAdapter(): ScriptedAdapter {
   const host = new Map<string, HostState>();
   const calls: Step[] = [];
@@ -34,8 +34,8 @@ export function scriptedAdapter(): ScriptedAdapter {
     const scripted = scripts.get(step);
     if (!scripted || scripted.left === 0) return work();
     scripted.left--;
-    const said = await scripted.script(change, signal);
-    return said === undefined ? work() : (said as T);
+    const result = await scripted.script(change, signal);
+    return result === undefined ? work() : (result as T);
   }
 
   return {
@@ -61,17 +61,17 @@ export function scriptedAdapter(): ScriptedAdapter {
   };
 }
 
-/** A script that fails with this message. */
+/** Returns a script that throws an error with this message. */
 export const fails =
   (message: string): Script =>
   () => {
     throw new Error(message);
   };
 
-/** A script that never answers, as when the process is gone. */
+/** A script that never resolves, as when the process has ended. */
 export const hangs: Script = () => new Promise(() => {});
 
-/** A promise that is settled from outside, for work that must be held at one point. */
+/** Returns a promise and the function that resolves it, to pause work at one point. */
 export function gate(): { opened: Promise<void>; open: () => void } {
   let open!: () => void;
   const opened = new Promise<void>((resolve) => (open = resolve));

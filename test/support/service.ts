@@ -4,7 +4,7 @@ import { checkedFetch } from "./checked_fetch.ts";
 import { type Client, client } from "./client.ts";
 import { opened, type TestDeps, type TestOptions } from "./deps.ts";
 
-/** A client of a whole service in this process, and what the service runs on. */
+/** A client of a complete service in this process, and the dependencies of that service. */
 export type TestService = Client & { deps: TestDeps };
 
 /** Opens a service and a client to it. */
@@ -12,7 +12,7 @@ export async function service(options: TestOptions = {}): Promise<TestService> {
   return makeService(await opened({ store: memoryStore(), ...options }));
 }
 
-/** A client to a service over dependencies that are already opened. */
+/** Returns a client of a service for dependencies that are already open. */
 export function makeService(deps: TestDeps): TestService {
   const secrets = deps.adminToken ? [deps.adminToken] : [];
   return { ...client(checkedFetch(app(deps), secrets)), deps };

@@ -1,4 +1,4 @@
-/** Signed decisions: as clients make them, and as somebody who can write to the store forges them. */
+/** Signed decisions, as clients make them, and consents that are forged by writing to the store. */
 import { entryKey, nextEntry, readHead } from "../../lib/audit/chain.ts";
 import { readRecord } from "../../lib/changes/records.ts";
 import { toChange, type ChangeRecord } from "../../lib/changes/rules/record.ts";
@@ -15,31 +15,31 @@ export interface Pen {
   sign(statement: string): Proof;
 }
 
-/** A person of an intent. */
+/** Returns a principal of the kind person with the keys of these signers. */
 export const person = (...pens: Pen[]) => ({ kind: "person", keys: pens.map(({ key }) => key) });
 
 type Poster = Pick<Client, "post">;
 
-/** Returns the statement to sign, from the service. */
+/** Requests the statement to sign from the service. */
 export async function requestStatement(api: Poster, fields: Fields): Promise<string> {
   const reply = await api.post("consent-statement", fields);
   if (reply.status !== 200) throw new Error(`${reply.status} ${reply.text}`);
   return reply.body.statement;
 }
 
-/** The fields that prove a statement. */
+/** Signs a statement and returns the fields of a request that contain the proof. */
 export const proven = (pen: Pen, statement: string): Fields => ({
   proof: JSON.stringify(pen.sign(statement)),
   at: JSON.parse(statement).at,
 });
 
-/** An act on the service with its proof. */
+/** Posts a signed action on the service. */
 export async function act(api: Poster, pen: Pen, which: ServiceAction, fields: ActFields): Promise<Reply> {
-  const { actor, ...said } = fields;
+  const { actor, ...others } = fields;
   const path = which.startsWith("accept_") ? `audit/${which.replace("_", "-")}` : which;
   return api.post(path, {
     ...fields,
-    ...proven(pen, await requestStatement(api, { decision: which, approver: actor, ...said })),
+    ...proven(pen, await requestStatement(api, { decision: which, approver: actor, ...others })),
   });
 }
 
@@ -47,7 +47,7 @@ interface ActFields extends Fields {
   actor: string;
 }
 
-/** A decision with its proof. */
+/** Posts a signed decision on a change. */
 export async function decide(
   api: Poster,
   pen: Pen,
@@ -60,21 +60,21 @@ export async function decide(
   return api.post(decision, { ...rest, [field]: approver, ...proven(pen, statement) });
 }
 
-/** Writes a consent into log and record without the service: a whole entry, rightly chained, that nobody gave. */
+/** Writes a forged consent to log and record without the service: a complete, correctly chained entry. */
 export async function forgeConsent({ store, sha256 }: TestDeps, change_id: string, detail: object): Promise<void> {
   await store.transact(async (tx) => {
     const head = (await readHead(tx))!;
     const { change, ...state } = (await readRecord(tx, change_id)) as ChangeRecord;
-    const said = {
+    const decision = {
       decision: "approved",
       status: "approved",
       digest: change.digest,
       target_owner: null,
       ...detail,
     } as const;
-    const event = { event_type: "consent_decision", change_id, tenant: change.tenant_id, detail: said } as const;
+    const event = { event_type: "consent_decision", change_id, tenant: change.tenant_id, detail: decision } as const;
     const next = nextEntry(head, event, head.at, sha256);
-    const after = evolve({ ...state, change }, { ...next.entry, detail: said })!;
+    const after = evolve({ ...state, change }, { ...next.entry, detail: decision })!;
     tx.put("audit", entryKey(next.entry.id), next.entry);
     tx.put("meta", "chain", next.head);
     tx.put("changes", change_id, { ...after, change: toChange(after) });

@@ -1,6 +1,6 @@
 /**
- * Random lives of targets: applies, rollbacks, edits by other programs, lost requests and answers, restarts, through the
- * adapter of a target system, compared with a model that reads the target by other means than the system does.
+ * Random scenarios of targets: applies, rollbacks, edits by other programs, lost requests and answers, and restarts, through the
+ * adapter of a target system. A model checks each step and reads the targets without the system.
  */
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { type Clock, systemClock } from "../../lib/kit/platform.ts";
@@ -12,32 +12,32 @@ import { targetAdapter } from "../../lib/targets/adapter.ts";
 import type { Attempt, Entry, SetResult, TargetSystem } from "../../lib/targets/port.ts";
 import { dice } from "./dice.ts";
 
-/** A target system with targets that only one life uses. */
+/** A target system with targets that only one scenario uses. */
 export interface LifeSystem {
-  /** Opens the system as a new process does, with the clock of the life. */
+  /** Opens the system as a new process does, with the clock of the scenario. */
   open(clock: Clock): TargetSystem;
   /** The entries of the targets, without values. */
   entries: readonly Entry[];
-  /** Makes a value that the system can hold; another number is another value. */
+  /** Makes a value that the system can store; different numbers make different values. */
   value(number: number): unknown;
-  /** Reads a target without the system; undefined where it holds nothing. */
+  /** Reads a target without the system; undefined if it has no value. */
   read(entry: Entry): Promise<unknown>;
   /** Sets or removes (undefined) a target as another program does. */
   edit(entry: Entry, value: unknown): Promise<void>;
-  /** Makes the network lose the next request or answer of a write; returns what ends that. */
+  /** Makes the network lose the next request or answer of a write; returns a function that ends this. */
   lose?(loss: "request" | "answer"): () => void;
-  /** An apply without an answer counts as never made when another program has set another value since. */
+  /** An unanswered apply counts as not made if another program has set another value since. */
   isResolvedByValue?: boolean;
   /** A write that was given up may arrive later, and `resolve` makes it fail. */
   isFenced?: boolean;
   /** A write that was given up may arrive this much later, and `resolve` waits for it. */
   maxLateMs?: number;
-  /** Edits the target in the middle of the next write, which overwrites it; returns whether a write has come. */
+  /** Edits the target in the middle of the next write, which overwrites the edit; returns a function that returns whether a write ran. */
   editBetween?(entry: Entry, value: unknown): () => boolean;
   dispose?(): Promise<void>;
 }
 
-/** Events of lives, by name. */
+/** Counts of events by name. */
 export type LifeFigures = Record<string, number>;
 
 class Crash extends Error {}
@@ -49,7 +49,7 @@ const CHANGES = 4;
 const STEPS = 16;
 const MAX_TRIES = 4;
 
-/** Returns a signal of its own for each call: `fetch` listens to one until it is collected. */
+/** Returns a new signal for each call, since `fetch` keeps a listener on its signal until that is collected. */
 const calm = (): AbortSignal => new AbortController().signal;
 const text = (value: unknown): string => (value === undefined ? "nothing" : canonicalJson(value));
 
@@ -59,15 +59,15 @@ interface Target {
   current: unknown;
   order: string[];
   previous: Map<string, unknown>;
-  /** The change whose value was set without an answer, until the adapter can find that out. */
+  /** The change whose value was set without an answer, until the adapter can detect that. */
   unanswered?: string | undefined;
 }
 
-/** Runs one life. Throws at the first violation, with the steps that led to it. */
-export async function runLife(seed: number, system: LifeSystem, figures: LifeFigures): Promise<void> {
+/** Runs one scenario. Throws at the first violation, with the steps that led to it. */
+export async function runLife(seed: number, system: LifeSystem, counts: LifeFigures): Promise<void> {
   const roll = dice(seed);
   const steps: string[] = [];
-  const count = (name: string): void => void (figures[name] = (figures[name] ?? 0) + 1);
+  const count = (name: string): void => void (counts[name] = (counts[name] ?? 0) + 1);
   const require = (condition: boolean, what: string): void => {
     if (!condition) throw new Error(`life ${seed}: ${what}\n${steps.join("\n")}`);
   };
@@ -98,7 +98,7 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
   /** The write of the current operation has overwritten an edit, which its result must report. */
   let hasOverwritten = false;
   let late: (() => Promise<void>) | undefined;
-  /** Lets the time pass after which a write that was given up cannot arrive any more. */
+  /** Advances the clock until a write that timed out can no longer arrive. */
   const passTime = async () => {
     if (system.maxLateMs === undefined) return;
     await deliverLate();
@@ -212,10 +212,10 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
   );
   const setStatus = (change: Change, status: Change["status"]) => void (change.status = status);
 
-  /** Changes whose last operation had no answer: as the service does, the state is read before the next one. */
+  /** Changes whose last operation had no answer; their state is read before the next operation, as the service does. */
   const unsure = new Set<Change>();
 
-  /** A rollback that nothing shows the outcome of leaves the change below it covered. */
+  /** Returns whether a rollback on the target has an unknown outcome, so that the change below it counts as covered. */
   const isRollbackOpen = (target: Target) =>
     changes.some((one) => one.target === target && one.change.status === "applied" && unsure.has(one.change));
 
@@ -327,7 +327,7 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
   }
   await deliverLate();
 
-  // The faults are over: every change can be rolled back, and nothing of them stays.
+  // Without further faults every change can be rolled back, and no value of a change remains.
   const isInForce = ({ target, change }: (typeof changes)[number]) =>
     change.status === "applied" && target.order.includes(change.change_id);
   const place = ({ target, change }: (typeof changes)[number]) => target.order.indexOf(change.change_id);
@@ -352,24 +352,24 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
   await store.close();
 }
 
-/** Runs the lives of the seeds from `first` to `last`, and adds up their figures. */
+/** Runs the scenarios of the seeds from `first` to `last`, and adds up their counts. */
 export async function runLives(
   [first, last]: readonly [number, number],
   make: () => Promise<LifeSystem>,
-  figures: LifeFigures = {},
+  counts: LifeFigures = {},
 ): Promise<LifeFigures> {
   for (let seed = first; seed <= last; seed++) {
     const system = await make();
     try {
-      await runLife(seed, system, figures);
+      await runLife(seed, system, counts);
     } finally {
       await system.dispose?.();
     }
   }
-  return figures;
+  return counts;
 }
 
-/** The seeds to run, in slices that one test each runs: a few, or as `npm run lives` asks for them, `LIVES=1-1000`. */
+/** Returns ranges of seeds, one for each test: `few` seeds, or those of `LIVES=1-1000` (`npm run lives`). */
 export function lifeSeeds({ few = 20, most = Infinity, slice = 50 } = {}): [number, number][] {
   const [first = 1, end = few] = process.env["LIVES"]?.split("-").map(Number) ?? [];
   const last = Math.min(end, first + most - 1);

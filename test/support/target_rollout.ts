@@ -1,4 +1,4 @@
-/** A rollout on a target system in memory, whose text another program wrote. */
+/** A rollout on a target system in memory, whose initial text another program wrote. */
 import { memoryStore } from "../../lib/store/memory.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
 import type { TargetSystem } from "../../lib/targets/port.ts";
@@ -8,7 +8,7 @@ import { rollout, STAGES, totals } from "./rollouts.ts";
 
 const ENTRY = { tenant_id: "t1", target: "ui.a", kind: "config" } as const;
 
-/** Text that parsing and rendering would change: a rollback restores it to the byte. */
+/** The initial text, which JSON formatting would change; a rollback restores it byte for byte. */
 export const FOREIGN = '{ "old":  1.50 }';
 
 /** Opens a service on a target system, and applies a change with a rollout to its first step. */
@@ -18,14 +18,14 @@ export async function rolloutOnTarget({
 }: { over?: Partial<TargetSystem>; stages?: object; policy?: object } = {}) {
   const clock = testClock();
   const store = memoryStore();
-  const { system: whole, overwrite, raw, faults, edits } = memoryTarget();
-  const system: TargetSystem = { ...whole, ...over };
+  const { system: inner, overwrite, raw, faults, edits } = memoryTarget();
+  const system: TargetSystem = { ...inner, ...over };
   overwrite(ENTRY, FOREIGN);
   const adapter = targetAdapter(system, { store, clock });
-  const running = await rollout({ ...options, store, clock, adapter, proposal: { target: ENTRY.target } });
+  const rolloutClient = await rollout({ ...options, store, clock, adapter, proposal: { target: ENTRY.target } });
   const text = () => raw(ENTRY);
   return {
-    ...running,
+    ...rolloutClient,
     store,
     clock,
     system,
@@ -35,16 +35,16 @@ export async function rolloutOnTarget({
     edits,
     overwrite: (next: string) => overwrite(ENTRY, next),
     text,
-    /** Share of the users who have the value on the system, of 10,000. */
+    /** Returns the share of users, of 10,000, who have the new value on the system. */
     share: (): number => {
-      const held = JSON.parse(text()!);
-      return held === true ? 10_000 : (held.$treated?.share ?? 0);
+      const value = JSON.parse(text()!);
+      return value === true ? 10_000 : (value.$treated?.share ?? 0);
     },
     leases: async () => (await store.list("leases", { limit: 9 })).map(({ value }) => value),
-    /** Lets the hours of a step pass, and feeds good numbers of it with the cycle that they trigger. */
+    /** Lets the hours of a step pass, feeds good samples and runs the cycle that they trigger. */
     async goOn(step = 0) {
-      running.hours(24);
-      return running.feedNow({ step, ...totals(100_000, STAGES.steps[step]!.share) });
+      rolloutClient.hours(24);
+      return rolloutClient.feedNow({ step, ...totals(100_000, STAGES.steps[step]!.share) });
     },
   };
 }

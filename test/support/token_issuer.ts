@@ -1,4 +1,4 @@
-/** An issuer of tokens with keys of its own, and a `fetch` that answers its key set. */
+/** An issuer of tokens with its own keys, and a `fetch` that returns its key set. */
 import { exportJWK, exportSPKI, generateKeyPair, type JWTHeaderParameters, type JWTPayload, SignJWT } from "jose";
 import type { Fetch } from "../../lib/identity/fetch_keys.ts";
 import { once } from "../../lib/kit/once.ts";
@@ -10,7 +10,7 @@ type Pair = Awaited<ReturnType<typeof generateKeyPair>>;
 
 const pairs = new Map<string, () => Promise<Pair>>();
 
-/** Returns the key pair of a name, made once a test file. */
+/** Returns the key pair of a name, which is made once for each test file. */
 export function makePair(name: string, alg: string): Promise<Pair> {
   const id = `${name} ${alg}`;
   if (!pairs.has(id))
@@ -42,7 +42,7 @@ export async function signedToken(
   return new SignJWT(claims).setProtectedHeader(header).sign(privateKey);
 }
 
-/** A `fetch` that counts its calls and answers what `answer` says. */
+/** Returns a `fetch` that records the URLs of its calls and responds with the result of `answer`. */
 export function keyServer(answer: (url: string) => Response | Promise<Response>): { fetch: Fetch; urls: string[] } {
   const urls: string[] = [];
   return {

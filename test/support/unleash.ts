@@ -1,4 +1,4 @@
-/** A real Unleash server on a real Postgres, and the stock client: the test of the Unleash target alone needs them. */
+/** A real Unleash server on a real Postgres, and its official client, for the tests of the Unleash target. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const FOLDER = join(import.meta.dirname, "unleash");
 export const ADMIN_TOKEN = "*:*.admin-token-of-the-test";
 const CLIENT_TOKEN = "*:development.client-token-of-the-test";
 
-/** The part of the stock client that a test uses. */
+/** The part of the official client that a test uses. */
 export interface UnleashClient {
   isEnabled(name: string, context?: { userId?: string; properties?: Record<string, string> }): boolean;
   destroy(): void;
@@ -28,20 +28,20 @@ export interface UnleashServer {
   /** Creates a user with a root role, and returns a personal access token. */
   createToken(rootRole: "Editor" | "Viewer"): Promise<string>;
   /** Calls the server as the administrator; rejects where it answers with an error. */
-  // oxlint-disable-next-line no-explicit-any -- whatever it answers
+  // oxlint-disable-next-line no-explicit-any -- any JSON
   call(method: string, path: string, body?: unknown): Promise<any>;
-  /** Waits until the server has recorded that a flag is archived: it ends itself when the flag is deleted before. */
+  /** Waits until the server has recorded that a flag is archived; it crashes if the flag is deleted before. */
   untilArchived(name: string): Promise<void>;
   /** Archives and deletes a flag. */
   removeFlag(name: string): Promise<void>;
   /** Starts a client that has read the flags. */
   startClient(): Promise<UnleashClient>;
-  /** Stops the database where it is, until the returned function is called. */
+  /** Pauses the database until the returned function is called. */
   pauseDatabase(): Promise<() => void>;
   stop(): Promise<void>;
 }
 
-/** Starts one; rejects with the reason where it cannot. */
+/** Starts a server; rejects with the reason where it cannot. */
 export async function startUnleash(): Promise<UnleashServer> {
   const module = await fetchedFile(FOLDER, packageJson, "dist/lib/server-impl.js", { name: "unleash-server" });
   const client = join(module, "../../../../unleash-client/lib/index.js");
@@ -53,7 +53,7 @@ export async function startUnleash(): Promise<UnleashServer> {
 
   const port = await freePort();
   const child = fork(join(FOLDER, "start.mjs"), [module, postgres.url, String(port)], {
-    // It runs queries of one transaction concurrently, of which its driver warns.
+    // Unleash runs queries of one transaction concurrently, which its driver reports as deprecated.
     execArgv: ["--no-deprecation"],
     env: { PATH: process.env["PATH"], NODE_ENV: "production" },
     stdio: ["ignore", "ignore", "inherit", "ipc"],

@@ -1,28 +1,28 @@
 import { OutcomeUnknown, type Store } from "../../lib/store/store.ts";
 
-/** A real store that loses the answer to a commit. */
+/** A store that can lose the answer to a commit. */
 export interface UnsureStore extends Store {
-  /** The next transaction is kept, or not, and nobody learns which. */
-  loseAnswer(kept: boolean): void;
+  /** Makes the next transaction fail with an unknown outcome; `isCommitted` decides whether it is committed. */
+  loseAnswer(isCommitted: boolean): void;
 }
 
-/** Wraps a store; every other transaction is as it was. */
+/** Wraps a store. */
 export function unsureStore(store: Store): UnsureStore {
-  let losing: { kept: boolean } | undefined;
+  let next: { isCommitted: boolean } | undefined;
   const unknown = () => new OutcomeUnknown("no answer to a commit, which may have been kept");
   return {
     ...store,
     async transact(decide) {
-      const lost = losing;
-      losing = undefined;
+      const lost = next;
+      next = undefined;
       const result = await store.transact(async (tx) => {
         const decided = await decide(tx);
-        if (lost?.kept === false) throw unknown();
+        if (lost?.isCommitted === false) throw unknown();
         return decided;
       });
       if (lost) throw unknown();
       return result;
     },
-    loseAnswer: (kept) => void (losing = { kept }),
+    loseAnswer: (isCommitted) => void (next = { isCommitted }),
   };
 }

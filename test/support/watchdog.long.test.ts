@@ -7,8 +7,8 @@ import { temporaryFolder } from "../e2e/server.ts";
 const ROOT = join(import.meta.dirname, "../..");
 
 /**
- * Files that vitest itself would wait for; the first has a process of its own, which would go on without it. The
- * other two end a test after a while: vitest loses the last report of a worker when the timer that holds it back
+ * Files on which vitest itself waits forever; the first starts a process that would outlive it. The other two
+ * end one test after a while: vitest loses the last report of a worker when the timer that holds it back
  * fires to the millisecond (`throttle` of @vitest/runner 4.1), and sends it with the next one.
  */
 const HANGING = {
@@ -42,7 +42,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-test("a hanging run is ended with the files' names and what they waited for, without leftovers", async () => {
+test("a hanging run is ended, its files and what they wait for are printed, no process is left", async () => {
   const folder = temporaryFolder();
   await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
   for (const [name, text] of Object.entries(HANGING)) await writeFile(join(folder, name), text);

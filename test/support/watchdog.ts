@@ -1,31 +1,31 @@
-/** A reporter that ends a run in which a test file shows no sign of life, and tells what it waited for. */
+/** A reporter that ends a run in which a test file reports nothing for too long, and prints what the file waits for. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { relative } from "node:path";
 import type { ReportedHookContext, Reporter, TestCase, TestModule, TestSuite, Vitest } from "vitest/node";
 
-/** Activities of a running file. */
-interface Life {
+/** A running test file and its last report. */
+interface RunningFile {
   file: string;
-  /** When it was last heard of, and of what. */
-  heard: number;
-  last: string;
+  /** Time and text of the last report. */
+  reportedAt: number;
+  report: string;
   tests: Set<TestCase>;
   hooks: Set<string>;
 }
 
 /** Longer than any hook may take. */
 const LIMIT_MS = 150_000;
-/** A test may take what it says itself, and its own limit, which comes first, tells more about it. */
-const BEYOND_A_TEST = 1.25;
+/** Factor on a test's own timeout, which fires first and reports more about the test. */
+const TEST_TIMEOUT_FACTOR = 1.25;
 
-/** Vitest limits tests and hooks; this also ends what blocks a worker, and what waits before or after the tests. */
+/** Ends a run that vitest's limits on tests and hooks do not: a blocked worker, or a wait before or after the tests. */
 export class Watchdog implements Reporter {
   readonly #limit: number;
-  /** By the id of the file: its first report is another object than later ones. */
-  readonly #lives = new Map<string, Life>();
+  /** Running files by id, since the objects of one file differ between reports. */
+  readonly #files = new Map<string, RunningFile>();
   #root = "";
-  #heard = performance.now();
+  #reported = performance.now();
 
   constructor(limit = LIMIT_MS) {
     this.#limit = limit;
@@ -33,59 +33,59 @@ export class Watchdog implements Reporter {
 
   onInit(vitest: Vitest): void {
     this.#root = vitest.config.root;
-    setInterval(() => this.#look(), this.#limit / 50).unref();
+    setInterval(() => this.#check(), this.#limit / 50).unref();
   }
 
   onTestModuleQueued(module: TestModule): void {
     const file = relative(this.#root, module.moduleId);
-    this.#lives.set(module.id, { file, heard: 0, last: "", tests: new Set(), hooks: new Set() });
-    this.#hear(module, "it began to load");
+    this.#files.set(module.id, { file, reportedAt: 0, report: "", tests: new Set(), hooks: new Set() });
+    this.#record(module, "it began to load");
   }
 
   onTestModuleCollected(module: TestModule): void {
-    this.#hear(module, "it was loaded");
+    this.#record(module, "it was loaded");
   }
 
   onTestCaseReady(test: TestCase): void {
-    this.#hear(test.module, `"${test.fullName}" began`)?.tests.add(test);
+    this.#record(test.module, `"${test.fullName}" began`)?.tests.add(test);
   }
 
   onTestCaseResult(test: TestCase): void {
-    this.#hear(test.module, `"${test.fullName}" ended`)?.tests.delete(test);
+    this.#record(test.module, `"${test.fullName}" ended`)?.tests.delete(test);
   }
 
   onHookStart(hook: ReportedHookContext): void {
-    const name = nameOf(hook);
-    this.#hear(moduleOf(hook.entity), `${name} began`)?.hooks.add(name);
+    const name = hookName(hook);
+    this.#record(hookModule(hook.entity), `${name} began`)?.hooks.add(name);
   }
 
   onHookEnd(hook: ReportedHookContext): void {
-    const name = nameOf(hook);
-    this.#hear(moduleOf(hook.entity), `${name} ended`)?.hooks.delete(name);
+    const name = hookName(hook);
+    this.#record(hookModule(hook.entity), `${name} ended`)?.hooks.delete(name);
   }
 
   onTestModuleEnd(module: TestModule): void {
-    this.#hear(module, "it ended");
-    this.#lives.delete(module.id);
+    this.#record(module, "it ended");
+    this.#files.delete(module.id);
   }
 
-  #hear(module: TestModule, last: string): Life | undefined {
-    const life = this.#lives.get(module.id);
-    this.#heard = performance.now();
-    if (life) Object.assign(life, { heard: this.#heard, last });
-    return life;
+  #record(module: TestModule, report: string): RunningFile | undefined {
+    const running = this.#files.get(module.id);
+    this.#reported = performance.now();
+    if (running) Object.assign(running, { reportedAt: this.#reported, report });
+    return running;
   }
 
-  #look(): void {
+  #check(): void {
     const now = performance.now();
-    const lives = [...this.#lives.values()];
-    if (lives.some((life) => now - life.heard > this.#patience(life)))
-      this.#end(lives.map((life) => reported(life, now)));
-    else if (lives.length === 0 && now - this.#heard > this.#limit) this.#end(["no test file runs"]);
+    const files = [...this.#files.values()];
+    if (files.some((running) => now - running.reportedAt > this.#patience(running)))
+      this.#end(files.map((running) => reported(running, now)));
+    else if (files.length === 0 && now - this.#reported > this.#limit) this.#end(["no test file runs"]);
   }
 
-  #patience({ tests }: Life): number {
-    return Math.max(this.#limit, ...[...tests].map(({ options }) => (options.timeout ?? 0) * BEYOND_A_TEST));
+  #patience({ tests }: RunningFile): number {
+    return Math.max(this.#limit, ...[...tests].map(({ options }) => (options.timeout ?? 0) * TEST_TIMEOUT_FACTOR));
   }
 
   #end(lines: string[]): void {
@@ -95,16 +95,16 @@ export class Watchdog implements Reporter {
   }
 }
 
-function reported({ file, heard, last, tests, hooks }: Life, now: number): string {
-  const silent = `${file}: silent for ${Math.round((now - heard) / 1000)} s since ${last}`;
+function reported({ file, reportedAt, report, tests, hooks }: RunningFile, now: number): string {
+  const silent = `${file}: silent for ${Math.round((now - reportedAt) / 1000)} s since ${report}`;
   const waiting = [...[...tests].map(({ fullName }) => `the test "${fullName}"`), ...hooks];
   return waiting.length > 0 ? `${silent}; waits for ${waiting.join(", ")}` : silent;
 }
 
-const moduleOf = (entity: ReportedHookContext["entity"]): TestModule =>
+const hookModule = (entity: ReportedHookContext["entity"]): TestModule =>
   entity.type === "module" ? entity : entity.module;
 
-function nameOf({ name, entity }: ReportedHookContext): string {
+function hookName({ name, entity }: ReportedHookContext): string {
   const of = entity.type === "module" ? "the file" : `"${(entity as TestCase | TestSuite).fullName}"`;
   return `${name} of ${of}`;
 }
@@ -117,7 +117,7 @@ function kill(pid: number): void {
   }
 }
 
-/** The processes below this one: the workers, and what the tests in them have started. */
+/** Returns the ids of all descendants: the workers and the processes that their tests started. */
 function descendants(): number[] {
   const parents = parentsOfAll();
   const isBelow = (pid: number): boolean => {

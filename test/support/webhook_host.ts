@@ -1,20 +1,20 @@
-/** A host product that is governed over HTTP: a real server, with code of its own to check who asks. */
+/** A host product that is governed over HTTP: a real server with its own check of request signatures. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type HostChange, hostTable, LostChange } from "./host_table.ts";
 
-/** One request as it arrived. */
+/** A received request. */
 export interface Received {
   operation: string;
   change_id: string;
   headers: IncomingMessage["headers"];
-  // oxlint-disable-next-line no-explicit-any -- whatever was sent
+  // oxlint-disable-next-line no-explicit-any -- any JSON
   body: any;
 }
 
-/** Answers in place of the host product, after its work was done or before. */
+/** A faulty response that replaces the host product's own. */
 export type Trouble = (response: ServerResponse, request: IncomingMessage) => unknown;
 
 /** A running host product. */
@@ -24,30 +24,30 @@ export interface WebhookHost {
   received: Received[];
   /** Operations on the product, in order: `apply chg_1`. */
   effects: string[];
-  /** State of the product, by change. */
+  /** The product's state of each change, by change id. */
   states: Map<string, string>;
-  /** The JSON that a target holds; undefined: nothing. */
+  /** Returns the JSON of a target's value, or undefined if the target has none. */
   content(change: HostChange): string | undefined;
-  /** Sets a target as another program would. */
+  /** Sets a target as another program does. */
   overwrite(change: HostChange, value: unknown): void;
-  /** From now on for so many requests of an operation: the work is done (`after`) or not (`before`), then this. */
+  /** Replaces the next `times` responses of an operation, `before` or `after` the product has carried it out. */
   trouble(operation: string, when: "before" | "after", trouble: Trouble, times?: number): void;
   stop(): Promise<void>;
 }
 
-/** Loses the connection. */
+/** Closes the connection without a response. */
 export const lost: Trouble = (response) => response.socket!.destroy();
 
-/** Answers something else. */
+/** Responds with this status and body. */
 export const answers =
   (status: number, body: unknown, headers: Record<string, string> = {}): Trouble =>
   (response) =>
     response.writeHead(status, headers).end(typeof body === "string" ? body : JSON.stringify(body));
 
-/** Never answers. */
+/** Never responds. */
 export const silent: Trouble = () => undefined;
 
-/** Starts one, on any port unless one is named; requests that are not signed with this secret are refused. */
+/** Starts a host product, on any port unless `at` is set. Requests that are not signed with the secret are rejected with 401. */
 export async function startWebhookHost(secret: string, at = 0): Promise<WebhookHost> {
   const received: Received[] = [];
   const effects: string[] = [];
@@ -55,23 +55,23 @@ export async function startWebhookHost(secret: string, at = 0): Promise<WebhookH
   const troubles = new Map<string, { when: string; trouble: Trouble; times: number }>();
 
   const table = hostTable();
-  const change = (operation: "apply" | "rollback", asked: HostChange): { result: string } => {
-    const wasShown = table.isShown(asked);
-    const isNew = states.get(asked.change_id) === undefined;
-    const result = table[operation](asked);
-    if (table.isShown(asked) !== wasShown || (isNew && operation === "rollback"))
-      effects.push(`${operation} ${asked.change_id}`);
-    states.set(asked.change_id, operation === "apply" ? "applied" : "rolled_back");
+  const operate = (operation: "apply" | "rollback", change: HostChange): { result: string } => {
+    const wasInForce = table.isInForce(change);
+    const isNew = states.get(change.change_id) === undefined;
+    const result = table[operation](change);
+    if (table.isInForce(change) !== wasInForce || (isNew && operation === "rollback"))
+      effects.push(`${operation} ${change.change_id}`);
+    states.set(change.change_id, operation === "apply" ? "applied" : "rolled_back");
     return { result };
   };
-  const work = (operation: string, asked: HostChange): unknown => {
-    if (operation === "apply" || operation === "rollback") return change(operation, asked);
-    if (operation === "verify") return { state: table.verify(asked) };
+  const perform = (operation: string, change: HostChange): unknown => {
+    if (operation === "apply" || operation === "rollback") return operate(operation, change);
+    if (operation === "verify") return { state: table.verify(change) };
     return { ok: true, preview: { would: "change" } };
   };
-  const answerTo = (operation: string, asked: HostChange): Trouble => {
+  const makeResponse = (operation: string, change: HostChange): Trouble => {
     try {
-      return answers(200, work(operation, asked), { "content-type": "application/json" });
+      return answers(200, perform(operation, change), { "content-type": "application/json" });
     } catch (error) {
       if (error instanceof LostChange) return answers(409, { error: "the product shows nothing of this change" });
       throw error;
@@ -90,7 +90,7 @@ export async function startWebhookHost(secret: string, at = 0): Promise<WebhookH
     const found = troubles.get(operation);
     const trouble = found && found.times-- > 0 ? found : undefined;
     if (trouble?.when === "before") return void trouble.trouble(response, request);
-    const answer = answerTo(operation, body.change);
+    const answer = makeResponse(operation, body.change);
     void (trouble?.trouble ?? answer)(response, request);
   });
   server.listen(at, "127.0.0.1");
@@ -113,10 +113,10 @@ export async function startWebhookHost(secret: string, at = 0): Promise<WebhookH
   };
 }
 
-/** Standard Webhooks, as its text has it. */
+/** Verifies a signature of Standard Webhooks, written from its specification. */
 function isSigned(secret: string, headers: IncomingMessage["headers"], body: string): boolean {
   const content = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
   const expected = createHmac("sha256", secret).update(content).digest();
-  const given = Buffer.from(String(headers["webhook-signature"]).replace(/^v1,/, ""), "base64");
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  const received = Buffer.from(String(headers["webhook-signature"]).replace(/^v1,/, ""), "base64");
+  return received.length === expected.length && timingSafeEqual(received, expected);
 }

@@ -3,6 +3,6 @@ import { join } from "node:path";
 import { fetchedFile } from "./fetched_package.ts";
 import packageJson from "./worker_deployment/package.json" with { type: "json" };
 
-/** The path of its script; rejects with the reason where it cannot be had. */
+/** Returns the path of its script; rejects with the reason where it is not available. */
 export const wrangler = (): Promise<string> =>
   fetchedFile(join(import.meta.dirname, "worker_deployment"), packageJson, "bin/wrangler.js", { name: "wrangler" });

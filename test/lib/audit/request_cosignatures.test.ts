@@ -68,7 +68,7 @@ test("checkpoints are cosigned as the log grows, and returned with what was put 
   const seconds = Math.floor(deps.clock.now() / 1000);
   expect(readNote(checkpoint, one.key.vkey)).toEqual({
     body: expect.stringContaining("\n429\n"),
-    by: [{ seconds, holds: true }],
+    by: [{ seconds, isValid: true }],
   });
   expect(witnesses).toEqual([{ name: "w.example/one", length: 429, at: new Date(seconds * 1000).toISOString() }]);
   await lengthen(deps, 1);
@@ -207,7 +207,7 @@ test("cosignatures of unknown keys are kept; lines in the name of others are not
     "— w.example/two ",
   ]);
   for (const { key } of there)
-    expect(readNote(checkpoint, key.vkey).by).toEqual([expect.objectContaining({ holds: true })]);
+    expect(readNote(checkpoint, key.vkey).by).toEqual([expect.objectContaining({ isValid: true })]);
 });
 
 test("without a key, of a broken log and of an empty one nothing is asked", async () => {

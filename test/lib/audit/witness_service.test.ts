@@ -61,7 +61,7 @@ test("a log that only grows is cosigned, without a token, and what was cosigned 
     const cosigned = `${noteOf(size)}${reply.text}`;
     expect(readNote(cosigned, SELF.vkey)).toEqual({
       body: checkpointText(ORIGIN, LEAVES.slice(0, size)),
-      by: [{ seconds, holds: true }],
+      by: [{ seconds, isValid: true }],
     });
     expect((await w.get(`/${HASH}/checkpoint`)).text).toBe(cosigned);
   }
@@ -144,7 +144,7 @@ test("signatures of unknown keys are skipped and not returned; a second key of a
   expect((await send(w, bodyOf(0, 9, note))).status).toBe(200);
   const kept = (await w.get(`/${HASH}/checkpoint`)).text;
   expect(kept).not.toContain("elsewhere");
-  expect(readNote(kept, OTHER.vkey).by).toEqual([{ holds: true }]);
+  expect(readNote(kept, OTHER.vkey).by).toEqual([{ isValid: true }]);
 });
 
 test("a trusted key whose signature fails is not made up for by another that holds", async () => {

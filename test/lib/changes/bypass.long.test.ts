@@ -6,4 +6,4 @@ import { rounds } from "../../support/length.ts";
 const [places, edits] = rounds<[number, number]>([20, 60], [40, 120], [400, 1000]);
 
 test("each edit of an adversary is reported, and restored by the next cycle", () =>
-  fightEdits({ places, edits, seed: 11 }, openFile));
+  fightEdits({ targets: places, edits, seed: 11 }, openFile));

@@ -3,4 +3,4 @@ import { test } from "vitest";
 import { fightEdits, openFile } from "../../support/bypass.ts";
 
 test("each of 60 edits over 20 places is reported, and restored by the next cycle", () =>
-  fightEdits({ places: 20, edits: 60, seed: 7 }, openFile));
+  fightEdits({ targets: 20, edits: 60, seed: 7 }, openFile));

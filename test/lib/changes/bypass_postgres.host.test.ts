@@ -16,7 +16,7 @@ describe.skipIf(!server)("a Postgres column", () => {
     const { pool, url } = server!;
     await pool.query("drop schema if exists app cascade; create schema app");
     await pool.query("create table app.settings (key text primary key, value jsonb)");
-    await fightEdits({ places, edits, seed }, () => ({
+    await fightEdits({ targets: places, edits, seed }, () => ({
       system: postgresTarget({
         name: "settings",
         url,

@@ -147,7 +147,7 @@ test.skipIf(!postgres)(
     const [first = 1, last = rounds(5, 10, 1000)] = process.env["PLANS"]?.split("-").map(Number) ?? [];
     const { exports, ...figures } = await runPlanLives(systems, [first, last]);
     process.stderr.write(`plans: ${JSON.stringify(figures)}\n`);
-    expect(figures.lives).toBe(last - first + 1);
+    expect(figures.scenarios).toBe(last - first + 1);
     for (const judged of await judgeExports(exports)) expect(judged).toEqual({ typescript: [], python: [] });
   },
 );

@@ -8,6 +8,6 @@ import { runPlanLives } from "../../../support/plan_lives.ts";
 test("a plan ends all set or all as before, whatever fails at which step", { timeout: 300_000 }, async () => {
   const figures = await runPlanLives(livingSystems(), [1, rounds(8, 40, 400)]);
   expect(figures.applied).toBeGreaterThan(rounds(0, 3, 3));
-  expect(figures.takenBack).toBeGreaterThan(3);
+  expect(figures.rolledBack).toBeGreaterThan(3);
   for (const text of figures.exports) expect(await judge(text)).toEqual([]);
 });
