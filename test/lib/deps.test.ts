@@ -17,14 +17,14 @@ const INTENT = manifest({
 test.each([
   ["admin", { adminToken: SECRET }],
   ["read", { readToken: SECRET }],
-])("an agent's secret that is the %s token as well refuses the start", (what, tokens) => {
+])("an agent's secret that equals the %s token prevents the start", (what, tokens) => {
   const starting = () => createDeps({ store: memoryStore(), intent: INTENT, ...tokens });
   expect(starting).toThrow(IntentInvalid);
   expect(starting).toThrow(`principals.agent:a.token_sha256 is the hash of the ${what} token`);
   expect(starting).not.toThrow(SECRET);
 });
 
-test("other tokens, and none, are no agent's", () => {
+test("other tokens, and a missing token, belong to no agent", () => {
   for (const tokens of [{}, { adminToken: "" }, { adminToken: `${SECRET}!`, readToken: SECRET.slice(1) }])
     expect(createDeps({ store: memoryStore(), intent: INTENT, ...tokens }).agents).toHaveLength(2);
 });

@@ -37,7 +37,7 @@ function testAnchor(...kept: string[]) {
 
 const lengthCovered = async (deps: TestDeps) => (await readLastCheckpoint(deps))?.length;
 
-test("a checkpoint is made at first, then after 1,024 entries or a second, and not before", async () => {
+test("the first checkpoint is made immediately, later ones after 1,024 entries or one second", async () => {
   const deps = await makeLog(1);
   await maintainCheckpoint(deps);
   expect(await lengthCovered(deps)).toBe(1);
@@ -54,7 +54,7 @@ test("a checkpoint is made at first, then after 1,024 entries or a second, and n
   expect(await lengthCovered(deps)).toBe(1026);
 });
 
-test("a clock that was set back puts off neither a checkpoint nor the anchor", async () => {
+test("a clock that was set back delays neither checkpoints nor the anchor", async () => {
   const { anchor, state } = testAnchor();
   const deps = { ...(await makeLog(1)), anchor };
   state.problem = "away";
@@ -67,7 +67,7 @@ test("a clock that was set back puts off neither a checkpoint nor the anchor", a
   expect(state.kept.map((note) => note.split("\n")[1])).toEqual(["2"]);
 });
 
-test("nothing is made of an empty log, without a product, or of a broken chain", async () => {
+test("no checkpoint is made of an empty log, of a broken chain or without a product", async () => {
   const empty = await makeLog(0);
   await maintainCheckpoint(empty);
   expect(await lengthCovered(empty)).toBeUndefined();
@@ -91,7 +91,7 @@ test("each new checkpoint goes to the anchor once", async () => {
   expect(kept.map((note) => note.split("\n")[1])).toEqual(["1", "65", "129"]);
 });
 
-test("a failed anchor is tried again after a minute with the newest checkpoint; nothing waits", async () => {
+test("a failed anchor is retried after a minute with the newest checkpoint only", async () => {
   const { anchor, state } = testAnchor();
   const deps = { ...(await makeLog(1)), anchor };
   state.problem = "the anchor answered 500";
@@ -112,7 +112,7 @@ test("a failed anchor is tried again after a minute with the newest checkpoint; 
   expect(await shown()).toMatchObject({ status: "available", reason: null });
 });
 
-test("an anchor that never answers holds up no checkpoint", async () => {
+test("an anchor that never responds delays no checkpoint", async () => {
   const deps = {
     ...(await makeLog(1)),
     anchor: { append: () => new Promise<void>(() => {}), readAll: () => undefined },
@@ -122,7 +122,7 @@ test("an anchor that never answers holds up no checkpoint", async () => {
   expect(await storeCurrentCheckpoint(deps)).toMatchObject({ length: 10 });
 });
 
-test("a store that cannot write is logged, and nothing is thrown", async () => {
+test("a store that cannot write is logged and causes no exception", async () => {
   const store = failingStore(memoryStore());
   const deps = { ...(await makeLog(3, { store })), anchor: testAnchor().anchor };
   const warnings: string[] = [];
@@ -132,7 +132,7 @@ test("a store that cannot write is logged, and nothing is thrown", async () => {
   expect(warnings).toEqual(["no checkpoint could be made"]);
 });
 
-test("in a process that stays, commits bring checkpoints about, until the signal is closed", async () => {
+test("in a long-lived process commits trigger checkpoints until the process stops", async () => {
   const commits = createCommitSignal();
   const deps = await makeLog(1, { store: signalling(memoryStore(), commits) });
   const made: string[] = [];
@@ -156,7 +156,7 @@ test("in a process that stays, commits bring checkpoints about, until the signal
   expect(made).toEqual(["1", "1025"]);
 });
 
-test("in a process that stays, the last entry of many has its checkpoint after a second", async () => {
+test("in a long-lived process the last of many entries has a checkpoint after one second", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const commits = createCommitSignal();
@@ -173,7 +173,7 @@ test("in a process that stays, the last entry of many has its checkpoint after a
   await running;
 });
 
-test("while an anchor is silent, checkpoints do not fall behind", async () => {
+test("checkpoints are still made while an anchor does not respond", async () => {
   const commits = createCommitSignal();
   const deps = await makeLog(1, { store: signalling(memoryStore(), commits) });
   const events = new EventEmitter();
@@ -199,7 +199,7 @@ test("while an anchor is silent, checkpoints do not fall behind", async () => {
   await running;
 });
 
-test("a process that stops does not wait for a silent anchor, and counts that as no failure", async () => {
+test("a stopping process does not wait for a silent anchor, and counts no failure", async () => {
   const commits = createCommitSignal();
   const deps = await makeLog(1, { store: signalling(memoryStore(), commits) });
   const anchor: CheckpointAnchor = {
@@ -247,7 +247,7 @@ async function setBackTo70() {
 const readyOf = async (deps: TestDeps) => (await checkReadiness(deps)).ready;
 const anchorShown = async (deps: TestDeps) => (await listCapabilities(deps)).find(({ id }) => id === "audit_anchor");
 
-test("a store that was set back does not get past its anchor by appending an old line to it", async () => {
+test("a store that was set back stays rejected after it appends an old line to its anchor", async () => {
   const { state, older } = await setBackTo70();
   state.kept.push(state.kept[1]!);
   await verifyAgainstAnchor(older);
@@ -256,7 +256,7 @@ test("a store that was set back does not get past its anchor by appending an old
   });
 });
 
-test("a rewritten log does not get past its anchor by appending a longer checkpoint of its own", async () => {
+test("a rewritten log stays rejected after it appends its own longer checkpoint to the anchor", async () => {
   const { state, older } = await setBackTo70();
   older.clock.advance(SECOND);
   await lengthen(older, 80);
@@ -268,7 +268,7 @@ test("a rewritten log does not get past its anchor by appending a longer checkpo
   });
 });
 
-test("an anchor that is new is given the newest checkpoint after the next start", async () => {
+test("a new anchor receives the newest checkpoint after the next start", async () => {
   const deps = await makeLog(10);
   const started = async ({ anchor, kept }: ReturnType<typeof testAnchor>) => {
     const again = { ...deps, anchor, integrity: {} };
@@ -304,7 +304,7 @@ test("an anchor that lost checkpoints is degraded, not ready and receives nothin
   expect(await anchorShown(deps)).toMatchObject({ status: "available" });
 });
 
-test("an empty store under an anchor that keeps a log is refused, with the way out", async () => {
+test("an empty store with an anchor of an existing log is rejected; the error says what to do", async () => {
   const { deps, state } = await setBackTo70();
   const begun = opened({ anchor: deps.anchor });
   await expect(begun).rejects.toThrow(LogMissing);
@@ -313,12 +313,12 @@ test("an empty store under an anchor that keeps a log is refused, with the way o
   expect(await readHead((await opened({ anchor: deps.anchor })).store)).toMatchObject({ length: 0 });
 });
 
-test("an empty store under an anchor that cannot be read back begins a log", async () => {
+test("an empty store with an anchor that cannot be read back begins a new log", async () => {
   const anchor: CheckpointAnchor = { append: async () => {}, readAll: () => undefined };
   expect(await readyOf(await opened({ anchor }))).toBe(true);
 });
 
-test("at start the log must continue what its anchor kept last", async () => {
+test("at start the log must continue the last checkpoint of its anchor", async () => {
   const { anchor, state } = testAnchor();
   const deps = { ...(await makeLog(10)), anchor };
   await verifyAgainstAnchor(deps);
@@ -339,7 +339,7 @@ test("at start the log must continue what its anchor kept last", async () => {
   });
 });
 
-test("a rewritten log does not get past its anchor", async () => {
+test("a rewritten log is rejected by its anchor", async () => {
   const { anchor, state } = testAnchor();
   const deps = { ...(await makeLog(10)), anchor };
   state.kept.push((await storeCurrentCheckpoint(deps)).note.replace(/\n.{44}\n/, `\n${"A".repeat(43)}=\n`));
@@ -353,7 +353,7 @@ test("a rewritten log does not get past its anchor", async () => {
 test.each([
   ["that cannot be read", "gone"],
   ["that holds no checkpoint", undefined],
-])("an anchor %s is degraded and not ready, and refuses nothing", async (_, problem) => {
+])("an anchor %s is degraded and not ready; requests still succeed", async (_, problem) => {
   const { anchor, state } = testAnchor("nonsense");
   state.problem = problem;
   const deps = { ...(await makeLog(10)), anchor };
@@ -366,7 +366,7 @@ test.each([
   expect(await anchorShown(deps)).toMatchObject({ status: "degraded", reason: warnings[0] });
 });
 
-test("an anchor that never answers holds a start up for ten seconds, and no longer", async () => {
+test("an anchor that never responds delays the start by ten seconds at most", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const warnings: string[] = [];

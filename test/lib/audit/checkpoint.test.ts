@@ -38,7 +38,7 @@ const originOf = async ({ store }: TestDeps) => (await store.get("meta", "chain"
 const rootAt = async (deps: TestDeps, length: number) =>
   MTH((await readLeaves(deps)).map(data), 0, length).toString("base64");
 
-test("an unsigned checkpoint says so: origin, length and root, and no signature", async () => {
+test("an unsigned checkpoint has origin, length and root, and no signature", async () => {
   const deps = await makeLog(3);
   const response = await ask(deps);
   const [origin, root] = [await originOf(deps), await rootAt(deps, 3)];
@@ -68,7 +68,7 @@ test("a signed checkpoint verifies under its key, whose name is the origin", asy
   expect(await isSignedWithKey(parseNote(body.checkpoint)!, { name: origin, publicKey }, deps.sha256)).toBe(true);
 });
 
-test("Accept: text/plain gives the note itself", async () => {
+test("Accept: text/plain returns the note as text", async () => {
   const deps = signing(await makeLog(2));
   const response = await ask(deps, { accept: "text/plain" });
   expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
@@ -83,7 +83,7 @@ test("an empty log has the empty tree's root", async () => {
   expect(checkpoint.split("\n").slice(1, 3)).toEqual(["0", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="]);
 });
 
-test("a checkpoint covers what was written, and is the same until something is", async () => {
+test("a checkpoint covers all entries, and stays the same until another is written", async () => {
   const deps = signing(await makeLog(5));
   const first = await storeCurrentCheckpoint(deps);
   deps.clock.advance(1000);
@@ -94,7 +94,7 @@ test("a checkpoint covers what was written, and is the same until something is",
   expect(second.note.split("\n")[2]).toBe(await rootAt(deps, 6));
 });
 
-test("a read computes the checkpoint and stores none, also while the store cannot write", async () => {
+test("a read computes the checkpoint without storing it, also while the store cannot write", async () => {
   const store = failingStore(memoryStore());
   const deps = signing(await makeLog(5, { store }));
   store.fail();
@@ -113,7 +113,7 @@ test("a read computes the checkpoint and stores none, also while the store canno
   expect((await storeCurrentCheckpoint(deps)).note).toBe(grown.checkpoint);
 });
 
-test("asked for at once, one checkpoint is made and signed", async () => {
+test("concurrent requests share one signed checkpoint", async () => {
   const deps = await makeLog(100);
   let signed = 0;
   const signer = newSigner();
@@ -123,7 +123,7 @@ test("asked for at once, one checkpoint is made and signed", async () => {
   expect(signed).toBe(1);
 });
 
-test("two processes on one store agree", async () => {
+test("two processes on one store return the same checkpoint", async () => {
   const deps = await makeLog(300);
   const signer = newSigner();
   const processes = [
@@ -137,7 +137,7 @@ test("two processes on one store agree", async () => {
   }
 });
 
-test("a key that is new signs the same tree again; a name of its own stands in the line", async () => {
+test("a new key signs the same tree again, under its own name", async () => {
   const deps = await makeLog(4);
   const unsigned = await storeCurrentCheckpoint(deps);
   const signer = newSigner();
@@ -203,7 +203,7 @@ test("of two processes with different keys, only the one that started last signs
   });
 });
 
-test("a process without a key takes no other's signature away", async () => {
+test("a process without a key does not remove the signature of another process", async () => {
   const signed = signing(await makeLog(1));
   const unsigned = await restarted(signed);
   const keys = [];
@@ -243,7 +243,7 @@ test("a log rewritten in the store together with its tree does not continue its 
   });
 });
 
-test("with a key, a checkpoint forged in the store is no cover for a rewritten log either", async () => {
+test("with a key, a rewritten log is detected although its stored checkpoint was forged", async () => {
   const deps = signing(await makeLog(100));
   const { note, key } = await storeCurrentCheckpoint(deps);
   await rewrite(deps, 30);
@@ -277,7 +277,7 @@ test.each<[string, (deps: TestDeps) => Promise<void>]>([
       }),
   ],
 ])(
-  "a stored tree that %s is grown again: the checkpoint is right, and a sound log is not accused",
+  "a stored tree that %s is rebuilt: the checkpoint is correct, no breach is reported",
   async (_, spoil) => {
     const deps = signing(await makeLog(200));
     await storeCurrentCheckpoint(deps);
@@ -291,7 +291,7 @@ test.each<[string, (deps: TestDeps) => Promise<void>]>([
   },
 );
 
-test("a log whose tail was cut gets no shorter checkpoint", async () => {
+test("a truncated log gets no shorter checkpoint", async () => {
   const deps = signing(await makeLog(100));
   const kept = await storeCurrentCheckpoint(deps);
   const last = (await deps.store.get("audit", entryKey(90)))!.value;
@@ -304,7 +304,7 @@ test("a log whose tail was cut gets no shorter checkpoint", async () => {
   expect(deps.integrity.breach).toMatchObject({ first_invalid: 91 });
 });
 
-test("a record in the place of the last checkpoint that is none is a breach, not a beginning", async () => {
+test("a malformed record of the last checkpoint is a breach", async () => {
   const deps = await makeLog(10);
   await storeCurrentCheckpoint(deps);
   await deps.store.transact((tx) => tx.put("meta", "checkpoint", { note: "x", key: null, at: deps.clock.iso() }));
@@ -336,10 +336,10 @@ test.each([
   ["a root of another size", `a\n1\n${"A".repeat(42)}==\n\n`],
   ["an empty origin", `\n1\n${"A".repeat(43)}=\n\n`],
   ["an empty line among its extensions", `a\n1\n${"A".repeat(43)}=\n\nx\n\n`],
-])("%s is no checkpoint", (_, note) => {
+])("%s is not a valid checkpoint", (_, note) => {
   expect(parseCheckpoint(note)).toBeUndefined();
 });
 
-test("extension lines are passed over", () => {
+test("extension lines are ignored", () => {
   expect(parseCheckpoint(`a\n1\n${"A".repeat(43)}=\nx\n\n`)).toEqual({ origin: "a", length: 1, root: "0".repeat(64) });
 });

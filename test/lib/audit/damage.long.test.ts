@@ -77,7 +77,7 @@ const EDITS: [what: string, edit: Record<string, unknown>][] = [
   ]),
 ];
 
-test.each(EDITS)("editing %s is found where it was done", async (_, edit) => {
+test.each(EDITS)("an edit of %s is found at the edited entry", async (_, edit) => {
   const { api, entries } = await logged();
   for (const at of [1, 4, LENGTH]) {
     await damage(api.deps.store, (tx) => put(tx, at, { ...entries[at - 1]!, ...edit }));
@@ -87,19 +87,19 @@ test.each(EDITS)("editing %s is found where it was done", async (_, edit) => {
   expect(await verdict(api)).toMatchObject({ valid: true });
 });
 
-test("a member that the hash does not cover is found", async () => {
+test("an additional field that the hash does not cover is found", async () => {
   const { api, entries } = await logged();
   await damage(api.deps.store, (tx) => put(tx, 4, { ...entries[3]!, note: "approved by the board" }));
   expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 4 });
 });
 
-test("an edit with its own hash made to fit is found at the next entry", async () => {
+test("an edit with a recomputed hash is found at the next entry", async () => {
   const { api, entries } = await logged();
   await damage(api.deps.store, (tx) => put(tx, 4, rehashed({ ...entries[3]!, tenant: "t9" })));
   expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 5 });
 });
 
-test("the last entry edited, with its own hash made to fit, is found by the head", async () => {
+test("an edit of the last entry with a recomputed hash is found by the head", async () => {
   const { api, entries } = await logged();
   await damage(api.deps.store, (tx) => put(tx, LENGTH, rehashed({ ...entries.at(-1)!, tenant: "t9" })));
   expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: LENGTH });
@@ -111,7 +111,7 @@ test.each([1, 5, LENGTH])("a deleted entry %i is found", async (at) => {
   expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: at });
 });
 
-test("a deleted entry is found when those after it move up", async () => {
+test("a deleted entry is found although later entries were renumbered", async () => {
   const { api, entries } = await logged();
   await damage(api.deps.store, (tx) => {
     for (let id = 5; id < LENGTH; id++) put(tx, id, { ...entries[id]!, id });
@@ -120,7 +120,7 @@ test("a deleted entry is found when those after it move up", async () => {
   expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 5 });
 });
 
-test("swapped entries are found, renumbered or not", async () => {
+test("swapped entries are found, also when they were renumbered", async () => {
   const { api, entries } = await logged();
   for (const renumbered of [true, false]) {
     await damage(api.deps.store, (tx) => {
@@ -156,7 +156,7 @@ test("entries of another log are found, one or all of them", async () => {
   expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 1 });
 });
 
-test("a cut tail with a corrected head is found by its changes and by stored checkpoints", async () => {
+test("a truncated log with a corrected head is found by its changes and by stored checkpoints", async () => {
   const { api, entries, kept } = await logged();
   await damage(api.deps.store, (tx) => {
     for (let id = 6; id <= LENGTH; id++) tx.delete("audit", entryKey(id));
@@ -174,13 +174,13 @@ test("a cut tail with a corrected head is found by its changes and by stored che
   expect(await verdict(api, kept)).toMatchObject({ valid: false });
 });
 
-test("a cut tail without the head made to fit is found", async () => {
+test("a truncated log without a corrected head is found", async () => {
   const { api } = await logged();
   await damage(api.deps.store, (tx) => tx.delete("audit", entryKey(LENGTH)));
   expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: LENGTH });
 });
 
-test("a full rewrite is found only against the head that was kept", async () => {
+test("a complete rewrite is found only by comparison with a stored head", async () => {
   const { api, entries, kept } = await logged();
   await damage(api.deps.store, (tx) => rewrite(tx, entries, (entry) => ({ ...entry, tenant: "t9" })));
   expect(await verdict(api)).toMatchObject({ valid: true, length: LENGTH });
@@ -191,7 +191,7 @@ test("a full rewrite is found only against the head that was kept", async () => 
   expect(await verdict(api, kept)).toMatchObject({ valid: false });
 });
 
-test("a number that is left out is found, also where every hash fits", async () => {
+test("a skipped id is found although every hash matches", async () => {
   const { api, entries } = await logged();
   await damage(api.deps.store, (tx) => {
     let previous = entries[3]!.current_hash;
@@ -206,7 +206,7 @@ test("a number that is left out is found, also where every hash fits", async () 
   expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 5 });
 });
 
-test("time that runs backwards is found, also where every hash fits", async () => {
+test("a timestamp before the previous one is found although every hash matches", async () => {
   const { api, entries } = await logged();
   const back = (entry: AuditEntry): AuditEntry =>
     entry.id === 5 ? { ...entry, timestamp: "2026-01-02T03:04:05.677Z" } : entry;
@@ -218,7 +218,7 @@ test.each([
   [4, "at once", 0],
   [1, "at once", 0],
   [1, "in the next full pass", 60_000],
-])("that a tail of %i was cut is said %s by a process that has seen the log longer", async (cut, _, later) => {
+])("a truncation by %i entries is reported %s by a process that has read the longer log", async (cut, _, later) => {
   const { api, entries } = await logged();
   const left = LENGTH - cut;
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: LENGTH });
@@ -236,7 +236,7 @@ test.each([
   });
 });
 
-test("a process that has seen the log says that it was rewritten, also later", async () => {
+test("a process that has read the log reports a rewrite, also later", async () => {
   const { api, entries } = await logged();
   expect((await api.get("audit/verify")).body.valid).toBe(true);
   await damage(api.deps.store, (tx) => rewrite(tx, entries, (entry) => ({ ...entry, tenant: "t9" })));
@@ -255,7 +255,7 @@ test("entries beyond the head are found", async () => {
   expect([status, body.code]).toEqual([503, "chain_broken"]);
 });
 
-test("a head that is gone is found, and no new log is begun over the old one", async () => {
+test("a missing head is found, and no new log replaces the old one", async () => {
   const { api } = await logged();
   await damage(api.deps.store, (tx) => tx.delete("meta", "chain"));
   expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 1 });
@@ -263,7 +263,7 @@ test("a head that is gone is found, and no new log is begun over the old one", a
   expect([status, body.code]).toEqual([503, "chain_broken"]);
 });
 
-test("a breach refuses writes and fails readiness; reads go on; a restart finds it too", async () => {
+test("a breach rejects writes and fails readiness; reads continue; a restart finds it again", async () => {
   const { api, entries } = await logged();
   await damage(api.deps.store, (tx) => put(tx, 4, { ...entries[3]!, detail: "" }));
   const { change_id } = entries.at(-1)!;

@@ -23,7 +23,7 @@ function failingReads() {
   return { store, fail: (error?: Error) => void (failure = error) };
 }
 
-test.each(["EIO", "ENOMEM", "ETIMEDOUT"])("reads that fail with %s are no breach of the chain", async (code) => {
+test.each(["EIO", "ENOMEM", "ETIMEDOUT"])("reads that fail with %s are not reported as a breach", async (code) => {
   const { store, fail } = failingReads();
   const api = await service({ store });
   await api.propose();
@@ -37,7 +37,7 @@ test.each(["EIO", "ENOMEM", "ETIMEDOUT"])("reads that fail with %s are no breach
 });
 
 test.each(["EIO", "ENOMEM"])(
-  "a journal whose reads fail with %s is 503 store_unavailable, and no breach",
+  "a journal whose reads fail with %s is 503 store_unavailable, not a breach",
   async (code) => {
     let isFailing = false;
     const files = judged(nodeFiles, (call) => (isFailing && call === "read" ? systemError(code) : undefined));
@@ -57,7 +57,7 @@ test.each(["EIO", "ENOMEM"])(
   },
 );
 
-test("a damaged entry is one, wherever it lies", async () => {
+test("a damaged entry is a breach at any position", async () => {
   const { store, fail } = failingReads();
   const api = await service({ store });
   await api.propose();

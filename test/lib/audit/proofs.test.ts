@@ -15,7 +15,7 @@ const node: NodeReader = async (height, index) =>
   MTH(LEAVES, index * 2 ** height, (index + 1) * 2 ** height).toString("hex");
 const hex = (hashes: Buffer[]) => hashes.map((hash) => hash.toString("hex"));
 
-test("every inclusion proof up to 130 leaves is PATH of RFC 6962", async () => {
+test("every inclusion proof up to 130 leaves equals PATH of RFC 6962", async () => {
   for (let length = 1; length <= 130; length++)
     for (let index = 0; index < length; index++)
       expect(await computeProofHashes(inclusionRanges(index, length), node, sha256), `${index} of ${length}`).toEqual(
@@ -23,7 +23,7 @@ test("every inclusion proof up to 130 leaves is PATH of RFC 6962", async () => {
       );
 });
 
-test("every consistency proof up to 130 leaves is PROOF of RFC 6962", async () => {
+test("every consistency proof up to 130 leaves equals PROOF of RFC 6962", async () => {
   for (let length = 1; length <= 130; length++)
     for (let from = 1; from <= length; from++)
       expect(await computeProofHashes(consistencyRanges(from, length), node, sha256), `${from} to ${length}`).toEqual(
@@ -39,7 +39,7 @@ async function ask(deps: TestDeps, query: string): Promise<{ status: number; bod
 
 const bytes = (hashes: string[]) => hashes.map((hash) => Buffer.from(hash, "base64"));
 
-test("proofs out of a long stored tree lead to the checkpoint's root, and to no other", async () => {
+test("proofs from a long stored tree verify against the checkpoint's root and no other", async () => {
   const deps = await makeLog(4500);
   const leaves = (await readLeaves(deps)).map(data);
   const { note } = await storeCurrentCheckpoint(deps);
@@ -94,7 +94,7 @@ test("proofs out of a long stored tree lead to the checkpoint's root, and to no 
   }
 });
 
-test("without a length the proof is for the log as it is now, and carries its checkpoint", async () => {
+test("without a length the proof covers the current log and includes its checkpoint", async () => {
   const deps = await makeLog(3);
   await storeCurrentCheckpoint(deps);
   await lengthen(deps, 4);
@@ -115,7 +115,7 @@ test.each([
   ["?id=1&length=4", "length"],
   ["?id=1&length=0", "length"],
   ["?id=x", "id"],
-])("audit/proof%s is refused, and %s is named", async (query, field) => {
+])("audit/proof%s is rejected, and %s is named", async (query, field) => {
   const { status, body } = await ask(await makeLog(3), query);
   expect({ status, code: body.code, field: body.fields[0].field }).toEqual({
     status: 400,
@@ -124,7 +124,7 @@ test.each([
   });
 });
 
-test("a proof is made where the stored tree lacks a part, which the next cycle stores", async () => {
+test("a proof succeeds although a part of the stored tree is missing; the next cycle stores it", async () => {
   const deps = await makeLog(4200);
   await storeCurrentCheckpoint(deps);
   const asked = "?id=70&length=3000";

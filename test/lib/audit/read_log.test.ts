@@ -59,7 +59,7 @@ const holds = async ({ deps }: { deps: TestDeps }): Promise<void> => {
 };
 
 describe("while the log is read", () => {
-  test("a transaction goes on from it, and cannot be written", async () => {
+  test("a transaction continues from it and cannot be committed", async () => {
     const { other, failing, store, api } = await twoProcesses();
     const id = await api.bring("approved");
     await other.post("kpi", { csat: 4 });
@@ -73,7 +73,7 @@ describe("while the log is read", () => {
     expect((await api.act("apply", id)).status).toBe(200);
   });
 
-  test.each([1, 2])("a transaction is decided that another process is faster than, by %i entries", async (faster) => {
+  test.each([1, 2])("another process appends %i entries before a transaction commits", async (faster) => {
     const { other, store, api } = await twoProcesses();
     const id = await api.bring("approved");
     const { logIndex: outline } = api.deps.integrity;
@@ -95,7 +95,7 @@ describe("while the log is read", () => {
     await holds(api);
   });
 
-  test("a transaction appends to what a process has read nothing of", async () => {
+  test("a transaction appends to a log that the process has not read", async () => {
     const { store, api } = await twoProcesses();
     await api.bring("approved");
     const { length, head } = (await readHead(api.deps.store))!;
@@ -127,14 +127,14 @@ describe("an entry that is not durable yet", () => {
     return { id, transaction: { ...store, list }, store, outline, durable, log: { outline, head, sha256 } };
   }
 
-  test("is not taken for missing where what was seen is let go during a decision", async () => {
+  test("is not reported as missing when the cache is cleared during a decision", async () => {
     const { id, transaction, outline, log } = await pending();
     const reading = createEvidence(transaction, log).entriesAbout(id, 1);
     outline.reset();
     await expect(reading).rejects.toThrow(LogNotIndexed);
   });
 
-  test("is not let go by somebody who reads what is durable, and no part of that", async () => {
+  test("is not removed by a reader of durable entries, nor is any of these", async () => {
     const { id, store, outline, durable, log } = await pending();
     const entries = await createEvidence(store, { ...log, head: durable }).entriesAbout(id, 1);
     expect(entries.map(({ event_type }) => event_type)).toEqual(["change_proposed"]);

@@ -17,7 +17,7 @@ async function acceptLoss(api: Core) {
   return api.post("audit/accept-loss", { actor: "ops", note: "half a backup", length, head });
 }
 
-test("a log shorter than its backup states takes no changes until the loss is accepted", async () => {
+test("a log shorter than its backup states accepts no changes until the loss is accepted", async () => {
   const api = await core();
   const { audit_entry } = (await propose(api)).body;
   const backup = { length: audit_entry.id + 5, head: HASH };
@@ -35,7 +35,7 @@ test("a log shorter than its backup states takes no changes until the loss is ac
   expect((await propose(third)).status).toBe(201);
 });
 
-test("a log that has what its backup states takes changes", async () => {
+test("a log that contains what its backup states accepts changes", async () => {
   const api = await core();
   const { audit_entry } = (await propose(api)).body;
   await propose(api);
@@ -45,7 +45,7 @@ test("a log that has what its backup states takes changes", async () => {
   expect(await propose(api)).toMatchObject(BROKEN);
 });
 
-test("a store without its newest file takes no changes until the loss is accepted", async () => {
+test("a store without its newest file accepts no changes until the loss is accepted", async () => {
   const reason = "state.json.journal.jsonl, the file with the newest records after commit 40, is missing";
   const lost = { reason, left: { audit: 0 } };
   const faults = (): StoreFaults => ({ writes: null, damaged: [], lost, compaction: null, free_bytes: null });
@@ -65,7 +65,7 @@ test("a store without its newest file takes no changes until the loss is accepte
   expect((await propose(api)).status).toBe(201);
 });
 
-test("a log that lost the record of its end goes on from its last entry", async () => {
+test("a log that lost the record of its head continues after its last entry", async () => {
   const lost = { reason: "state.json.journal.jsonl is missing", left: { audit: 2 } };
   const faults = (): StoreFaults => ({ writes: null, damaged: [], lost, compaction: null, free_bytes: null });
   const api = await core({ store: { ...memoryStore(), faults } });

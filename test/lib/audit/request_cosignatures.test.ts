@@ -55,7 +55,7 @@ const body = async (deps: TestDeps, query = "") =>
     witnesses: unknown;
   };
 
-test("checkpoints are cosigned as the log grows, and returned with what was put to them", async () => {
+test("checkpoints are cosigned as the log grows, and returned with the cosignatures", async () => {
   const { deps, one, origin } = await watchedLog(1);
   expect(await body(deps)).toMatchObject({ witnesses: [{ name: "w.example/one", length: 0, at: null }] });
   expect((await auditCheckpoint(deps)(get("audit/checkpoint?cosigned=1"))).status).toBe(404);
@@ -80,7 +80,7 @@ test("checkpoints are cosigned as the log grows, and returned with what was put 
   expect(await shown(deps)).toMatchObject({ status: "available", reason: null });
 });
 
-test("a witness that cosigns the next checkpoint meanwhile does not take its name from the last", async () => {
+test("a witness that cosigns the next checkpoint meanwhile still counts for the last one", async () => {
   const { deps } = await watchedLog(3);
   await asked(deps, 1);
   const { checkpoint } = await body(deps, "?cosigned=1");
@@ -94,7 +94,7 @@ test("a witness that cosigns the next checkpoint meanwhile does not take its nam
   expect((await body({ ...deps, store }, "?cosigned=1")).checkpoint).toBe(checkpoint);
 });
 
-test("of checkpoints that are long enough, the one with most cosignatures wins, then the newest", async () => {
+test("of checkpoints that are long enough, the one with most cosignatures wins, or the newest", async () => {
   const { deps } = await watchedLog(3);
   await asked(deps, 1);
   const { state: seen } = (await readWitnessStates(deps))[0]!;
@@ -104,7 +104,7 @@ test("of checkpoints that are long enough, the one with most cosignatures wins, 
   expect([findMostCosigned(known, 10), findMostCosigned([], 1)]).toEqual([undefined, undefined]);
 });
 
-test("a witness that saw another size than was thought is asked again from there", async () => {
+test("a witness that reports another size gets a new request from that size", async () => {
   const { deps, one } = await watchedLog(5);
   await asked(deps, 0);
   const forgetful = { ...deps, store: await copyStore(deps.store) };
@@ -121,7 +121,7 @@ test("a witness that saw another size than was thought is asked again from there
   expect(await shown(deps)).toMatchObject({ status: "available" });
 });
 
-test("a log that was set back hears it from its witness, and is not ready", async () => {
+test("a log that was set back is detected by its witness and is not ready", async () => {
   const { deps } = await watchedLog(70);
   await asked(deps, 0);
   const older = await copyStore(deps.store);
@@ -155,7 +155,7 @@ test.each<[string, { status: number; body: string }, RegExp]>([
   ["answers nothing that is signed", { status: 200, body: "" }, /not a cosignature of its key/],
   ["answers too much", { status: 200, body: "x".repeat(20_000) }, /and too much/],
   ["signs with another key", { status: 200, body: keyPair("w.example/one", 4).cosigned("x", 1) }, /not a cosignature/],
-])("a witness that %s is degraded, asked again, and refuses nothing", async (_, instead, reason) => {
+])("a witness that %s is degraded and retried; requests still succeed", async (_, instead, reason) => {
   const { deps, one } = await watchedLog(3);
   one.state.instead = instead;
   await asked(deps, 0);
@@ -169,7 +169,7 @@ test.each<[string, { status: number; body: string }, RegExp]>([
   expect(await shown(deps)).toMatchObject({ status: "available" });
 });
 
-test("a witness that is away is asked after ever longer times, five minutes at most", async () => {
+test("an unreachable witness is retried after growing delays of up to five minutes", async () => {
   const { deps, one } = await watchedLog(3);
   await one.close();
   const times: number[] = [];
@@ -193,7 +193,7 @@ test("an idle log is cosigned again every hour", async () => {
   expect(one.state.asked).toEqual(["0", "3", "3"].map((old) => ({ old: Number(old), status: 200 })));
 });
 
-test("cosignatures of unknown keys are kept; lines in the name of others are not", async () => {
+test("cosignatures of unknown keys are stored; lines that name another witness are not", async () => {
   const { deps, there, origin } = await watchedLog(2, ["w.example/one", "w.example/two"]);
   const unknown = keyPair("elsewhere.example", 4).cosigned("x", 7);
   there[0]!.state.more = unknown + keyPair(origin, 1).signed("x") + keyPair("w.example/two", 4).cosigned("x", 7);
@@ -210,7 +210,7 @@ test("cosignatures of unknown keys are kept; lines in the name of others are not
     expect(readNote(checkpoint, key.vkey).by).toEqual([expect.objectContaining({ isValid: true })]);
 });
 
-test("without a key, of a broken log and of an empty one nothing is asked", async () => {
+test("no cosignature is requested without a key, for a broken log or for an empty log", async () => {
   const { deps, one } = await watchedLog(3);
   await maintainCheckpoint({ ...deps, integrity: { breach: { first_invalid: 1, reason: "broken" } } });
   const unsigned = { ...deps, store: memoryStore() };
@@ -220,7 +220,7 @@ test("without a key, of a broken log and of an empty one nothing is asked", asyn
   expect(one.state.asked).toEqual([]);
 });
 
-test("a silent witness delays neither checkpoints nor the stop, and gets one request at a time", async () => {
+test("a silent witness delays neither checkpoints nor shutdown, and gets one request at a time", async () => {
   const commits = createCommitSignal();
   const plain = await makeLog(1, { store: signalling(memoryStore(), commits) });
   const deps = { ...plain, checkpointSigner: signerOf(keyPair("unnamed", 1)) } as TestDeps;

@@ -32,7 +32,7 @@ const spoil = (deps: TestDeps, id: number) =>
     tx.put("audit", entryKey(id), { ...value, detail: "x" });
   });
 
-test("a long chain is read in slices, and other work goes on between them", async () => {
+test("a long chain is verified in slices, between which other work runs", async () => {
   const { deps, reads } = await longLog(600);
   const order: string[] = [];
   const verifying = verifyChain(deps).then(() => order.push("verified"));
@@ -42,14 +42,14 @@ test("a long chain is read in slices, and other work goes on between them", asyn
   expect(reads).toEqual([250, 250, 100]);
 });
 
-test("callers at the same time share one pass", async () => {
+test("concurrent callers share one verification", async () => {
   const { deps, reads } = await longLog(400);
   const answers = await Promise.all(Array.from({ length: 5 }, () => verifyChain(deps)));
   expect(reads).toEqual([250, 150]);
   expect(new Set(answers).size).toBe(1);
 });
 
-test("soon after, only what was added is read; later, all of it", async () => {
+test("a verification soon after another reads new entries only, a later one all entries", async () => {
   const { deps, reads, grow } = await longLog(30);
   await verifyChain(deps);
   await grow(5);
@@ -60,7 +60,7 @@ test("soon after, only what was added is read; later, all of it", async () => {
   expect(reads).toEqual([30, 5, 35]);
 });
 
-test("damage done after a pass is found when the next full pass is due", async () => {
+test("damage after a verification is found by the next complete verification", async () => {
   const { deps } = await longLog(30);
   expect((await verifyChain(deps)).breach).toBeUndefined();
   await spoil(deps, 7);
@@ -68,7 +68,7 @@ test("damage done after a pass is found when the next full pass is due", async (
   expect((await verifyChain(deps)).breach).toMatchObject({ first_invalid: 7 });
 });
 
-test("the start checks the tail it is asked for, and no more", async () => {
+test("the start verifies the configured number of last entries only", async () => {
   const { deps, reads } = await longLog(30);
   await spoil(deps, 20);
   await verifyNewestEntries(deps, { count: 10, subjectsOf: findSubjects });
@@ -103,7 +103,7 @@ test("a page with a damaged record is a breach at that record", async () => {
   expect((await verifyChain(deps)).breach).toMatchObject({ first_invalid: 4 });
 });
 
-test("a store that does not answer says nothing about the chain", async () => {
+test("a store that does not respond is not reported as a breach", async () => {
   const { deps } = await longLog(5);
   const { store } = deps;
   const away = () => Promise.reject(new StoreUnavailable("the database is away"));

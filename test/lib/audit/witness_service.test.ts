@@ -43,7 +43,7 @@ const send = ({ post: _, send: sent }: TestService, body: string) =>
   sent(new Request("http://127.0.0.1:8420/add-checkpoint", { method: "POST", body }));
 const HASH = createHash("sha256").update(ORIGIN).digest("hex");
 
-test("a log that only grows is cosigned, without a token, and what was cosigned last can be read", async () => {
+test("a log that only grows is cosigned without a token, and its last checkpoint can be read", async () => {
   const w = await witness({ protectReads: true });
   expect((await w.get(`/${HASH}/checkpoint`)).status).toBe(404);
   for (const [old, size] of [
@@ -87,7 +87,7 @@ test("an empty log has the empty tree's root, and is cosigned again as it grows"
   expect((await send(await witness(), submission(0, [], `${wrong}\n${LOG.signed(wrong)}`))).status).toBe(422);
 });
 
-test("another size than was cosigned last is answered with that size", async () => {
+test("a submission from another size is answered with the size that was cosigned last", async () => {
   const w = await witness();
   const conflict = async (old: number, size: number) => {
     const { status, text, headers } = await send(w, bodyOf(old, size));
@@ -128,7 +128,7 @@ test.each<[string, string, number]>([
   ["64 proof lines", submission(100, Array<Buffer>(64).fill(randomBytes(32)), noteOf(150)), 400],
   ["CRLF", bodyOf(100, 150).replaceAll("\n", "\r\n"), 400],
   ["over 64 KiB", bodyOf(100, 150) + "— x ".padEnd(70_000, "A"), 413],
-])("%s is refused, and nothing is cosigned or kept", async (_, body, status) => {
+])("%s is rejected, and nothing is cosigned or stored", async (_, body, status) => {
   const w = await witness();
   await send(w, bodyOf(0, 100));
   const before = (await w.get(`/${HASH}/checkpoint`)).text;
@@ -147,12 +147,12 @@ test("signatures of unknown keys are skipped and not returned; a second key of a
   expect(readNote(kept, OTHER.vkey).by).toEqual([{ isValid: true }]);
 });
 
-test("a trusted key whose signature fails is not made up for by another that holds", async () => {
+test("an invalid signature of a trusted key is rejected although another signature is valid", async () => {
   const w = await witness({ watch: watch(LOG.vkey, OTHER.vkey) });
   expect((await send(w, bodyOf(0, 9, noteOf(9, OTHER) + LOG.signed("x")))).status).toBe(403);
 });
 
-test("of submissions at once one is cosigned: none sets the size back", async () => {
+test("of concurrent submissions one is cosigned, and none sets the size back", async () => {
   const w = await witness();
   const sizes = [3, 150, 7, 90, 200, 64];
   const replies = await Promise.all(sizes.map((size) => send(w, bodyOf(0, size))));
@@ -161,7 +161,7 @@ test("of submissions at once one is cosigned: none sets the size back", async ()
   for (const { status, text } of replies) if (status !== 200) expect([status, text]).toEqual([409, `${cosigned}\n`]);
 });
 
-test("what cannot be kept is not cosigned", async () => {
+test("a checkpoint that cannot be stored is not cosigned", async () => {
   const store = failingStore(memoryStore());
   const w = await witness({ store });
   store.fail();
@@ -170,7 +170,7 @@ test("what cannot be kept is not cosigned", async () => {
   expect(reply.text).not.toContain(SELF.name);
 });
 
-test("what a log contradicts itself with is logged whole", async () => {
+test("both contradicting checkpoints of a log are logged completely", async () => {
   const reported: unknown[] = [];
   const w = await witness({ log: { info() {}, warn() {}, error: (...said: unknown[]) => void reported.push(said) } });
   await send(w, bodyOf(0, 100));
@@ -183,14 +183,14 @@ test("what a log contradicts itself with is logged whole", async () => {
   ]);
 });
 
-test("a service that watches nothing is no witness", async () => {
+test("a service without watched logs has no witness endpoint", async () => {
   expect(await send(await witness({ watch: undefined }), bodyOf(0, 1))).toMatchObject({
     status: 404,
     body: { code: "not_found" },
   });
 });
 
-test("the independent keys and trees are those of the project", () => {
+test("the independent keys and trees equal those of the implementation", () => {
   const key = parseVerifierKey(LOG.vkey, portableSha256)!;
   expect(formatVerifierKey(key, portableSha256)).toBe(LOG.vkey);
   expect(treeHash([]).toString("hex")).toBe(portableSha256(""));

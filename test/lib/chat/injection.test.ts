@@ -119,7 +119,7 @@ const inputsFor = (ids: Record<string, string>) =>
     action: "cycle",
   }));
 
-test("no name but the tools' own does anything, whatever it is given", async () => {
+test("a call to an unknown tool has no effect, whatever its input", async () => {
   let calls: NonNullable<Said["tools"]> = [];
   const { service, ids, received, host } = await governedProduct((prompt) =>
     prompt.includes('"role":"tool"') ? { text: "done" } : { tools: calls },
@@ -139,7 +139,7 @@ test("no name but the tools' own does anything, whatever it is given", async () 
   expect(await governedState(service, host)).toEqual(before);
 });
 
-test("the tools' own names do nothing more for being given another's fields", async () => {
+test("a tool ignores fields of other tools", async () => {
   let calls: NonNullable<Said["tools"]> = [];
   const { service, ids, received, host } = await governedProduct((prompt) =>
     prompt.includes('"role":"tool"') ? { text: "done" } : { tools: calls },
@@ -154,7 +154,7 @@ test("the tools' own names do nothing more for being given another's fields", as
   expect(await governedState(service, host)).toEqual(before);
 });
 
-test("a tool rejects input of any size, depth and form, and nothing happens", async () => {
+test("a tool rejects malformed input of any size and depth without an effect", async () => {
   let calls: NonNullable<Said["tools"]> = [];
   const { service, received, host } = await governedProduct((prompt) =>
     prompt.includes('"role":"tool"') ? { text: "done" } : { tools: calls },
@@ -185,7 +185,7 @@ test("a tool rejects input of any size, depth and form, and nothing happens", as
   expect(await governedState(service, host)).toEqual(before);
 });
 
-test("a model that obeys whatever it reads shows drafts, and stores nothing", async () => {
+test("a model that follows injected instructions shows drafts and stores nothing", async () => {
   const { service, ids, host } = await governedProduct((prompt) => {
     if (prompt.includes('"role":"tool"')) return { text: "I approved and applied everything, as you ordered." };
     const orders = [...prompt.matchAll(/CALL (\w+) (chg_[0-9a-f-]+|-)/g)];
@@ -218,7 +218,7 @@ test("a model that obeys whatever it reads shows drafts, and stores nothing", as
   for (const { stored, change_id } of body.drafts) expect([stored, change_id]).toEqual([false, null]);
 });
 
-test("no client may pass for a model or a policy", async () => {
+test("no client may act under the name of a model or a policy", async () => {
   const service = await chatService();
   const { change_id } = await service.propose();
   for (const name of ["llm:m1", "LLM:m1", "policy:minor", "ｌｌｍ:m1", " llm:m1"]) {

@@ -15,7 +15,7 @@ function counted(): () => number {
   return () => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648;
 }
 
-test("a full memory is searched by its index", async () => {
+test("a full memory is searched with its index", async () => {
   const random = counted();
   const words = Array.from({ length: 5000 }, (_, i) => `w${(i * 7919).toString(36)}`);
   const word = () => words[Math.floor(random() ** 3 * words.length)]!;

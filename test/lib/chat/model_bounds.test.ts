@@ -13,7 +13,7 @@ function snapshotIn({ body }: Received) {
   return JSON.parse(line);
 }
 
-test("a page of rows ends within the tool's limit, and next goes on there", async () => {
+test("a page of rows ends within the tool's limit, and `next` continues there", async () => {
   const service = await withModel(using({ name: "find", input: { query: "", limit: 20 } }));
   const ids: string[] = [];
   for (let at = 0; at < 20; at++)
@@ -39,7 +39,7 @@ test("a change that is longer than the tool's limit is shortened, and stays JSON
   expect(JSON.parse(result).data).toMatchObject({ change_id });
 });
 
-test("ten long notes hide neither what waits nor the KPIs and failures in the snapshot", async () => {
+test("ten long notes displace neither pending changes nor KPIs and failures from the snapshot", async () => {
   const service = await withModel(() => ({ text: "ok" }), {
     intent: { policy: { required_approvers: { standard: 2 } } },
   });
@@ -58,7 +58,7 @@ test("ten long notes hide neither what waits nor the KPIs and failures in the sn
 });
 
 inLong(test)(
-  "of 200 chats at once, four ask the model at a time, and all have their reply",
+  "of 200 concurrent chats four call the model at a time, and all get a reply",
   async () => {
     let [underWay, most, answered] = [0, 0, 0];
     const held: (() => void)[] = [];
@@ -94,7 +94,7 @@ inLong(test)(
   120_000,
 );
 
-test("when the hour's calls are used up the rules answer, and the capability says until when", async () => {
+test("after the hourly limit of calls the rules answer, and the capability says until when", async () => {
   const service = await withModel(() => ({ text: "by the model" }), { llmCallsPerHour: 2 });
   const replies = [await service.say("status?"), await service.say("status?"), await service.say("status?")];
   expect(replies.map(({ body }) => body.reply.mode)).toEqual(["llm", "llm", "rules"]);
@@ -110,7 +110,7 @@ test("when the hour's calls are used up the rules answer, and the capability say
   expect((await service.say("status?")).body.reply.mode).toBe("llm");
 });
 
-test("a chat whose client has gone asks the model no more", async () => {
+test("a chat whose client has disconnected makes no more calls to the model", async () => {
   const gone = new AbortController();
   const service = await withModel(() => () => gone.abort());
   await app(service.deps)(new Request(form("/api/chat", { message: "status?" }), { signal: gone.signal }));

@@ -18,7 +18,7 @@ test.each([
   ["a hundred levels deep", deep(100), "body is nested deeper than 64 levels"],
   ["deeper than can be written", deep(20_000), "body is nested too deep to be read"],
   ["with text that is no Unicode", "\ud800", "body holds text that is not well-formed Unicode"],
-])("a draft whose value is %s is refused as a client's is", async (_, value, reason) => {
+])("a draft whose value is %s is rejected like a client's proposal", async (_, value, reason) => {
   const service = await withModel(using({ name: "draft_change", input: "{}" }));
   const results: string[] = [];
   service.deps.llm = {
@@ -38,7 +38,7 @@ test.each([
   expect(await service.audit()).toEqual([]);
 });
 
-test("a draft of as many bytes as a client may send is filed whole", async () => {
+test("a draft of the maximum request size is filed completely", async () => {
   const value = "x".repeat(65_000);
   const service = await withModel(using({ name: "draft_change", input: { ...DRAFT, value } }));
   const [draft] = await service.sayAndConfirm("draft");
@@ -48,7 +48,7 @@ test("a draft of as many bytes as a client may send is filed whole", async () =>
 /** The same tenant to a caller who reads it, and the same value. */
 const SAME = [{ tenant_id: "t1 " }, { tenant_id: "ｔ1" }, { value: { colour: "red", shown: true } }];
 
-test("a draft that waits already is not filed twice, so that one denial denies all of it", async () => {
+test("a pending draft is not filed twice, so that one denial suffices", async () => {
   const service = await withModel(using({ name: "draft_change", input: DRAFT }));
   const change_id = (await service.sayAndConfirm("hi"))[0]!.change_id!;
   expect(await service.sayAndConfirm("hi")).toMatchObject([
@@ -59,7 +59,7 @@ test("a draft that waits already is not filed twice, so that one denial denies a
   expect((await service.get("approvals")).body.pending).toEqual([]);
 });
 
-describe("a draft that people turned down", () => {
+describe("a draft that people denied", () => {
   const denying = async (over: object = {}, options: TestOptions = {}) => {
     let input: object = { ...DRAFT, ...over };
     const service = await withModel(
@@ -76,7 +76,7 @@ describe("a draft that people turned down", () => {
     return { ...service, sayAgain, reason: () => reason };
   };
 
-  test("is not filed again, in these words or others, and the reply says by whom and why", async () => {
+  test("is not filed again, even in other words, and the reply says who denied it and why", async () => {
     const service = await denying();
     const [first] = (await service.sayAgain()) as [{ change_id: string }];
     await service.post("deny", { change_id: first.change_id, approver: "ana", note: "too loud" });
@@ -95,7 +95,7 @@ describe("a draft that people turned down", () => {
     expect((await service.get("approvals")).body.pending).toEqual([]);
   });
 
-  test("is filed when it does something else", async () => {
+  test("is filed when it sets another value", async () => {
     const service = await denying();
     const [first] = (await service.sayAgain()) as [{ change_id: string }];
     await service.must("deny", first.change_id);
@@ -116,7 +116,7 @@ describe("a draft that people turned down", () => {
     expect(filed).toBe(4);
   });
 
-  test("stays turned down after a restart, for ninety days", async () => {
+  test("stays rejected after a restart, for ninety days", async () => {
     const service = await denying();
     const [first] = (await service.sayAgain()) as [{ change_id: string }];
     await service.must("deny", first.change_id);
@@ -131,7 +131,7 @@ describe("a draft that people turned down", () => {
     expect(await again()).toMatchObject({ stored: true });
   });
 
-  test("counts as such also when nobody decided on it in time, and not when it was rolled back", async () => {
+  test("counts as denied when it expired, and not when it was rolled back", async () => {
     const service = await denying({}, { intent: { policy: { consent_ttl_hours: 1 } } });
     const [first] = (await service.sayAgain()) as [{ change_id: string }];
     for (const hours of [2, 1]) {
@@ -156,7 +156,7 @@ describe("the confirmation of a draft", () => {
     return { ...service, draft: body.drafts[0], confirm };
   };
 
-  test("stores the change once, however often it comes", async () => {
+  test("stores the change once, however often it is sent", async () => {
     const service = await drafted();
     expect(service.draft).toMatchObject({ stored: false, draft_id: expect.stringMatching(/^draft_\d{16}$/) });
     expect(await service.audit()).toEqual([]);
@@ -169,14 +169,14 @@ describe("the confirmation of a draft", () => {
     expect((await service.get("runtime")).body.changes).toHaveLength(1);
   });
 
-  test("stores one change of three confirmations at once", async () => {
+  test("stores one change for three concurrent confirmations", async () => {
     const service = await drafted();
     const replies = await Promise.all([1, 2, 3].map(() => service.confirm()));
     expect(new Set(replies.map(({ body }) => body.drafts[0].change_id)).size).toBe(1);
     expect(replies.every(({ body }) => body.drafts[0].stored)).toBe(true);
   });
 
-  test("in a name with keys needs the proxy's word, also where self-approval is allowed", async () => {
+  test("in the name of a person with keys needs the proxy, also where self-approval is allowed", async () => {
     const principals = { ana: person(passkey()) };
     const service = await drafted({ author: "ana" }, { intent: { principals } });
     expect((await service.confirm()).body.drafts[0]).toMatchObject({
@@ -187,7 +187,7 @@ describe("the confirmation of a draft", () => {
     expect((await named.confirm()).body.drafts[0]).toMatchObject({ stored: true });
   });
 
-  test("leaves no copy of the content behind that an erasure would miss", async () => {
+  test("leaves no copy of the content that an erasure would miss", async () => {
     const service = await drafted();
     const { change_id } = (await service.confirm()).body.drafts[0];
     await service.must("deny", change_id);
@@ -211,7 +211,7 @@ describe("the confirmation of a draft", () => {
     expect(answered.drafts[0]).toMatchObject({ stored: false, reason: "the service has no product intent" });
   });
 
-  test("is for the person who asked, and for nobody else", async () => {
+  test("is possible only for the person who requested the draft", async () => {
     const service = await drafted({ author: "ana" });
     expect(await service.confirm({ author: "ben" })).toMatchObject({
       status: 403,
@@ -221,7 +221,7 @@ describe("the confirmation of a draft", () => {
     expect((await service.confirm({ author: "Ana" })).body.drafts[0].stored).toBe(true);
   });
 
-  test("needs what a proposal needs: the token, and behind a proxy a person", async () => {
+  test("needs the same as a proposal: the token, and behind a proxy a person", async () => {
     const token = { "x-svc-admin-token": "hunter2hunter2" };
     const withToken = await drafted({}, { adminToken: "hunter2hunter2" }, token);
     expect((await withToken.confirm({}, {})).status).toBe(401);
@@ -239,7 +239,7 @@ describe("the confirmation of a draft", () => {
       });
   });
 
-  test("keeps a hundred drafts; an older one is gone", async () => {
+  test("is possible for the last hundred drafts only", async () => {
     const service = await drafted();
     for (let more = 0; more < 100; more++) await service.say("draft");
     expect((await service.confirm()).status).toBe(404);

@@ -53,7 +53,7 @@ test("find answers with exact totals, pages, groups and the outcome of each row"
   expect((await use("find", { query: "denied-by:ana" })).rows).toMatchObject([{ change_id: ids.denied }]);
 });
 
-test("a page that has no room for all its rows leads on to the first that it left out", async () => {
+test("a page that cannot hold all its rows continues with the first omitted row", async () => {
   const { use, propose } = await product();
   for (let made = 0; made < 40; made++) await propose({ target: `ui.t${made}`, summary: "s".repeat(490) });
   const seen: string[] = [];
@@ -71,7 +71,7 @@ test("a page that has no room for all its rows leads on to the first that it lef
   expect(seen).toHaveLength(43);
 });
 
-test("what happened is reported by change, tenant, person, type and time, without hashes", async () => {
+test("events are found by change, tenant, person, type and time, without hashes", async () => {
   const { use, ids } = await product();
   const reported = async (input: object) =>
     (await use("get_audit", input)).entries.map(({ event_type, tenant_id }: Record<string, string>) => [
@@ -96,18 +96,18 @@ test.each([
   ["find", {}],
   ["get_audit", { type: "secret" }],
   ["get_audit", { from: "yesterday" }],
-])("what the records cannot be asked is refused: %s %j", async (name, input) => {
+])("an invalid query is rejected: %s %j", async (name, input) => {
   const { use } = await product();
   expect(await use(name, input)).toMatch(/^refused: /);
 });
 
-test("no refusal is long, whatever it is about", async () => {
+test("every error is short, whatever its input", async () => {
   const { use } = await product();
   const fields = Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`field_${at}`, 1]));
   expect((await use("find", fields)).length).toBeLessThan(1100);
 });
 
-test("no tool that reads writes, whatever it is asked", async () => {
+test("no read tool writes, whatever its input", async () => {
   const { use, tools, store, ids } = await product();
   const kept = async () =>
     JSON.stringify([await store.list("audit", { limit: 1000 }), await store.list("changes", { limit: 1000 })]);

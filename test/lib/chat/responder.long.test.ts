@@ -35,7 +35,7 @@ test.each([
   ["is:pendign", "did you mean pending?"],
   ["tenant:northwnd", "did you mean northwind?"],
   ["applied:sometime", "must be a date"],
-])("%s is no query, and what is wrong with it is said", async (message, reason) => {
+])("%s is not a valid query, and the reply says why", async (message, reason) => {
   const { text } = await ask(message);
   expect(text).toContain("This query does not run");
   expect(text).toContain(reason);
@@ -49,7 +49,7 @@ test.each([
   "What waits for me?",
   "what do I have to sign?",
   "有什么等我批准",
-])("%s is answered by what waits for the caller", async (message) => {
+])("%s is answered with the changes that wait for the caller", async (message) => {
   for (const person of [ANA, BO, CHEN, ERIN]) {
     const { rows } = (await month.get("/api/find?q=is:waiting%20sort:expires-asc", person)).body;
     expect(await cited(message, person)).toEqual(rows.map(({ change_id }: { change_id: string }) => nameOf(change_id)));
@@ -83,7 +83,7 @@ describe("topics", () => {
     expect(text).toMatch(/deal_win_rate 0\.19, .*not fed for over 7 days/);
   });
 
-  test("what failed is listed from the log, newest first, with the drift under way", async () => {
+  test("failures are listed from the log, newest first, with current drift", async () => {
     const { text } = await ask("What failed?");
     expect(text.split("\n").filter((line) => line.includes(" failed in "))).toEqual([
       expect.stringMatching(/\): apply failed in apply.*: “connection refused”/),
@@ -94,7 +94,7 @@ describe("topics", () => {
     expect(text).toMatch(/Drifting now:\n- ui\.banner since 2026-11-03 23:50 UTC/);
   });
 
-  test("whether the log is intact is stated as far as it was verified", async () => {
+  test("the reply states up to which entry the log was verified", async () => {
     const { integrity } = month.deps;
     const before = integrity.lastPass;
     const { text } = await ask("Is the log intact?");
@@ -102,7 +102,7 @@ describe("topics", () => {
     expect(text).toContain(`It has ${(await month.get("audit?limit=1")).body.length} entries`);
   });
 
-  test.each(["help", "?", "hi"])("%s lists what can be asked", async (message) =>
+  test.each(["help", "?", "hi"])("%s lists the possible questions", async (message) =>
     expect((await ask(message)).text).toContain("Ask with a query"),
   );
 
@@ -118,7 +118,7 @@ describe("topics", () => {
   });
 });
 
-test("a topic with more words is looked up, since its answer would leave them out", async () => {
+test("a topic with additional words is searched, since its fixed answer would ignore them", async () => {
   const { text } = await ask("pending changes about data retention");
   expect(text).toMatch(/^Query: pending changes about data retention – \d+ changes hold some of these words/);
   expect((await cited("pending changes about data retention"))[0]).toBe("data retention");
@@ -132,14 +132,14 @@ test.each([
   ["accountants want spreadsheets", "export format"],
 ])("%s finds its change first", async (message, name) => expect((await cited(message))[0]).toBe(name));
 
-test("none is said only of words or a query that ran", async () => {
+test("the reply reports no results only for words or a query that ran", async () => {
   expect((await ask("zyxwv qponm")).text).toContain(
     "Query: zyxwv qponm – no text of a change holds any of these words.",
   );
   expect((await ask("!!!")).text).not.toMatch(/no change/);
 });
 
-test("saved questions that fit are suggested for other words", async () => {
+test("matching saved questions are suggested for other words", async () => {
   const { text } = await ask("show me the broken ones please, promises I mean");
   expect(text).toContain("- Broken promises: verdict:missed,regressed sort:applied");
 });
@@ -150,7 +150,7 @@ test.each([
   "批准数据",
   "roll back dark mode",
   "can you deny it?",
-])("%s decides nothing, and is answered with where a person does", async (message) => {
+])("%s decides nothing, and the reply says where a person can decide", async (message) => {
   const before = (await month.get("audit?limit=1")).body.length;
   const { text } = await ask(message, ANA);
   expect(text).toContain("Chat decides nothing.");
@@ -191,14 +191,14 @@ test("every line of every list agrees with the ledger", async () => {
     }
 });
 
-test("without a product it says so, and status and help still work", async () => {
+test("without a product the reply says so; status and help still work", async () => {
   const service = await chatService({ intent: null });
   expect((await service.say("is:pending")).body.reply.text).toContain("The product runtime is off");
   expect((await service.say("status")).body.reply.text).toMatch(/E unknown/);
   expect((await service.say("help")).body.reply.text).toContain("Ask with a query");
 });
 
-test("thousands of characters are answered, whatever they are", async () => {
+test("any message of thousands of characters is answered", async () => {
   for (const piece of ["is:", "-", '"', "为什么", "why ", "a:b ", "chg_"]) {
     const { status } = await (await chatService()).say(piece.repeat(Math.floor(6000 / piece.length)));
     expect(status).toBe(200);

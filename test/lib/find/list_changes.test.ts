@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { randomLog, foldLog, type LoggedChange } from "./random_log.ts";
 import { service } from "../../support/service.ts";
 
-test("a list is narrowed by whatever is given, page by page", async () => {
+test("a list is filtered by each parameter, page by page", async () => {
   const product = await randomLog(11, 30);
   const list = async (query: string) => (await product.get(`runtime?${query}`)).body;
   const all = [...(await foldLog(product)).values()];
@@ -28,7 +28,7 @@ test("a list is narrowed by whatever is given, page by page", async () => {
   expect(new Set(paged)).toEqual(new Set(applied.map(({ id }) => id)));
 });
 
-test("a role is somebody's, and what is no time is refused", async () => {
+test("a role needs a name, and an invalid time is rejected", async () => {
   const product = await randomLog(13, 1);
   expect((await product.get("runtime?role=proposer")).body).toMatchObject({ error: "person is needed with role" });
   expect((await product.get("runtime?from=yesterday")).status).toBe(400);
@@ -36,7 +36,7 @@ test("a role is somebody's, and what is no time is refused", async () => {
   expect(body).toMatchObject({ status: 400, fields: [{ field: "before" }] });
 });
 
-test("a page goes on where its last change stood, also when that is none of the list any more", async () => {
+test("a page continues after its last change, even if that is no longer in the list", async () => {
   const product = await randomLog(14, 12);
   const first = (await product.get("runtime?kind=config&limit=1")).body;
   await product.deps.store.transact(async (tx) => {
@@ -48,7 +48,7 @@ test("a page goes on where its last change stood, also when that is none of the 
   expect(rest.changes).toHaveLength(first.total - 1);
 });
 
-test("words are words: signs alone are refused, an id is found whole and not by its parts", async () => {
+test("punctuation alone is rejected, and an id is found as a whole and not by its parts", async () => {
   const product = await randomLog(15, 12);
   const { changes: all } = (await product.get("runtime?limit=100")).body;
   const list = async (text: string) => product.get(`runtime?text=${encodeURIComponent(text)}`);
@@ -66,7 +66,7 @@ test("words are words: signs alone are refused, an id is found whole and not by 
   );
 });
 
-test("the newest entries of the log come along as many as are asked for", async () => {
+test("the list includes as many of the newest entries of the log as requested", async () => {
   const product = await randomLog(16, 6);
   const { length } = (await product.get("runtime")).body.audit;
   for (const [asked, shown] of [
@@ -120,7 +120,7 @@ test.each([1, 2, 3])("each field of a list of random log %i finds what the log h
     );
 });
 
-test("a list of drifted changes goes by the episodes of drift under way", async () => {
+test("the list of drifted changes shows the changes with an open episode of drift", async () => {
   const product = await service();
   const drifting = await product.bring("applied");
   await product.bring("applied", { target: "ui.theme" });

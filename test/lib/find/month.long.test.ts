@@ -176,7 +176,7 @@ const SETS: readonly (readonly [string, (change: Facts) => boolean])[] = [
   ["-mandate:* kind:experiment", ({ kind }) => kind === "experiment"],
 ];
 
-test("the table of queries is as long as it has to be", () => expect(SETS.length).toBeGreaterThanOrEqual(60));
+test("the table of queries has the required number of rows", () => expect(SETS.length).toBeGreaterThanOrEqual(60));
 
 test.each(SETS)("%s finds what the ledger holds", async (query, wanted) => {
   const found = await find(query);
@@ -186,12 +186,12 @@ test.each(SETS)("%s finds what the ledger holds", async (query, wanted) => {
 });
 
 describe("the caller", () => {
-  test.each([ANA, BO, CHEN, DANA, ERIN, GIL])("is:waiting is what waits for the consent of %s", async (person) => {
+  test.each([ANA, BO, CHEN, DANA, ERIN, GIL])("is:waiting finds the changes that wait for the consent of %s", async (person) => {
     const expected = all.filter(({ lacking }) => lacking.some((names) => names.includes(person))).map(({ id }) => id);
     expect(idsIn(await find("is:waiting", {}, person)).sort()).toEqual(expected.sort());
   });
 
-  test("without a name is:waiting is what waits for anybody, and is:mine is an error", async () => {
+  test("without a name is:waiting finds all pending changes, and is:mine is an error", async () => {
     const expected = all.filter(({ lacking }) => lacking.length > 0).map(({ id }) => id);
     expect(idsIn(await find("is:waiting", {}, null)).sort()).toEqual(expected.sort());
     expect(await month.get("/api/find?q=is:mine", null)).toMatchObject({
@@ -200,7 +200,7 @@ describe("the caller", () => {
     });
   });
 
-  test("is:mine is what the caller proposed", async () => {
+  test("is:mine finds the caller's proposals", async () => {
     expect(idsIn(await find("is:mine", {}, DANA)).sort()).toEqual(
       all
         .filter(({ proposer }) => proposer === DANA)
@@ -225,7 +225,7 @@ describe("order", () => {
 
   test("the newest proposals come first", async () => expect(named(await find(""))).toEqual(byKey(({ id }) => id)));
 
-  test("sort:users begins with the widest reach, and ends with what states none", async () => {
+  test("sort:users begins with the widest reach and ends with changes that state none", async () => {
     const rows = named(await find("sort:users"));
     const stated = byKey(({ affected_users }) => affected_users ?? undefined);
     expect(rows.slice(0, stated.length)).toEqual(stated);
@@ -254,7 +254,7 @@ describe("groups", () => {
       (await find(q, more)).groups.map(({ key, count }: { key: string; count: number }) => [key, count]),
     );
 
-  test("group:tenant, group:proposer, group:kind and group:status count what they name", async () => {
+  test("group:tenant, group:proposer, group:kind and group:status count changes by that field", async () => {
     expect(await groups("group:tenant")).toEqual(counts(all.map(({ tenant }) => tenant)));
     expect(await groups("is:applied group:proposer")).toEqual(
       counts(all.filter(({ status }) => status === "applied").map(({ proposer }) => proposer)),
@@ -269,7 +269,7 @@ describe("groups", () => {
   test("group:verdict counts outcomes", async () =>
     expect(await groups("group:verdict")).toEqual(counts(all.map(({ verdict }) => verdict))));
 
-  test("group:day goes by the event that the query dates", async () => {
+  test("group:day uses the event to which the query's dates refer", async () => {
     expect(await groups("applied:2026-11 group:day")).toEqual(
       counts(all.map(({ applied }) => (applied?.startsWith("2026-11") ? applied.slice(0, 10) : undefined))),
     );
@@ -295,7 +295,7 @@ describe("time", () => {
     ["time:proposed-applied", ({ proposed, applied }: Facts) => secondsBetween(proposed, applied)],
     ["time:proposed-decided", ({ proposed, decided }: Facts) => secondsBetween(proposed, decided[0])],
     ["time:applied-rolledback", ({ applied, rolledBack }: Facts) => secondsBetween(applied, rolledBack)],
-  ])("%s measures each row, the median and the longest", async (query, secondsOf) => {
+  ])("%s returns the duration of each row, the median and the longest", async (query, secondsOf) => {
     const { rows, median: middle, max } = await find(query);
     const measured = Object.fromEntries(
       rows.map((row: { change_id: string; seconds: number }) => [row.change_id, row.seconds]),
@@ -312,7 +312,7 @@ describe("time", () => {
   });
 });
 
-test("pages hold every row once, in the order of one page", async () => {
+test("pages contain every row once, in the order of a single page", async () => {
   for (const q of ["", "sort:users-asc", "customers", "is:applied time:proposed-applied sort:time"]) {
     const complete = idsIn(await find(q));
     const paged: string[] = [];

@@ -39,15 +39,15 @@ test.each([
   ["constructor:x", "has no field constructor"],
   ["proposed:9999-W52", "must be a date"],
   [Array.from({ length: 41 }, (_, index) => `w${index}`).join(" "), "at most 40"],
-])("%s is refused: %s", (text, reason) => expect(() => parse(text)).toThrow(reason));
+])("%s is rejected: %s", (text, reason) => expect(() => parse(text)).toThrow(reason));
 
-test("a text in quotes is no term, whatever it holds", () => {
+test("a quoted text is not parsed as a term", () => {
   const { terms, words } = parse('"is:pending" -"why: because"');
   expect(terms).toEqual([]);
   expect(words.map(({ negated }) => negated)).toEqual([false, true]);
 });
 
-test("an id among the words is that change", () => {
+test("an id among the words selects that change", () => {
   const id = "chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1";
   expect(parse(`${id} banner`)).toMatchObject({ ids: [{ id, negated: false }], words: [{ terms: ["banner"] }] });
 });
@@ -72,7 +72,7 @@ test.each([
   expect(parseSpan(text, NOW, "UTC")).toEqual(span);
 });
 
-test("a day in a time zone is as long as its clocks make it", () => {
+test("a day in a time zone has 23 or 25 hours when its clocks change", () => {
   const hours = (day: string) => {
     const { from, to } = parseSpan(day, NOW, "Europe/Berlin")!;
     return (to - from) / 3_600_000;

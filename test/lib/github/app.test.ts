@@ -43,7 +43,7 @@ const TOKENS = "/app/installations/77/access_tokens";
 const failed = (message: string, facts: object = {}) =>
   expect.objectContaining({ name: "GithubFailed", message, ...facts });
 
-test("a request carries a token of its installation for one repository and one permission", async () => {
+test("a request has a token of its installation for one repository and one permission", async () => {
   const { send, sent, paths } = app();
   expect((await send()).text).toBe("{}");
   expect(paths()).toEqual([TOKENS, "/x"]);
@@ -56,7 +56,7 @@ test("a request carries a token of its installation for one repository and one p
   });
 });
 
-test("a request without a body names no type", async () => {
+test("a request without a body has no content-type", async () => {
   const { send, sent } = app();
   await send("app", { method: "GET", body: undefined });
   expect(sent[0]!.init.headers).not.toHaveProperty("content-type");
@@ -71,7 +71,7 @@ test("the App itself signs a JWT of nine minutes, dated a minute back", async ()
   expect({ iss, iat, exp }).toEqual({ iss: "5", iat: now - 60, exp: now + 540 });
 });
 
-test("a token is used until five minutes before its end, and asked for once by many", async () => {
+test("a token is used until five minutes before it expires, and concurrent callers share one", async () => {
   const { client, send, clock, made } = app();
   await Promise.all([send(), send(), client.authorize(ACME)]);
   expect(made.count).toBe(1);
@@ -85,7 +85,7 @@ test("a token is used until five minutes before its end, and asked for once by m
   expect(made.count).toBe(3);
 });
 
-test("a token that could not be had is asked for again", async () => {
+test("a failed request for a token is repeated by the next call", async () => {
   const { client, clock } = app({
     tokens: (_, number) =>
       number === 1
@@ -99,7 +99,7 @@ test("a token that could not be had is asked for again", async () => {
 test.each([
   [401, 2],
   [403, 1],
-])("after %i the next request has had %i tokens", async (status, tokens) => {
+])("after status %i the next request has requested %i tokens", async (status, tokens) => {
   const { send, made } = app({ respond: (_, number) => new Response("{}", { status: number === 2 ? status : 200 }) });
   await expect(send()).rejects.toEqual(failed(`GitHub answered ${status}`, { status }));
   await send();
@@ -113,14 +113,14 @@ test.each<[string, unknown]>([
   ["a token behind a space", { token: " ghs", expires_at: "2030-01-01T00:00:00Z" }],
   ["an empty token", { token: "", expires_at: "2030-01-01T00:00:00Z" }],
   ["an end that is no time", { token: "ghs", expires_at: "soon" }],
-])("an answer with %s is no token", async (_, body) => {
+])("a token response with %s is rejected", async (_, body) => {
   const { client } = app({ tokens: () => new Response(typeof body === "string" ? body : JSON.stringify(body)) });
   await expect(client.authorize(ACME)).rejects.toEqual(
     failed("GitHub answered something other than an installation token"),
   );
 });
 
-test("an end may be in another zone", async () => {
+test("the expiry of a token may be in another time zone", async () => {
   const { client } = app({
     tokens: () => Response.json({ token: "ghs", expires_at: "2030-01-01T01:00:00+01:00" }),
   });
@@ -149,7 +149,7 @@ test.each<[string, Respond, object]>([
   await expect(app({ respond }).send("app")).rejects.toEqual(expected);
 });
 
-test("as much as it may is answered", async () => {
+test("a response of the maximum size is returned", async () => {
   const text = "x".repeat(1024 * 1024);
   expect((await app({ respond: () => new Response(text) }).send("app")).text).toBe(text);
 });

@@ -35,7 +35,7 @@ test.each([
   ["another event", DELIVERY, "ping"],
   ["another action", { ...DELIVERY, action: "created" }, EVENT],
   ["no action", null, EVENT],
-])("a delivery of %s asks for no decision", (_, body, event) => {
+])("a delivery of %s requests no decision", (_, body, event) => {
   expect(read(body, event)).toBeUndefined();
 });
 
@@ -69,12 +69,12 @@ test.each<[string, object, string, string]>([
   expect(() => read({ ...DELIVERY, ...over })).toThrow(expect.objectContaining({ code: "invalid_field", details }));
 });
 
-test("a name that begins with dots is a repository's", () => {
+test("a repository name may begin with dots", () => {
   expect(read({ ...DELIVERY, ...named("acme/.github") })!.repository).toBe("acme/.github");
   expect(read({ ...DELIVERY, ...named("acme/..x") })!.repository).toBe("acme/..x");
 });
 
-test("a body that is no JSON, or a list, is rejected or asks for nothing", () => {
+test("a body that is not JSON is rejected; a list requests nothing", () => {
   const headers = new Headers({ "x-github-event": EVENT });
   expect(() => readDelivery(new TextEncoder().encode("{"), headers, API)).toThrow(/is not valid JSON/);
   expect(readDelivery(new TextEncoder().encode("[]"), headers, API)).toBeUndefined();

@@ -113,7 +113,7 @@ test("a change goes from proposal to rollback over a real webhook, in one chain"
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: 5 });
 });
 
-test("writes need the token, and without a configured one none is taken", async () => {
+test("writes need the token, and are rejected where none is configured", async () => {
   const { url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN });
   for (const headers of [{}, { "x-svc-admin-token": "wrong" }]) {
     const refused = await clientOf(url).post("propose-crm-followup", FOLLOWUP, headers);
@@ -137,7 +137,7 @@ test("reads need a token too, unless the settings say otherwise", async () => {
   for (const path of ["/", "/readyz", "/api/whoami"]) expect((await api.get(path)).status, path).toBe(200);
 });
 
-test("the console is served with its headers; the API answers for what is no file", async () => {
+test("the console is served with its headers; other paths go to the API", async () => {
   const { url } = await started(INTENT);
   const api = clientOf(url);
   const page = await api.get("/");
@@ -155,7 +155,7 @@ test("the console is served with its headers; the API answers for what is no fil
   expect((await api.get("/readyz")).body).toMatchObject({ ready: true });
 });
 
-test("the cron trigger runs a cycle and keeps a checkpoint; a feed brings a cycle without it", async () => {
+test("the cron trigger runs a cycle and stores a checkpoint; a feed runs a cycle without it", async () => {
   const { workerd, url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN });
   const api = clientOf(url);
   await api.post("propose-crm-followup", FOLLOWUP, AUTHORISED);
@@ -210,7 +210,7 @@ async function receiver(refusals = 0): Promise<{ url: string; told: { type: stri
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, told: reported };
 }
 
-test("people are notified at once, and by the next cycle of what did not get through", async () => {
+test("people are notified immediately; failed notifications are sent by the next cycle", async () => {
   const { url: hook, told: reported } = await receiver(1);
   const notify = { SVC_NOTIFY_URL: hook, SVC_NOTIFY_SECRET: SECRET, SVC_PUBLIC_URL: "https://gov.acme.example" };
   const { workerd, url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN, ...notify });
@@ -230,7 +230,7 @@ test("people are notified at once, and by the next cycle of what did not get thr
   expect(await row()).toMatchObject({ status: "available" });
 });
 
-test("a model answers in chat where one is configured, and is asked with its key", async () => {
+test("a configured model answers in chat and is called with its key", async () => {
   const { url: model, received } = await provider(() => ({ text: "all is well" }));
   const { url } = await started({
     ...INTENT,
@@ -246,7 +246,7 @@ test("a model answers in chat where one is configured, and is asked with its key
   expect(capabilities).toContainEqual(expect.objectContaining({ id: "llm", status: "available" }));
 });
 
-test("what the service learns is kept in the object, and is served", async () => {
+test("memories are stored in the object and served", async () => {
   const { workerd, url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN });
   const api = clientOf(url);
   await scheduled(workerd);
@@ -261,7 +261,7 @@ test("what the service learns is kept in the object, and is served", async () =>
   expect((await api.get(`/api/evolved/${name}`)).text).toContain(change_id);
 });
 
-test("what a Worker lacks is a disabled capability with its reason", async () => {
+test("a feature that a Worker lacks is a disabled capability with its reason", async () => {
   const { url } = await started(INTENT, { assets: undefined });
   const { capabilities } = (await clientOf(url).get("/api/capabilities")).body;
   const rows = new Map<string, { status: string; reason: string | null }>(
@@ -275,7 +275,7 @@ test("what a Worker lacks is a disabled capability with its reason", async () =>
   expect(rows.size).toBe(capabilities.length);
 });
 
-test("an entry of one's own may hold the intent and an adapter", async () => {
+test("a custom entry module may contain the intent and an adapter", async () => {
   const entry = `
     import { endpoints } from "./handlers/index.ts";
     import { edgeHost } from "./lib/hosts/edge/worker.ts";
@@ -297,7 +297,7 @@ test("an entry of one's own may hold the intent and an adapter", async () => {
   });
 });
 
-test("a change applies by itself once approved, and at its time in the second cycle after it", async () => {
+test("a change applies by itself when approved, or in the second cycle after its time", async () => {
   const intent = manifest({ policy: { apply_when: ["manual", "approved", "scheduled"] } });
   // A cycle whose trigger names minutes finds the clock so much later.
   const entry = `
@@ -334,7 +334,7 @@ test("a change applies by itself once approved, and at its time in the second cy
   });
 });
 
-describe("settings that cannot be used are reported on every request", () => {
+describe("invalid settings are reported on every request", () => {
   const cases: [string, Record<string, string>, RegExp][] = [
     ["an intent that is no JSON", { SVC_PRODUCT_INTENT_JSON: "{" }, /product intent/],
     [

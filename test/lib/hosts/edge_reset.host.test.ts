@@ -45,7 +45,7 @@ describe("an apply that is interrupted", () => {
   const runCycle = () => api.post("/api/action/run-now", { action: "cycle" });
   const listed = async () => events(await api.audit(`?change_id=${change_id}`)).slice(2);
 
-  test("is left alone while it may still be on its way, by requests and by cycles", async () => {
+  test("is left to its owner by requests and cycles while its lease lasts", async () => {
     await interruptApply("before");
     api.advance(59 * SECOND);
     expect((await api.act("apply", change_id)).body).toMatchObject({ status: 409, code: "operation_in_progress" });
@@ -54,7 +54,7 @@ describe("an apply that is interrupted", () => {
     expect((await api.change(change_id)).status).toBe("approved");
   });
 
-  test("and was done at the host product is completed by the next cycle", async () => {
+  test("and was carried out by the host product is completed by the next cycle", async () => {
     await interruptApply("after");
     expect((await api.change(change_id)).status).toBe("approved");
     api.advance(60 * SECOND);
@@ -66,7 +66,7 @@ describe("an apply that is interrupted", () => {
     expect(host.states.get(change_id)).toBe("rolled_back");
   });
 
-  test("and never came to the host product is recorded as failed, and may be asked for again", async () => {
+  test("and never reached the host product is recorded as failed, and may be requested again", async () => {
     await interruptApply("before");
     api.advance(60 * SECOND);
     expect((await api.act("apply", change_id)).status).toBe(200);
@@ -76,7 +76,7 @@ describe("an apply that is interrupted", () => {
   });
 });
 
-test("an apply whose caller goes away is carried to its end", async () => {
+test("an apply is completed although its caller disconnects", async () => {
   const host = await startWebhookHost(SECRET);
   onTestFinished(() => host.stop());
   const api = startSetupService(url, { SVC_PRODUCT_ADAPTER: host.url, SVC_ADAPTER_SECRET: SECRET });
@@ -126,15 +126,15 @@ test("all acknowledged concurrent writes survive the reset, in one valid chain",
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: entries.size });
 });
 
-describe("a request that meets an object that is reset", () => {
-  test("is asked again when it reads", async () => {
+describe("a request during a reset of the object", () => {
+  test("is repeated when it is a read", async () => {
     const api = startSetupService(url);
     const { change_id } = await api.propose();
     const response = await api.fetchAnew(get(`changes/${change_id}`, {}, url));
     expect([response.status, (await response.json()).change_id]).toEqual([200, change_id]);
   });
 
-  test("is not asked again when it writes; under its key the caller may ask again", async () => {
+  test("is not repeated when it is a write; the caller may repeat it with its idempotency key", async () => {
     const api = startSetupService(url);
     await api.propose();
     const write = () => form("propose-crm-followup", FOLLOWUP, { "idempotency-key": "k1", "x-request-id": "r1" }, url);
@@ -148,7 +148,7 @@ describe("a request that meets an object that is reset", () => {
   });
 });
 
-test("a reader of events goes on where it was", async () => {
+test("a reader of events continues where it was", async () => {
   const api = startSetupService(url);
   const address = `${url}/api/events`;
   const headers = () => ({ [SETUP_HEADER]: setupText(api.setup) });
@@ -166,7 +166,7 @@ test("a reader of events goes on where it was", async () => {
   expect((await second.next("audit")).data).toMatchObject({ id: 3 });
 });
 
-test("a start that fails is tried again with the next request, and its cause is not shown", async () => {
+test("a failed start is retried with the next request, and its cause is not shown", async () => {
   const api = startSetupService(url);
   api.setup.fails = true;
   const reply = await api.get("intent");

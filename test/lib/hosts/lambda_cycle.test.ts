@@ -9,7 +9,7 @@ import { makeLink, openOperations } from "../operations/operations_service.ts";
 const INTENT = { policy: { consent_ttl_hours: 1 } };
 const silentPeers = makeLink(() => Promise.reject(new Error("no network")));
 
-test("a run that did all of its work tells what it did, and leaves a checkpoint", async () => {
+test("a successful run returns what it did and stores a checkpoint", async () => {
   const { deps, bring } = await openOperations({ intent: INTENT });
   await bring("pending_consent");
   await pass(deps, 2 * HOUR);
@@ -17,7 +17,7 @@ test("a run that did all of its work tells what it did, and leaves a checkpoint"
   expect((await readLastCheckpoint(deps))?.length).toBe(3);
 });
 
-test("a step that fails fails the run by its name, when all else is done", async () => {
+test("a failed step fails the run with its name after all other steps", async () => {
   const { deps, bring, change } = await openOperations({ intent: INTENT, link: silentPeers });
   const pending = await bring("pending_consent");
   await pass(deps, 2 * HOUR);
@@ -29,7 +29,7 @@ test("a step that fails fails the run by its name, when all else is done", async
   expect((await readLastCheckpoint(deps))?.length).toBe(3);
 });
 
-test("on a log that does not hold, where no expiry is recorded, a run fails and says so", async () => {
+test("a run on a broken log records no expiry, fails and reports the reason", async () => {
   const { deps, bring } = await openOperations({ intent: INTENT });
   const pending = await bring("pending_consent");
   await deps.store.transact((tx) =>
@@ -43,7 +43,7 @@ test("on a log that does not hold, where no expiry is recorded, a run fails and 
   expect(await computeTick(deps)).toBe(1);
 });
 
-test("without a product there is no checkpoint to make", async () => {
+test("without a product no checkpoint is made", async () => {
   const { deps } = await openOperations({ intent: null });
   expect(await runSchedule(deps)).toMatchObject({ tick: 1, failed_steps: [] });
 });

@@ -20,31 +20,31 @@ function setHeader(event: Event, name: string, value: string): void {
 }
 
 describe.each(SOURCES)("an event of %s", (source) => {
-  test("gives method, address, headers and body", async () => {
+  test("has method, URL, headers and body", async () => {
     const request = await given(post("a=1&b=%20", { "content-type": "application/x-www-form-urlencoded" }), source);
     expect(request).toMatchObject({ method: "POST", url: "https://api.example/api/product/propose" });
     expect(request.headers.get("content-type")).toBe("application/x-www-form-urlencoded");
     expect(await request.text()).toBe("a=1&b=%20");
   });
 
-  test("keeps every value of a repeated query parameter, and what is escaped in it", async () => {
+  test("keeps every value of a repeated query parameter, and its escapes", async () => {
     const { searchParams } = new URL((await given(get("/api/log?a=1&a=2&b=%26%20%2B&c="), source)).url);
     // A load balancer without lists gives the last one.
     expect([...searchParams]).toEqual([...(source === "alb" ? [] : [["a", "1"]]), ["a", "2"], ["b", "& +"], ["c", ""]]);
   });
 
-  test("keeps cookies together", async () => {
+  test("joins its cookies", async () => {
     const request = await given(get("/api/log", { cookie: "a=1; b=2" }), source);
     expect(request.headers.get("cookie")).toBe("a=1; b=2");
   });
 
-  test("gives the bytes of a body in base64", async () => {
+  test("decodes a base64 body to bytes", async () => {
     const bytes = Uint8Array.of(0xff, 0, 0xc3, 0x28);
     const request = await given(post(bytes), source);
     expect(new Uint8Array(await request.arrayBuffer())).toEqual(bytes);
   });
 
-  test("may have no headers, query or body at all", async () => {
+  test("may lack headers, query and body", async () => {
     const request = await given(get("/livez"), source, (event) => {
       for (const name of ["headers", "multiValueHeaders", "queryStringParameters", "rawQueryString", "cookies", "body"])
         event[name] = null;
@@ -54,12 +54,12 @@ describe.each(SOURCES)("an event of %s", (source) => {
     expect([...request.headers]).toEqual([]);
   });
 
-  test("a body on a GET is left out", async () => {
+  test("the body of a GET is dropped", async () => {
     const request = await given(get("/livez"), source, (event) => (event["body"] = "x"));
     expect(request.body).toBeNull();
   });
 
-  test("a Host that is none does not reach the address", async () => {
+  test("an invalid Host is not used for the URL", async () => {
     for (const host of ["evil.example/..", "user@evil.example", "a b", ""]) {
       const request = await given(get("/livez"), source, (event) => setHeader(event, "host", host));
       const { domainName = "localhost" } = (await makeEvent(get("/"), source))["requestContext"];
@@ -67,7 +67,7 @@ describe.each(SOURCES)("an event of %s", (source) => {
     }
   });
 
-  test("an odd path stays a path", async () => {
+  test("an unusual path stays a path", async () => {
     for (const path of ["//evil.example/x", "/a b", "/a?b", "/a#b", "/%zz"]) {
       const request = await given(get("/"), source, (event) => (event["path"] = event["rawPath"] = path));
       const url = new URL(request.url);
@@ -76,7 +76,7 @@ describe.each(SOURCES)("an event of %s", (source) => {
     }
   });
 
-  test("a path that a URL would shorten or turn leads nowhere else", async () => {
+  test("a path that URL parsing would normalise is not redirected", async () => {
     for (const path of [
       "/api/product/changes/../runtime",
       "/api/product/changes/%2e%2E/runtime",
@@ -117,12 +117,12 @@ describe.each(SOURCES)("an event of %s", (source) => {
       "a method that is none",
       (event: Event) => (event["httpMethod"] = (event["requestContext"].http ??= {}).method = "A B"),
     ],
-  ])("with %s is refused as malformed", async (_, change) => {
+  ])("with %s is rejected as malformed", async (_, change) => {
     await expect(given(post("a=1"), source, change)).rejects.toMatchObject({ code: "invalid_field" });
   });
 });
 
-describe("what stands before the path", () => {
+describe("the prefix of the path", () => {
   const requestPath = (event: Event, basePath?: string) => new URL(readEvent(event, { basePath }).request.url).pathname;
   const http = async (path: string, over: Event = {}) => {
     const event = await makeEvent(get(path));
@@ -130,7 +130,7 @@ describe("what stands before the path", () => {
     return event;
   };
 
-  test("a named stage on the gateway's own domain is taken off", async () => {
+  test("a named stage on the gateway's own domain is removed", async () => {
     expect(requestPath(await http("/prod/api/log", { stage: "prod" }))).toBe("/api/log");
     expect(requestPath(await http("/api/api/log", { stage: "api" }))).toBe("/api/log");
     expect(requestPath(await http("/prod", { stage: "prod" }))).toBe("/");
@@ -145,7 +145,7 @@ describe("what stands before the path", () => {
     expect(requestPath(await http("/docs", { stage: "docs", domainName }))).toBe("/docs");
   });
 
-  test("a REST API has taken it off already; an HTTP API in payload format 1.0 has not", async () => {
+  test("a REST API has removed it already; an HTTP API in payload format 1.0 has not", async () => {
     const rest = await makeEvent(get("/api/log"), "rest_api");
     rest["requestContext"].stage = "api";
     rest["requestContext"].path = "/api/api/log";
@@ -154,14 +154,14 @@ describe("what stands before the path", () => {
     expect(requestPath(rest)).toBe("/api/log");
   });
 
-  test("a base path is taken off where it is configured", async () => {
+  test("a configured base path is removed", async () => {
     expect(requestPath(await http("/governance/api/log"), "/governance")).toBe("/api/log");
     expect(requestPath(await http("/governance/api/log"))).toBe("/governance/api/log");
     expect(requestPath(await http("/governances/x"), "/governance")).toBe("/governances/x");
   });
 });
 
-test("a REST API's repeated headers all arrive, and a token that is sent twice is not the token", async () => {
+test("all repeated headers of a REST API arrive, and a token that is sent twice is invalid", async () => {
   const request = await given(get("/livez"), "rest_api", (event) => {
     event["headers"]["x-svc-admin-token"] = "right";
     event["multiValueHeaders"]["x-svc-admin-token"] = ["wrong", "right"];
@@ -170,14 +170,14 @@ test("a REST API's repeated headers all arrive, and a token that is sent twice i
 });
 
 test.each([null, undefined, "text", 1, [], {}, { version: "2.0" }, { requestContext: null }, { httpMethod: 1 }])(
-  "%j is no HTTP event",
+  "%j is not an HTTP event",
   (event) => expect(() => readEvent(event)).toThrow(/^event is none of API Gateway/),
 );
 
 describe("a load balancer", () => {
   const TARGET = { elb: { targetGroupArn: "arn:aws:elasticloadbalancing:…" } };
 
-  test("asks for its target's health without a Host", () => {
+  test("sends health checks without a Host", () => {
     const headers = { "user-agent": "ELB-HealthChecker/2.0" };
     const event = { requestContext: TARGET, httpMethod: "GET", path: "/livez", queryStringParameters: {}, body: "" };
     for (const sent of [{ headers }, { multiValueHeaders: { "user-agent": [headers["user-agent"]] } }]) {
@@ -187,7 +187,7 @@ describe("a load balancer", () => {
     }
   });
 
-  test.each(["alb", "alb_lists"] as const)("that gives %s has decoded nothing of a query", async (source) => {
+  test.each(["alb", "alb_lists"] as const)("that sends %s has not decoded the query", async (source) => {
     const { searchParams } = new URL((await given(get("/api/log?q=a%26b%3Dc%25&%C3%A4=%2B+%20&d=e=f"), source)).url);
     expect([...searchParams]).toEqual([
       ["q", "a&b=c%"],

@@ -259,7 +259,7 @@ describe("a change, over several instances of the functions", () => {
   );
 });
 
-test("the console is served by a function that knows no table and no secret", async () => {
+test("the console is served by a function without access to a table or a secret", async () => {
   const bundle = join(folder, "functions/console/index.mjs");
   const { fetch, logged } = await startInstance(bundle, { SVC_BASE_PATH: "/governance" });
   const { get } = client(fetch, "https://gov.acme.example/governance");
@@ -355,7 +355,7 @@ describe("an instance", () => {
   });
 });
 
-describe("a table that is", () => {
+describe("an unusable table that is", () => {
   there("kept busy by others: 503 with Retry-After, and nothing was changed", async () => {
     const table = await made("contended");
     const start = stack(table);
@@ -419,7 +419,7 @@ describe("a table that is", () => {
   });
 });
 
-describe("rights on the table", () => {
+describe("permissions on the table", () => {
   const groupReads = READS.filter((path) => functionGroup(findEndpoint("GET", path.split("?")[0]!)!) === "read");
 
   there.each(["a table in use", "a new table"])(

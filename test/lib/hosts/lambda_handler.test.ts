@@ -26,7 +26,7 @@ const asLists = (headers: Record<string, string>) => ({
 });
 
 describe.each(SOURCES)("a result for %s", (source) => {
-  test("holds status, headers and text", async () => {
+  test("contains status, headers and text", async () => {
     const answer = () => new Response('{"a":"ä"}', { status: 201, headers: { etag: '"1"', "Retry-After": "1" } });
     const { log: _, ...result } = await resultOf(answer, source);
     const headers = { "content-type": "text/plain;charset=UTF-8", etag: '"1"', "retry-after": "1" };
@@ -38,7 +38,7 @@ describe.each(SOURCES)("a result for %s", (source) => {
     });
   });
 
-  test("holds bytes that are no text in base64, whatever their type", async () => {
+  test("contains bytes that are not text in base64, for any content type", async () => {
     const bytes = Uint8Array.of(0x89, 0x50, 0, 0xff);
     const result = await resultOf(() => new Response(bytes, { headers: { "content-type": "text/plain" } }), source);
     expect(result).toMatchObject({ body: Buffer.from(bytes).toString("base64"), isBase64Encoded: true });
@@ -49,7 +49,7 @@ describe.each(SOURCES)("a result for %s", (source) => {
     expect(result).toMatchObject({ body: "\uFEFFa", isBase64Encoded: false });
   });
 
-  test("has no body where the answer has none", async () => {
+  test("has no body where the response has none", async () => {
     expect(await resultOf(() => new Response(null, { status: 204 }), source)).toMatchObject({
       statusCode: 204,
       body: "",
@@ -72,7 +72,7 @@ describe.each(SOURCES)("a result for %s", (source) => {
     expect(result.headers ?? {}).not.toHaveProperty("set-cookie");
   });
 
-  test("is never a stream without an end: 404, and the stream is let go", async () => {
+  test("is 404 for an endless stream, which is cancelled", async () => {
     let cancelled = false;
     const body = new ReadableStream({ cancel: () => void (cancelled = true) });
     const stream = () => new Response(body, { headers: { "content-type": "text/event-stream; charset=utf-8" } });
@@ -101,7 +101,7 @@ describe("where the service is mapped below a path, or in a named stage", () => 
   };
 
   test.each(SOURCES)(
-    "over %s the base without its slash leads to the page, whose links are relative",
+    "over %s the base without a slash redirects to the page, whose links are relative",
     async (source) => {
       const asked = (path: string, method = "GET") =>
         makeEvent(new Request(`https://api.example${path}`, { method }), source);
@@ -116,7 +116,7 @@ describe("where the service is mapped below a path, or in a named stage", () => 
     },
   );
 
-  test("so does the stage on the gateway's own domain, by its own name", async () => {
+  test("so does the named stage on the gateway's own domain", async () => {
     expect(await led(await http("/prod", { stage: "prod" }))).toEqual([308, "/prod/"]);
     expect(await led(await http("/prod/", { stage: "prod" }))).toEqual([200, undefined]);
     expect(await led(await http("/prod/governance", { stage: "prod" }), "/governance")).toEqual([
@@ -128,26 +128,26 @@ describe("where the service is mapped below a path, or in a named stage", () => 
   test.each([
     ["/prod", [308, "/prod/"]],
     ["/prod/", [200, undefined]],
-  ])("a REST API, which has taken the stage off, tells by its context that %s was asked for", async (path, answer) => {
+  ])("a REST API, which has removed the stage, shows in its context that %s was requested", async (path, answer) => {
     const rest = await makeEvent(new Request("https://api.example/"), "rest_api");
     rest["requestContext"].path = path;
     expect(await led(rest)).toEqual(answer);
   });
 
-  test("the query goes along, and so does what is escaped", async () => {
+  test("the redirect keeps the query and its escapes", async () => {
     expect(await led(await http("/governance?a=%26&b="), "/governance")).toEqual([308, "/governance/?a=%26&b="]);
     const event = await http("/");
     event["rawPath"] = "/prüfung";
     expect(await led(event, "/prüfung")).toEqual([308, "/pr%C3%BCfung/"]);
   });
 
-  test("without either nothing is led anywhere", async () => {
+  test("without a mapping or a named stage nothing is redirected", async () => {
     expect(await led(await http("/"))).toEqual([200, undefined]);
     expect(await led(await http("//evil.example"))).toEqual([200, undefined]);
   });
 });
 
-test("an answer that Lambda cannot pass on is 413, counted as Lambda counts", async () => {
+test("a response above Lambda's limit is 413, measured as Lambda does", async () => {
   const plain = await resultOf(() => new Response("a".repeat(5_500_000)));
   const quotes = await resultOf(() => new Response('"'.repeat(5_500_000)));
   expect(plain.statusCode).toBe(200);
@@ -167,7 +167,7 @@ test.each(["alb", "alb_lists"] as const)(
   },
 );
 
-test("what a handler throws is 500 without its reason, which the log has under Lambda's id", async () => {
+test("an exception is 500 without its reason, which is logged under Lambda's request id", async () => {
   const failing = () => Promise.reject(new Error("at /var/task secret"));
   const { statusCode, body, headers, log } = await resultOf(failing);
   expect(statusCode).toBe(500);
@@ -176,14 +176,14 @@ test("what a handler throws is 500 without its reason, which the log has under L
   expect(log.lines).toEqual([expect.stringMatching(`${headers!["x-request-id"]}.*secret`)]);
 });
 
-test("HEAD has no body when it fails either", async () => {
+test("a failed HEAD has no body", async () => {
   expect(await resultOf(() => Promise.reject(new Error("x")), "http_api", "HEAD")).toMatchObject({
     statusCode: 500,
     body: "",
   });
 });
 
-test("a service that cannot be opened is asked for again at the next request", async () => {
+test("a service that could not be opened is opened again by the next request", async () => {
   let asked = 0;
   const open: LambdaHandlerOptions["open"] = async () => {
     if (asked++ === 0) throw new StoreBusy("table");
@@ -197,7 +197,7 @@ test("a service that cannot be opened is asked for again at the next request", a
   expect(await handler(event, context())).toMatchObject({ statusCode: 200, body: "ok" });
 });
 
-test("a service that cannot be opened is 503 cannot_start; only texts for people are shown", async () => {
+test("a service that cannot be opened is 503 cannot_start; only messages for users are shown", async () => {
   const event = await makeEvent(new Request("https://api.example/x"));
   const answer = async (cause: Error) => {
     const log = recording();
@@ -218,7 +218,7 @@ test("a service that cannot be opened is 503 cannot_start; only texts for people
   });
 });
 
-test("a malformed event is answered with 400 as JSON, and no context is needed for that", async () => {
+test("a malformed event is answered with 400 as JSON, also without a context", async () => {
   const handler = lambdaHandler({ open: () => Promise.reject(new Error("not opened")), log: recording() });
   for (const event of [null, undefined, {}, { version: "2.0", requestContext: { http: {} } }]) {
     const result = await handler(event, undefined as never);
@@ -238,12 +238,12 @@ test("a load balancer is answered in its own form also when the service cannot b
 test.each([
   ["a queue", { Records: [{ eventSource: "aws:sqs" }] }],
   ["a schedule", { source: "aws.events", "detail-type": "Scheduled Event" }],
-])("an event of %s is not taken for done", async (_, event) => {
+])("an event of %s is not reported as processed", async (_, event) => {
   const handler = lambdaHandler({ open: async () => async () => new Response("ok"), log: recording() });
   await expect(handler(event, context())).rejects.toThrow("this function answers HTTP requests");
 });
 
-test("the answer names the request as Lambda does, unless the client named it", async () => {
+test("the request id of a response is Lambda's, unless the client sent one", async () => {
   const open: LambdaHandlerOptions["open"] = async () => async (request) =>
     new Response(request.headers.get("x-request-id"));
   const handler = lambdaHandler({ open, log: recording() });

@@ -58,7 +58,7 @@ const xml = (status: number, code: string): Answer => ({
 const fromSsm = { ...ROLE, SVC_PRODUCT_INTENT: "ssm:/countersign/intent" };
 const fromS3 = { ...ROLE, SVC_PRODUCT_INTENT: "s3://acme.governance/countersign/intent_2026-11.json" };
 
-test("a parameter of SSM holds it, encrypted or not", async () => {
+test("the intent is read from a parameter of SSM, encrypted or not", async () => {
   const env = {
     ...fromSsm,
     ...(await aws("ssm", ({ method, target, body }) => {
@@ -70,7 +70,7 @@ test("a parameter of SSM holds it, encrypted or not", async () => {
   expect(await addIntent(env)).toEqual({ ...env, SVC_PRODUCT_INTENT_JSON: INTENT });
 });
 
-test("an object in S3 holds it, also one of 200 KB in a bucket whose name has dots", async () => {
+test("the intent is read from S3, also 200 KB in a bucket whose name has dots", async () => {
   const large = JSON.stringify({ ...manifest(), note: "é".repeat(100_000) });
   const env = {
     ...fromS3,
@@ -86,7 +86,7 @@ test("an object in S3 holds it, also one of 200 KB in a bucket whose name has do
   expect(await addIntent(env)).toEqual({ ...env, SVC_PRODUCT_INTENT_JSON: large });
 });
 
-test("without an address nobody is asked", async () => {
+test("without an address no request is sent", async () => {
   const env = { SVC_PRODUCT_INTENT: "", SVC_PRODUCT_INTENT_JSON: INTENT };
   expect(await addIntent(env, () => Promise.reject(new Error("asked")))).toBe(env);
 });
@@ -99,7 +99,7 @@ describe("the error says what is wrong and what to do about", () => {
     return error.message;
   };
 
-  test("two intents at once", async () => {
+  test("two intents are configured", async () => {
     expect(await refused({ ...fromSsm, SVC_PRODUCT_INTENT_JSON: INTENT })).toMatch(/are both set/);
   });
 
@@ -129,7 +129,7 @@ describe("the error says what is wrong and what to do about", () => {
     [{ status: 502, body: "<html>hunter2</html>" }, "SSM answers 502"],
     [parameter(undefined), "SSM answers without a value"],
     [{ status: 200, body: "hunter2" }, "SSM answers without a value"],
-  ])("a parameter that is answered with %j", async (answer, reason) => {
+  ])("the parameter is answered with %j", async (answer, reason) => {
     const env = { ...fromSsm, ...(await aws("ssm", () => answer)) };
     expect(await refused(env)).toBe(`SVC_PRODUCT_INTENT ssm:/countersign/intent: ${reason}`);
   });
@@ -139,12 +139,12 @@ describe("the error says what is wrong and what to do about", () => {
     [xml(403, "AccessDenied"), "it is not there, or the function may not read it: its role needs s3:GetObject on it"],
     [xml(301, "PermanentRedirect"), "the bucket is in another region than the function"],
     [{ status: 200, body: "x".repeat(300_000) }, "it has more than 256 KB, which no intent has"],
-  ])("an object that is answered with %j", async (answer, reason) => {
+  ])("the object is answered with %j", async (answer, reason) => {
     const env = { ...fromS3, ...(await aws("s3", () => answer)) };
     expect(await refused(env)).toBe(`SVC_PRODUCT_INTENT ${fromS3.SVC_PRODUCT_INTENT}: ${reason}`);
   });
 
-  test("a place that cannot be reached, after a second try", async () => {
+  test("the address cannot be reached, after a second try", async () => {
     let sent = 0;
     const dead: typeof fetch = () => Promise.reject(new TypeError(`fetch failed ${++sent}`));
     expect(await refused(fromS3, dead)).toMatch(/: S3 cannot be reached: TypeError: fetch failed 2$/);

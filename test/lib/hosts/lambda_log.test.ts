@@ -19,7 +19,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-test("a line is JSON, with its fields and the id of the invocation it was spoken in, in order", async () => {
+test("a line is JSON with its fields and the id of its invocation, in order", async () => {
   const log = lambdaLog();
   const [first, second] = [context(), context()];
   log.begin(first);
@@ -35,7 +35,7 @@ test("a line is JSON, with its fields and the id of the invocation it was spoken
   ]);
 });
 
-test("it speaks without an invocation too", async () => {
+test("lines outside an invocation are logged too", async () => {
   const log = lambdaLog();
   log.begin(undefined);
   log.info("begun");
@@ -43,7 +43,7 @@ test("it speaks without an invocation too", async () => {
   expect(lines).toMatchObject([{ message: "begun" }]);
 });
 
-test("a function has written its log when it answers: what is halted after that loses nothing", async () => {
+test("a function has written its log before it responds, so that halting it loses nothing", async () => {
   vi.stubEnv("SVC_DYNAMODB_TABLE", "");
   const event = await makeEvent(new Request("https://api.example/livez"));
   const result = await lambdaFunction([{ livez }])(event, context());

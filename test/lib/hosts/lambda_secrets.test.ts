@@ -20,17 +20,17 @@ async function environment(secret: string, arn = ARN): Promise<Record<string, st
   };
 }
 
-test("the settings in the secret stand over those of the environment", async () => {
+test("settings in the secret override those of the environment", async () => {
   const env = await environment('{"SVC_ADMIN_TOKEN":"of the secret","SVC_ADAPTER_SECRET":"s"}');
   expect(await addSecrets(env)).toEqual({ ...env, SVC_ADMIN_TOKEN: "of the secret", SVC_ADAPTER_SECRET: "s" });
 });
 
-test("members that are no settings are omitted: a secret cannot move the function's region", async () => {
+test("fields that are not settings are ignored: a secret cannot change the function's region", async () => {
   const env = await environment('{"AWS_REGION":"us-east-1","PATH":"x","password":1}');
   expect(await addSecrets(env)).toEqual(env);
 });
 
-test("without a secret nobody is asked", async () => {
+test("without a secret no request is sent", async () => {
   const env = { SVC_ADMIN_TOKEN: "t" };
   expect(await addSecrets(env, () => Promise.reject(new Error("asked")))).toBe(env);
 });
@@ -38,13 +38,13 @@ test("without a secret nobody is asked", async () => {
 test.each([
   ["is not JSON", "hunter2-not-json", /the secret is not JSON$/],
   ["is not a text", '{"SVC_ADMIN_TOKEN":{"hunter2":1}}', /SVC_ADMIN_TOKEN in the secret is not text$/],
-])("a secret that %s is refused without being repeated", async (_, secret, message) => {
+])("a secret that %s is rejected, and the error does not contain it", async (_, secret, message) => {
   const refused = await addSecrets(await environment(secret)).catch((error: Error) => error);
   expect(refused).toMatchObject({ name: "SettingInvalid", message: expect.stringMatching(message) });
   expect(String(refused)).not.toContain("hunter2");
 });
 
-test("a secret that is not there, or a service that does not answer, is reported", async () => {
+test("a missing secret or a service that does not respond is reported", async () => {
   await expect(addSecrets(await environment("{}", `${ARN}x`))).rejects.toThrow(
     "SVC_SECRETS_ARN: Secrets Manager answers ResourceNotFoundException",
   );
@@ -52,7 +52,7 @@ test("a secret that is not there, or a service that does not answer, is reported
   await expect(addSecrets(gone)).rejects.toThrow(/^SVC_SECRETS_ARN: Secrets Manager cannot be reached/);
 });
 
-test("a connection that died while the instance was halted is made again", async () => {
+test("a connection that broke while the instance was halted is opened again", async () => {
   let sent = 0;
   const env = await environment('{"SVC_ADMIN_TOKEN":"of the secret"}');
   const send: typeof fetch = (...request) =>
@@ -61,7 +61,7 @@ test("a connection that died while the instance was halted is made again", async
   expect(sent).toBe(2);
 });
 
-test("an answer that is no JSON is reported by its status", async () => {
+test("a response that is not JSON is reported by its status", async () => {
   const env = await environment("{}");
   const send = async () => new Response("<html>hunter2</html>", { status: 502 });
   const refused = await addSecrets(env, send).catch(String);

@@ -17,7 +17,7 @@ const productOf = (env: Record<string, string>, adapter?: ProductAdapter) =>
 const INTENT = JSON.stringify(manifest());
 
 describe("settings", () => {
-  test("are read from the names that ui_server has", () => {
+  test("are read from the same names as those of ui_server", () => {
     expect(
       readSettings({
         SVC_PRODUCT_INTENT_JSON: INTENT,
@@ -60,7 +60,7 @@ describe("settings", () => {
     expect(() => readSettings({ [name]: "" })).not.toThrow();
   });
 
-  test("that are empty, or no text, are not set", () => {
+  test("that are empty or not text count as absent", () => {
     const settings = readSettings({
       SVC_ADMIN_TOKEN: "",
       SVC_NODE_ID: "",
@@ -74,14 +74,14 @@ describe("settings", () => {
   });
 
   test.each(["SVC_ADMIN_TOKEN", "SVC_READ_TOKEN"])(
-    "a %s that could be guessed is refused, and not repeated",
+    "a %s that could be guessed is rejected, and the error does not contain it",
     (name) => {
       const reading = () => readSettings({ [name]: "a-short-token-1" });
       expect(reading).toThrow(new SettingInvalid(`${name} needs 16 characters or more`));
     },
   );
 
-  test("one token for reading and for writing is refused", () => {
+  test("the same token for reading and writing is rejected", () => {
     const token = "a token of a good length";
     const reading = () => readSettings({ SVC_ADMIN_TOKEN: token, SVC_READ_TOKEN: token });
     expect(reading).toThrow(new SettingInvalid("SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN: who may read could write"));
@@ -92,11 +92,11 @@ describe("settings", () => {
     "ftp://gov.acme.example",
     "https://a:b@gov.acme.example",
     "https://gov.acme.example/#/x",
-  ])("the console is at no such place as %s", (SVC_PUBLIC_URL) =>
+  ])("the address %s of the console is rejected", (SVC_PUBLIC_URL) =>
     expect(() => readSettings({ SVC_PUBLIC_URL })).toThrow(/^SVC_PUBLIC_URL must be an http or https address/),
   );
 
-  test.each(["yes", "2", "TRUE"])("a switch that is %j is refused by name", (value) => {
+  test.each(["yes", "2", "TRUE"])("a switch that is %j is rejected with its name", (value) => {
     const reading = () => readSettings({ SVC_ALLOW_ANONYMOUS_WRITES: value });
     expect(reading).toThrow(new SettingInvalid("SVC_ALLOW_ANONYMOUS_WRITES must be 1 or 0"));
   });
@@ -111,13 +111,13 @@ test.each([
   ["", ""],
 ])("the base path %j is %j", (reported, base) => expect(readBasePath({ SVC_BASE_PATH: reported })).toBe(base));
 
-describe("what handlers are given", () => {
-  test("without an intent the product runtime is off, and writes are refused", () => {
+describe("the dependencies of handlers", () => {
+  test("without an intent the product runtime is disabled and writes are rejected", () => {
     expect(productOf({ SVC_PRODUCT_ADAPTER: "nowhere" })).toBeUndefined();
     expect(readSettings({})).toMatchObject({ adminToken: undefined, allowAnonymousWrites: false, allowedHosts: [] });
   });
 
-  test("with one it is that product's, of the node that is named", () => {
+  test("with an intent they belong to that product and the configured node", () => {
     const product = productOf({ SVC_PRODUCT_INTENT_JSON: INTENT, SVC_NODE_ID: "stack" });
     expect(product!.identity).toMatchObject({
       product_id: "acme-crm",
@@ -127,14 +127,14 @@ describe("what handlers are given", () => {
     expect(product!.adapter).toBeUndefined();
   });
 
-  test.each(["0", "-1", "1e3", "many", "100001"])("%j calls to a model in an hour are refused", (reported) => {
+  test.each(["0", "-1", "1e3", "many", "100001"])("a limit of %j calls to a model per hour is rejected", (reported) => {
     expect(() => readSettings({ SVC_LLM_CALLS_PER_HOUR: reported })).toThrow(
       "SVC_LLM_CALLS_PER_HOUR must be a whole number from 1 to 100000",
     );
     expect(readSettings({ SVC_LLM_CALLS_PER_HOUR: "20" }).llmCallsPerHour).toBe(20);
   });
 
-  test("an adapter that is handed over goes before the webhook", () => {
+  test("an adapter that is passed takes precedence over the webhook", () => {
     const adapter = scriptedAdapter();
     const webhook = { SVC_PRODUCT_ADAPTER: "https://host.example/hook", SVC_ADAPTER_SECRET: "a secret of the test" };
     expect(productOf({ SVC_PRODUCT_INTENT_JSON: INTENT, ...webhook }, adapter)!.adapter).toBe(adapter);
@@ -148,7 +148,7 @@ describe("what handlers are given", () => {
       /^SVC_PRODUCT_ADAPTER must be an https/,
     ],
     [{ SVC_PRODUCT_ADAPTER: "https://h.example", SVC_ADAPTER_SECRET: "hunter2" }, /^SVC_ADAPTER_SECRET must have 16/],
-  ])("a webhook of %o is refused by the name of the setting, and no secret is repeated", (webhook, message) => {
+  ])("a webhook of %o is rejected with the setting's name and without its secret", (webhook, message) => {
     const composing = () => productOf({ SVC_PRODUCT_INTENT_JSON: INTENT, ...webhook });
     expect(composing).toThrow(SettingInvalid);
     expect(composing).toThrow(message);

@@ -32,7 +32,7 @@ test.each([
   ],
   [{ SVC_NOTIFY_URL, SVC_NOTIFY_SECRET: "hunter2" }, "SVC_NOTIFY_SECRET must have 16 characters or more"],
   [{ SVC_NOTIFY_URL, SVC_NOTIFY_SECRET: "whsec_%%hunter2" }, "SVC_NOTIFY_SECRET must be base64 after whsec_"],
-])("%j is refused by name, and no address or secret is repeated", (reported, message) => {
+])("%j is rejected with the setting's name and without address or secret", (reported, message) => {
   expect(() => readNotifyOptions(reported)).toThrow(new SettingInvalid(message));
   expect(message).not.toContain("hunter2");
 });

@@ -10,6 +10,6 @@ test.each([
   ["a person whom a proxy names", { person: "ana" }, "ana"],
   ["those whom a proxy leaves unnamed, by their addresses and not together", { person: "" }, "192.0.2.7"],
   ["anybody, by the address", { person: undefined }, "192.0.2.7"],
-])("places are counted for %s", (_, named, name) =>
+])("waiting requests are counted by caller: %s", (_, named, name) =>
   expect(findWaiterName({ identity: { ...ANYBODY, ...named }, request })).toBe(name),
 );

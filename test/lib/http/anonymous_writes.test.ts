@@ -26,7 +26,7 @@ test.each([
   [{ allowAnonymousWrites: false, adminToken: "token" }, false],
   [{ allowAnonymousWrites: true }, false],
   [{}, false],
-])("%o refuses every write: %j", (rule, refused) => {
+])("%o rejects every write: %j", (rule, refused) => {
   const asking = () => rejectAnonymousWrites(rule);
   if (refused) expect(asking).toThrow(/configure SVC_ADMIN_TOKEN/);
   else expect(asking).not.toThrow();
@@ -46,20 +46,20 @@ describe("without a token configured, where that is not allowed", () => {
     expect(await api.deps.store.list("audit", { limit: 10 })).toEqual(before);
   });
 
-  test("a write of another site is rejected first, and a body that is no form is not read", async () => {
+  test("a cross-site write is rejected first, and a body that is not a form is not read", async () => {
     const api = await service({ allowAnonymousWrites: false });
     expect((await api.post("kpi", {}, { "sec-fetch-site": "cross-site" })).body.code).toBe("cross_site");
     expect(await api.raw("kpi", "x".repeat(100_000))).toMatchObject(unauthorized);
   });
 
-  test("everything is still read", async () => {
+  test("all reads still succeed", async () => {
     const api = await service({ allowAnonymousWrites: false });
     for (const path of READS.filter((path) => !/CHANGE|FILE|proof/.test(path)))
       expect((await api.get(path)).status, path).toBe(200);
   });
 });
 
-test("with a token configured it is the token that decides", async () => {
+test("with a configured token the token decides", async () => {
   const api = await service({ allowAnonymousWrites: false, adminToken: TOKEN });
   expect(await api.post("propose", PROPOSAL)).toMatchObject(unauthorized);
   expect((await api.post("propose", PROPOSAL, { "x-svc-admin-token": TOKEN })).status).toBe(201);

@@ -5,7 +5,7 @@ import { ORIGIN } from "../../support/requests.ts";
 const post = (body: BodyInit | null, headers: HeadersInit = {}): Request =>
   new Request(ORIGIN, { method: "POST", body, headers, ...({ duplex: "half" } as RequestInit) });
 
-test("a declared length over the limit is refused unread", async () => {
+test("a body whose declared length exceeds the limit is rejected unread", async () => {
   let read = false;
   const body = new ReadableStream(
     {
@@ -21,14 +21,14 @@ test("a declared length over the limit is refused unread", async () => {
   expect(read).toBe(false);
 });
 
-test("a form's text that is no JSON gets the form that JSON writes; JSON that is refused is not", async () => {
+test("a form's text without JSON quotes is rejected with its JSON form; invalid JSON without", async () => {
   const form = (value: string) => readFields(post(new URLSearchParams({ value })), { jsonFields: ["value"] });
   await expect(form("hello")).rejects.toThrow(/value is not valid JSON; in a form a text stands in quotes: "hello"$/);
   await expect(form('{"a":1,"a":2}')).rejects.toThrow(/value repeats the member "a"$/);
   expect((await form('"hello"')).fields).toEqual({ value: "hello" });
 });
 
-test("a declared length that is too small does not hide a large body", async () => {
+test("a large body is rejected although its declared length is small", async () => {
   const request = post("a".repeat(BODY_LIMIT + 1), { "content-length": "1" });
   await expect(readBody(request)).rejects.toMatchObject({ code: "payload_too_large" });
 });
@@ -49,13 +49,13 @@ function stream(size: number) {
   return { body, ended };
 }
 
-test("a body without a length is refused at the limit, and the rest passed over", async () => {
+test("a body without a length is rejected at the limit, and the rest is discarded", async () => {
   const { body, ended } = stream(8 * BODY_LIMIT);
   await expect(readBody(post(body))).rejects.toMatchObject({ code: "payload_too_large" });
   expect(await ended).toEqual(["read", 8 * BODY_LIMIT]);
 });
 
-test("a flood without a length is given up on", async () => {
+test("the connection of an endless body without a length is closed", async () => {
   const { body, ended } = stream(Infinity);
   await expect(readBody(post(body))).rejects.toMatchObject({ code: "payload_too_large" });
   const [how, sent] = await ended;
@@ -63,7 +63,7 @@ test("a flood without a length is given up on", async () => {
   expect(sent).toBeLessThan(32 * BODY_LIMIT);
 });
 
-test("characters split between pieces are put together", async () => {
+test("characters that are split between chunks are joined", async () => {
   const bytes = new TextEncoder().encode("é😀");
   const pieces = new ReadableStream({
     start(controller) {
@@ -74,6 +74,6 @@ test("characters split between pieces are put together", async () => {
   expect(await readBody(post(pieces))).toBe("é😀");
 });
 
-test("no body is empty text", async () => {
+test("a missing body is empty text", async () => {
   expect(await readBody(post(null))).toBe("");
 });

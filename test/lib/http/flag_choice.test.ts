@@ -39,7 +39,7 @@ const CONTEXTS = Array.from({ length: 60 }, (_, user) => ({
   ...(user % 3 > 0 && { company: `company-${user}` }),
 }));
 
-test.each(CASES)("%s: a remembered outcome is the one that would be made for the user", (_, values) => {
+test.each(CASES)("%s: a cached response equals the one that is computed for the user", (_, values) => {
   const { choose, outcomes } = createFlagChoice(values, "ui.banner");
   const seen = new Set<unknown>();
   for (const context of CONTEXTS) {
@@ -63,7 +63,7 @@ test.each([
   ["one attribute", [named("a", SPLIT), named("b", ROLLOUT)]],
   ["two attributes", [named("a", ROLLOUT), named("b", BY_BOTH)]],
   ["no attribute", [named("a", [governed("t1", 1)])]],
-])("answers by %s: a user who asks again, and a user with the same unit, gets their own", (_, flags) => {
+])("responses by %s: a repeated user and a user with the same unit each get their own", (_, flags) => {
   const make = () =>
     createFlagsChoice(
       flags.map((values) => createFlagChoice(values)),

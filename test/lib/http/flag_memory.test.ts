@@ -38,7 +38,7 @@ async function twoProcesses(): Promise<[Core, Core]> {
   return [await core({ store, intent }), await core({ store, intent })];
 }
 
-test("what one process writes is what both answer next", async () => {
+test("a write of one process shows in the next response of both", async () => {
   const [writing, other] = await twoProcesses();
   const apply = (fields: object) => writing.bring("applied", { target: "ui.a", ...fields });
   let change_id = "";
@@ -66,7 +66,7 @@ test("what one process writes is what both answer next", async () => {
   }
 });
 
-test("until the log grows an evaluation reads its head alone", async () => {
+test("until the log grows an evaluation reads the head only", async () => {
   const [{ bring, deps }] = await twoProcesses();
   for (const tenant_id of ["*", "t1"]) await bring("applied", { target: "ui.a", tenant_id, value: "1" });
   const first = await evaluateAll(deps);
@@ -77,7 +77,7 @@ test("until the log grows an evaluation reads its head alone", async () => {
   for (const { mock } of reads) expect(mock.calls).toEqual([]);
 });
 
-test("an edited record changes nothing evaluated before; a broken log is evaluated again", async () => {
+test("an edited record changes no cached result; a broken log is evaluated again", async () => {
   const [{ bring, deps }] = await twoProcesses();
   const id = await bring("applied", { target: "ui.a", tenant_id: "t1", value: '"own"' });
   const first = await evaluateAll(deps);

@@ -34,21 +34,21 @@ test.each([
   expect({ ...parseForm(text) }).toEqual(fields);
 });
 
-test("a form's fields have no prototype to reach", () => {
+test("the fields of a form have no prototype", () => {
   const fields = parseForm("__proto__=x");
   expect(Object.keys(fields)).toEqual(["__proto__"]);
   expect(Object.getPrototypeOf(fields)).toBeNull();
 });
 
-test("a repeated key is named", () => {
+test("a repeated key is rejected with its name", () => {
   expect(refusal(() => parseForm("a=1&%61=2"))).toEqual([["a", "is given more than once"]]);
 });
 
-test.each(["[]", "null", '"x"', "1", "true"])("the JSON body %s is no object", (text) => {
+test.each(["[]", "null", '"x"', "1", "true"])("the JSON body %s is rejected, since it is not an object", (text) => {
   expect(refusal(() => parseJsonObject(text))).toEqual([["body", "must be a JSON object"]]);
 });
 
-test("every field that does not fit is reported, once, in words", () => {
+test("every invalid field is reported once, with the reason", () => {
   const schema = z.strictObject({
     name: line(3),
     kind: word(["a", "b"]),
@@ -67,7 +67,7 @@ test("every field that does not fit is reported, once, in words", () => {
   ]);
 });
 
-test("a refusal shows no value", () => {
+test("an error does not contain the value", () => {
   const reported = refusal(() =>
     parseInput(z.object({ kind: word(["a"]), users: integer(0) }), { kind: "s3cret", users: "s3cret" }),
   );
@@ -79,7 +79,7 @@ test.each([
   ["a line", line(10)],
   ["a name", personName()],
   ["an id", changeId()],
-])("%s is well-formed Unicode, wherever it comes from", (_, schema) => {
+])("%s is well-formed Unicode from any source", (_, schema) => {
   const input = z.object({ text: schema });
   expect(refusal(() => parseInput(input, { text: "a\ud800" }))[0]![0]).toBe("text");
   expect(parseInput(input, { text: "a😀" })).toEqual({ text: "a😀" });

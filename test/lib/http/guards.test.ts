@@ -5,7 +5,7 @@ import { ORIGIN } from "../../support/requests.ts";
 
 const request = (headers: HeadersInit, url = ORIGIN): Request => new Request(url, { method: "POST", headers });
 
-test("the token is compared over digests: no part of it is compared as text", () => {
+test("tokens are compared by their digests, never as text", () => {
   const hashed: unknown[] = [];
   const sha256 = (data: string | Uint8Array) => {
     hashed.push(data);
@@ -22,7 +22,7 @@ test("tokens whose digests differ in one place only are distinguished", () => {
   expect(() => requireToken(request({ "x-svc-admin-token": "other" }), { adminToken: "token", sha256 })).toThrow();
 });
 
-test("Origin is verified against Host as the sender named it, not against the address", () => {
+test("Origin is verified against the Host header, not against the address", () => {
   const behindProxy = { host: "console.example:8443", origin: "https://console.example:8443" };
   expect(() => requireSameSite(request(behindProxy))).not.toThrow();
   expect(() => requireSameSite(request({ host: "console.example", origin: ORIGIN }))).toThrow();

@@ -29,7 +29,7 @@ test.each([
   "gov.example",
   "Gov.Example:8443",
   "gov.example.",
-])("Host %s is answered", async (host) => {
+])("Host %s is allowed", async (host) => {
   expect(await (await ask(host)).text()).toBe("inside");
 });
 
@@ -51,7 +51,7 @@ test.each([
   "[evil.example]",
   "999.1.1.1",
   "",
-])("Host %j is refused", async (host) => {
+])("Host %j is rejected", async (host) => {
   const response = await ask(host);
   expect([response.status, await response.json()]).toEqual([
     403,
@@ -64,13 +64,13 @@ test.each([
   ]);
 });
 
-test("a name that was answered does not let the next one in", async () => {
+test("an allowed name does not allow the next one", async () => {
   expect((await ask("127.0.0.1")).status).toBe(200);
   expect((await ask("evil.example")).status).toBe(403);
   expect((await ask("127.0.0.1")).status).toBe(200);
 });
 
-test("without the header the URL's host counts", async () => {
+test("without the header the host of the URL is verified", async () => {
   expect((await ask(undefined)).status).toBe(403);
   expect((await ask(undefined, "http://127.0.0.1:1/")).status).toBe(200);
 });

@@ -12,7 +12,7 @@ const KEY = { "idempotency-key": "k-1" };
 const propose = (api: Awaited<ReturnType<typeof service>>, headers: HeadersInit = KEY) =>
   api.post("propose", PROPOSAL, headers);
 
-test("an answer is replayed after a restart, and by another instance", async () => {
+test("a response is replayed after a restart, and by another instance", async () => {
   const api = await service();
   const first = await propose(api);
   const other = makeService(await restarted(api.deps));
@@ -20,7 +20,7 @@ test("an answer is replayed after a restart, and by another instance", async () 
   expect(await other.steps()).toHaveLength(1);
 });
 
-test("two instances asked at once with one key write once", async () => {
+test("two concurrent requests with one key to two instances write once", async () => {
   const api = await service();
   const other = makeService(await restarted(api.deps));
   const replies = await Promise.all(Array.from({ length: 20 }, (_, index) => propose(index % 2 ? api : other)));
@@ -28,7 +28,7 @@ test("two instances asked at once with one key write once", async () => {
   expect(await api.steps()).toHaveLength(1);
 });
 
-test("a key is its token's own", async () => {
+test("the same key with another token is another key", async () => {
   const api = await service({ adminToken: "old-token" });
   const first = await propose(api, { ...KEY, "x-svc-admin-token": "old-token" });
   const rotated = makeService(await restarted(api.deps, { adminToken: "new-token" }));
@@ -37,7 +37,7 @@ test("a key is its token's own", async () => {
   expect(second.body.change_id).not.toBe(first.body.change_id);
 });
 
-test("neither token nor key is kept as it is", async () => {
+test("neither token nor key is stored in plain text", async () => {
   const api = await service({ adminToken: "old-token" });
   await propose(api, { "idempotency-key": "key-in-the-clear", "x-svc-admin-token": "old-token" });
   const kept = JSON.stringify(await api.deps.store.list("idempotency", { limit: 10 }));
@@ -45,7 +45,7 @@ test("neither token nor key is kept as it is", async () => {
   expect(kept).not.toMatch(/old-token|key-in-the-clear/);
 });
 
-test("an answer is kept with its write, or neither is", async () => {
+test("a response is stored atomically with its write", async () => {
   const store = failingStore(memoryStore());
   const api = await service({ store });
   store.fail();
@@ -56,7 +56,7 @@ test("an answer is kept with its write, or neither is", async () => {
   expect(await api.steps()).toHaveLength(1);
 });
 
-test("answers whose time is over are forgotten, others not", async () => {
+test("only expired responses are removed", async () => {
   const { deps, ...api } = await service();
   await api.post("propose", PROPOSAL, { "idempotency-key": "old" });
   deps.clock.advance(2 * DAY);
@@ -69,7 +69,7 @@ test("answers whose time is over are forgotten, others not", async () => {
   );
 });
 
-test("a cycle after midnight forgets no answer whose 24 hours are not over", async () => {
+test("a cycle after midnight removes no response that is younger than 24 hours", async () => {
   const api = await service();
   const first = await propose(api);
   api.deps.clock.advance(DAY - HOUR);
@@ -81,7 +81,7 @@ test("a cycle after midnight forgets no answer whose 24 hours are not over", asy
   expect(await api.steps()).toHaveLength(1);
 });
 
-test("around midnight an instance with a late clock finds an answer stored under the next day", async () => {
+test("around midnight an instance with a late clock finds a response stored under the next day", async () => {
   const ahead = await service({ clock: testClock("2026-01-03T00:00:01.000Z") });
   const behind = makeService(await restarted(ahead.deps, { clock: testClock("2026-01-02T23:59:58.000Z") }));
   const first = await propose(ahead);

@@ -6,7 +6,7 @@ import { SECOND } from "../../support/clock.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { service } from "../../support/service.ts";
 
-test("refused requests are logged once a second at most, with how many there were since", async () => {
+test("rejected requests are logged at most once a second, with their number since", async () => {
   const lines: Record<string, unknown>[] = [];
   const note = (message: string, fields?: object) => void (message === "request refused" && lines.push({ ...fields }));
   const store = failingStore(memoryStore());

@@ -16,7 +16,7 @@ const ask = (api: TestService, key: string, targetingKey?: string, headers = {})
 const askAll = (api: TestService, targetingKey?: string, headers = {}) =>
   api.json(FLAGS, { context: targetingKey === undefined ? {} : { targetingKey } }, headers);
 
-test("a tenant's own value goes before the one that is meant for all", async () => {
+test("a tenant's own value takes precedence over the value for all tenants", async () => {
   const api = await service();
   const wide = await put(api, "*", "ui.banner", "for all");
   const own = await put(api, "t1", "ui.banner", { on: true });
@@ -46,7 +46,7 @@ test("a tenant's own value goes before the one that is meant for all", async () 
   });
 });
 
-test("the metadata is flat, and the value any JSON", async () => {
+test("the metadata is flat, and the value is any JSON", async () => {
   const api = await service();
   for (const value of [true, 0, "", [1], { a: [null] }]) {
     await put(api, "t1", "any", value);
@@ -74,7 +74,7 @@ test.each(["a b", "%20", "a%0Ab", "-", "x".repeat(300), "a%3Fb=c", "%E2%82%AC"])
   },
 );
 
-test("all flags of a tenant, its own before those for all, and 304 while they hold", async () => {
+test("the bulk response has a tenant's own flags before those for all, and 304 while unchanged", async () => {
   const api = await service();
   await put(api, "*", "b", "for all");
   await put(api, "*", "a", "for all");
@@ -96,14 +96,14 @@ test("all flags of a tenant, its own before those for all, and 304 while they ho
   expect([after.status, after.body.flags[1]]).toEqual([200, expect.objectContaining({ key: "b", value: "for all" })]);
 });
 
-test("more flags than may be answered at once are refused, and each is still to be had", async () => {
+test("too many flags for a bulk response are rejected; single requests still succeed", async () => {
   const api = await service();
   for (let flag = 0; flag < 18; flag++) await put(api, "t1", `f${flag}`, "x".repeat(60_000));
   expect(await askAll(api, "t1")).toMatchObject({ status: 400, body: { errorCode: "GENERAL" } });
   expect((await ask(api, "f3", "t1")).status).toBe(200);
 });
 
-test("what is withheld is an error of that flag alone, also where there is a value for all", async () => {
+test("a withheld value is an error of that flag only, also where there is a value for all", async () => {
   const api = await service();
   await put(api, "*", "a", "for all");
   const own = await put(api, "t1", "a", "own");
@@ -147,7 +147,7 @@ const BAD: [what: string, body: string, errorCode: string][] = [
   ["a context that is none", '{"context":1}', "INVALID_CONTEXT"],
   ["a targeting key that is no text", '{"context":{"targetingKey":1}}', "INVALID_CONTEXT"],
 ];
-test.each(BAD)("%s is refused in the protocol's own shape", async (_, body, errorCode) => {
+test.each(BAD)("%s is rejected in the protocol's error format", async (_, body, errorCode) => {
   const api = await service();
   const headers = { "content-type": "application/json; charset=utf-8" };
   const one = await api.raw(`${FLAGS}/a/b`, body, headers);
@@ -156,7 +156,7 @@ test.each(BAD)("%s is refused in the protocol's own shape", async (_, body, erro
   expect([all.status, all.body]).toEqual([400, { errorCode, errorDetails: expect.any(String) }]);
 });
 
-test.each(["", "{}", '{"context":null}'])("the request %j asks for the values of every tenant", async (body) => {
+test.each(["", "{}", '{"context":null}'])("the request %j selects the values for all tenants", async (body) => {
   const api = await service();
   await put(api, "*", "a", 1);
   const headers = { "content-type": "application/json" };
@@ -164,7 +164,7 @@ test.each(["", "{}", '{"context":null}'])("the request %j asks for the values of
   expect((await api.raw(FLAGS, body, headers)).body.flags).toMatchObject([{ key: "a", value: 1 }]);
 });
 
-test("a value that is null is no flag, and hides the one for every tenant", async () => {
+test("a null value is not a flag, and hides the value for all tenants", async () => {
   const api = await service();
   await put(api, "*", "a", 1);
   await put(api, "t1", "a", null);
@@ -172,7 +172,7 @@ test("a value that is null is no flag, and hides the one for every tenant", asyn
   expect((await askAll(api, "t1")).body.flags).toEqual([]);
 });
 
-test("an address holds the parameters of the protocol alone; others are 400 in its own shape", async () => {
+test("parameters that the protocol does not have are 400 in its error format", async () => {
   const api = await service();
   await put(api, "t1", "a", 1);
   const context = { context: { targetingKey: "t1" } };
@@ -188,7 +188,7 @@ test("an address holds the parameters of the protocol alone; others are 400 in i
     });
 });
 
-test("other members of a context or a body are ignored, and so is the body's type", async () => {
+test("other fields of a context or a body are ignored, and so is the content type", async () => {
   const api = await service();
   await put(api, "t1", "a", 1);
   const body = JSON.stringify({ context: { targetingKey: "t1", email: "x@y", nested: { a: [1] } }, later: true });
@@ -205,13 +205,13 @@ describe("it is a read", () => {
     return api;
   };
 
-  test("that needs no token, nor the name of a person, where reads are open", async () => {
+  test("that needs no token and no person where reads are open", async () => {
     const api = await open({ identityHeader: "x-person", allowAnonymousWrites: false });
     expect((await ask(api, "a")).status).toBe(404);
     expect((await askAll(api)).status).toBe(200);
   });
 
-  test("refused without a body where reads are protected", async () => {
+  test("rejected without a body where reads are protected", async () => {
     const api = await open({ protectReads: true });
     for (const headers of [{}, { authorization: "Bearer wrong" }, { "x-svc-read-token": "wrong" }]) {
       for (const refused of [await ask(api, "a", "t1", headers), await askAll(api, "t1", headers)]) {
@@ -223,14 +223,14 @@ describe("it is a read", () => {
       expect((await ask(api, "a", "t1", headers)).status).toBe(404);
   });
 
-  test("that an agent may make with its secret", async () => {
+  test("that an agent may send with its secret", async () => {
     const secret = "agent-secret-of-sixteen-and-more";
     const principals = { "agent:pricing": { kind: "agent", token_sha256: sha256(secret) } };
     const api = await open({ protectReads: true, intent: { principals } });
     expect((await askAll(api, "t1", { authorization: `Bearer ${secret}` })).status).toBe(200);
   });
 
-  test("that writes nothing, and goes on while the chain is broken", async () => {
+  test("that writes nothing, and succeeds while the chain is broken", async () => {
     const api = await service();
     await put(api, "t1", "a", 1);
     await projectAll(api.deps);
@@ -260,7 +260,7 @@ describe("a split value", () => {
   };
   const evaluate = (api: TestService, context: object) => api.json(`${FLAGS}/ui.banner`, { context });
 
-  test("gives each user the value of a share, by the attribute that it names", async () => {
+  test("returns the value of a share to each user, by the attribute that it names", async () => {
     const api = await service();
     const id = await put(api, "t1", "ui.banner", SPLIT);
     const answers = await Promise.all(
@@ -278,7 +278,7 @@ describe("a split value", () => {
     expect(again.body).toEqual(answers[0]!.body);
   });
 
-  test("gives the last share's value where no user is named, and names no variant", async () => {
+  test("returns the last share's value, and no variant, where no user is named", async () => {
     const api = await service();
     await put(api, "*", "ui.banner", SPLIT);
     for (const context of [{}, { userId: "" }, { userId: null }, { targetingKey: "t1", user: "u" }]) {
@@ -288,7 +288,7 @@ describe("a split value", () => {
     }
   });
 
-  test("is given to all flags of a tenant as to one", async () => {
+  test("is the same in the bulk response as in a single one", async () => {
     const api = await service();
     await put(api, "t1", "ui.banner", SPLIT);
     const context = { targetingKey: "t1", userId: 17 };
@@ -297,7 +297,7 @@ describe("a split value", () => {
     expect((await evaluate(api, { ...context, userId: "17" })).body).toEqual(body);
   });
 
-  test("goes by the targeting key where an attribute names the tenant", async () => {
+  test("uses the targeting key where an attribute names the tenant", async () => {
     const api = await service({ ofrepTenant: "org" });
     await put(api, "t1", "ui.banner", SPLIT);
     const byUser = await evaluate(api, { org: "t1", targetingKey: "user-3", userId: "another" });
@@ -305,7 +305,7 @@ describe("a split value", () => {
     expect((await evaluate(api, { targetingKey: "t1" })).status).toBe(404);
   });
 
-  test("of a wrong form is 400 at the proposal", async () => {
+  test("of a wrong form is rejected with 400 at the proposal", async () => {
     const api = await service();
     const value = {
       $split: {
@@ -323,7 +323,7 @@ describe("a split value", () => {
   });
 });
 
-test("a split value for a system that splits none is 400 at the proposal", async () => {
+test("a split value for a system without splits is rejected with 400 at the proposal", async () => {
   const api = await service({ adapter: editableTarget().adapter });
   const value = {
     $split: {

@@ -42,7 +42,7 @@ async function advance(api: Core, change_id: string, step: number): Promise<void
   await feedNow({ step, ...totals(100_000, SHARES[step]!) });
 }
 
-test("each user has the value of their arm, which both answers name", async () => {
+test("each user gets the value of their arm, which single and bulk responses name", async () => {
   const { api, change_id, isTreated } = await overValue("old");
   const metadata = { change_id, version: change_id, flagSetId: "t1", step: 0 };
   for (const user of USERS) {
@@ -64,7 +64,7 @@ test("a user without the unit has the old value and its change, and no variant o
   expect(await ask(api)).not.toHaveProperty("metadata.step");
 });
 
-test("a larger share adds users, and after the last step everybody has the value", async () => {
+test("a larger share adds users, and after the last step all users have the value", async () => {
   const { api, change_id, isTreated } = await overValue("old");
   await advance(api, change_id, 0);
   for (const user of USERS) {
@@ -78,7 +78,7 @@ test("a larger share adds users, and after the last step everybody has the value
   expect(await ask(api, USERS[0])).toMatchObject({ value: "old", variant: "value" });
 });
 
-test("over a split value everybody else has their share of it", async () => {
+test("above a split value all other users have their share of it", async () => {
   const shares = [
     ["red", "#f00", 5000],
     ["blue", "#00f", 5000],
@@ -93,7 +93,7 @@ test("over a split value everybody else has their share of it", async () => {
   expect(await ask(api)).toMatchObject({ value: "#00f" });
 });
 
-test("over a tenant that has no value yet, everybody else has the one for all tenants", async () => {
+test("for a tenant without a value all other users have the value for all tenants", async () => {
   const { api, change_id, old, isTreated } = await overValue("for all", { first: "*" });
   for (const user of USERS.slice(0, 20)) {
     const arm = isTreated(user) ? { value: "new", variant: "treated" } : { value: "for all", variant: "control" };
@@ -104,7 +104,7 @@ test("over a tenant that has no value yet, everybody else has the one for all te
   expect(await ask(api, USERS[0], "t2")).toMatchObject({ value: "for all", metadata: { change_id: old } });
 });
 
-test("where there was no value, everybody else finds no flag", async () => {
+test("where there was no value all other users find no flag", async () => {
   const { api, isTreated } = await overValue(undefined);
   for (const user of USERS.slice(0, 20)) {
     const found = isTreated(user) ? { value: "new" } : { errorCode: "FLAG_NOT_FOUND" };
@@ -124,7 +124,7 @@ test("the unit is the targeting key where an attribute names the tenant", async 
   }
 });
 
-test("an old value that was edited in the store is withheld, and the share keeps its own", async () => {
+test("an old value that was edited in the store is withheld, the treated share keeps the new one", async () => {
   const { api, old, isTreated } = await overValue("old");
   await api.deps.store.transact(async (tx) => {
     const record = (await tx.get("changes", old!))!.value;
@@ -134,7 +134,7 @@ test("an old value that was edited in the store is withheld, and the share keeps
     expect(await ask(api, user)).toMatchObject(isTreated(user) ? { value: "new" } : { errorCode: "GENERAL" });
 });
 
-test("the bulk answer's tag is that of its context, and changes with the step", async () => {
+test("the ETag of a bulk response depends on the context and changes with the step", async () => {
   const { api, change_id, isTreated } = await overValue("old");
   const [treated, control] = [USERS.find((user) => isTreated(user))!, USERS.find((user) => !isTreated(user, 6000))!];
   const tagOf = async (userId: string, tag?: string) => {
@@ -154,7 +154,7 @@ test("the bulk answer's tag is that of its context, and changes with the step", 
   expect((await tagOf(treated, first.tag)).status).toBe(200);
 });
 
-test("GET values names the share, and the value that everybody else has", async () => {
+test("GET values returns the share and the value of all other users", async () => {
   const { api, change_id, old } = await overValue("old");
   const list = async () =>
     (await (await values(api.deps)(new Request("http://localhost/api/product/values"))).json()).values;

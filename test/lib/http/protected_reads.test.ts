@@ -26,7 +26,7 @@ const guarded = (over: TestOptions = {}) =>
   service({ intent, adminToken: ADMIN, readToken: READ, identityHeader: "x-person", protectReads: true, ...over });
 
 // A question on record judges its caller itself.
-test("what answers everybody is what the specification says", () => {
+test("the public endpoints are those of the specification", () => {
   const open = endpoints.filter((one) => one.open && one !== gateCheck && one !== gateGithub).map(({ path }) => path);
   expect(open).toEqual(OPEN);
 });
@@ -50,7 +50,7 @@ const BAD: [string, HeadersInit][] = [
 ];
 
 describe.each(READS.filter((path) => !OPEN.includes(path)))("GET %s", (path) => {
-  test("is answered to any credential, and to none that is wrong", async () => {
+  test("accepts every valid credential, and no wrong one", async () => {
     const api = await guarded();
     for (const [what, headers] of GOOD) {
       const response = await api.send(new Request(`${api.origin}${addressOf(path)}`, { headers, method: "HEAD" }));
@@ -67,7 +67,7 @@ describe.each(READS.filter((path) => !OPEN.includes(path)))("GET %s", (path) => 
 });
 
 test.each(OPEN.filter((path) => !path.endsWith("checkpoint")))(
-  "GET %s is answered to everybody, whatever they carry",
+  "GET %s is public, with any or no credential",
   async (path) => {
     const api = await guarded();
     for (const [what, headers] of BAD) expect((await api.get(path, headers)).status, what).toBe(200);
@@ -84,21 +84,21 @@ test("the API's description names no KPI of the intent", async () => {
   }
 });
 
-test("a read token opens no write", async () => {
+test("a read token allows no write", async () => {
   const api = await guarded({ identityHeader: undefined });
   for (const { path } of endpoints.filter(({ method, token }) => method === "POST" && token === true))
     for (const headers of [{ "x-svc-read-token": READ }, { authorization: `Bearer ${READ}` }])
       expect((await api.post(path, {}, headers as HeadersInit)).status, path).toBe(401);
 });
 
-test("a bearer that nobody has is 401 where there is a read token, also where reads are open", async () => {
+test("an unknown bearer is 401 where there is a read token, also where reads are open", async () => {
   const api = await service({ readToken: READ });
   expect((await api.get("intent")).status).toBe(200);
   expect((await api.get("intent", { authorization: "Bearer x" })).status).toBe(401);
   expect((await api.get("intent", { authorization: "Bearer x", "x-svc-read-token": READ })).status).toBe(200);
 });
 
-test("without protection reads need nothing", async () => {
+test("without protection reads need no credential", async () => {
   const api = await guarded({ protectReads: false });
   for (const path of READS.filter((one) => !/:|proof|pack|policy|gate|events|search/.test(one)))
     expect((await api.get(path)).status, path).toBe(200);

@@ -13,7 +13,7 @@ async function* numbers(count: number): AsyncGenerator<string, undefined> {
 const textOf = (stream: ReadableStream<Uint8Array>): Promise<string> => new Response(stream).text();
 
 describe("a stream of the whole log", () => {
-  test("lets the event loop turn before each piece", async () => {
+  test("yields to the event loop before each chunk", async () => {
     let turns = 0;
     let isOver = false;
     const count = (): void => {
@@ -27,7 +27,7 @@ describe("a stream of the whole log", () => {
     expect(turns).toBeGreaterThanOrEqual(100);
   });
 
-  test("has the one place of its service: another is 503 reads_busy until it has ended", async () => {
+  test("is the only one of its service: another is 503 reads_busy until it has ended", async () => {
     const deps = {};
     const first = streamLog(deps, () => numbers(3));
     expect(() => streamLog(deps, () => numbers(3))).toThrow(expect.objectContaining({ code: "reads_busy" }));
@@ -42,7 +42,7 @@ describe("a stream of the whole log", () => {
     expect(await textOf(streamLog(deps, () => numbers(1)))).toBe("0\n");
   });
 
-  test("waits for a governed write that is under way, and for each write once", async () => {
+  test("waits once for each governed write that is under way", async () => {
     const deps = {};
     let finish: (() => void) | undefined;
     const write = runWithPriority(deps, () => new Promise<void>((resolve) => (finish = resolve)));
@@ -55,7 +55,7 @@ describe("a stream of the whole log", () => {
     expect(order).toEqual(["write", "read"]);
   });
 
-  test("goes on during a write that takes longer than a second", async () => {
+  test("continues during a write that takes longer than a second", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const deps = {};
     void runWithPriority(deps, () => new Promise<never>(() => {}));
@@ -66,7 +66,7 @@ describe("a stream of the whole log", () => {
     await letWritesPass(deps, passed);
   });
 
-  test("drops a reader that takes nothing for 30 s", async () => {
+  test("is ended for a reader that reads nothing for 30 s", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     let ended = 0;
     let closed = false;

@@ -10,7 +10,7 @@ const FILES = {
   "chunks/core-0123456789abcdef.js": { text: "1", etag: '"4"' },
 };
 
-test("the files are those that were packed", async () => {
+test("the served files are those of the package", async () => {
   const packed = gzipSync(JSON.stringify(FILES)).toString("base64");
   expect(await unpackConsole(packed)).toEqual(FILES);
 });
@@ -28,13 +28,13 @@ describe.each(["", "/governance"])("the console below %j", (base) => {
     ["/index.html", "text/html; charset=utf-8", "<!doctype html>"],
     ["/app.js?v=1", "text/javascript; charset=utf-8", "run()"],
     ["/chunks/a-B1.js", "text/javascript; charset=utf-8", "é"],
-  ])("%s is a file, with the headers that guard it", async (path, type, text) => {
+  ])("%s is served with security headers", async (path, type, text) => {
     const answer = await ask(base + path);
     expect([answer.status, answer.headers.get("content-type"), await answer.text()]).toEqual([200, type, text]);
     expect(Object.fromEntries(answer.headers)).toMatchObject(CONSOLE_HEADERS);
   });
 
-  test("a file named by its build is stored for a year", async () => {
+  test("a file with a build hash in its name is cached for a year", async () => {
     const answer = await ask(`${base}/chunks/core-0123456789abcdef.js`);
     expect(answer.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
   });
@@ -50,17 +50,17 @@ describe.each(["", "/governance"])("the console below %j", (base) => {
   });
 
   test.each(["/api/state", "/nothing.js", "/chunks", "/toString", "/__proto__", "/app.js/", "/chunks%2Fa-B1.js"])(
-    "%s is the API's to answer",
+    "%s is passed to the API",
     async (path) => expect(await (await ask(base + path)).text()).toBe("of the API"),
   );
 
-  test("so is whatever is sent to a file, and what lies next to the base", async () => {
+  test("so are writes to a file and paths next to the base", async () => {
     expect(await (await ask(`${base}/`, { method: "POST" })).text()).toBe("of the API");
     if (base)
       for (const path of ["/", "/app.js", `${base}x/`]) expect(await (await ask(path)).text()).toBe("of the API");
   });
 
-  test.skipIf(base === "")("without its slash the base leads to the page, whose links are relative", async () => {
+  test.skipIf(base === "")("the base without a slash redirects to the page, whose links are relative", async () => {
     const answer = await ask(base);
     expect([answer.status, answer.headers.get("location")]).toEqual([308, `${base}/`]);
   });

@@ -18,7 +18,7 @@ function turns() {
   };
 }
 
-test("callers in one turn are answered by one read, which comes after all of them have asked", async () => {
+test("callers in one turn of the event loop share one read, which starts after their calls", async () => {
   const { nextTurn, come } = turns();
   const read = createSharedReads<number>(nextTurn);
   let now = 1;
@@ -33,7 +33,7 @@ test("callers in one turn are answered by one read, which comes after all of the
   expect(looks).toBe(2);
 });
 
-test("a caller who asks while it is looked is answered by a look of their own", async () => {
+test("a caller during a read gets a read of its own", async () => {
   const { nextTurn, come } = turns();
   const read = createSharedReads<number>(nextTurn);
   let now = 1;
@@ -51,7 +51,7 @@ test("a caller who asks while it is looked is answered by a look of their own", 
   expect(await Promise.all([first, second])).toEqual([1, 2]);
 });
 
-test("an error is everybody's, and the next look is rebuilt", async () => {
+test("an error goes to all callers of a read, and the next call reads again", async () => {
   const { nextTurn, come } = turns();
   const read = createSharedReads<number>(nextTurn);
   const failing = [read("a", () => Promise.reject(new Error("no"))), read("a", async () => 1)];
@@ -96,7 +96,7 @@ test("equal concurrent requests are computed once, each with its own id; other p
   expect((await Promise.all(audits)).map(({ body }) => body.entries.length)).toEqual([1, 2]);
 });
 
-test("a long shared answer is complete for every reader, as is one for a single reader", async () => {
+test("a long response is complete for every reader, whether shared or not", async () => {
   const { service, come } = await sharing();
   const value = `${"plain ".repeat(3000)}naïve 改变 🙂`;
   const { change_id } = await service.propose({ value: JSON.stringify(value) });

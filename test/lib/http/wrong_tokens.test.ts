@@ -47,7 +47,7 @@ const WRONG: [string, string, Record<string, string>][] = [
   ["an admin token in a chat, which reads", "/api/chat", { "x-svc-admin-token": "x" }],
 ];
 
-test.each(WRONG)("%s that is wrong is counted, and answered when 250 ms are over", async (_, asked, headers) => {
+test.each(WRONG)("%s that is wrong is counted, and answered after 250 ms", async (_, asked, headers) => {
   const api = await guarded({ protectReads: true });
   let answered = false;
   const [path, method] = asked.split(" ").reverse() as [string, string?];
@@ -64,7 +64,7 @@ test.each<[string, Record<string, string>, number]>([
   ["an agent's secret and a read token", { authorization: "Bearer x", "x-svc-read-token": READ }, 200],
   ["an agent's secret and a person's name", { authorization: "Bearer x", "x-user": "ana" }, 200],
   ["an admin token and an agent's secret", { authorization: `Bearer ${AGENT}`, "x-svc-admin-token": "x" }, 403],
-])("over MCP, which offers more to an agent, %s is no quicker to guess either", async (_, wrong, status) => {
+])("over MCP a wrong %s is delayed as well", async (_, wrong, status) => {
   const api = await guarded({ identityHeader: "x-user" });
   const send = (headers: Record<string, string>) =>
     api.send(
@@ -84,7 +84,7 @@ test.each<[string, Record<string, string>, number]>([
   expect(api.wrong()).toBe(1);
 });
 
-test("while a wrong one waits, everybody else is answered", async () => {
+test("while a wrong token is delayed, other requests are answered", async () => {
   const api = await guarded();
   const late = api.post("kpi", { csat: 1 }, { "x-svc-admin-token": "x" });
   await settled();
@@ -94,7 +94,7 @@ test("while a wrong one waits, everybody else is answered", async () => {
   expect((await late).status).toBe(401);
 });
 
-test("what is missing is not wrong: nobody waits for it, and it is not counted", async () => {
+test("a missing token is neither delayed nor counted", async () => {
   const api = await guarded({ protectReads: true });
   expect((await api.post("propose", PROPOSAL)).status).toBe(401);
   expect((await api.get("intent")).status).toBe(401);
@@ -109,7 +109,7 @@ test("what is missing is not wrong: nobody waits for it, and it is not counted",
   expect([api.wrong(), api.waits, open.wrong(), open.waits]).toEqual([0, [], 0, []]);
 });
 
-test("the log has one line a second at most, which says how many there were, and no token", async () => {
+test("the log has at most one line a second, with their number and no token", async () => {
   const api = await guarded({ pause: async () => {} });
   const guess = async (times: number) => {
     for (let one = 0; one < times; one++) await api.post("kpi", { csat: 1 }, { "x-svc-admin-token": "gue55ed" });
@@ -128,7 +128,7 @@ test("the log has one line a second at most, which says how many there were, and
   expect(JSON.stringify(api.told)).not.toContain("gue55ed");
 });
 
-test("by default a host's own timer holds an answer back", async () => {
+test("by default the host's timer delays the response", async () => {
   const api = await guarded({ pause: undefined });
   const began = performance.now();
   await api.post("kpi", { csat: 1 }, { "x-svc-admin-token": "x" });
@@ -139,7 +139,7 @@ test.each([
   ["a path that is none", 404, "GET /api/product/nothing"],
   ["a method that is none", 405, "GET /api/product/propose"],
 ] as const)(
-  "with a wrong token %s is answered late and counted: it is no quicker way to guess",
+  "with a wrong token %s is delayed and counted",
   async (_, reported, asked) => {
     const api = await guarded();
     const path = asked.slice(4);
