@@ -186,10 +186,13 @@ test.each(SETS)("%s finds what the ledger holds", async (query, wanted) => {
 });
 
 describe("the caller", () => {
-  test.each([ANA, BO, CHEN, DANA, ERIN, GIL])("is:waiting finds the changes that wait for the consent of %s", async (person) => {
-    const expected = all.filter(({ lacking }) => lacking.some((names) => names.includes(person))).map(({ id }) => id);
-    expect(idsIn(await find("is:waiting", {}, person)).sort()).toEqual(expected.sort());
-  });
+  test.each([ANA, BO, CHEN, DANA, ERIN, GIL])(
+    "is:waiting finds the changes that wait for the consent of %s",
+    async (person) => {
+      const expected = all.filter(({ lacking }) => lacking.some((names) => names.includes(person))).map(({ id }) => id);
+      expect(idsIn(await find("is:waiting", {}, person)).sort()).toEqual(expected.sort());
+    },
+  );
 
   test("without a name is:waiting finds all pending changes, and is:mine is an error", async () => {
     const expected = all.filter(({ lacking }) => lacking.length > 0).map(({ id }) => id);

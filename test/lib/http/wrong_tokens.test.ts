@@ -138,18 +138,15 @@ test("by default the host's timer delays the response", async () => {
 test.each([
   ["a path that is none", 404, "GET /api/product/nothing"],
   ["a method that is none", 405, "GET /api/product/propose"],
-] as const)(
-  "with a wrong token %s is delayed and counted",
-  async (_, reported, asked) => {
-    const api = await guarded();
-    const path = asked.slice(4);
-    const ask = api.get(path, { authorization: "Bearer x" });
-    await settled();
-    expect([api.waits.length, api.wrong()]).toEqual([1, 1]);
-    for (const { end } of api.waits) end();
-    expect((await ask).status).toBe(reported);
-    for (const headers of [{}, { authorization: `Bearer ${AGENT}` }] as Record<string, string>[])
-      expect((await api.get(path, headers)).status).toBe(reported);
-    expect(api.wrong()).toBe(1);
-  },
-);
+] as const)("with a wrong token %s is delayed and counted", async (_, reported, asked) => {
+  const api = await guarded();
+  const path = asked.slice(4);
+  const ask = api.get(path, { authorization: "Bearer x" });
+  await settled();
+  expect([api.waits.length, api.wrong()]).toEqual([1, 1]);
+  for (const { end } of api.waits) end();
+  expect((await ask).status).toBe(reported);
+  for (const headers of [{}, { authorization: `Bearer ${AGENT}` }] as Record<string, string>[])
+    expect((await api.get(path, headers)).status).toBe(reported);
+  expect(api.wrong()).toBe(1);
+});
