@@ -1,4 +1,4 @@
-/** A backup taken from the running service under load, restored elsewhere and verified, as the operator's manual says. */
+/** Takes a backup of a running service under load, restores it elsewhere and verifies it, by the operator's manual. */
 import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -16,7 +16,7 @@ interface Receipt {
   current_hash: string;
 }
 
-test("every receipt from before the backup holds in what was restored from it", async ({ cwd }) => {
+test("every receipt from before the backup is valid for the restored log", async ({ cwd }) => {
   await run("openssl", ["genpkey", "-algorithm", "ed25519", "-out", "audit.pem"], { cwd });
   await run("openssl", ["pkey", "-in", "audit.pem", "-pubout", "-out", "audit.pub.pem"], { cwd });
   const service = await serve(cwd, [...WITH_INTENT, "--state=live/state.json", "--audit-key=audit.pem"]);

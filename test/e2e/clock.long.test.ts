@@ -1,4 +1,4 @@
-/** The program started once with its clock 400 days ahead, and again with the clock right. */
+/** Tests a start of the program with its clock 400 days ahead, and then one with the right clock. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -26,7 +26,7 @@ const stop = async ({ child, ended }: Server): Promise<void> => {
   await ended;
 };
 
-/** A change that waits for consent, and one that waits for its apply; then a start with the clock ahead. */
+/** Makes a pending and an approved change, and then starts the program with the clock ahead. */
 async function wrongStart(cwd: string) {
   await writeIntent(cwd, "intent.json", { policy: { consent_ttl_hours: 72, approval_ttl_hours: 72 } });
   const first = await serve(cwd, ARGS);
@@ -39,7 +39,7 @@ async function wrongStart(cwd: string) {
 }
 
 describe("a start with the clock 400 days ahead", () => {
-  test("ends nothing", { timeout: 60_000 }, async ({ cwd }) => {
+  test("expires no change", { timeout: 60_000 }, async ({ cwd }) => {
     const { wrong, pending, approved } = await wrongStart(cwd);
     for (let cycle = 0; cycle < 3; cycle++)
       expect((await ask(wrong, "/api/action/run-now", {})).body).toMatchObject({ status: "completed" });
@@ -59,7 +59,7 @@ describe("a start with the clock 400 days ahead", () => {
     await stop(right);
   });
 
-  test("that wrote leaves a way back", { timeout: 60_000 }, async ({ cwd }) => {
+  test("that wrote entries can be corrected with accept-clock", { timeout: 60_000 }, async ({ cwd }) => {
     const { wrong, pending, approved } = await wrongStart(cwd);
     expect((await post(wrong, "kpi", { csat: "4" })).status).toBe(200);
     await stop(wrong);

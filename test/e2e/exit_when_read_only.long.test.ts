@@ -1,4 +1,4 @@
-/** A failed sync of the journal in a process: it ends by itself only where its options ask for that. */
+/** Tests a process after a failed sync of the journal: it ends by itself only with --exit-when-read-only. */
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -8,7 +8,7 @@ afterAll(killAll);
 
 const INTENT = join(import.meta.dirname, "../../local/example/product_intent.json");
 
-/** Makes each fdatasync fail while the file that `FAILING_SYNCS` names is there. */
+/** Makes each fdatasync fail while the file at the path in `FAILING_SYNCS` exists. */
 const PRELOAD = `
   import fs from "node:fs";
   import { syncBuiltinESMExports } from "node:module";

@@ -60,7 +60,8 @@ async function logged(node: Node, message: string, from: number, fits = (_: stri
 }
 
 /**
- * Nobody is informed of a verdict before its horizon, a week after the apply: the processes live in the past, and go on in steps.
+ * Verdicts are shared after their horizon, a week after the apply, so the clocks of the processes start in the past and are
+ * advanced in steps.
  */
 const PAST = {
   NODE_OPTIONS: `--import ${new URL("../ui/shifted_clock.mjs", import.meta.url)}`,
@@ -128,7 +129,7 @@ test("every insight reaches every process that should have it, with the right tr
   expect(five).toEqual({});
 });
 
-test("peers answer questions, and their logs are consistent", async () => {
+test("peers answer queries, and their logs are consistent", async () => {
   await sync(nodes[0]);
   const { body } = await nodes[0].post("/api/peer/query?path=/api/product/identity&method=GET");
   expect(body.results.map((row: { status: number }) => row.status)).toEqual([200, 200, 200, 200]);
@@ -138,7 +139,7 @@ test("peers answer questions, and their logs are consistent", async () => {
   );
 });
 
-test("a killed process comes back with what it knew, and learns what it missed", async () => {
+test("a killed process keeps its insights after a restart, and gets the ones it missed", async () => {
   const [one, two] = nodes;
   const [, port] = two.link.split(":");
   two.server.child.kill("SIGKILL");
@@ -157,7 +158,7 @@ test("a killed process comes back with what it knew, and learns what it missed",
   expect(await held(back)).toMatchObject({ "globex@n3": 0.55, "globex@n4": 0.55 });
 });
 
-test("a process that is cut off and back learns what it missed, and is heard again", async () => {
+test("a disconnected process gets missed insights after it reconnects, and sends its own", async () => {
   const [one, , , four] = nodes;
   const ofFour = async () => {
     const { peers } = (await one.get("/api/peers")).body;
@@ -184,7 +185,7 @@ test("a process that is cut off and back learns what it missed, and is heard aga
   expect([await heard(one, "globex@n4"), await heard(four, "acme@n1")]).toEqual(before.map((count) => count + 1));
 });
 
-test("a process with another secret is not let in", async () => {
+test("a process with another secret is not connected", async () => {
   const outsider = await start("n6", acme, dialling(nodes[0]), "another secret that is just as long");
   await outsider.server.logged("link cannot be made");
   await sync(outsider);
@@ -194,7 +195,7 @@ test("a process with another secret is not let in", async () => {
   expect(capabilities.find(({ id }: { id: string }) => id === "cross_link")).toMatchObject({ status: "degraded" });
 });
 
-test("recorded bytes open nothing", async () => {
+test("replayed bytes of an earlier connection are rejected", async () => {
   const [one] = nodes;
   const from = one.server.stderr.length;
   const [host = "", port = ""] = one.link.split(":");
@@ -204,6 +205,6 @@ test("recorded bytes open nothing", async () => {
   expect(one.server.stderr.slice(from).filter((line) => line.includes('"link up"'))).toEqual([]);
 });
 
-test("nothing of the link's secret stands in a log", () => {
+test("the link's secret is in no log", () => {
   for (const { server } of nodes) expect(server.stderr.join("\n")).not.toContain(SECRET);
 });

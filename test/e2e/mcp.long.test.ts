@@ -1,6 +1,5 @@
 /**
- * Clients of the official SDKs, as they come, against the program as it is started: over HTTP, and over standard input and
- * output.
+ * Tests unmodified clients of the official MCP SDKs against the built program, over HTTP and over standard input and output.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => killServers(folder));
 
-/** Operations of all clients, as far as this needs it. */
+/** The operations of all clients that these tests use. */
 interface Speaker {
   listTools(): Promise<{ tools: { name: string }[] }>;
   callTool(params: { name: string; arguments: Record<string, unknown> }): Promise<unknown>;
@@ -53,7 +52,7 @@ async function overOlderSdk(): Promise<Speaker> {
   return speaker as never;
 }
 
-/** `countersign mcp` in a process of its own. */
+/** Starts `countersign mcp` as a process. */
 async function overStdio(mode: "auto" | "legacy"): Promise<Speaker> {
   const outfile = join(folder, "bridge.mjs");
   await esbuild.build({
@@ -76,7 +75,7 @@ async function overStdio(mode: "auto" | "legacy"): Promise<Speaker> {
   return speaker;
 }
 
-/** The whole story: the client's own checks of what it is answered are part of it. */
+/** Runs all operations; the client itself also validates the responses. */
 async function story(speaker: Speaker): Promise<void> {
   const { tools } = await speaker.listTools();
   expect(tools.map(({ name }) => name)).toContain("propose_change");
@@ -102,8 +101,8 @@ async function story(speaker: Speaker): Promise<void> {
 }
 
 describe.each(["auto", "legacy"] as const)("the official SDK, version negotiation %s", (mode) => {
-  test("over HTTP", async () => story(await overHttp(mode)));
-  test("through `countersign mcp`", async () => story(await overStdio(mode)));
+  test("runs all operations over HTTP", async () => story(await overHttp(mode)));
+  test("runs all operations through `countersign mcp`", async () => story(await overStdio(mode)));
 });
 
-test("the official SDK that knows no newer era", async () => story(await overOlderSdk()));
+test("an official SDK of the older protocol runs all operations", async () => story(await overOlderSdk()));

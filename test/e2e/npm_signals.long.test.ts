@@ -1,4 +1,4 @@
-/** Processes that npm starts end with npm: a signal that reaches npm alone leaves no process that holds the port or the state. */
+/** Verifies that a signal to npm alone ends the process that npm started, so that port and state are released. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ const unable =
   process.platform === "win32" ? "signals do not exist here" : spawnSync("npm", ["--version"]).error && "npm is absent";
 if (unable) process.stdout.write(`signals to npm are not tried: ${unable}\n`);
 
-/** A checkout whose scripts run the built program, without the build before them. */
+/** Creates a checkout whose scripts run the built program, without building it first. */
 async function checkout(): Promise<string> {
   const folder = temporaryFolder();
   const own = Object.fromEntries(["start", "demo", "dev"].map((name) => [name, scripts[name]!]));
@@ -58,6 +58,6 @@ test.skipIf(unable).each(["SIGTERM", "SIGINT"] as const)(
   60_000,
 );
 
-test("each script that stays is the process that npm signals", () => {
+test("each script of a long-running program runs in the process that npm signals", () => {
   for (const name of ["start", "demo", "dev"]) expect(scripts[name], name).toMatch(/^exec node /);
 });

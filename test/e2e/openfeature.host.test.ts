@@ -1,4 +1,4 @@
-/** The stock providers of OpenFeature against the built program: values before, after an apply and after a rollback. */
+/** Tests the official OpenFeature providers against the built program: values before and after an apply and a rollback. */
 import { OFREPProvider } from "@openfeature/ofrep-provider";
 import { OFREPWebProvider } from "@openfeature/ofrep-web-provider";
 import { OpenFeature } from "@openfeature/server-sdk";
@@ -38,7 +38,7 @@ async function serverClient(domain: string, headers = AUTHORIZED) {
   return OpenFeature.getClient(domain);
 }
 
-test("server: the code's own value, then what was applied, then what a rollback brings back", async () => {
+test("server: returns the default, then the applied value, then the value of the rollback", async () => {
   const flags = await serverClient("life");
   const t1 = { targetingKey: "t1" };
   const details = () => flags.getStringDetails("ui.banner", "code", t1);
@@ -55,7 +55,7 @@ test("server: the code's own value, then what was applied, then what a rollback 
   expect(await details()).toMatchObject({ value: "for all", reason: "STATIC" });
 });
 
-test("server: every type, a key that holds slashes, and another type than was asked for", async () => {
+test("server: returns every type, also for a key with slashes, and an error for another type", async () => {
   const flags = await serverClient("types");
   for (const [target, value] of Object.entries({ "s/flag/on": true, "s/limits:seats": 7, "s/plan": { a: [1] } }))
     await put("t1", target, value);
@@ -71,7 +71,7 @@ test("server: every type, a key that holds slashes, and another type than was as
   expect((await flags.getBooleanDetails("s/none", true, t1)).value).toBe(true);
 });
 
-test("server: without the read token the code's own value holds", async () => {
+test("server: returns the default without the read token", async () => {
   const flags = await serverClient("other-tenant", []);
   await put("t1", "ui.secret", "theirs");
   expect(await flags.getStringDetails("ui.secret", "code", { targetingKey: "t1" })).toMatchObject({
@@ -81,7 +81,7 @@ test("server: without the read token the code's own value holds", async () => {
   });
 });
 
-test("web: all values at once, and by polling what changed, with 304 while nothing did", async () => {
+test("web: loads all values in one request, and polls for changes, with 304 without any", async () => {
   await put("*", "web/theme", "dark");
   const id = await put("t9", "web.banner", true);
   const statuses: number[] = [];

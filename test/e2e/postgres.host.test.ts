@@ -1,4 +1,4 @@
-/** Several processes of the program on one database. */
+/** Tests several processes of the program on one database. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -17,11 +17,11 @@ afterAll(async () => {
 });
 const there = server ? test : test.skip;
 
-/** Patience, for slow machines: nothing is expected to take so long. */
+/** A generous timeout for slow machines. */
 const TIME = { timeout: 120_000 };
 
 let made = 0;
-/** The address of a database with nothing in it. */
+/** Returns the address of a new, empty database. */
 async function freshDatabase(): Promise<string> {
   const { pool, url } = server as PostgresServer;
   const name = `e2e_${++made}`;
@@ -35,7 +35,7 @@ function folderWithIntent(over: Manifest = {}): string {
   return folder;
 }
 
-/** Starts this many processes on one database, and a client of each. */
+/** Starts a number of processes on one database, with a client for each. */
 function start(count: number, state: string, args: readonly string[] = [], env: Record<string, string> = {}) {
   const folder = folderWithIntent();
   return Promise.all(

@@ -1,4 +1,4 @@
-/** Faults that keep the program from starting, each reported in one line. */
+/** Tests that each fault that prevents a start is reported in one line. */
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { describe, expect } from "vitest";
 import { test, WITH_INTENT, writeIntent } from "./in_folder.ts";
 import { launch, serve } from "./server.ts";
 
-describe.concurrent("a refused start is one line on standard error:", () => {
+describe.concurrent("a failed start prints one line on standard error:", () => {
   async function refused(cwd: string, args: string[], env: Record<string, string> = {}) {
     const { stdout, stderr, ended } = await launch(cwd, args, env);
     const { code } = await ended;
@@ -57,7 +57,7 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     },
   );
 
-  test("an intent that is no JSON", async ({ cwd }) => {
+  test("an intent that is not JSON", async ({ cwd }) => {
     await writeFile(join(cwd, "bad.json"), "{\n\n  nonsense\n}");
     const { code, told: reported } = await refused(cwd, ["--product-intent=bad.json"]);
     expect({ code, told: reported }).toEqual({
@@ -97,7 +97,7 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     expect((await fetch(`${first.url}/livez`)).status).toBe(200);
   });
 
-  test("a port that is taken; the state is let go again", async ({ cwd }) => {
+  test("a port in use, after which the state is released", async ({ cwd }) => {
     const first = await serve(cwd, ["--state=one/state.json"]);
     const { port } = new URL(first.url);
     expect(await refused(cwd, [`--port=${port}`])).toEqual({

@@ -1,4 +1,4 @@
-/** Runs the built program as a process of its own, as a user would. */
+/** Runs the built program as a process, like a user. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, symlinkSync } from "node:fs";
@@ -26,7 +26,7 @@ async function buildIn(folder: string): Promise<string> {
   return join(folder, "dist/local/ui_server.js");
 }
 
-/** The same program in one file, with its packages inside: it starts in less than half of the time. */
+/** The path of the program bundled with its packages into one file, which starts in less than half of the time. */
 export function quickProgram(): Promise<string> {
   return (quick ??= bundleWithPackages(program()));
 }
@@ -46,7 +46,7 @@ async function bundleWithPackages(built: Promise<string>): Promise<string> {
   return outfile;
 }
 
-/** A folder that is removed at the end of the run. */
+/** Creates a folder that is removed at the end of the run. */
 export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), "e2e-"));
 }
@@ -69,10 +69,10 @@ export interface Process {
 /** Running programs and their folders. */
 const alive = new Map<ChildProcess, string>();
 
-/** Kills what tests left running. */
+/** Kills all programs that tests left running. */
 export const killAll = (): Promise<void> => killThose([...alive.keys()]);
 
-/** Kills what was left running in a folder. */
+/** Kills the programs that are still running in a folder. */
 export const killServers = (folder: string): Promise<void> =>
   killThose([...alive].flatMap(([child, cwd]) => (cwd === folder ? [child] : [])));
 
@@ -80,7 +80,7 @@ async function killThose(children: readonly ChildProcess[]): Promise<void> {
   await Promise.all(children.map((child) => (child.kill("SIGKILL"), once(child, "close"))));
 }
 
-/** Starts the program in a folder, with nothing of this process' environment but `PATH`. */
+/** Starts the program in a folder, with only `PATH` from the environment of this process. */
 export async function launch(
   cwd: string,
   args: readonly string[],

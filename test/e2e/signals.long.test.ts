@@ -1,4 +1,4 @@
-/** Signals that do not end the program: one reads the intent again, the others do nothing. */
+/** Tests signals that do not end the program: SIGHUP reads the intent again, SIGUSR1 and SIGUSR2 do nothing. */
 import { connect } from "node:net";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const epochOf = async ({ url }: Server): Promise<number> =>
 const feed = async ({ url }: Server, kpi: string): Promise<number> =>
   (await fetch(`${url}/api/product/kpi`, { method: "POST", body: new URLSearchParams({ [kpi]: "0.2" }) })).status;
 
-/** Resolves with the line that is logged next about the intent. */
+/** Resolves with the next logged line about the intent. */
 function nextOf(server: Process, message: string): Promise<string> {
   const from = server.stderr.length;
   return expect

@@ -1,4 +1,4 @@
-/** A journal edited by hand while the service is stopped. */
+/** Tests a journal that is edited by hand while the service is stopped. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -17,7 +17,7 @@ afterEach(killAll);
 const post = (url: string, name: string, fields: Record<string, string>) =>
   fetch(`${url}/api/product/${name}`, { method: "POST", body: new URLSearchParams(fields) });
 
-/** Three proposals and a stop; then one word of the second entry is changed in the journal. */
+/** Makes three proposals, stops the service, and changes one word of the second entry in the journal. */
 async function edited(mendChecksum: boolean): Promise<{ journal: string; offset: number }> {
   const server = await serve(cwd, ARGS);
   for (const tenant_id of ["one", "two", "three"])
@@ -37,7 +37,7 @@ async function edited(mendChecksum: boolean): Promise<{ journal: string; offset:
   return { journal, offset: Buffer.byteLength(lines.slice(0, at).join("\n")) + 1 };
 }
 
-test("a line that no longer has its checksum refuses the start, and is named by file and place", async () => {
+test("a line with a wrong checksum prevents the start, and is reported with file and offset", async () => {
   const { journal, offset } = await edited(false);
   const refused = await launch(cwd, ARGS);
   expect(await refused.ended).toEqual({ code: 1, signal: null });
@@ -46,7 +46,7 @@ test("a line that no longer has its checksum refuses the start, and is named by 
   expect(refused.stderr[0]).toContain(String(offset));
 });
 
-test("start and verify name an edit with a corrected checksum; reads work, writes are rejected", async () => {
+test("start and verify report an edit with a corrected checksum; reads work, writes do not", async () => {
   await edited(true);
   const server = await serve(cwd, ARGS);
   expect(await server.logged("audit chain broken")).toMatchObject({ first_invalid: 3 });

@@ -1,4 +1,4 @@
-/** Two services that watch each other's logs, as processes over loopback. */
+/** Tests two services that are witnesses of each other's logs, as processes over loopback. */
 import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
@@ -7,7 +7,7 @@ import { keyPair, readNote } from "../support/independent_witness.ts";
 import { test, writeIntent, WITH_INTENT } from "./in_folder.ts";
 import { type Server, serve } from "./server.ts";
 
-/** A service with its folder, and the key that it cosigns with. */
+/** A service, its folder and its key for cosignatures. */
 async function team(cwd: string, name: string) {
   const folder = join(cwd, name);
   await mkdir(folder);

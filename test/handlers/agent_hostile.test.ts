@@ -1,6 +1,6 @@
 /**
- * An adversary with an agent's secret: every method and path, tools that there are not, other names, headers that say
- * something else, batches, odd bodies. Nothing is consented to, applied or set by any of it.
+ * Sends random hostile requests with an agent's secret: every method and path, tools that do not exist, names of other
+ * principals, contradicting headers, batches and malformed bodies. None of them may approve, apply or set anything.
  */
 import { expect, test, vi } from "vitest";
 import { app, endpoints } from "../../handlers/index.ts";
@@ -62,55 +62,59 @@ const TYPES = [
   "",
 ];
 
-/** One hostile request after another, the same for the same seed. */
+/** Returns a generator of hostile requests, which are the same for the same seed. */
 function adversary(seed: number, ids: readonly string[]) {
   const below = numbers(seed);
-  const one = <T>(of: readonly T[]): T => of[below(of.length)]!;
-  const sometimes = <T extends object>(of: T): T | object => (below(3) === 0 ? of : {});
+  const pick = <T>(choices: readonly T[]): T => choices[below(choices.length)]!;
+  const sometimes = <T extends object>(value: T): T | object => (below(3) === 0 ? value : {});
 
   const headers = (): Record<string, string> => ({
     ...asAgent,
-    ...(below(2) === 0 ? { "content-type": one(TYPES) } : { "content-type": "application/json" }),
+    ...(below(2) === 0 ? { "content-type": pick(TYPES) } : { "content-type": "application/json" }),
     ...sometimes(WITH_TOKEN),
-    ...sometimes({ "x-person": one(["ana", "bo", AGENT]) }),
-    ...sometimes({ "x-http-method-override": one(["POST", "PUT", "approve"]), "x-method-override": "POST" }),
+    ...sometimes({ "x-person": pick(["ana", "bo", AGENT]) }),
+    ...sometimes({ "x-http-method-override": pick(["POST", "PUT", "approve"]), "x-method-override": "POST" }),
     ...sometimes({ "x-original-url": "/api/product/approve", "x-rewrite-url": "/api/product/apply" }),
     ...sometimes({ "idempotency-key": `k${below(5)}` }),
-    ...sometimes({ "if-match": one(["*", '"1"', '"2"']) }),
+    ...sometimes({ "if-match": pick(["*", '"1"', '"2"']) }),
     ...sometimes({ "mcp-session-id": "x", "last-event-id": "1", "x-forwarded-user": "ana" }),
     ...sometimes({ "x-forwarded-host": "evil.example", forwarded: "for=ana" }),
-    ...(below(8) === 0 ? { origin: one(["null", "https://evil.example", ORIGIN]) } : {}),
-    // Two of them are joined, as a server joins them; with a token next to it that request would be its holder's.
+    ...(below(8) === 0 ? { origin: pick(["null", "https://evil.example", ORIGIN]) } : {}),
+    // Two Authorization headers, joined by the server into one. The wrong admin token is deliberate: a valid one
+    // would make the request the admin's.
     ...(below(12) === 0 ? { authorization: `${asAgent.authorization}, Basic x`, "x-svc-admin-token": "wrong" } : {}),
   });
 
   const fields = (): Record<string, unknown> => ({
-    ...sometimes({ change_id: one(ids) }),
-    ...sometimes({ change_id: one(ids) }),
+    ...sometimes({ change_id: pick(ids) }),
+    ...sometimes({ change_id: pick(ids) }),
     ...sometimes({ ...PROPOSAL, target: `ui.${below(400)}` }),
-    ...sometimes({ approver: one(NAMES) }),
-    ...sometimes({ proposer: one(NAMES) }),
-    ...sometimes({ actor: one(NAMES), asked_by: one(NAMES) }),
+    ...sometimes({ approver: pick(NAMES) }),
+    ...sometimes({ proposer: pick(NAMES) }),
+    ...sometimes({ actor: pick(NAMES), asked_by: pick(NAMES) }),
     ...sometimes({ status: "approved", approvals: [{ approver: "ana", note: "", at: "2026-01-01T00:00:00Z" }] }),
-    ...sometimes({ tier: one(["minor", "major"]), affected_users: 1, risk: "low", reversible: true }),
-    ...sometimes({ emergency: true, note: "now", dry_run: one([true, false]) }),
+    ...sometimes({ tier: pick(["minor", "major"]), affected_users: 1, risk: "low", reversible: true }),
+    ...sometimes({ emergency: true, note: "now", dry_run: pick([true, false]) }),
     ...sometimes({ proof: { type: "ssh", signature: "x" }, required_approvers: 0 }),
     ...sometimes({
       csat: 1,
       nrr_quarterly: 9,
-      action: one(["cycle", "rebuild", "run_next_task"]),
+      action: pick(["cycle", "rebuild", "run_next_task"]),
       message: "approve it",
     }),
     ...sometimes({ title: "approve it", rating: 5, task_id: "x", q: "x", query: "x" }),
   });
 
-  /** A body that carries the fields, or the remains of them. */
-  const bodyOf = (of: Record<string, unknown>): string => {
-    const json = JSON.stringify(of);
+  /** Returns a body with the fields: as JSON, as a form, or damaged. */
+  const makeBody = (parameters: Record<string, unknown>): string => {
+    const json = JSON.stringify(parameters);
     const form = new URLSearchParams(
-      Object.entries(of).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]),
+      Object.entries(parameters).map(([key, value]) => [
+        key,
+        typeof value === "string" ? value : JSON.stringify(value),
+      ]),
     ).toString();
-    return one([
+    return pick([
       json,
       json,
       form,
@@ -127,77 +131,81 @@ function adversary(seed: number, ids: readonly string[]) {
   };
 
   const overHttp = (): Request => {
-    const { path } = one(endpoints.filter(({ path }) => path !== "/api/events"));
-    const place = path.replace(":change_id", one(ids)).replace(/:\w+/, one(["x", "..%2f..%2fapprove", "__proto__"]));
-    const method = one(METHODS);
+    const { path } = pick(endpoints.filter(({ path }) => path !== "/api/events"));
+    const filledPath = path
+      .replace(":change_id", pick(ids))
+      .replace(/:\w+/, pick(["x", "..%2f..%2fapprove", "__proto__"]));
+    const method = pick(METHODS);
     const query =
-      below(4) === 0 ? `?${new URLSearchParams({ change_id: one(ids), approver: "ana", _method: "POST" })}` : "";
-    const odd = one(["", "", "", "", "/", "//", "%2e", ";approve"]);
-    const body = method === "GET" || method === "HEAD" ? null : bodyOf(fields());
-    return new Request(ORIGIN + place + odd + query, { method, headers: headers(), body });
+      below(4) === 0 ? `?${new URLSearchParams({ change_id: pick(ids), approver: "ana", _method: "POST" })}` : "";
+    const suffix = pick(["", "", "", "", "/", "//", "%2e", ";approve"]);
+    const body = method === "GET" || method === "HEAD" ? null : makeBody(fields());
+    return new Request(ORIGIN + filledPath + suffix + query, { method, headers: headers(), body });
   };
 
   const overMcp = (): Request => {
-    const method = one(RPC_METHODS);
-    const name = one(TOOLS);
-    const { params, headers: asked } = makeMessage(one(["modern", "legacy"] as const), method, {
+    const method = pick(RPC_METHODS);
+    const name = pick(TOOLS);
+    const { params, headers: mcpHeaders } = makeMessage(pick(["modern", "legacy"] as const), method, {
       name,
       arguments: fields(),
     });
-    const message = { jsonrpc: "2.0", id: one([1, "x", null, 1.5, { a: 1 }]), method, params };
-    const good = below(2) === 0;
-    if (good) message.id = 1;
-    const reported = Object.fromEntries(
+    const message = { jsonrpc: "2.0", id: pick([1, "x", null, 1.5, { a: 1 }]), method, params };
+    const wellFormed = below(2) === 0;
+    if (wellFormed) message.id = 1;
+    const requestHeaders = Object.fromEntries(
       Object.entries(
-        good ? { ...asAgent, "content-type": "application/json", ...asked } : { ...asked, ...headers() },
+        wellFormed
+          ? { ...asAgent, "content-type": "application/json", ...mcpHeaders }
+          : { ...mcpHeaders, ...headers() },
       ).map(([header, value]) => [header, value.replaceAll(/[^\x20-\x7e]/g, "")]),
     );
-    const body = good ? JSON.stringify(message) : bodyOf(message);
+    const body = wellFormed ? JSON.stringify(message) : makeBody(message);
     return new Request(`${ORIGIN}/mcp`, {
-      method: good ? "POST" : one(["POST", "POST", "PUT", "DELETE"]),
-      headers: reported,
+      method: wellFormed ? "POST" : pick(["POST", "POST", "PUT", "DELETE"]),
+      headers: requestHeaders,
       body,
     });
   };
 
-  /** Requests that would succeed without one of the checks. */
+  /** Returns a request that would succeed if a single check were missing. */
   const nearlyRight = (): Request => {
-    const extra = { ...sometimes(WITH_TOKEN), ...sometimes({ "x-person": one(["ana", "bo"]) }) };
-    const proposal = { ...PROPOSAL, target: `ui.${below(400)}`, ...(below(2) === 0 ? { proposer: one(NAMES) } : {}) };
-    const sent = one<readonly [string, object]>([
+    const extra = { ...sometimes(WITH_TOKEN), ...sometimes({ "x-person": pick(["ana", "bo"]) }) };
+    const proposal = { ...PROPOSAL, target: `ui.${below(400)}`, ...(below(2) === 0 ? { proposer: pick(NAMES) } : {}) };
+    const [action, parameters] = pick<readonly [string, object]>([
       ["propose", proposal],
-      ["withdraw", { change_id: one(ids), ...sometimes({ proposer: one(NAMES) }) }],
-      ["approve", { change_id: one(ids), approver: one(NAMES), ...sometimes({ emergency: true, note: "now" }) }],
-      ["deny", { change_id: one(ids), approver: one(NAMES) }],
-      ["apply", { change_id: one(ids) }],
-      ["rollback", { change_id: one(ids) }],
+      ["withdraw", { change_id: pick(ids), ...sometimes({ proposer: pick(NAMES) }) }],
+      ["approve", { change_id: pick(ids), approver: pick(NAMES), ...sometimes({ emergency: true, note: "now" }) }],
+      ["deny", { change_id: pick(ids), approver: pick(NAMES) }],
+      ["apply", { change_id: pick(ids) }],
+      ["rollback", { change_id: pick(ids) }],
       ["kpi", { csat: 1 }],
       ["freeze", { actor: "ana" }],
     ]);
     if (below(2) === 0) {
-      const reported = { ...asAgent, ...extra, "content-type": "application/json" };
-      return new Request(`${ORIGIN}/api/product/${sent[0]}`, {
+      const requestHeaders = { ...asAgent, ...extra, "content-type": "application/json" };
+      return new Request(`${ORIGIN}/api/product/${action}`, {
         method: "POST",
-        headers: reported,
-        body: JSON.stringify(sent[1]),
+        headers: requestHeaders,
+        body: JSON.stringify(parameters),
       });
     }
-    const { params, headers: asked } = makeMessage("modern", "tools/call", {
-      name: `${sent[0]}_change`,
-      arguments: sent[1],
+    const { params, headers: mcpHeaders } = makeMessage("modern", "tools/call", {
+      name: `${action}_change`,
+      arguments: parameters,
     });
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
     return new Request(`${ORIGIN}/mcp`, {
       method: "POST",
-      headers: { ...asAgent, ...extra, "content-type": "application/json", ...asked },
+      headers: { ...asAgent, ...extra, "content-type": "application/json", ...mcpHeaders },
       body,
     });
   };
 
-  return (): Request => one([overHttp, overMcp, nearlyRight])();
+  return (): Request => pick([overHttp, overMcp, nearlyRight])();
 }
 
-test(`${CALLS} hostile calls with an agent's secret: no consent, no apply, no value changed`, async () => {
+test(`${CALLS} hostile calls with an agent's secret approve, apply and set nothing`, async () => {
   const adapter = scriptedAdapter();
   const minor = { kinds: ["config"], targets: ["ui.*"], max_affected_users: 50, max_risk: "low" };
   const break_glass = { approvers: ["ana"], required: 1, review_hours: 72 };
@@ -223,14 +231,15 @@ test(`${CALLS} hostile calls with an agent's secret: no consent, no apply, no va
   }
   const approvedOwn = await propose("ui.approved_own", asAgent);
   await api.post("approve", { change_id: approvedOwn }, asAna);
-  const fixed = [...others, approvedOwn];
-  const shown = () => Promise.all(fixed.map(async (id) => (await deps.store.get("changes", id))!.value.change));
-  const before = await shown();
+  const otherIds = [...others, approvedOwn];
+  const readChanges = () =>
+    Promise.all(otherIds.map(async (id) => (await deps.store.get("changes", id))!.value.change));
+  const before = await readChanges();
   const head = (await api.audit("?limit=1")).at(-1)!.id as number;
-  const done = [...adapter.calls];
+  const callsBefore = [...adapter.calls];
   const intent = (await api.get("intent")).text;
 
-  const next = adversary(7, [own, ...fixed, "nope", "__proto__"]);
+  const next = adversary(7, [own, ...otherIds, "nope", "__proto__"]);
   const statuses = new Map<number, number>();
   for (let call = 0; call < CALLS; call++) {
     const { status, body } = await fetch(next());
@@ -238,11 +247,11 @@ test(`${CALLS} hostile calls with an agent's secret: no consent, no apply, no va
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   }
 
-  // The adversary gets through to what an agent may do, or it would have been no test.
+  // Some calls must succeed; otherwise the test proves nothing.
   expect(statuses.get(200)).toBeGreaterThan(CALLS / 20);
   expect([...statuses.keys()].filter((status) => status >= 500)).toEqual([]);
-  expect(await shown()).toEqual(before);
-  expect(adapter.calls).toEqual(done);
+  expect(await readChanges()).toEqual(before);
+  expect(adapter.calls).toEqual(callsBefore);
   expect((await api.get("intent")).text).toBe(intent);
   expect((await api.get("/api/state")).body.freeze).toBeNull();
   const kinds = new Set<string>();

@@ -9,7 +9,7 @@ import { unsureStore } from "../support/unsure_store.ts";
 const provenance = async (service: Awaited<ReturnType<typeof chatService>>) =>
   (await service.get("/api/state")).body.provenance.chat;
 
-test("a message is answered with what was made of it, to the letter", async () => {
+test("the response to a message has exactly the declared fields", async () => {
   const service = await chatService();
   const { status, body, headers } = await service.say("status", { author: "ana", conversation_id: "c1" });
   expect(status).toBe(200);
@@ -34,7 +34,7 @@ test.each(["message", "text", "content"])("the message may be called %s, in a fo
   expect(form.body.reply.text).toBe(json.body.reply.text);
 });
 
-test("a field that it does not know is 400 and named", async () => {
+test("an unknown field is 400, and the error names it", async () => {
   const service = await chatService();
   expect(await service.say("help", { mood: "fine" })).toMatchObject({
     status: 400,
@@ -52,7 +52,7 @@ test.each([
   [{ message: "hi", author: "policy:minor" }, "author"],
   [{ message: "hi", conversation_id: "a\nb" }, "conversation_id"],
   [{ message: "hi", memory: "maybe" }, "memory"],
-])("%o is refused, names %s and is kept nowhere", async (fields, field) => {
+])("%o is rejected with an error for %s, and not stored", async (fields, field) => {
   const service = await chatService();
   const { status, body } = await service.post("/api/chat", fields as Record<string, string>);
   expect([status, body.code]).toEqual([400, "invalid_field"]);
@@ -60,12 +60,12 @@ test.each([
   expect(await service.deps.store.list("chat", { limit: 10 })).toEqual([]);
 });
 
-test("eight thousand characters are not too many", async () => {
+test("a message of 8000 characters is accepted", async () => {
   const service = await chatService();
   expect((await service.say("a".repeat(8000))).status).toBe(200);
 });
 
-test("each message triggers a cycle, and the answer has its tick", async () => {
+test("each message triggers a cycle, and the response has its tick", async () => {
   const service = await chatService();
   const ticks = [];
   for (let i = 0; i < 3; i++) ticks.push((await service.say("help")).body.tick);
@@ -73,14 +73,14 @@ test("each message triggers a cycle, and the answer has its tick", async () => {
   expect((await service.get("/api/state")).body.tick).toBe(3);
 });
 
-test("a cycle that cannot end does not hold the reply", async () => {
+test("a cycle that never ends does not delay the reply", async () => {
   const service = await chatService();
   void service.deps.mutex("cycle", () => new Promise(() => {}));
   const { status, body } = await service.say("help");
   expect([status, body.tick]).toEqual([200, 0]);
 });
 
-test("what is said is remembered, and found the next time it matters", async () => {
+test("a statement is remembered, and a later question about it is answered from memory", async () => {
   const service = await chatService();
   await service.say("The launch of project Zebra is on Friday", { author: "ana" });
   const { body } = await service.say("when is Zebra launched?", { author: "ana" });
@@ -107,11 +107,11 @@ test("what is said is remembered, and found the next time it matters", async () 
 /** Returns the part of an answer that comes from memory. */
 const fromMemory = (text: string): string => /(?:From memory:|记忆中：)[^]*/.exec(text)?.[0] ?? text;
 
-test("a question asked again has the same answer, and does not crowd out what answers it", async () => {
+test("a repeated question has the same answer, and is not stored as a memory itself", async () => {
   const service = await chatService();
   await service.say("The launch of project Zebra is on Friday", { author: "ana" });
   const answers = new Set<string>();
-  for (let asked = 0; asked < 8; asked++)
+  for (let round = 0; round < 8; round++)
     for (const question of ["when is the launch?", "When is the LAUNCH"])
       answers.add(fromMemory((await service.say(question, { author: "ana" })).body.reply.text));
   expect([...answers]).toEqual([
@@ -120,16 +120,16 @@ test("a question asked again has the same answer, and does not crowd out what an
   expect(await readMemories(service.deps.store)).toHaveLength(1);
 });
 
-test("a Chinese question asked again has the same answer", async () => {
+test("a repeated Chinese question has the same answer", async () => {
   const service = await chatService();
   await service.say("斑马项目周五上线", { author: "ana" });
   const answers = new Set<string>();
-  for (let asked = 0; asked < 8; asked++)
+  for (let round = 0; round < 8; round++)
     answers.add(fromMemory((await service.say("斑马项目什么时候上线？", { author: "ana" })).body.reply.text));
   expect([...answers]).toEqual(["From memory:\n- 2026-01-02, said by ana, unverified: “斑马项目周五上线”"]);
 });
 
-test("what was said twice is reported twice", async () => {
+test("the same statement by two authors is recalled twice", async () => {
   const service = await chatService();
   for (const author of ["ana", "bo"]) await service.say("Zebra is late", { author, conversation_id: "zoo" });
   const { memories } = (await service.say("is Zebra on time?", { conversation_id: "zoo" })).body;
@@ -139,7 +139,7 @@ test("what was said twice is reported twice", async () => {
   ]);
 });
 
-test("memory=off asks no memory and leaves none, and provenance says so", async () => {
+test("memory=off neither reads nor stores memories, as provenance shows", async () => {
   const service = await chatService();
   await service.say("The launch of project Zebra is on Friday");
   const { body } = await service.say("when is Zebra launched?", { memory: "off" });
@@ -149,7 +149,7 @@ test("memory=off asks no memory and leaves none, and provenance says so", async 
   expect(await readMemories(service.deps.store)).toHaveLength(1);
 });
 
-test("behind a trusted proxy the author is the person it names, and nobody else", async () => {
+test("behind a trusted proxy the author can only be the person that it names", async () => {
   const service = await chatService({ identityHeader: "x-user" });
   const other = await service.say("help", { author: "bo" }, { "x-user": "ana" });
   expect([other.status, other.body.code]).toEqual([403, "identity_mismatch"]);
@@ -159,13 +159,13 @@ test("behind a trusted proxy the author is the person it names, and nobody else"
   expect([...text.matchAll(/<span>(.*?)<\/span>/g)].map(([, author]) => author)).toEqual(["ana", "ANA"]);
 });
 
-test("a page of another site may not chat", async () => {
+test("a chat message from a page of another site is rejected", async () => {
   const service = await chatService();
   const { status, body } = await service.say("help", {}, { "sec-fetch-site": "cross-site" });
   expect([status, body.code]).toEqual([403, "cross_site"]);
 });
 
-test("a token is asked for only where the host protects everything", async () => {
+test("chat needs the admin token only if everything is protected", async () => {
   const open = await chatService({ adminToken: "hunter2hunter2" });
   expect((await open.say("help")).status).toBe(200);
   const guarded = await chatService({ adminToken: "hunter2hunter2", protectAll: true });
@@ -174,7 +174,7 @@ test("a token is asked for only where the host protects everything", async () =>
   expect((await guarded.say("help", {}, { "x-svc-admin-token": "hunter2hunter2" })).status).toBe(200);
 });
 
-test("Accept: text/html gives the two list items", async () => {
+test("with Accept: text/html the response is the message and its reply as list items", async () => {
   const service = await chatService();
   const { status, text, headers } = await service.say("<b>status</b>", {}, { accept: "text/html" });
   expect(status).toBe(200);
@@ -189,7 +189,7 @@ test("Accept: text/html gives the two list items", async () => {
   expect(both.headers.get("content-type")).toBe("application/json");
 });
 
-test("without a disk nothing is acknowledged, and nothing is kept", async () => {
+test("with a failing store a message is not acknowledged, and not stored", async () => {
   const store = failingStore(memoryStore());
   const service = await chatService({ store });
   store.fail();
@@ -200,9 +200,9 @@ test("without a disk nothing is acknowledged, and nothing is kept", async () => 
 });
 
 test.each([
-  ["was kept", 1],
-  ["was not kept", 0],
-])("a message that %s, with the answer lost, is not kept a second time", async (_, times) => {
+  ["was stored", 1],
+  ["was not stored", 0],
+])("a message that %s before its commit failed is not stored a second time", async (_, times) => {
   const store = unsureStore(memoryStore());
   const service = await chatService({ store });
   store.loseAnswer(times === 1);
@@ -211,7 +211,7 @@ test.each([
   expect((await service.say("help", { author: "ana" })).status).toBe(200);
 });
 
-test("a broken audit chain does not silence chat", async () => {
+test("chat replies with a broken audit chain, and says from which entry", async () => {
   const service = await chatService();
   service.deps.integrity.breach = { first_invalid: 3, reason: "edited" };
   const { status, body } = await service.say("status");
@@ -219,10 +219,10 @@ test("a broken audit chain does not silence chat", async () => {
   expect(body.reply.text).toContain("The audit log does not verify from entry 3 on");
 });
 
-test("the log holds no word of the conversation, also when something fails", async () => {
+test("the service's log has no text of messages, also after a failure", async () => {
   const lines: unknown[] = [];
-  const keep = (...line: unknown[]) => void lines.push(line);
-  const log: Log = { info: keep, warn: keep, error: keep };
+  const record = (...line: unknown[]) => void lines.push(line);
+  const log: Log = { info: record, warn: record, error: record };
   const store = failingStore(memoryStore());
   const service = await chatService({ store, log });
   await service.say("the secret is swordfish", { author: "ana" });

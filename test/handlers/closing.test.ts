@@ -6,49 +6,49 @@ import { PROPOSAL } from "../support/client.ts";
 import { manifest } from "../support/intents.ts";
 import { form } from "../support/requests.ts";
 
-test("closing waits for what is being answered, and closes the store after it", async () => {
+test("closing waits for open requests, and then closes the store", async () => {
   const base = memoryStore();
   let release = (): void => {};
-  const held = new Promise<void>((resolve) => (release = resolve));
-  let holds = false;
-  const happened: string[] = [];
+  const released = new Promise<void>((resolve) => (release = resolve));
+  let paused = false;
+  const events: string[] = [];
   const store: Store = {
     ...base,
     async transact(decide) {
-      if (holds) await held;
+      if (paused) await released;
       return base.transact(decide);
     },
     async close() {
-      happened.push("closed");
+      events.push("closed");
       await base.close();
     },
   };
   const service = await countersign({ store, intent: manifest({}) });
-  holds = true;
+  paused = true;
   const answer = service.fetch(form("/api/product/propose", PROPOSAL)).then(({ status }) => {
-    happened.push(`answered ${status}`);
+    events.push(`answered ${status}`);
   });
   const closing = service.close();
   release();
   await Promise.all([answer, closing]);
-  expect(happened).toEqual(["answered 201", "closed"]);
+  expect(events).toEqual(["answered 201", "closed"]);
 });
 
-test("closing waits for a cycle, too, and for what came while it waited", async () => {
+test("closing waits for a running cycle and for requests that arrive meanwhile", async () => {
   const base = memoryStore();
-  const happened: string[] = [];
+  const events: string[] = [];
   const store: Store = {
     ...base,
     async close() {
-      happened.push("closed");
+      events.push("closed");
       await base.close();
     },
   };
   const service = await countersign({ store, intent: manifest({}) });
-  const cycle = service.cycle().then(() => happened.push("cycle"));
+  const cycle = service.cycle().then(() => events.push("cycle"));
   const closing = service.close();
-  const late = service.fetch(form("/api/product/propose", PROPOSAL)).then(({ status }) => happened.push(`${status}`));
+  const late = service.fetch(form("/api/product/propose", PROPOSAL)).then(({ status }) => events.push(`${status}`));
   await Promise.all([cycle, closing, late]);
-  expect(happened.at(-1)).toBe("closed");
-  expect(happened).toHaveLength(3);
+  expect(events.at(-1)).toBe("closed");
+  expect(events).toHaveLength(3);
 });

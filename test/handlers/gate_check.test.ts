@@ -1,4 +1,4 @@
-/** Questions on record: who may ask by POST, what a CI token must say, and what of it stands in the log. */
+/** Tests the release gate by POST: who may call it, which claims a CI token needs, and which answers are recorded in the log. */
 import { describe, expect, test } from "vitest";
 import type { JWTPayload } from "jose";
 import { gateTokenVerifier, readGateIssuers } from "../../lib/identity/gate_issuers.ts";
@@ -27,7 +27,7 @@ const ISSUERS = {
     },
   ],
 };
-const SAID = {
+const TOKEN_CLAIMS = {
   iss: ISSUER,
   aud: "countersign",
   sub: "repo:acme/shop:environment:production",
@@ -38,8 +38,8 @@ const SAID = {
   run_id: "177",
 };
 
-const token = (over: JWTPayload = {}, kid = "ci", signedBy = kid) =>
-  signedToken({ ...SAID, ...over }, { kid, alg: "RS256" }, signedBy);
+const token = (overrides: JWTPayload = {}, kid = "ci", signedBy = kid) =>
+  signedToken({ ...TOKEN_CLAIMS, ...overrides }, { kid, alg: "RS256" }, signedBy);
 
 async function withIssuer(options: TestOptions = {}): Promise<TestService> {
   const clock = testClock();
@@ -57,7 +57,7 @@ async function withIssuer(options: TestOptions = {}): Promise<TestService> {
 }
 
 const admin = { "x-svc-admin-token": ADMIN };
-const bearer = async (over: JWTPayload = {}) => ({ authorization: `Bearer ${await token(over)}` });
+const bearer = async (overrides: JWTPayload = {}) => ({ authorization: `Bearer ${await token(overrides)}` });
 const ask = (api: TestService, headers: HeadersInit, fields: object = {}) =>
   api.post("/api/gate", { target: TARGET, tenant_id: "t1", head: X, ...fields }, headers);
 
@@ -72,7 +72,7 @@ async function release(api: TestService, head: string, status: "pending_consent"
 const checks = async (api: TestService) =>
   (await api.audit()).filter(({ event_type }) => event_type === "release_checked");
 
-test("answers are recorded once for each caller, head and answer", async () => {
+test("an answer is recorded once for each caller, head and state", async () => {
   const api = await withIssuer();
   const pending = await release(api, X, "pending_consent");
   for (let i = 0; i < 3; i++) {
@@ -86,7 +86,7 @@ test("answers are recorded once for each caller, head and answer", async () => {
     { state: "allowed", allowed: true, change_id: pending, page: null, reasons: [] },
   ]);
   await ask(api, await bearer({ sub: "repo:acme/shop:ref:refs/heads/main" }));
-  // A run that asks again is the same caller.
+  // A later run of the same job is the same caller.
   await ask(api, await bearer({ run_id: "178" }));
   const entries = await checks(api);
   const facts = entries.map(({ change_id, tenant, detail }) => ({ change_id, tenant, ...JSON.parse(detail) }));
@@ -100,7 +100,7 @@ test("answers are recorded once for each caller, head and answer", async () => {
     actor: null,
     authenticated: null,
   };
-  const caller = { iss: ISSUER, sub: SAID.sub, run_id: "177" };
+  const caller = { iss: ISSUER, sub: TOKEN_CLAIMS.sub, run_id: "177" };
   const reasons = [`${pending} waits for 1 more consent (required_approvers)`];
   expect(facts).toMatchObject([
     { ...common, status: "pending_consent", state: "waiting", reasons, caller },
@@ -114,11 +114,11 @@ test("answers are recorded once for each caller, head and answer", async () => {
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
 });
 
-test("an answer on record does not move the change under those who decide on it", async () => {
+test("a recorded answer does not make the revision that an approver saw outdated", async () => {
   const api = await withIssuer();
   const id = await release(api, X, "pending_consent");
-  const decide = (verb: "approve" | "apply", revision: number) =>
-    api.act(verb, id, { ...admin, "if-match": `"${revision}"` }).then(({ status }) => status);
+  const decide = (action: "approve" | "apply", revision: number) =>
+    api.act(action, id, { ...admin, "if-match": `"${revision}"` }).then(({ status }) => status);
   const { revision } = await api.change(id);
   await ask(api, admin);
   await ask(api, await bearer());
@@ -132,7 +132,7 @@ test("an answer on record does not move the change under those who decide on it"
   expect(await decide("apply", approved)).toBe(200);
 });
 
-test("nothing is recorded where no change releases the head, nor by a GET", async () => {
+test("nothing is recorded if no change releases the head, or for a GET", async () => {
   const api = await withIssuer();
   expect((await ask(api, admin)).body).toMatchObject({ state: "refused", change_id: null });
   await release(api, X);
@@ -152,20 +152,20 @@ describe("a caller without the admin token must hold a valid token for exactly t
     ["no environment", { environment: undefined }],
     ["another audience", { aud: "other" }],
     ["another issuer", { iss: "https://gitlab.example" }],
-    ["a past", { exp: NOW_S - 60 }],
+    ["an expired token", { exp: NOW_S - 60 }],
     ["no expiry", { exp: undefined! }],
     ["a list as commit", { sha: [X] as unknown as string }],
-  ])("%s is 401", async (_, over) => {
+  ])("%s is 401", async (_, overrides) => {
     const api = await withIssuer();
     await release(api, X);
-    const reply = await ask(api, await bearer(over));
+    const reply = await ask(api, await bearer(overrides));
     expect(reply).toMatchObject({ status: 401, body: { code: "unauthorized" } });
     expect(reply.headers.get("www-authenticate")).toContain("Bearer");
     expect(await checks(api)).toEqual([]);
   });
 
   test.each<[string, () => Promise<HeadersInit>]>([
-    ["nothing", async () => ({})],
+    ["no credential", async () => ({})],
     ["a wrong admin token", async () => ({ "x-svc-admin-token": "wrong" })],
     ["a wrong admin token, and a valid token", async () => ({ "x-svc-admin-token": "wrong", ...(await bearer()) })],
     ["a token of another key", async () => ({ authorization: `Bearer ${await token({}, "ci", "other")}` })],
@@ -176,13 +176,13 @@ describe("a caller without the admin token must hold a valid token for exactly t
     expect((await ask(api, await headers())).status).toBe(401);
   });
 
-  test("a repository id that is a number is one", async () => {
+  test("a repository id may be a number in the token", async () => {
     const api = await withIssuer();
     expect((await ask(api, await bearer({ repository_id: 42 }))).status).toBe(200);
   });
 });
 
-test("a token that names a repository or an environment asks for no target that has none", async () => {
+test("a token with a repository or an environment is rejected for a target without them", async () => {
   const clock = testClock();
   const { fetch } = keyServer(async () => Response.json({ keys: [await publicJwk("ci", "RS256")] }));
   const withClaims = (claims: object) =>
@@ -208,32 +208,35 @@ describe("without an admin token", () => {
   };
   const own = { authorization: "Bearer secret" };
   const all = { authorization: "Bearer secret-of-all" };
-  const asking = (api: TestService, headers: HeadersInit) =>
+  const askByBothMethods = (api: TestService, headers: HeadersInit) =>
     Promise.all([ask(api, headers), api.get(`/api/gate?target=${TARGET}&tenant_id=t1&head=${X}`, headers)]);
   const bare = { adminToken: undefined };
 
-  test("issuers need a job's token, whatever else is sent", async () => {
+  test("with issuers a valid CI token is needed, whatever other credentials are sent", async () => {
     const api = await withIssuer({ ...bare, intent: { principals } });
     for (const headers of [{}, own, all, { "x-svc-admin-token": "any", ...(await bearer()) }])
       expect((await ask(api, headers)).status).toBe(401);
     expect((await ask(api, await bearer())).status).toBe(200);
   });
 
-  test.each([true, false])("a POST answers only whom a GET does; reads are protected: %s", async (protectReads) => {
-    const readToken = "a-read-token-of-tests";
-    const api = await withIssuer({ ...bare, gateTokens: undefined, intent: { principals }, protectReads, readToken });
-    for (const [headers, status] of [
-      [{}, protectReads ? 401 : 200],
-      [own, 403],
-      [all, 200],
-      [{ "x-svc-read-token": readToken }, 200],
-      [{ authorization: "Bearer of-nobody" }, 401],
-    ] as const)
-      expect((await asking(api, headers)).map((reply) => reply.status)).toEqual([status, status]);
-  });
+  test.each([true, false])(
+    "a POST answers the same callers as a GET; reads are protected: %s",
+    async (protectReads) => {
+      const readToken = "a-read-token-of-tests";
+      const api = await withIssuer({ ...bare, gateTokens: undefined, intent: { principals }, protectReads, readToken });
+      for (const [headers, status] of [
+        [{}, protectReads ? 401 : 200],
+        [own, 403],
+        [all, 200],
+        [{ "x-svc-read-token": readToken }, 200],
+        [{ authorization: "Bearer of-nobody" }, 401],
+      ] as const)
+        expect((await askByBothMethods(api, headers)).map((reply) => reply.status)).toEqual([status, status]);
+    },
+  );
 });
 
-test("such a token opens nothing else", async () => {
+test("a CI token is rejected by every other endpoint", async () => {
   const agents = { principals: { "agent:ci": { kind: "agent", token_sha256: "0".repeat(64) } } };
   const api = await withIssuer({ intent: agents, protectReads: true });
   const headers = await bearer();
@@ -243,7 +246,7 @@ test("such a token opens nothing else", async () => {
   expect((await ask(api, headers)).status).toBe(200);
 });
 
-test("wrong fields and targets come before who asks, and a token is answered late", async () => {
+test("invalid fields are reported before authorization; a rejected token is delayed", async () => {
   let waited = 0;
   const api = await withIssuer({ pause: async () => void waited++ });
   expect((await ask(api, {}, { head: "x" })).body).toMatchObject({ code: "invalid_field" });
@@ -254,7 +257,7 @@ test("wrong fields and targets come before who asks, and a token is answered lat
   expect(waited).toBe(1);
 });
 
-test("a broken log is no answer, and nothing is recorded", async () => {
+test("with a broken log the gate is 503", async () => {
   const api = await withIssuer();
   await release(api, X);
   api.deps.integrity.breach = { first_invalid: 1, reason: "an entry was edited" };
@@ -295,11 +298,11 @@ describe("the file of --gate-issuers", () => {
     ["deployments", gate(["deploy/42/*"])],
     ["a pattern that deployments match", gate(["dep*"])],
     ["one deployment", gate(["terraform/*", "Deploy/42/production"])],
-  ])("an issuer that does not map the head ends the start where %s may be asked for", async (_, options) => {
+  ])("a start fails if an issuer does not map the head and the gate covers %s", async (_, options) => {
     await expect(opened({ ...options, gateTokens: verifier })).rejects.toThrow("must map claims.head");
   });
 
-  test("other tools need no claims", async () => {
+  test("an issuer for targets of other tools needs no claim of the head", async () => {
     const other = { ...gate(["terraform/*", "deployments"]), gateTokens: verifier };
     await expect(opened(other)).resolves.toBeDefined();
   });

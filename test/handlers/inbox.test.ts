@@ -1,4 +1,4 @@
-/** GET /api/inbox: how much waits, what presses most, and for whom. */
+/** Tests GET /api/inbox: its totals, its lists in order of urgency, and the items that wait for a person. */
 import { describe, expect, test } from "vitest";
 import { checkDrift } from "../../lib/changes/check_drift.ts";
 import { DAY_MS, HOUR_MS } from "../../lib/kit/days.ts";
@@ -13,7 +13,7 @@ const POLICY = {
 const titles = (list: { items: { title: string }[] }): string[] => list.items.map(({ title }) => title);
 
 describe("lists", () => {
-  test("what waits is found however much is approved and not applied", async () => {
+  test("pending changes are listed whatever the number of approved ones", async () => {
     const { bring, propose, get } = await service();
     for (let i = 0; i < 60; i++) await bring("approved", { target: `limits.${i}` });
     for (let i = 0; i < 3; i++) await propose({ summary: `pending ${i}`, risk: "high", reversible: "false" });
@@ -25,18 +25,18 @@ describe("lists", () => {
     expect(body.complete).toBe(true);
   });
 
-  test("an answer ends at what a page holds, whatever its limit: the totals tell of the rest", async () => {
+  test("a list ends at its size limit, and the totals count all changes", async () => {
     const { propose, get } = await service();
     for (let i = 0; i < 120; i++) await propose({ summary: "說".repeat(500), rationale: "r", target: `limits.${i}` });
     const { body } = await get("/api/inbox?limit=1000&person=ana");
     expect(body.totals).toMatchObject({ pending: 120, waiting_for_you: 120 });
     expect(body.pending.items.length).toBeGreaterThan(10);
-    const most = (list: object): number => new TextEncoder().encode(JSON.stringify(list)).length;
+    const countBytes = (list: object): number => new TextEncoder().encode(JSON.stringify(list)).length;
     for (const list of [body.pending, body.waiting_for_you])
-      expect(most(list)).toBeLessThan((1024 * 1024) / 5 + 10_000);
+      expect(countBytes(list)).toBeLessThan((1024 * 1024) / 5 + 10_000);
   });
 
-  test("without a time limit the order is risk, then reach, with an unknown reach first", async () => {
+  test("without a time limit changes are ordered by risk, then by reach, an unknown reach first", async () => {
     const { propose, get } = await service();
     await propose({ summary: "low", risk: "low", affected_users: 9 });
     await propose({ summary: "high, few", risk: "high", affected_users: 3 });
@@ -52,7 +52,7 @@ describe("lists", () => {
     ]);
   });
 
-  test("under a time limit: what runs out first; the last quarter of its time counts as expiring", async () => {
+  test("with a time limit the first to expire comes first; the last quarter is `expiring`", async () => {
     const { propose, get, must, deps } = await service({
       intent: { policy: { consent_ttl_hours: 40, approval_ttl_hours: 4 } },
     });
@@ -73,7 +73,7 @@ describe("lists", () => {
     expect(Date.parse(item.expires_at) - Date.parse(item.since)).toBe(4 * HOUR_MS);
   });
 
-  test("an emergency stands under review_due until it is reviewed, by when it should be", async () => {
+  test("an emergency is listed under review_due, with its due time, until it is reviewed", async () => {
     const { propose, post, get, deps } = await service({
       intent: { policy: { ...POLICY.policy, break_glass: { approvers: ["ana"], required: 1, review_hours: 72 } } },
     });
@@ -91,7 +91,7 @@ describe("lists", () => {
     expect((await get("/api/inbox")).body.totals.review_due).toBe(0);
   });
 
-  test("what the host shows no more, and since when", async () => {
+  test("a change whose value the target system lost is listed as drifted, with the time", async () => {
     const adapter = scriptedAdapter();
     const deps = await opened({ adapter });
     const { bring, get } = makeService(deps);
@@ -104,7 +104,7 @@ describe("lists", () => {
     expect(drifted.items).toMatchObject([{ change_id, status: "applied", drift: "missing", since: deps.clock.iso() }]);
   });
 
-  test("a record that is none, and one whose time is over, wait for nobody", async () => {
+  test("a change with a damaged record is not listed", async () => {
     const { propose, get, deps } = await service({ intent: { policy: { consent_ttl_hours: 1 } } });
     const { change_id } = await propose({ summary: "spoilt" });
     await propose({ summary: "whole" });
@@ -113,28 +113,28 @@ describe("lists", () => {
   });
 });
 
-describe("for whom", () => {
-  const waits = (body: { pending: { items: { title: string; waits_for_you: boolean }[] } }): string[] =>
+describe("waiting for a person", () => {
+  const titlesWaiting = (body: { pending: { items: { title: string; waits_for_you: boolean }[] } }): string[] =>
     body.pending.items.filter(({ waits_for_you }) => waits_for_you).map(({ title }) => title);
 
-  test("it waits for those whose consent would bring it on", async () => {
+  test("a change waits for the people whose consent it still needs", async () => {
     const { propose, post, get } = await service({ intent: POLICY });
     await propose({ summary: "by ana", proposer: "Ana" });
     const two = await propose({ summary: "two needed", proposer: "pat", tier: "major" });
     await post("approve", { change_id: two.change_id, approver: "ana" });
     await propose({ summary: "anybody's", proposer: "pat" });
-    const of = async (person: string) => (await get(`/api/inbox?person=${person}`)).body;
-    const [ana, bo, chen] = [await of("ana"), await of("BO"), await of("chen")];
-    expect([waits(ana).sort(), ana.totals.waiting_for_you]).toEqual([["anybody's"], 1]);
-    expect([waits(bo).sort(), bo.totals.waiting_for_you]).toEqual([["anybody's", "by ana", "two needed"], 3]);
-    expect(titles(bo.waiting_for_you).sort()).toEqual(waits(bo).sort());
-    expect([waits(chen), chen.totals.waiting_for_you]).toEqual([[], 0]);
-    const [shown] = ana.pending.items.filter(({ title }: { title: string }) => title === "two needed");
-    expect(shown.missing).toEqual([{ rule: "required_approvers", count: 1, of: ["bo"] }]);
-    expect(shown.approvals).toMatchObject([{ approver: "ana" }]);
+    const readInbox = async (person: string) => (await get(`/api/inbox?person=${person}`)).body;
+    const [ana, bo, chen] = [await readInbox("ana"), await readInbox("BO"), await readInbox("chen")];
+    expect([titlesWaiting(ana).sort(), ana.totals.waiting_for_you]).toEqual([["anybody's"], 1]);
+    expect([titlesWaiting(bo).sort(), bo.totals.waiting_for_you]).toEqual([["anybody's", "by ana", "two needed"], 3]);
+    expect(titles(bo.waiting_for_you).sort()).toEqual(titlesWaiting(bo).sort());
+    expect([titlesWaiting(chen), chen.totals.waiting_for_you]).toEqual([[], 0]);
+    const [twoNeeded] = ana.pending.items.filter(({ title }: { title: string }) => title === "two needed");
+    expect(twoNeeded.missing).toEqual([{ rule: "required_approvers", count: 1, of: ["bo"] }]);
+    expect(twoNeeded.approvals).toMatchObject([{ approver: "ana" }]);
   });
 
-  test("what waits for a person is found behind any number of what waits for others", async () => {
+  test("changes that wait for a person are listed beyond the limit of the pending list", async () => {
     const { propose, get } = await service({ intent: POLICY });
     for (let nth = 0; nth < 5; nth++) await propose({ summary: `own ${nth}`, proposer: "ana", risk: "high" });
     await propose({ summary: "the last", proposer: "pat", risk: "low" });
@@ -143,15 +143,15 @@ describe("for whom", () => {
     expect([body.waiting_for_you.total, titles(body.waiting_for_you)]).toEqual([1, ["the last"]]);
   });
 
-  test("nobody named: nothing is said of whom it waits for", async () => {
+  test("without a person the inbox says of no change that it waits for you", async () => {
     const { propose, get } = await service();
     await propose();
     const { body } = await get("/api/inbox");
     expect([body.person, body.totals.waiting_for_you]).toEqual([null, null]);
-    expect(waits(body)).toEqual([]);
+    expect(titlesWaiting(body)).toEqual([]);
   });
 
-  test("behind a proxy it is the person's own, and no other's", async () => {
+  test("behind a proxy a person can read only their own inbox", async () => {
     const { propose, get } = await service({ intent: POLICY, identityHeader: "x-person" });
     await propose({ proposer: "pat" }).catch(() => undefined);
     const { body } = await get("/api/inbox", { "x-person": "ana" });
@@ -160,31 +160,31 @@ describe("for whom", () => {
     expect([other.status, other.body.code]).toEqual([403, "identity_mismatch"]);
   });
 
-  test("an agent's secret: the inbox is the agent's, and nothing waits for it", async () => {
+  test("an agent's secret selects the agent's inbox, in which no change waits for it", async () => {
     const secret = "an agent's own secret, long enough";
     const { get, propose } = await service({
       intent: { principals: { "agent:pricing": { kind: "agent", token_sha256: portableSha256(secret) } } },
     });
     await propose();
     const { body } = await get("/api/inbox", { authorization: `Bearer ${secret}` });
-    expect([body.person, body.totals.waiting_for_you, waits(body)]).toEqual(["agent:pricing", 0, []]);
+    expect([body.person, body.totals.waiting_for_you, titlesWaiting(body)]).toEqual(["agent:pricing", 0, []]);
   });
 });
 
-test("a KPI that was judged worse than at an apply is named for a week, and no change with it", async () => {
+test("a KPI that got worse after an apply is listed for a week after the verdict", async () => {
   const api = await service();
-  const worse = async () => (await api.get("/api/inbox")).body.worse_kpis;
+  const readWorseKpis = async () => (await api.get("/api/inbox")).body.worse_kpis;
   await api.post("kpi", { csat: "4" });
   await api.bring("applied", { kpi: "csat", expected_delta_k: "0.1" });
   await api.post("kpi", { csat: "3" });
-  expect(await worse()).toEqual([]);
+  expect(await readWorseKpis()).toEqual([]);
   api.deps.clock.advance(8 * DAY_MS);
-  expect(await worse()).toEqual(["csat"]);
+  expect(await readWorseKpis()).toEqual(["csat"]);
   api.deps.clock.advance(7 * DAY_MS);
-  expect(await worse()).toEqual([]);
+  expect(await readWorseKpis()).toEqual([]);
 });
 
-test("without a product there is no inbox", async () => {
+test("without an intent the inbox is 503", async () => {
   const { get } = await service({ intent: null });
   expect((await get("/api/inbox")).status).toBe(503);
 });

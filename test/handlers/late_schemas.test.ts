@@ -1,10 +1,11 @@
-/** A process that is started for one request makes the schemas of that one: importing a product handler makes none. */
+/** Verifies that importing a product handler builds no schema: a process started for one request builds only those it needs. */
 import { readdirSync } from "node:fs";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 const folder = new URL("../../handlers/product/", import.meta.url);
 
-// Files share their worker's modules: those that others imported would make nothing now, and these are of no use to others.
+// Test files share the modules of their worker. Modules loaded earlier would hide a schema that is built on import, and
+// the ones loaded here, with zod mocked, must not reach other files.
 beforeAll(() => {
   vi.resetModules();
   vi.doMock("zod", () => ({}));
@@ -14,6 +15,6 @@ afterAll(() => {
   vi.resetModules();
 });
 
-test.each(readdirSync(folder))("%s", async (file) => {
+test.each(readdirSync(folder))("%s is imported without zod", async (file) => {
   await expect(import(new URL(file, folder).href)).resolves.toBeDefined();
 });

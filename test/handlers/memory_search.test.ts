@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { DAY } from "../support/clock.ts";
 import { chatService } from "../lib/chat/fixture.ts";
 
-test("answers what is remembered, best first", async () => {
+test("a search returns matching memories, the best first", async () => {
   const service = await chatService();
   const change_id = await service.bring("applied", { summary: "Raise the price of the premium plan" });
   await service.bring("approved", { target: "ui.theme", summary: "A darker theme" });
@@ -27,7 +27,7 @@ test("answers what is remembered, best first", async () => {
     });
 });
 
-test("of the same text the newer comes first", async () => {
+test("of memories with the same text the newer comes first", async () => {
   const service = await chatService();
   await service.say("the banner is blue");
   service.deps.clock.advance(60 * DAY);
@@ -37,7 +37,7 @@ test("of the same text the newer comes first", async () => {
   expect(results[0].score).toBeGreaterThan(results[1].score);
 });
 
-test("ten unless asked for otherwise", async () => {
+test("a search returns ten results unless the limit is another", async () => {
   const service = await chatService();
   for (let i = 0; i < 12; i++) await service.say(`the banner is blue ${i}`);
   expect((await service.get("/api/memory/search?q=banner")).body.results).toHaveLength(10);
@@ -45,7 +45,7 @@ test("ten unless asked for otherwise", async () => {
   expect((await service.search("banner", 100)).body.results).toHaveLength(12);
 });
 
-test("works without an intent", async () => {
+test("a search works without an intent", async () => {
   const service = await chatService({ intent: null });
   await service.say("今天调整了会员价格");
   const { results } = (await service.search("会员价格")).body;
@@ -58,7 +58,7 @@ test("works without an intent", async () => {
 });
 
 test.each(["", "q=", "q=%20", "q=a&limit=0", "q=a&limit=101", "q=a&limit=ten", "q=a&q=b", `q=${"a".repeat(1001)}`])(
-  "%s is refused",
+  "the query %j is rejected",
   async (query) => {
     const service = await chatService();
     const { status, body } = await service.get(`/api/memory/search?${query}`);

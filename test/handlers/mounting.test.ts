@@ -11,7 +11,7 @@ import { memoryTarget } from "../support/memory_target.ts";
 import { form, get, ORIGIN } from "../support/requests.ts";
 
 describe("app under a base", () => {
-  test.each(["/governance", "/a/b.c", ""])("answers below %j alone", async (base) => {
+  test.each(["/governance", "/a/b.c", ""])("paths are answered only below the base %j", async (base) => {
     const fetch = app(await opened(), { base });
     const status = async (path: string) => (await fetch(new Request(ORIGIN + path))).status;
     expect([await status(`${base}/api/state`), await status(`${base}/api/none`)]).toEqual([200, 404]);
@@ -20,19 +20,19 @@ describe("app under a base", () => {
     expect([await status("/api/state"), await status(`${base}x/api/state`)]).toEqual([404, 404]);
   });
 
-  test("takes a slash at the end for none, and what follows the path for no part of it", async () => {
+  test("a slash at the end, a query and a fragment do not change the endpoint", async () => {
     const fetch = app(await opened(), { base: "/governance" });
     for (const path of ["/api/state/", "/api/whoami?a=/b", "/api/state#/b", "/api/whoami/?a"])
       expect([path, (await fetch(get(`/governance${path}`))).status]).toEqual([path, 200]);
   });
 
-  test("takes its dots for dots", async () => {
+  test("a dot in the base matches only a dot", async () => {
     const fetch = app(await opened(), { base: "/a.b" });
     expect((await fetch(get("/axb/api/state"))).status).toBe(404);
   });
 
   test.each(["governance", "/governance/", "/", "/a//b", "/:tenant", "/*", "https://acme.example", "/a?b"])(
-    "%j is refused, since it is no path",
+    "the base %j is rejected, since it is not a path",
     async (base) => {
       const deps = await opened();
       expect(() => app(deps, { base })).toThrow(/^base must be a path such as \/governance/);
@@ -51,7 +51,7 @@ test.each([
   expect((await (await handler(get(path))).json()).servers).toEqual([{ url }]);
 });
 
-test("the page shows paths as they are called", async () => {
+test("the documentation page shows paths with their base", async () => {
   const handler = docs(() => endpoints)(await opened());
   expect(await (await handler(get("/governance/docs"))).text()).toContain(
     "POST /<wbr>governance/<wbr>api/<wbr>product/<wbr>approve",
@@ -60,7 +60,7 @@ test("the page shows paths as they are called", async () => {
   expect(await (await handler(get("/<b>/docs"))).text()).not.toContain("<b>");
 });
 
-test("an endpoint by itself works under any path, and with any other next to it", async () => {
+test("a single endpoint can be mounted under any path", async () => {
   const deps = await opened();
   const { change_id } = await client(app(deps)).propose();
   const alone = approve(deps);
@@ -69,7 +69,7 @@ test("an endpoint by itself works under any path, and with any other next to it"
   expect((await alone(get("/crm/decisions/yes"))).status).toBe(405);
 });
 
-test("mounted targets take the changes that they match, and have a capability each", async () => {
+test("mounted targets apply the changes that they match, and have a capability each", async () => {
   const store = memoryStore();
   const { system, raw } = memoryTarget();
   const targets = ["flags", "limits"].map((name) => ({

@@ -24,7 +24,7 @@ const hostile = endpoint(
   async () => answer({}),
 );
 
-test("GET /openapi.json answers the document of this service, itself included", async () => {
+test("GET /openapi.json describes every endpoint of the service, itself included", async () => {
   const deps = await opened({ intent: { kpis: { churn: { baseline: 1, target: 0 } } } });
   const response = await openapi(() => endpoints)(deps)(get("/openapi.json"));
   expect(response.status).toBe(200);
@@ -35,13 +35,13 @@ test("GET /openapi.json answers the document of this service, itself included", 
   expect(JSON.stringify(document.components.schemas.FeedKpis)).toContain("churn");
 });
 
-test("it works without an intent", async () => {
+test("both pages work without an intent", async () => {
   const deps = await opened({ intent: null });
   expect((await openapi(() => endpoints)(deps)(get("/openapi.json"))).status).toBe(200);
   expect((await docs(() => endpoints)(deps)(get("/docs"))).status).toBe(200);
 });
 
-test("GET /docs is a page that loads nothing and runs nothing, and its own style is let in", async () => {
+test("GET /docs has no scripts, loads nothing, and its CSP allows only its own style", async () => {
   const deps = await opened();
   const response = await docs(() => endpoints)(deps)(get("/docs"));
   const html = await response.text();
@@ -57,7 +57,7 @@ test("GET /docs is a page that loads nothing and runs nothing, and its own style
   for (const { path } of endpoints) expect(html.replaceAll("<wbr>", "")).toContain(path.replace(/:([a-z_]+)/g, "{$1}"));
 });
 
-test("whatever a declaration holds is text on the page", async () => {
+test("texts of a declaration are escaped on the page", async () => {
   const deps = await opened();
   const html = await (await docs(() => [hostile])(deps)(get("/docs"))).text();
   expect(html).not.toMatch(/<script>|<img|<b>|<i>/);

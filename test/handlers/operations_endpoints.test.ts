@@ -1,4 +1,4 @@
-/** Fields and errors of the endpoints of operations, and their declared answers. */
+/** Tests the fields, errors and declared responses of the endpoints for tasks, actions, the trend and capabilities. */
 import { describe, expect, test } from "vitest";
 import { capabilities } from "../../handlers/capabilities.ts";
 import { state } from "../../handlers/state.ts";
@@ -8,7 +8,7 @@ import { filesInMemory, openOperations, OPERATIONS_ENDPOINTS } from "../lib/oper
 
 const DECLARED = [...OPERATIONS_ENDPOINTS, state, capabilities];
 
-test("each answer parses as the declared output, and no field is lost on the way", async () => {
+test("each response matches its declared output, and has no other fields", async () => {
   const files = filesInMemory();
   const service = await openOperations({
     evolved: { ...files, list: async () => [{ name: "a.md", bytes: 1, sha256: "00", modified_at: "", kind: "other" }] },
@@ -25,17 +25,17 @@ test("each answer parses as the declared output, and no field is lost on the way
     "/api/task/feedback": await service.post("/api/task/feedback", { task_id: task.task_id, rating: 5 }),
     "/api/action/run-now": await service.post("/api/action/run-now", { action: "check_drift" }),
   };
-  const seen: string[] = [];
+  const checkedPaths: string[] = [];
   for (const { method, path, success, ...declared } of DECLARED) {
     if (path === "/api/metrics" || path === "/api/events" || path === "/api/evolved/:file") continue;
-    const known = replies[path as keyof typeof replies];
+    const prepared = replies[path as keyof typeof replies];
     const reply =
-      known ?? (method === "POST" ? await service.post(path, { title: "another" }) : await service.get(path));
+      prepared ?? (method === "POST" ? await service.post(path, { title: "another" }) : await service.get(path));
     expect(reply.status, path).toBe(success ?? 200);
     expect(outputSchema(declared).parse(reply.body), path).toEqual(reply.body);
-    seen.push(path);
+    checkedPaths.push(path);
   }
-  expect(seen).toHaveLength(DECLARED.length - 3);
+  expect(checkedPaths).toHaveLength(DECLARED.length - 3);
 });
 
 describe("fields", () => {
@@ -70,12 +70,12 @@ describe("fields", () => {
       "rating must be a whole number from 1 to 5",
     ],
     [
-      "a rater who is a rule",
+      "a rater with the name of a rule",
       "/api/task/feedback",
       { task_id: "t", rating: 3, rater: "policy:x" },
       "rater must not begin",
     ],
-  ])("%s is refused", async (_, path, fields, message) => {
+  ])("%s is rejected", async (_, path, fields, message) => {
     const { status, body } = await (await openOperations()).post(path, fields);
     expect([status, body.code]).toEqual([400, "invalid_field"]);
     expect(body.error).toContain(message);
@@ -90,39 +90,39 @@ describe("fields", () => {
     ["/api/l1l5_trend?days=0", "days must be a whole number from 1 to 400"],
     ["/api/l1l5_trend?days=401", "days"],
     ["/api/action/list?limit=501", "limit"],
-  ])("%s is refused", async (path, message) => {
+  ])("%s is rejected", async (path, message) => {
     const { status, body } = await (await openOperations()).get(path);
     expect([status, body.code]).toEqual([400, "invalid_field"]);
     expect(body.error).toContain(message);
   });
 
-  test("an empty field of a form was not given", async () => {
+  test("an empty field of a form counts as absent", async () => {
     const service = await openOperations();
-    const given = { title: "t", description: "", required_dimension: "", priority: "" };
-    const { status, body } = await service.post("/api/tasks", given);
+    const fields = { title: "t", description: "", required_dimension: "", priority: "" };
+    const { status, body } = await service.post("/api/tasks", fields);
     expect(status).toBe(201);
     expect(body).toMatchObject({ required_dimension: null, priority: "normal", description: "" });
   });
 
-  test("JSON is taken as well, with numbers as numbers", async () => {
+  test("JSON is accepted too, with numbers as numbers", async () => {
     const service = await openOperations();
     const { status, body } = await service.json("/api/tasks", { title: "t", priority: 7, required_dimension: "need" });
     expect(status).toBe(201);
     expect(body).toMatchObject({ priority: 7, required_dimension: "N", status: "queued" });
   });
 
-  test("a task that does not exist is no place to go on from", async () => {
+  test("a page after a task that does not exist is 404", async () => {
     const { status, body } = await (await openOperations()).get("/api/tasks?after=tsk_none");
     expect([status, body.code]).toEqual([404, "task_not_found"]);
   });
 });
 
-describe("who may write", () => {
+describe("authorization of writes", () => {
   const writes: [string, Fields][] = [
     ["/api/tasks", { title: "t" }],
     ["/api/task/feedback", { task_id: "tsk_none", rating: 3 }],
   ];
-  test.each(writes)("%s is open with a token configured, unless everything is protected", async (path, fields) => {
+  test.each(writes)("%s needs the admin token only if everything is protected", async (path, fields) => {
     const adminToken = "sesame-open-now";
     const open = await openOperations({ adminToken });
     expect((await open.post(path, fields)).status).not.toBe(401);
@@ -142,7 +142,7 @@ describe("who may write", () => {
   );
 });
 
-test("the trend shows a point for each day asked for, zeros included", async () => {
+test("the trend has a point for each requested day, zeros included", async () => {
   const service = await openOperations();
   await service.bring("denied");
   const { points, totals, bucket, levels } = (await service.get("/api/l1l5_trend?days=3")).body;
@@ -158,10 +158,10 @@ test("the trend shows a point for each day asked for, zeros included", async () 
 });
 
 describe("phases", () => {
-  const phase = async ({ get }: Awaited<ReturnType<typeof openOperations>>, id: string) =>
-    (await get("/api/capabilities")).body.phases.find((one: { id: string }) => one.id === id);
+  const readPhase = async ({ get }: Awaited<ReturnType<typeof openOperations>>, id: string) =>
+    (await get("/api/capabilities")).body.phases.find((phase: { id: string }) => phase.id === id);
 
-  test("a new service without an intent stands at the first", async () => {
+  test("a new service without an intent is in the first phase", async () => {
     const { body } = await (await openOperations({ intent: null })).get("/api/capabilities");
     expect(body.current_phase).toBe("observe");
     expect(body.phases.map(({ id, progress }: { id: string; progress: number }) => [id, progress])).toEqual([
@@ -173,7 +173,7 @@ describe("phases", () => {
     ]);
   });
 
-  test("each item is met by what is on record, and drift takes one back", async () => {
+  test("recorded work meets each item of a phase, and drift makes one unmet again", async () => {
     const service = await openOperations({
       intent: {
         kpis: { csat: { baseline: 4, target: 5 } },
@@ -181,7 +181,7 @@ describe("phases", () => {
       },
     });
     await service.post("kpi", { csat: 4.2 });
-    expect(await phase(service, "observe")).toMatchObject({ progress: 1, met: 4, total: 4 });
+    expect(await readPhase(service, "observe")).toMatchObject({ progress: 1, met: 4, total: 4 });
     expect((await service.get("/api/capabilities")).body.current_phase).toBe("propose");
     const ids: string[] = [];
     for (let made = 0; made < 10; made++)
@@ -193,11 +193,11 @@ describe("phases", () => {
           rationale: "r",
         }),
       );
-    expect(await phase(service, "propose")).toMatchObject({ progress: 1 });
-    expect(await phase(service, "apply")).toMatchObject({ progress: 1 });
+    expect(await readPhase(service, "propose")).toMatchObject({ progress: 1 });
+    expect(await readPhase(service, "apply")).toMatchObject({ progress: 1 });
     expect((await service.get("/api/capabilities")).body.current_phase).toBe("recover");
     await service.must("rollback", ids[0]!);
-    expect(await phase(service, "recover")).toMatchObject({ progress: 1 });
+    expect(await readPhase(service, "recover")).toMatchObject({ progress: 1 });
     service.hours(24);
     await service.post("kpi", { csat: 4.5 });
     service.hours(7 * 24);
@@ -206,19 +206,19 @@ describe("phases", () => {
     const { task_id } = (await service.post("/api/tasks", { title: "t" })).body;
     await service.cycle();
     await service.post("/api/task/feedback", { task_id, rating: 5 });
-    const learn = await phase(service, "learn");
+    const learn = await readPhase(service, "learn");
     expect(learn.items.map(({ met }: { met: boolean }) => met)).toEqual([true, false, true, true]);
     service.host.host.delete(ids[9]!);
     await service.post("/api/action/run-now", { action: "check_drift" });
-    expect(await phase(service, "propose")).toMatchObject({ met: 2, total: 3 });
+    expect(await readPhase(service, "propose")).toMatchObject({ met: 2, total: 3 });
     service.hours(29 * 24);
-    expect(await phase(service, "propose")).toMatchObject({ met: 2 });
+    expect(await readPhase(service, "propose")).toMatchObject({ met: 2 });
     service.hours(24);
-    expect(await phase(service, "propose")).toMatchObject({ met: 3 });
+    expect(await readPhase(service, "propose")).toMatchObject({ met: 3 });
   });
 });
 
-test("the host's word on a capability wins over the service's own, and each is named once", async () => {
+test("a capability reported by the host replaces the service's own of the same id", async () => {
   const reported = { id: "admin_token", group: "host", status: "available", reason: null, enable_with: null } as const;
   const { body } = await (await openOperations({ capabilities: [reported] })).get("/api/capabilities");
   const ids = body.capabilities.map(({ id }: { id: string }) => id);

@@ -1,6 +1,6 @@
 /**
- * An agent with `read: own` and another one: two services that differ only in the changes of the other answer it alike. The
- * log's length is no secret, since each receipt carries it.
+ * Tests that an agent with `read: own` learns nothing of other agents' changes: two services that differ only in those changes
+ * answer it alike. The length of the log is not secret, since each receipt has it.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import { app, endpoints } from "../../handlers/index.ts";
@@ -47,14 +47,14 @@ const proposal = (over: object = {}) => ({
   ...over,
 });
 
-interface Played {
+interface Scenario {
   api: TestService;
   own: { applied: string; pending: string; approved: string };
   others: string[];
 }
 
-/** Plays the agent's own changes, and then those of the other one. */
-async function play(withOthers: boolean): Promise<Played> {
+/** Creates changes of the agent, and with `withOthers` those of another agent. */
+async function runScenario(withOthers: boolean): Promise<Scenario> {
   const api = await service({
     intent,
     adapter: scriptedAdapter(),
@@ -82,10 +82,10 @@ async function play(withOthers: boolean): Promise<Played> {
   const canary = { summary: "Canary of the others", rationale: "canary", tenant_id: "canary", target: "price.canary" };
   const others: string[] = [];
   if (withOthers) {
-    const inTheWay = { summary: "canary" };
+    const conflicting = { summary: "canary" };
     others.push(
-      await propose(OTHER, { ...inTheWay, value: 41 }),
-      await propose(OTHER, { ...inTheWay, target: "price.plus" }),
+      await propose(OTHER, { ...conflicting, value: 41 }),
+      await propose(OTHER, { ...conflicting, target: "price.plus" }),
       await propose(OTHER, canary),
       await bring(await propose(OTHER, { ...canary, target: "ui.canary" }), "approve"),
       await bring(await propose(OTHER, { ...canary, target: "ui.canary2" }), "approve", "apply"),
@@ -103,18 +103,27 @@ async function play(withOthers: boolean): Promise<Played> {
   return { api, own, others };
 }
 
-/** Members that follow from the name and the length of the log. */
-const OF_LOG = new Set(["length", "head", "origin", "current_hash", "previous_hash", "request_id", "as_of", "behind"]);
+/** Fields whose values depend on the name and the length of the log. */
+const LOG_FIELDS = new Set([
+  "length",
+  "head",
+  "origin",
+  "current_hash",
+  "previous_hash",
+  "request_id",
+  "as_of",
+  "behind",
+]);
 
-const withoutLog = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(withoutLog);
+const omitLogFields = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(omitLogFields);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).flatMap(([name, one]) => (OF_LOG.has(name) ? [] : [[name, withoutLog(one)]])),
+    Object.entries(value).flatMap(([name, one]) => (LOG_FIELDS.has(name) ? [] : [[name, omitLogFields(one)]])),
   );
 };
 
-/** Reads of the service as a whole. */
+/** Paths of reads about the service as a whole, which the agent may not use. */
 const CLOSED = [
   "/api/product/audit/verify",
   "/api/product/co-evolution",
@@ -134,7 +143,7 @@ const CLOSED = [
   "/ofrep/v1/evaluate/flags",
   "/ofrep/v1/evaluate/flags/:key",
 ];
-/** Reads that show the agent's own changes, and nothing of the others. */
+/** Paths of reads that show the agent only its own changes. */
 const FILTERED = [
   "/api/product/runtime",
   "/api/product/audit",
@@ -155,7 +164,7 @@ const FILTERED = [
   "/api/memory/search",
   "/mcp",
 ];
-/** Reads that show no change. */
+/** Paths of reads that show no change. */
 const NEUTRAL = [
   "/api/product/audit/checkpoint",
   "/api/product/audit/proof",
@@ -165,24 +174,24 @@ const NEUTRAL = [
 ];
 
 const reads = endpoints.filter((one) => !isWrite(one) && !one.open);
-const declared = (kind: string | undefined) =>
+const listPathsOfKind = (kind: string | undefined) =>
   reads.filter(({ ownReads }) => ownReads === kind).map(({ path }) => path);
 
-test("each read says how it answers an agent that reads its own changes", () => {
-  expect(declared("filtered").sort()).toEqual(FILTERED.sort());
-  expect(declared("neutral").sort()).toEqual(NEUTRAL.sort());
-  expect(declared(undefined).sort()).toEqual(CLOSED.sort());
+test("each endpoint declares how it answers an agent that may read only its own changes", () => {
+  expect(listPathsOfKind("filtered").sort()).toEqual(FILTERED.sort());
+  expect(listPathsOfKind("neutral").sort()).toEqual(NEUTRAL.sort());
+  expect(listPathsOfKind(undefined).sort()).toEqual(CLOSED.sort());
   expect(TOOLS.filter(({ ownReads }) => !ownReads).map(({ name }) => name)).toEqual(["product_state"]);
 });
 
-let alone: Played;
-let among: Played;
+let scenarioAlone: Scenario;
+let scenarioWithOthers: Scenario;
 beforeAll(async () => {
-  [alone, among] = [await play(false), await play(true)];
+  [scenarioAlone, scenarioWithOthers] = [await runScenario(false), await runScenario(true)];
 });
 
-/** Further forms of the same reads. */
-const FORMS = [
+/** Paths of filtered reads with further parameters. */
+const FILTERED_QUERIES = [
   "runtime?limit=1",
   "runtime?status=pending_consent&limit=1",
   "runtime?target=price.base&event=approved",
@@ -214,7 +223,7 @@ const FORMS = [
   "/api/memory/search?q=price",
 ].map((path) => (path.startsWith("/") ? path : `/api/product/${path}`));
 
-const pathsOf = (declaredPaths: readonly string[]): string[] =>
+const selectReads = (declaredPaths: readonly string[]): string[] =>
   READS.filter((path) => {
     const [plain = ""] = path
       .replace("CHANGE/", ":change_id/")
@@ -225,23 +234,26 @@ const pathsOf = (declaredPaths: readonly string[]): string[] =>
   });
 
 describe("every GET", () => {
-  test.each([...pathsOf(FILTERED), ...FORMS])("%s answers as if there were no other agent", async (path) => {
-    for (const id of path.includes("CHANGE") ? Object.values(among.own) : [""]) {
-      const at = (played: Played) => played.api.get(path.replace("CHANGE", id), asAgent);
-      const [before, after] = [await at(alone), await at(among)];
-      expect(CANARY.test(path) || !CANARY.test(after.text)).toBe(true);
-      if (after.headers.get("content-type")?.includes("json"))
-        expect([after.status, withoutLog(after.body)]).toEqual([before.status, withoutLog(before.body)]);
-    }
-  });
+  test.each([...selectReads(FILTERED), ...FILTERED_QUERIES])(
+    "%s answers as if there were no other agent",
+    async (path) => {
+      for (const id of path.includes("CHANGE") ? Object.values(scenarioWithOthers.own) : [""]) {
+        const read = (scenario: Scenario) => scenario.api.get(path.replace("CHANGE", id), asAgent);
+        const [before, after] = [await read(scenarioAlone), await read(scenarioWithOthers)];
+        expect(CANARY.test(path) || !CANARY.test(after.text)).toBe(true);
+        if (after.headers.get("content-type")?.includes("json"))
+          expect([after.status, omitLogFields(after.body)]).toEqual([before.status, omitLogFields(before.body)]);
+      }
+    },
+  );
 
-  test.each(pathsOf(CLOSED))("%s is 403 agent_may_not", async (path) => {
-    const reply = await among.api.get(path, asAgent);
+  test.each(selectReads(CLOSED))("%s is 403 agent_may_not", async (path) => {
+    const reply = await scenarioWithOthers.api.get(path, asAgent);
     expect(reply).toMatchObject({ status: 403, body: { code: "agent_may_not", agent: AGENT } });
   });
 
-  test.each(pathsOf(NEUTRAL))("%s names nothing of the others", async (path) => {
-    const reply = await among.api.get(path, asAgent);
+  test.each(selectReads(NEUTRAL))("%s shows nothing of the other agent", async (path) => {
+    const reply = await scenarioWithOthers.api.get(path, asAgent);
     expect(reply.status).toBe(200);
     expect(CANARY.test(reply.text)).toBe(false);
   });
@@ -249,22 +261,25 @@ describe("every GET", () => {
   test.each(["audit?format=jsonl", "audit?format=csv", "audit?format=jsonl&contents=1"])(
     "%s, the whole log, is 403 agent_may_not",
     async (path) => {
-      expect(await among.api.get(path, asAgent)).toMatchObject({ status: 403, body: { code: "agent_may_not" } });
+      expect(await scenarioWithOthers.api.get(path, asAgent)).toMatchObject({
+        status: 403,
+        body: { code: "agent_may_not" },
+      });
     },
   );
 });
 
-describe("a change of another", () => {
+describe("another agent's change", () => {
   const UNKNOWN = "chg_00000000-0000-7000-8000-000000000000";
-  const WITH_ID = [...pathsOf(FILTERED), ...FORMS].filter((path) => path.includes("CHANGE"));
+  const WITH_ID = [...selectReads(FILTERED), ...FILTERED_QUERIES].filter((path) => path.includes("CHANGE"));
 
-  test.each(WITH_ID)("%s answers as for an id that names no change", async (path) => {
+  test.each(WITH_ID)("%s answers as for an unknown id", async (path) => {
     const answer = async (id: string) => {
-      const { status, text } = await among.api.get(path.replace("CHANGE", id), asAgent);
+      const { status, text } = await scenarioWithOthers.api.get(path.replace("CHANGE", id), asAgent);
       return [status, text.replaceAll(id, "ID").replace(/"request_id":"[^"]*"/, "")];
     };
     const unknown = await answer(UNKNOWN);
-    for (const id of among.others) expect(await answer(id)).toEqual(unknown);
+    for (const id of scenarioWithOthers.others) expect(await answer(id)).toEqual(unknown);
   });
 
   test.each([
@@ -273,18 +288,18 @@ describe("a change of another", () => {
     "approvals?after=ID",
     "/api/find?q=group:proposer&after=ID",
     "/api/find?q=raise&after=ID",
-  ])("%s goes on from it as from an unknown id", async (path) => {
-    const at = (id: string) => among.api.get(path.replace("ID", id), asAgent);
-    const last = among.others.at(-1)!;
+  ])("%s with its id as the cursor answers as for an unknown id", async (path) => {
+    const read = (id: string) => scenarioWithOthers.api.get(path.replace("ID", id), asAgent);
+    const last = scenarioWithOthers.others.at(-1)!;
     const unknownId = `${last.slice(0, -4)}ffff`;
-    const [hidden, unknown] = [await at(last), await at(unknownId)];
-    expect(withoutLog([hidden.status, hidden.body.changes, hidden.body.fields])).toEqual(
-      withoutLog([unknown.status, unknown.body.changes, unknown.body.fields]),
+    const [hidden, unknown] = [await read(last), await read(unknownId)];
+    expect(omitLogFields([hidden.status, hidden.body.changes, hidden.body.fields])).toEqual(
+      omitLogFields([unknown.status, unknown.body.changes, unknown.body.fields]),
     );
   });
 
-  test("cannot be withdrawn or superseded: the answer is that of an unknown change", async () => {
-    const { api, others } = among;
+  test("cannot be withdrawn or superseded, and the error is that for an unknown change", async () => {
+    const { api, others } = scenarioWithOthers;
     const answers = async (change_id: string) => {
       const withdrawn = await api.post("withdraw", { change_id }, asAgent);
       const superseding = await api.json("propose", proposal({ supersedes: change_id }), asAgent);
@@ -297,9 +312,9 @@ describe("a change of another", () => {
 });
 
 describe("over MCP", () => {
-  const toolOf = (api: TestService, name: string, args: object = {}) =>
+  const callTool = (api: TestService, name: string, args: object = {}) =>
     mcpClient(app(api.deps), asAgent).tool(name, args as Record<string, unknown>);
-  const CALLS: [string, (own: Played["own"]) => object][] = [
+  const CALLS: [string, (own: Scenario["own"]) => object][] = [
     ["explain_policy", () => ({ kind: "config", target: "price.base", tenant_id: "t1" })],
     ["explain_policy", () => ({ kind: "config", target: "ui.canary2", tenant_id: "canary" })],
     ["find", () => ({ query: "" })],
@@ -314,38 +329,40 @@ describe("over MCP", () => {
 
   test.each(CALLS)("%s answers as if there were no other agent", async (name, args) => {
     const [before, after] = [
-      await toolOf(alone.api, name, args(alone.own)),
-      await toolOf(among.api, name, args(among.own)),
+      await callTool(scenarioAlone.api, name, args(scenarioAlone.own)),
+      await callTool(scenarioWithOthers.api, name, args(scenarioWithOthers.own)),
     ];
-    expect(withoutLog(after)).toEqual(withoutLog(before));
+    expect(omitLogFields(after)).toEqual(omitLogFields(before));
   });
 
-  test("each reading tool is tried here; the one that shows the whole service is not offered", async () => {
+  test("CALLS has every reading tool, and a tool about the whole service is not listed", async () => {
     const reading = TOOLS.filter(({ writes, ownReads }) => !writes && ownReads).map(({ name }) => name);
     expect(new Set(CALLS.map(([name]) => name))).toEqual(new Set(reading));
-    const { body } = await mcpClient(app(among.api.deps), asAgent).request("tools/list");
+    const { body } = await mcpClient(app(scenarioWithOthers.api.deps), asAgent).request("tools/list");
     expect(body.result.tools.map(({ name }: { name: string }) => name)).not.toContain("product_state");
-    expect(await toolOf(among.api, "product_state")).toMatchObject({ refused: { code: "agent_may_not" } });
+    expect(await callTool(scenarioWithOthers.api, "product_state")).toMatchObject({
+      refused: { code: "agent_may_not" },
+    });
   });
 
-  test("a change of another is unknown to each tool that takes an id", async () => {
-    for (const change_id of among.others)
+  test("another agent's change is unknown to each tool that takes an id", async () => {
+    for (const change_id of scenarioWithOthers.others)
       for (const name of ["get_change", "wait_for_decision", "withdraw_change"])
-        expect(await toolOf(among.api, name, { change_id }), name).toMatchObject({
+        expect(await callTool(scenarioWithOthers.api, name, { change_id }), name).toMatchObject({
           refused: { code: "change_not_found" },
         });
   });
 });
 
-describe("a proposal", () => {
-  test("of the agent names only its own changes as conflicts", async () => {
-    const { api, own } = await play(true);
+describe("a proposal by the agent", () => {
+  test("lists only the agent's own changes as conflicts", async () => {
+    const { api, own } = await runScenario(true);
     const { body } = await api.json("propose", proposal({ value: 46 }), asAgent);
     expect(body.conflicts).toEqual([own.pending]);
     expect(JSON.stringify({ ...body, audit_entry: null })).not.toMatch(CANARY);
   });
 
-  test("that another's live change blocks does not say which", async () => {
+  test("that another agent's open change blocks does not say which one", async () => {
     const api = await service({ intent: { ...intent, policy: { on_conflict: "block" } }, protectReads: true });
     const { change_id } = (await api.json("propose", proposal(), OTHER)).body;
     const { status, body } = await api.json("propose", proposal(), asAgent);
@@ -355,22 +372,22 @@ describe("a proposal", () => {
   });
 });
 
-test("an agent that reads everything, the read token and people see every change", async () => {
-  const { api } = among;
+test("an agent without `read: own` and the admin token see every change", async () => {
+  const { api } = scenarioWithOthers;
   for (const headers of [OTHER, ADMIN]) {
     const { body } = await api.get("runtime", headers);
     expect(body.total).toBe(10);
   }
 });
 
-test("an own change whose target another one has taken shows that, without naming it", async () => {
-  const { api, own } = await play(false);
+test("a change whose target another agent has changed since shows that, without the id", async () => {
+  const { api, own } = await runScenario(false);
   const { body } = await api.json("propose", proposal({ target: "price.plus", value: 42, summary: "canary" }), OTHER);
   await api.post("approve", { change_id: body.change_id, approver: "ana" }, ADMIN);
   expect((await api.post("apply", { change_id: body.change_id }, ADMIN)).status).toBe(200);
-  const { text, body: shown } = await api.get(`changes/${own.approved}`, asAgent);
+  const { text, body: change } = await api.get(`changes/${own.approved}`, asAgent);
   expect(text).not.toContain(body.change_id);
-  expect(shown.gates).toContainEqual(
+  expect(change.gates).toContainEqual(
     expect.objectContaining({
       gate: "target_moved",
       message: expect.stringContaining("the target holds another change now"),
@@ -378,8 +395,8 @@ test("an own change whose target another one has taken shows that, without namin
   );
 });
 
-test("the drift report has its own changes only, and is as bad as they are", async () => {
-  const { api, own, others } = await play(true);
+test("the agent's drift report and its result cover only the agent's own changes", async () => {
+  const { api, own, others } = await runScenario(true);
   const episode = { target: "price.base", tenant_id: "t1", host: "absent", since: api.deps.clock.iso() } as const;
   await api.deps.store.transact(async (tx) => {
     for (const [change_id, state] of [
@@ -388,9 +405,9 @@ test("the drift report has its own changes only, and is as bad as they are", asy
     ] as const)
       tx.put("drift", change_id, { ...episode, change_id, state });
   });
-  const shown = async (headers: object) => (await api.get("drift", headers as HeadersInit)).body;
-  expect(await shown(OTHER)).toMatchObject({ result: "missing", missing: [{ change_id: others[4] }] });
-  expect(await shown(asAgent)).toMatchObject({
+  const read = async (headers: object) => (await api.get("drift", headers as HeadersInit)).body;
+  expect(await read(OTHER)).toMatchObject({ result: "missing", missing: [{ change_id: others[4] }] });
+  expect(await read(asAgent)).toMatchObject({
     result: "drifted",
     drifted: [{ change_id: own.applied }],
     missing: [],
@@ -400,22 +417,22 @@ test("the drift report has its own changes only, and is as bad as they are", asy
   expect([inbox.text.includes(others[4]!), inbox.body.drifted.total]).toEqual([false, 1]);
 });
 
-test("no figure and no memory that it reads is of the outcomes of others", async () => {
-  const { api } = await play(true);
+test("the agent reads no calibration and no memory from outcomes of other agents", async () => {
+  const { api } = await runScenario(true);
   await api.post("kpi", { csat: 3.5 }, ADMIN);
   api.deps.clock.advance(8 * DAY);
   await api.post("kpi", { csat: 4.25 }, ADMIN);
-  const shown = async (headers: object) => {
+  const read = async (headers: object) => {
     const { calibration } = (await api.get("outcomes", headers as HeadersInit)).body;
     const { results } = (await api.get("/api/memory/search?q=verdict", headers as HeadersInit)).body;
     return [calibration?.length, results.map(({ kind }: { kind: string }) => kind).includes("verdict")];
   };
-  expect(await shown(OTHER)).toEqual([expect.any(Number), true]);
-  expect(await shown(asAgent)).toEqual([undefined, false]);
+  expect(await read(OTHER)).toEqual([expect.any(Number), true]);
+  expect(await read(asAgent)).toEqual([undefined, false]);
 });
 
-test("its own change does not show what peers saw of theirs", async () => {
-  const { api, own } = await play(false);
+test("the agent's change does not show evidence from insights of peers", async () => {
+  const { api, own } = await runScenario(false);
   const insight = {
     insight_id: "ins_1",
     kind: "config",
@@ -432,7 +449,7 @@ test("its own change does not show what peers saw of theirs", async () => {
   expect([(await evidence(ADMIN))?.n, await evidence(asAgent)]).toEqual([1, null]);
 });
 
-test("the value of everybody else during its rollout is withheld where others set it", async () => {
+test("during the agent's rollout the old value is withheld if another agent set it", async () => {
   const api = await service({
     intent: {
       principals: {
@@ -446,27 +463,27 @@ test("the value of everybody else during its rollout is withheld where others se
   const body = { ...proposal(target), stages: STAGES, kpi: undefined, expected_delta_k: undefined };
   const { change_id } = (await api.json("propose", body, asAgent)).body;
   for (const action of ["approve", "apply"] as const) await api.must(action, change_id);
-  const shown = async (headers: object) => (await api.get("values?tenant_id=t1", headers as HeadersInit)).text;
-  expect([CANARY.test(await shown({})), CANARY.test(await shown(asAgent))]).toEqual([true, false]);
-  expect(await shown(asAgent)).toContain("this agent may not read");
+  const read = async (headers: object) => (await api.get("values?tenant_id=t1", headers as HeadersInit)).text;
+  expect([CANARY.test(await read({})), CANARY.test(await read(asAgent))]).toEqual([true, false]);
+  expect(await read(asAgent)).toContain("this agent may not read");
 });
 
-test("rows of changes that are not in memory are filtered too", async () => {
-  const { api, own } = among;
+test("rows of changes that are read from the store are filtered too", async () => {
+  const { api, own } = scenarioWithOthers;
   const rows: string[] = [];
   for await (const slice of readSlices(api.deps.store, { rows: [], rest: "chg_~", reader: { name: AGENT } } as never))
     rows.push(...slice.map(({ change }) => change.change_id));
   expect(rows.sort()).toEqual(Object.values(own).sort());
 });
 
-test("a change of another that names the agent as fed_by is one that it sees", () => {
+test("an agent sees another agent's change that names it as fed_by", () => {
   const change = { proposer: "agent:other", stages: { fed_by: AGENT } as Stages };
   expect(canRead({ name: AGENT }, change)).toBe(true);
   expect(canRead({ name: "agent:third" }, change)).toBe(false);
 });
 
-test("readers that ask at the same moment do not share an answer", async () => {
-  const { api } = await play(true);
+test("concurrent readers with different rights do not share a response", async () => {
+  const { api } = await runScenario(true);
   const fetch = app({ ...api.deps, nextTurn: () => new Promise((resolve) => void setImmediate(resolve)) });
   const ask = (headers: object) =>
     fetch(new Request("http://127.0.0.1:8420/api/product/audit", { headers: headers as HeadersInit }));

@@ -1,4 +1,4 @@
-/** The auditor's pack, of a change and of a period, as files and as a page; and the log for spreadsheets. */
+/** Tests the auditor's pack of a change and of a period, as files and as a page, and the audit log as CSV. */
 import { writeCsv } from "../../lib/audit/csv.ts";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -34,7 +34,7 @@ beforeAll(async () => {
   await api.act("deny", second);
 });
 
-/** The files of an archive, as its headers say. */
+/** Returns the names and texts of the files in a tar archive. */
 function untar(bytes: Buffer): Map<string, string> {
   const files = new Map<string, string>();
   for (let at = 0; bytes[at] !== 0;) {
@@ -51,23 +51,23 @@ function untar(bytes: Buffer): Map<string, string> {
   return files;
 }
 
-async function bytesOf(path: string): Promise<Buffer> {
+async function download(path: string): Promise<Buffer> {
   const { app } = await import("../../handlers/index.ts");
   const response = await app(api.deps)(new Request(`${api.origin}/api/product/${path}`));
   expect(response.status).toBe(200);
   return Buffer.from(await response.arrayBuffer());
 }
 
-const packOf = async (query: string) => untar(await bytesOf(`pack?${query}`));
-const linesOf = (text: string): unknown[] =>
+const downloadPack = async (query: string) => untar(await download(`pack?${query}`));
+const parseLines = (text: string): unknown[] =>
   text
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line) as unknown);
 
-describe("as files", () => {
-  test("of a change: entries, content, intent, certificate, checkpoint, and how they are checked", async () => {
-    const files = await packOf(`change_id=${first}`);
+describe("a pack as files", () => {
+  test("a change's pack has its entries, content, intent, certificate and checkpoint", async () => {
+    const files = await downloadPack(`change_id=${first}`);
     const { digest, audit_entries } = await api.change(first);
     const { manifest_hash } = api.deps.product!;
     expect([...files.keys()]).toEqual([
@@ -78,7 +78,7 @@ describe("as files", () => {
       `certificates/${first}.certificate`,
       "checkpoint.txt",
     ]);
-    expect(linesOf(files.get("entries/000001.jsonl")!)).toEqual(audit_entries);
+    expect(parseLines(files.get("entries/000001.jsonl")!)).toEqual(audit_entries);
     expect(sha256(files.get(`contents/${first}.json`)!)).toBe(digest);
     expect(sha256(files.get(`intents/${manifest_hash}.json`)!)).toBe(manifest_hash);
     const report = verifyCertificate(Buffer.from(files.get(`certificates/${first}.certificate`)!), {
@@ -90,8 +90,8 @@ describe("as files", () => {
     for (const name of [...files.keys()].slice(1)) expect(files.get("README.txt")).toContain(name.split("/")[0]);
   });
 
-  test("of a period: what happened in it, and the changes that it is about, each once", async () => {
-    const early = await packOf(`from=2026-01-01T00:00:00Z&to=${noon}`);
+  test("a period's pack has its entries, and each of their changes once", async () => {
+    const early = await downloadPack(`from=2026-01-01T00:00:00Z&to=${noon}`);
     const ids = [first, erased].sort();
     expect([...early.keys()].filter((name) => name.startsWith("certificates/"))).toEqual(
       ids.map((id) => `certificates/${id}.certificate`),
@@ -101,14 +101,14 @@ describe("as files", () => {
     );
     const entries = await api.audit();
     const before = entries.filter(({ timestamp }) => timestamp < noon);
-    expect(linesOf(early.get("entries/000001.jsonl")!)).toEqual(before);
-    const late = await packOf(`from=${noon}`);
-    expect(linesOf(late.get("entries/000001.jsonl")!)).toEqual(entries.slice(before.length));
+    expect(parseLines(early.get("entries/000001.jsonl")!)).toEqual(before);
+    const late = await downloadPack(`from=${noon}`);
+    expect(parseLines(late.get("entries/000001.jsonl")!)).toEqual(entries.slice(before.length));
     expect([...late.keys()].filter((name) => name.startsWith("contents/"))).toEqual([`contents/${second}.json`]);
-    expect([...(await packOf("from=2030-01-01T00:00:00Z")).keys()]).toEqual(["README.txt", "checkpoint.txt"]);
+    expect([...(await downloadPack("from=2030-01-01T00:00:00Z")).keys()]).toEqual(["README.txt", "checkpoint.txt"]);
   });
 
-  test("a period in which an accepted clock stepped back has a change of the wrong clock too", async () => {
+  test("a period over an accepted clock step includes changes of the wrong clock", async () => {
     const other = await service();
     const from = other.deps.clock.iso();
     const early = await other.bring("denied");
@@ -128,8 +128,8 @@ describe("as files", () => {
   const folder = mkdtempSync(join(tmpdir(), "pack-"));
   afterAll(() => rmSync(folder, { recursive: true }));
   const tarMissing = spawnSync("tar", ["--version"]).status === 0 ? null : "there is no tar";
-  test.skipIf(tarMissing)(`tar takes it apart (${tarMissing ?? "tar is here"})`, async () => {
-    writeFileSync(join(folder, "pack.tar"), await bytesOf("pack?from=2026-01-01T00:00:00Z"));
+  test.skipIf(tarMissing)(`tar extracts a pack (${tarMissing ?? "tar is here"})`, async () => {
+    writeFileSync(join(folder, "pack.tar"), await download("pack?from=2026-01-01T00:00:00Z"));
     const { status, stderr } = spawnSync("tar", ["-xf", "pack.tar"], { cwd: folder, encoding: "utf8" });
     expect([status, stderr]).toEqual([0, ""]);
     expect(readdirSync(join(folder, "contents"))).toHaveLength(3);
@@ -137,7 +137,7 @@ describe("as files", () => {
     expect(sha256(readFileSync(join(folder, `contents/${first}.json`), "utf8"))).toBe(digest);
   });
 
-  test("a change without a certificate says why, and the rest is there", async () => {
+  test("a pack without a certificate says why, and is complete otherwise", async () => {
     const other = await service();
     const change_id = await other.bring("denied");
     await other.deps.store.transact(async (tx) => {
@@ -150,38 +150,35 @@ describe("as files", () => {
   });
 });
 
-describe("as a page", () => {
-  test.each(["change_id", "from"])(
-    "runs nothing, loads nothing, and shows what was written as it was written (%s)",
-    async (by) => {
-      const query = by === "from" ? "from=2026-01-01T00:00:00Z" : `change_id=${first}`;
-      const { text, headers } = await api.get(`pack?${query}&format=html`);
-      expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
-      expect(headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'sha256-[^']+';/);
-      expect(text).not.toMatch(CODE);
-      expect(text.match(/ (?:href|src|style|on\w+)=/gi)).toBeNull();
-      expect(text).toContain("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; &#39;quoted&#39;");
-      const { digest } = await api.change(first);
-      for (const part of [digest, api.deps.product!.manifest_hash, "Rolled back", "countersign-verify certificate"])
-        expect(text).toContain(part);
-    },
-  );
+describe("a pack as a page", () => {
+  test.each(["change_id", "from"])("has no scripts, loads nothing, and escapes all texts (%s)", async (by) => {
+    const query = by === "from" ? "from=2026-01-01T00:00:00Z" : `change_id=${first}`;
+    const { text, headers } = await api.get(`pack?${query}&format=html`);
+    expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'sha256-[^']+';/);
+    expect(text).not.toMatch(CODE);
+    expect(text.match(/ (?:href|src|style|on\w+)=/gi)).toBeNull();
+    expect(text).toContain("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; &#39;quoted&#39;");
+    const { digest } = await api.change(first);
+    for (const part of [digest, api.deps.product!.manifest_hash, "Rolled back", "countersign-verify certificate"])
+      expect(text).toContain(part);
+  });
 
-  test("an act that nobody put their name to is not said to be the service's own", async () => {
+  test("an action without a named actor is not attributed to the service", async () => {
     const change_id = await api.bring("applied", { target: "ui.unnamed" });
     const { text } = await api.get(`pack?change_id=${change_id}&format=html`);
     expect(text).toMatch(/<td>Applied<\/td><td>nobody is named<\/td>/);
     expect(text).not.toContain("the service</td>");
   });
 
-  test("of an erased content it says so", async () => {
+  test("erased content is shown as erased", async () => {
     const { text } = await api.get(`pack?change_id=${erased}&format=html`);
     expect(text).toContain("It was erased on");
     expect(text).not.toContain("Wombat");
   });
 });
 
-test("what is asked for must be one or the other, and there", async () => {
+test("a pack needs either an existing change or a valid period", async () => {
   for (const [query, status] of [
     ["", 400],
     [`change_id=${first}&from=2026-01-01T00:00:00Z`, 400],
@@ -193,29 +190,26 @@ test("what is asked for must be one or the other, and there", async () => {
     expect((await api.get(`pack?${query}`)).status, query).toBe(status);
 });
 
-test.each(["tar", "html"])(
-  "a log that does not hold has no checkpoint, and so no pack; why is said (%s)",
-  async (format) => {
-    const other = await service();
-    const change_id = await other.bring("denied");
-    await other.deps.store.transact(async (tx) => {
-      const { value } = (await tx.get("audit", entryKey(2)))!;
-      tx.put("audit", entryKey(2), { ...value, tenant: "another" });
+test.each(["tar", "html"])("a log that does not verify has no pack: 503 chain_broken (%s)", async (format) => {
+  const other = await service();
+  const change_id = await other.bring("denied");
+  await other.deps.store.transact(async (tx) => {
+    const { value } = (await tx.get("audit", entryKey(2)))!;
+    tx.put("audit", entryKey(2), { ...value, tenant: "another" });
+  });
+  expect((await other.get("audit/verify")).body.valid).toBe(false);
+  for (const query of [`change_id=${change_id}`, "from=2026-01-01T00:00:00Z"])
+    expect(await other.get(`pack?${query}&format=${format}`)).toMatchObject({
+      status: 503,
+      body: { code: "chain_broken" },
     });
-    expect((await other.get("audit/verify")).body.valid).toBe(false);
-    for (const query of [`change_id=${change_id}`, "from=2026-01-01T00:00:00Z"])
-      expect(await other.get(`pack?${query}&format=${format}`)).toMatchObject({
-        status: 503,
-        body: { code: "chain_broken" },
-      });
-  },
-);
+});
 
-describe("the log for spreadsheets", () => {
+describe("the log as CSV", () => {
   const FIELD = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y;
 
-  /** RFC 4180, read by a machine of its own. */
-  function rowsOf(text: string): string[][] {
+  /** Parses CSV after RFC 4180, independently of the code under test. */
+  function parseRows(text: string): string[][] {
     const rows: string[][] = [[]];
     for (FIELD.lastIndex = 0; FIELD.lastIndex < text.length;) {
       const [, quoted, plain, end] = FIELD.exec(text)!;
@@ -225,21 +219,21 @@ describe("the log for spreadsheets", () => {
     return rows.slice(0, -1);
   }
 
-  test("begins with a byte order mark, and has no formula where another separator splits it", async () => {
+  test("begins with a byte order mark, and has no formulas with any usual separator", async () => {
     const other = await service();
     await other.propose({ tenant_id: 'a;=HYPERLINK("x");b' });
-    const pieces: string[] = [];
-    for await (const piece of writeCsv(other.deps.store)) pieces.push(piece);
-    const text = pieces.join("");
+    const chunks: string[] = [];
+    for await (const chunk of writeCsv(other.deps.store)) chunks.push(chunk);
+    const text = chunks.join("");
     expect(text).toMatch(/^\ufefforigin,id,/);
     expect(text).toContain(`"a;'=HYPERLINK(""x"");b"`);
     expect(text.split(/[;\t\r\n]/).filter((cell) => /^[ "']*[=+\-@]/.test(cell) && !/^[ "]*'/.test(cell))).toEqual([]);
   });
 
-  test("is the whole chain under a heading, and nothing in it is a formula", async () => {
+  test("has a heading and all entries, and no formulas", async () => {
     const { text, headers } = await api.get("audit?format=csv");
     expect(headers.get("content-type")).toBe("text/csv; charset=utf-8");
-    const [heading, ...rows] = rowsOf(text);
+    const [heading, ...rows] = parseRows(text);
     const entries = await api.audit();
     expect(heading).toEqual(Object.keys(entries[0]));
     expect(rows).toHaveLength(entries.length);

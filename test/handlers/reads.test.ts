@@ -13,13 +13,13 @@ const FEW = 40;
 const MANY = rounds(120, 240, 400);
 
 /**
- * Counts store requests of a GET for a product of which `FEW` changes wait for consent, as many for their apply, and as many
- * are applied; and how many requests more it may ask where there are `MANY` of each. `steps`: those that wait for others.
+ * Expected store requests of a GET with `FEW` pending, `FEW` approved and `FEW` applied changes. `steps` counts the requests
+ * that wait for earlier ones.
  */
 interface Costs {
   requests: number;
   steps: number;
-  /** Pages, where so much is shown or looked through; nothing else grows. */
+  /** Maximum number of further requests with `MANY` changes of each status; only reads of many pages make any. */
   pages?: number;
   /** Number of reads of the log's end. */
   heads?: number;
@@ -27,7 +27,7 @@ interface Costs {
 
 const NOTHING: Costs = { requests: 0, steps: 0, heads: 0 };
 
-/** Verifying reads look at the end of the log again after reading, to avoid false accusations. */
+/** Costs by path. A read that verifies reads the end of the log again afterwards, to report no mismatch that a write explains. */
 const COSTS: Record<string, Costs> = {
   "/api/product/runtime": { requests: 7, steps: 3, pages: 1 },
   "/api/product/audit": { requests: 3, steps: 3 },
@@ -72,8 +72,8 @@ const COSTS: Record<string, Costs> = {
   "/docs": NOTHING,
 };
 
-/** A product with so many changes of each kind, as another process finds it, and what each GET asks of its store. */
-async function asked(each: number): Promise<Map<string, Trips>> {
+/** Counts the store requests of each GET in a new process, for a store with a number of changes of each status. */
+async function countRequests(each: number): Promise<Map<string, Trips>> {
   const clock = testClock();
   const store = memoryStore();
   const intent = {
@@ -90,29 +90,29 @@ async function asked(each: number): Promise<Map<string, Trips>> {
   const deps = await opened({ store: trips.store, clock, intent });
   await projectAll(deps);
   const { get } = client(app(deps));
-  const found = new Map<string, Trips>();
+  const tripsByPath = new Map<string, Trips>();
   for (const path of Object.keys(COSTS)) {
     trips.take();
     const { status } = await get(path.replace("CHANGE", newest));
     if (status !== 200 && !path.startsWith("/api/evolved/")) throw new Error(`${path}: ${status}`);
-    found.set(path, trips.take());
+    tripsByPath.set(path, trips.take());
   }
-  return found;
+  return tripsByPath;
 }
 
-test("every GET is in the table", () => {
+test("the table of costs has every GET", () => {
   expect(READS.filter((path) => !(path in COSTS))).toEqual([]);
 });
 
-test("a GET makes as many store requests for any size of the product, and reads the head once", async () => {
-  const [few, many] = [await asked(FEW), await asked(MANY)];
+test("a GET makes as many store requests for many changes as for few, and reads the head once", async () => {
+  const [few, many] = [await countRequests(FEW), await countRequests(MANY)];
   for (const [path, { requests, steps, pages = 0, heads = 1 }] of Object.entries(COSTS)) {
-    const least = few.get(path)!;
-    const most = many.get(path)!;
-    expect([least.requests, least.steps], `${path}: ${least.asked.join(", ")}`).toEqual([requests, steps]);
-    expect(most.requests, `${path} with ${MANY} of each: ${most.asked.join(", ")}`).toBeLessThanOrEqual(
+    const withFew = few.get(path)!;
+    const withMany = many.get(path)!;
+    expect([withFew.requests, withFew.steps], `${path}: ${withFew.asked.join(", ")}`).toEqual([requests, steps]);
+    expect(withMany.requests, `${path} with ${MANY} of each: ${withMany.asked.join(", ")}`).toBeLessThanOrEqual(
       requests + pages,
     );
-    expect(most.heads, `${path}: reads of the log's end`).toBeLessThanOrEqual(heads);
+    expect(withMany.heads, `${path}: reads of the log's end`).toBeLessThanOrEqual(heads);
   }
 }, 120_000);

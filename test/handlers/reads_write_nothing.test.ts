@@ -1,4 +1,4 @@
-/** Every GET on a store that rejects every write: it answers, and only probes of readiness try one of their own. */
+/** Sends every GET to a service whose store rejects writes: all are answered, and only readiness probes try to write. */
 import { expect, test } from "vitest";
 import { app } from "../../handlers/index.ts";
 import { sampleClock } from "../../lib/changes/certain_time.ts";
@@ -11,8 +11,8 @@ import { opened } from "../support/deps.ts";
 import { READS } from "../support/reads.ts";
 
 /**
- * GETs that write, with the collection. A question of readiness is answered by a write of a record of its own, where no cycle
- * made one: a store that can be read need not be writable.
+ * GETs that write, with the collection. A readiness probe writes a record of its own if no cycle wrote one recently, since a
+ * store that can be read need not be writable.
  */
 const PROBES: Readonly<Record<string, string>> = {
   "/api/metrics": "meta",
@@ -20,8 +20,8 @@ const PROBES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Collections that a read asks the projector of its process to write, so that the read contains the newest entries. Where that
- * is rejected, the read answers from the rows there are and says `behind`.
+ * Collections that a read may have projected before it answers, so that the answer contains the newest entries. If the write
+ * is rejected, the read answers from the existing rows and reports `behind`.
  */
 const PROJECTED: ReadonlySet<string> = new Set([
   "cursors",
@@ -29,7 +29,7 @@ const PROJECTED: ReadonlySet<string> = new Set([
   ...PROJECTIONS.flatMap(({ collections }) => collections),
 ]);
 
-/** A store whose transactions cannot write, and the collections that they tried to write. */
+/** Returns a store whose transactions cannot write, and the list of collections that they tried to write. */
 function readOnly(store: Store): { store: Store; tried: string[] } {
   const tried: string[] = [];
   const reject = (collection: string): never => {
@@ -46,7 +46,7 @@ function readOnly(store: Store): { store: Store; tried: string[] } {
   };
 }
 
-test("a GET writes nothing, even where much is overdue; only probes of readiness do", async () => {
+test("no GET except readiness probes writes, even with much overdue work", async () => {
   const clock = testClock();
   const durable = memoryStore();
   const policy = {
@@ -73,8 +73,8 @@ test("a GET writes nothing, even where much is overdue; only probes of readiness
   for (const path of READS) {
     tried.length = 0;
     const { status } = await get(path.replace("CHANGE", newest));
-    const own = tried.filter((collection) => !PROJECTED.has(collection));
-    if (own.length > 0) found[path] = own.join(", ");
+    const unexpected = tried.filter((collection) => !PROJECTED.has(collection));
+    if (unexpected.length > 0) found[path] = unexpected.join(", ");
     else expect([200, 404], `${path}: ${status}`).toContain(status);
   }
   expect(found).toEqual(PROBES);

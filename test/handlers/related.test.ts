@@ -1,4 +1,4 @@
-/** A change's page names everything it has to do with. */
+/** Tests `related` and `drift` in GET /api/product/changes/:change_id. */
 import { expect, test } from "vitest";
 import { openOperations } from "../lib/operations/operations_service.ts";
 
@@ -10,7 +10,7 @@ async function service() {
   return { api, related };
 }
 
-test("other live changes of the same tenant and target, and what the target holds", async () => {
+test("related changes are the open ones of the same tenant and target, and the applied one", async () => {
   const { api, related } = await service();
   const owner = await api.bring("applied", { ...VALUE, summary: "As it was", proposer: "pat" });
   const first = await api.bring("pending_consent", { ...VALUE, summary: "First" });
@@ -18,15 +18,15 @@ test("other live changes of the same tenant and target, and what the target hold
   await api.bring("denied", VALUE);
   await api.bring("pending_consent", { ...VALUE, tenant_id: "t2" });
   await api.bring("pending_consent", { ...VALUE, target: "limits.seats" });
-  const held = { change_id: owner, summary: "As it was", proposer: "pat", status: "applied", resolution: null };
+  const applied = { change_id: owner, summary: "As it was", proposer: "pat", status: "applied", resolution: null };
   expect(await related(first)).toEqual([
     { change_id: second, summary: "Second", proposer: null, status: "approved", resolution: null, relations: ["live"] },
-    { ...held, relations: ["holds"] },
+    { ...applied, relations: ["holds"] },
   ]);
   expect((await related(owner)).map(({ change_id }: { change_id: string }) => change_id)).toEqual([second, first]);
 });
 
-test("two changes of which one takes the other's place name each other, also across targets", async () => {
+test("a change and the one that supersedes it are related, also across targets", async () => {
   const { api, related } = await service();
   const old = await api.bring("pending_consent", { ...VALUE, target: "limits.uplaods" });
   const { change_id: next } = await api.propose({ ...VALUE, supersedes: old });
@@ -37,21 +37,21 @@ test("two changes of which one takes the other's place name each other, also acr
   await api.must("approve", next);
   await api.must("apply", next);
   expect(await related(old)).toMatchObject([{ change_id: next, status: "applied", relations: ["superseded_by"] }]);
-  const { change_id: again } = await api.propose({ ...VALUE, supersedes: next });
+  const { change_id: third } = await api.propose({ ...VALUE, supersedes: next });
   expect(await related(next)).toMatchObject([
-    { change_id: again, relations: ["live", "superseded_by"] },
+    { change_id: third, relations: ["live", "superseded_by"] },
     { change_id: old, relations: ["supersedes"] },
   ]);
 });
 
-test("a change tells of its own drift, until another is applied in its place", async () => {
+test("a change shows its drift until another change that supersedes it is applied", async () => {
   const { api } = await service();
   const change_id = await api.bring("applied", VALUE);
-  const drift = async () => (await api.get(`changes/${change_id}`)).body.drift;
-  expect(await drift()).toBeNull();
+  const readDrift = async () => (await api.get(`changes/${change_id}`)).body.drift;
+  expect(await readDrift()).toBeNull();
   api.host.host.set(change_id, "unknown");
   await api.cycle();
-  expect(await drift()).toMatchObject({ state: "drifted", host: "unknown", target: VALUE.target });
+  expect(await readDrift()).toMatchObject({ state: "drifted", host: "unknown", target: VALUE.target });
   await api.bring("applied", { ...VALUE, supersedes: change_id });
-  expect(await drift()).toBeNull();
+  expect(await readDrift()).toBeNull();
 });

@@ -1,4 +1,4 @@
-/** GET /api/whoami: always an answer, and a true one. */
+/** Tests the name, kind and allowed actions that GET /api/whoami returns for each kind of caller. */
 import { expect, test } from "vitest";
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import type { TestOptions } from "../support/deps.ts";
@@ -24,22 +24,42 @@ const AGENTS = {
 };
 
 test.each<[string, TestOptions, Record<string, string>, object]>([
-  ["nobody, where nothing is protected", {}, {}, { ...NOBODY, may: ALL }],
-  ["nobody, where there is a token", { adminToken: ADMIN }, {}, { ...NOBODY, may: ["read"] }],
-  ["nobody, where strangers reach the service", { allowAnonymousWrites: false }, {}, { ...NOBODY, may: ["read"] }],
-  ["nobody, where reads are protected", { adminToken: ADMIN, protectReads: true }, {}, { ...NOBODY, may: [] }],
-  ["without an intent", { intent: null }, {}, { ...NOBODY, may: ["read"] }],
+  ["an unauthenticated caller, where nothing is protected", {}, {}, { ...NOBODY, may: ALL }],
+  ["an unauthenticated caller, where an admin token is set", { adminToken: ADMIN }, {}, { ...NOBODY, may: ["read"] }],
   [
-    "who holds the token",
+    "an unauthenticated caller, without anonymous writes",
+    { allowAnonymousWrites: false },
+    {},
+    { ...NOBODY, may: ["read"] },
+  ],
+  [
+    "an unauthenticated caller, where reads are protected",
+    { adminToken: ADMIN, protectReads: true },
+    {},
+    { ...NOBODY, may: [] },
+  ],
+  ["a caller of a service without an intent", { intent: null }, {}, { ...NOBODY, may: ["read"] }],
+  [
+    "a caller with the admin token",
     { adminToken: ADMIN, protectReads: true },
     token,
     { ...NOBODY, authenticated: "token", may: ALL },
   ],
-  ["who holds another", { adminToken: ADMIN }, { "x-svc-admin-token": "x" }, { ...NOBODY, may: ["read"] }],
-  ["a reader", { protectReads: true, readToken: "r" }, { "x-svc-read-token": "r" }, { ...NOBODY, may: ALL }],
+  [
+    "a caller with a wrong admin token",
+    { adminToken: ADMIN },
+    { "x-svc-admin-token": "x" },
+    { ...NOBODY, may: ["read"] },
+  ],
+  [
+    "a caller with the read token",
+    { protectReads: true, readToken: "r" },
+    { "x-svc-read-token": "r" },
+    { ...NOBODY, may: ALL },
+  ],
   ["a person", { identityHeader: "x-person" }, { "x-person": " ana " }, { ...ANA, may: ALL }],
   [
-    "a person without the token",
+    "a person without the admin token",
     { identityHeader: "x-person", adminToken: ADMIN, protectReads: true },
     { "x-person": "ana" },
     { ...ANA, may: ["read"] },
@@ -48,9 +68,9 @@ test.each<[string, TestOptions, Record<string, string>, object]>([
     "a person who is no approver",
     { identityHeader: "x-person", intent: { principals, policy: { approvers: ["bo"] } } },
     { "x-person": "ana" },
-    { ...ANA, may: ALL.filter((act) => !["approve", "deny"].includes(act)) },
+    { ...ANA, may: ALL.filter((action) => !["approve", "deny"].includes(action)) },
   ],
-  ["nobody behind a proxy", { identityHeader: "x-person" }, {}, { ...NOBODY, may: ["read", "kpi"] }],
+  ["a caller whom the proxy does not name", { identityHeader: "x-person" }, {}, { ...NOBODY, may: ["read", "kpi"] }],
   ["an agent", { adminToken: ADMIN, protectReads: true }, agent, AGENTS],
   [
     "an agent with every other credential",
@@ -58,7 +78,7 @@ test.each<[string, TestOptions, Record<string, string>, object]>([
     { ...agent, ...token, "x-person": "ana" },
     AGENTS,
   ],
-  ["a bearer that is nobody's", {}, { authorization: "Bearer x" }, { ...NOBODY, may: [] }],
+  ["an unknown bearer token", {}, { authorization: "Bearer x" }, { ...NOBODY, may: [] }],
 ])("%s", async (_, options, headers, expected) => {
   const api = await service({ intent: { principals }, ...options });
   expect(await api.get("/api/whoami", headers)).toMatchObject({ status: 200, body: expected });

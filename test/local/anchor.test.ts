@@ -16,93 +16,93 @@ const clock = testClock();
 const { signal } = new AbortController();
 const NOTES = ["a\n1\nroot\n\n— a signature\n", "a\n2\nroot\n\n"];
 
-async function pagesOf({ readAll: kept }: CheckpointAnchor): Promise<(readonly string[])[]> {
+async function readPages({ readAll }: CheckpointAnchor): Promise<(readonly string[])[]> {
   const pages = [];
-  for await (const page of kept()!) pages.push(page);
+  for await (const page of readAll()!) pages.push(page);
   return pages;
 }
 
-const keptIn = async (path: string) => (await pagesOf(await openAnchor(path, clock))).flat();
+const readCheckpoints = async (path: string) => (await readPages(await openAnchor(path, clock))).flat();
 
-test("a file keeps every checkpoint as a line, and gives all of them back", async () => {
+test("a file anchor writes each checkpoint as a line, and reads all of them", async () => {
   const path = join(folder, "kept.jsonl");
   const anchor = await openAnchor(path, clock);
-  expect(await keptIn(path)).toEqual([]);
+  expect(await readCheckpoints(path)).toEqual([]);
   for (const note of NOTES) await anchor.append(note, signal);
   const lines = readFileSync(path, "utf8").split("\n");
   expect(lines.pop()).toBe("");
   expect(lines.map((line) => JSON.parse(line))).toEqual(NOTES.map((checkpoint) => ({ at: clock.iso(), checkpoint })));
-  expect(await keptIn(path)).toEqual(NOTES);
+  expect(await readCheckpoints(path)).toEqual(NOTES);
 });
 
-test("a line that was cut short swallows nothing: it is passed over, and the next begins again", async () => {
+test("a truncated last line is skipped, and the next checkpoint starts a new line", async () => {
   const path = join(folder, "torn.jsonl");
   const anchor = await openAnchor(path, clock);
   await anchor.append(NOTES[0]!, signal);
   appendFileSync(path, '{"at":"2026');
-  expect(await keptIn(path)).toEqual([NOTES[0]]);
+  expect(await readCheckpoints(path)).toEqual([NOTES[0]]);
   await anchor.append(NOTES[1]!, signal);
-  expect(await keptIn(path)).toEqual(NOTES);
+  expect(await readCheckpoints(path)).toEqual(NOTES);
   expect(readFileSync(path, "utf8").split("\n")).toHaveLength(4);
 });
 
-test("a long file is read piece by piece, and what is no line of it is reported in its place", async () => {
+test("a long file is read in pages, with an empty text for each invalid line", async () => {
   const path = join(folder, "long.jsonl");
   const note = `ä${"x".repeat(1000)}`;
   writeFileSync(path, `${JSON.stringify({ checkpoint: note })}\n`.repeat(500));
   appendFileSync(path, 'not JSON\nnull\n{}\n7\n\n{"at":"x","checkpoint":"');
-  const pages = await pagesOf(await openAnchor(path, clock));
+  const pages = await readPages(await openAnchor(path, clock));
   expect(Math.max(...pages.map((page) => page.length))).toBeLessThan(100);
   expect(pages.flat()).toEqual([...Array<string>(500).fill(note), "", "", "", ""]);
 });
 
-test("a file that became shorter while the service runs gets nothing until it is read again", async () => {
+test("an append to a file that became shorter fails until the file is read again", async () => {
   const path = join(folder, "shorter.jsonl");
   const anchor = await openAnchor(path, clock);
   for (const note of NOTES) await anchor.append(note, signal);
   writeFileSync(path, "");
   await expect(anchor.append(NOTES[0]!, signal)).rejects.toThrow(`${path} is shorter than it was`);
-  expect(await pagesOf(anchor)).toEqual([[]]);
+  expect(await readPages(anchor)).toEqual([[]]);
   await anchor.append(NOTES[0]!, signal);
-  expect(await keptIn(path)).toEqual([NOTES[0]]);
+  expect(await readCheckpoints(path)).toEqual([NOTES[0]]);
 });
 
-test("a file that cannot be written is refused at start, in one line that names it", async () => {
+test("a file that cannot be written stops the start with an error that names it", async () => {
   const path = join(folder, "none", "kept.jsonl");
   await expect(openAnchor(path, clock)).rejects.toThrow(`--audit-anchor ${path} cannot be written: ENOENT`);
 });
 
-/** A server that answers with a status and remembers what it got. */
-async function witness(status: number, headers: Record<string, string> = {}) {
-  const got: { method: string | undefined; type: string | undefined; body: string }[] = [];
+/** Starts a server that answers each request with a status and records the requests. */
+async function startWitness(status: number, headers: Record<string, string> = {}) {
+  const requests: { method: string | undefined; type: string | undefined; body: string }[] = [];
   const server = createServer((request, response) => {
     void text(request).then((body) => {
-      got.push({ method: request.method, type: request.headers["content-type"], body });
+      requests.push({ method: request.method, type: request.headers["content-type"], body });
       response.writeHead(status, headers).end("thanks");
     });
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close().closeAllConnections());
-  return { got, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/checkpoints` };
+  return { requests, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/checkpoints` };
 }
 
-test("a URL gets the note as text, and is not read back", async () => {
-  const { got, url } = await witness(202);
+test("a checkpoint is sent to a URL as text, and a URL is never read", async () => {
+  const { requests, url } = await startWitness(202);
   const anchor = await openAnchor(url, clock);
   await anchor.append(NOTES[0]!, signal);
-  expect(got).toEqual([{ method: "POST", type: "text/plain; charset=utf-8", body: NOTES[0] }]);
+  expect(requests).toEqual([{ method: "POST", type: "text/plain; charset=utf-8", body: NOTES[0] }]);
   expect(anchor.readAll()).toBeUndefined();
 });
 
 test.each([
   [500, {}, "the anchor answered 500"],
   [302, { location: "http://127.0.0.1:1/" }, "the anchor cannot be reached: unexpected redirect"],
-])("an answer of %i is a failure: nothing counts as kept but a 2xx", async (status, headers, message) => {
-  const { url } = await witness(status, headers);
+])("status %i is a failure, as any status other than 2xx", async (status, headers, message) => {
+  const { url } = await startWitness(status, headers);
   await expect((await openAnchor(url, clock)).append(NOTES[0]!, signal)).rejects.toThrow(message);
 });
 
-test("a URL that answers nothing is given up when the signal says so", async () => {
+test("an append to a URL that does not answer ends when its signal is aborted", async () => {
   const server = createServer(() => {}).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close().closeAllConnections());
@@ -112,19 +112,22 @@ test("a URL that answers nothing is given up when the signal says so", async () 
   await expect(anchor.append(NOTES[0]!, aborting.signal)).rejects.toThrow();
 });
 
-test("a URL that is none is refused at start", async () => {
+test("an invalid URL is rejected at start", async () => {
   await expect(openAnchor("https://", clock)).rejects.toThrow("is not a URL");
 });
 
-test("a URL where nobody listens says so", async () => {
-  const { url } = await witness(200);
+test("an append to a URL with no server fails with the cause of the connection error", async () => {
+  const { url } = await startWitness(200);
   const anchor = await openAnchor(url.replace(/:\d+/, ":1"), clock);
   await expect(anchor.append(NOTES[0]!, signal)).rejects.toThrow(/^the anchor cannot be reached: \w+/);
   await expect(anchor.append(NOTES[0]!, signal)).rejects.not.toThrow("fetch failed");
 });
 
-test.each(["me:hunter2", "me"])("credentials in the URL, %s, are refused at start, and not repeated", async (user) => {
-  await expect(openAnchor(`https://${user}@witness.example/`, clock)).rejects.toThrow(
-    /^--audit-anchor must not carry a user name or password in its URL$/,
-  );
-});
+test.each(["me:hunter2", "me"])(
+  "credentials in the URL, %s, are rejected at start and do not appear in the error",
+  async (user) => {
+    await expect(openAnchor(`https://${user}@witness.example/`, clock)).rejects.toThrow(
+      /^--audit-anchor must not carry a user name or password in its URL$/,
+    );
+  },
+);

@@ -25,7 +25,7 @@ const pem = (type: "ed25519" | "ed448") =>
     .toString();
 const never = (message: string) => expect.unreachable(message);
 
-test("a key signs what its public key verifies", async () => {
+test("a signature by a loaded key is valid for its public key", async () => {
   const signer = loadAuditKey(keyFile("key.pem", pem("ed25519")), never);
   const text = "log\n1\nroot\n";
   const key = { name: "log", publicKey: signer.publicKey };

@@ -1,4 +1,4 @@
-/** `--check-intent` against a store: changes that the service carries on by itself, and that would lack a consent. */
+/** Tests `--check-intent` with a store: it lists changes that the service continues by itself and that would lack a consent. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -18,7 +18,7 @@ const ANA = passkey();
 const principals = { ana: person(ANA), bo: person(passkey()) };
 const apply_when = new Date(Date.parse(START) + HOUR).toISOString();
 
-/** A store that a service uses, and the lines of a check against it that name a change. */
+/** Opens a store with a service, and a check of it that returns the lines that name a change. */
 async function openUsed() {
   const folder = await temporaryFolder();
   const state = join(folder, "state.json");
@@ -33,7 +33,7 @@ async function openUsed() {
   return { folder, store, check };
 }
 
-/** With a scheduled change that ana signed, and one that waits for consent. */
+/** Adds a scheduled change that ana signed, and one that waits for consent. */
 async function used() {
   const { folder, store, check } = await openUsed();
   const api = await core({ store, intent: { policy: POLICY, principals } });
@@ -43,7 +43,7 @@ async function used() {
   return { api, change_id, folder, check: (intent: Manifest) => check({ principals, ...intent }) };
 }
 
-test("names a scheduled change whose consent would not count, while a service uses the store", async () => {
+test("names a scheduled change whose consent would not count, while a service is running", async () => {
   const { api, change_id, check } = await used();
   expect(await check({ policy: POLICY })).toEqual([]);
   expect(await check({ policy: { ...POLICY, approvers: ["bo"] } })).toEqual([
@@ -51,13 +51,13 @@ test("names a scheduled change whose consent would not count, while a service us
       `^! ${change_id} lacks a consent under this intent: consents are missing under today's intent`,
     ),
   ]);
-  // Signed by a key that no longer is under the name.
+  // It is signed by a key that the new intent no longer lists for the name.
   expect(await check({ policy: POLICY, principals: { ana: person(passkey()) } })).toHaveLength(1);
   expect((await api.change(change_id)).status).toBe("approved");
   await api.deps.store.close();
 });
 
-test("names nothing once the change is revoked, and reads nothing where there is no store", async () => {
+test("names nothing after the change is revoked, or without a store", async () => {
   const { api, change_id, check, folder } = await used();
   await decide(api, ANA, "revoke", { approver: "ana", change_id });
   expect(await check({ policy: { ...POLICY, approvers: ["bo"] } })).toEqual([]);

@@ -1,4 +1,4 @@
-/** Exports with contents, as the service gives them and as both offline verifiers read them. */
+/** Tests exports with contents: the service writes them, and both offline verifiers report the same about them. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ async function verified(changed: readonly string[], contents = true): Promise<Re
   return report;
 }
 
-test("contents stand behind the entries that have their hashes, and entries as in any export", async () => {
+test("each content follows the entry with its hash, and entries are as in other exports", async () => {
   const plain = linesOf((await api.get("audit?format=jsonl")).text);
   expect(lines.filter((line) => line.startsWith('{"origin":'))).toEqual(plain);
   expect(lines).toHaveLength(plain.length + 4);
@@ -53,12 +53,12 @@ test("contents stand behind the entries that have their hashes, and entries as i
   });
 });
 
-test("contents are for lines: a page has none", async () => {
+test("a page of entries has no contents", async () => {
   expect(await api.get("audit?contents=1")).toMatchObject({ status: 400, body: { code: "invalid_field" } });
 });
 
-describe("what does not hold is reported", () => {
-  test("a content of which one letter differs", async () => {
+describe("a defect is reported:", () => {
+  test("a content with one other letter", async () => {
     const at = contentAt(ids[1]!);
     const report = await verified(lines.with(at, lines[at]!.replace("quoted", "Quoted")));
     expect(report).toMatchObject({
@@ -69,7 +69,7 @@ describe("what does not hold is reported", () => {
     });
   });
 
-  test("contents that are missing, in the middle, at the end, and of the intent", async () => {
+  test("missing contents, in the middle, at the end, and of the intent", async () => {
     const without = (begin: string) => lines.filter((line) => !line.startsWith(begin));
     for (const id of ids)
       expect(await verified(without(`{"change_id":"${id}"`))).toMatchObject({
@@ -86,7 +86,7 @@ describe("what does not hold is reported", () => {
     expect((await verified(lines.slice(0, upTo))).findings).toMatchObject([{ line: upTo, entry: 4, rule: "content" }]);
   });
 
-  test("contents in another's place, twice, before their entry", async () => {
+  test("contents after another entry, twice, or before their entry", async () => {
     const [first, second] = [contentAt(ids[0]!), contentAt(ids[1]!)];
     const swapped = lines.with(first, lines[second]!).with(second, lines[first]!);
     expect((await verified(swapped)).findings.map(({ rule }) => rule)).toEqual(["form", "content", "form", "content"]);
@@ -97,7 +97,7 @@ describe("what does not hold is reported", () => {
     await expect(verified([lines[first]!, ...lines])).rejects.toThrow("it does not begin with an entry of a log");
   });
 
-  test("a content that is said to be erased, where no entry says so", async () => {
+  test("an erased content without an entry of its erasure", async () => {
     const at = contentAt(ids[0]!);
     const report = await verified(lines.with(at, lines[at]!.replace('"content":', '"erased":')));
     expect(report).toMatchObject({
@@ -106,7 +106,7 @@ describe("what does not hold is reported", () => {
     });
   });
 
-  test("what is left of an erased content, and only that", async () => {
+  test("other remains of an erased content than its erasure left", async () => {
     const other = await service();
     const { change_id } = await other.propose({ summary: "Wombat", value: '"secret"' });
     await other.act("deny", change_id);
@@ -125,13 +125,13 @@ describe("what does not hold is reported", () => {
     );
   });
 
-  test("an entry is at its line, whatever stands between", async () => {
+  test("findings name the line of an entry, also with contents between entries", async () => {
     const at = lines.findIndex((line) => line.includes('"consent_decision"'));
     const report = await verified(lines.with(at, lines[at]!.replace('"tenant":"t1"', '"tenant":"t2"')));
     expect(report.findings).toMatchObject([{ line: at + 1, entry: 5, rule: "current_hash" }]);
   });
 
-  test("an export without contents where they are asked for, and with them where they are not", async () => {
+  test("an export without contents if they are required, and with contents if they are not", async () => {
     const plain = lines.filter((line) => line.startsWith('{"origin":'));
     expect((await verified(plain)).contents).toMatchObject({ missing: 4 });
     expect(await verified(plain, false)).toMatchObject({ verdict: "consistent", contents: null });
@@ -139,7 +139,7 @@ describe("what does not hold is reported", () => {
   });
 });
 
-/** The lines with one entry's detail forged, and all hashes made to fit. */
+/** Returns the lines with one entry's detail forged and all hashes computed again. */
 function forged(event: string, forge: (detail: string) => string): string[] {
   let previous_hash = "0".repeat(64);
   let done = false;
@@ -153,7 +153,7 @@ function forged(event: string, forge: (detail: string) => string): string[] {
   });
 }
 
-describe("a detail that readers of JSON could take for two things says nothing, to both verifiers", () => {
+describe("a detail that JSON parsers read differently is rejected by both verifiers", () => {
   const inList = (member: string) => (detail: string) =>
     detail.replace(new RegExp(`"${member}":("[^"]+")`), `"${member}":[$1]`);
   const more = (members: string) => (detail: string) => `${detail.slice(0, -1)},${members}}`;

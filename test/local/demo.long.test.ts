@@ -1,4 +1,4 @@
-/** `npm run demo` as it is started, on the built program: the story to its end, and with the test as its reader. */
+/** Runs `npm run demo` on the built program: to its end with --once, and with the test in the part of the user. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync } from "node:fs";
@@ -15,11 +15,11 @@ beforeAll(async () => {
   dist = dirname(dirname(await program()));
 }, 120_000);
 
-/** A demo that runs: what it has said, as one line, and its folder for temporary files. */
+/** A running demo, with its output as one line and its folder for temporary files. */
 interface Demo {
   child: ChildProcess;
   lines(): string[];
-  /** Resolves with the match as soon as what was said matches; rejects when it ends without. */
+  /** Resolves with the match as soon as the output matches; rejects if the demo ends before. */
   says(pattern: RegExp): Promise<RegExpExecArray>;
   ended: Promise<[number | null, NodeJS.Signals | null]>;
   complaints(): string;
@@ -30,7 +30,7 @@ function demo(...options: string[]): Demo {
   const temporary = mkdtempSync(join(tmpdir(), "demo-"));
   const child = spawn(process.execPath, ["local/demo/main.mjs", "--dist", dist, ...options], {
     cwd: ROOT,
-    // Settings for one's own service do not apply to the demo.
+    // Environment variables for a real service must not change the demo.
     env: { PATH: process.env["PATH"], TMPDIR: temporary, SVC_PORT: "1", SVC_PROTECT_READS: "1" },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -54,7 +54,7 @@ function demo(...options: string[]): Demo {
   return { child, lines: () => said.trimEnd().split("\n"), says, ended, complaints: () => complained, temporary };
 }
 
-/** The addresses and the token that it prints, once a change waits for its reader. */
+/** Returns the printed addresses and token, as soon as a change waits for the user's consent. */
 async function atItsReader({ says }: Demo) {
   const [, shop, service] = await says(/shop (http:\S+) console (http:\S+)/);
   const [, id] = await says(/waits for you: http:\S+\/#\/changes\/(chg_\S+)/);
@@ -75,7 +75,7 @@ async function atItsReader({ says }: Demo) {
   };
 }
 
-/** A connection that stands, and when its other end has closed it. */
+/** Opens a connection; returns a promise that resolves when the other end has closed it. */
 async function connected(url: string): Promise<{ closed: Promise<unknown> }> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -92,11 +92,11 @@ async function connected(url: string): Promise<{ closed: Promise<unknown> }> {
   };
 }
 
-test("the shop shows only consented and applied values; Ctrl-C leaves nothing behind", async () => {
+test("the shop shows only approved and applied values; Ctrl-C leaves no process or file", async () => {
   const running = demo();
   const { shop, service, id, ask, page, step } = await atItsReader(running);
 
-  // Rolled back values are gone, other applied values are shown, and the last change waits.
+  // Rolled back values are removed, other applied values are shown, and the last change waits.
   for (const text of ["Free delivery from €45", "Pay as a guest", "We deliver"]) expect(await page()).toContain(text);
   const { body: waiting } = await ask(`api/product/changes/${id}`);
   expect(waiting).toMatchObject({ status: "pending_consent", proposer: "agent:shopkeeper", proposer_kind: "agent" });
@@ -136,7 +136,7 @@ test("the shop shows only consented and applied values; Ctrl-C leaves nothing be
   expect(running.complaints()).toBe("");
 });
 
-test("with --once it tells the whole story in the width of a terminal, and ends", async () => {
+test("with --once the demo prints all its steps in the width of a terminal, and ends", async () => {
   const running = demo("--once");
   expect(await running.ended).toEqual([0, null]);
   expect(running.complaints()).toBe("");
@@ -159,7 +159,7 @@ test("with --once it tells the whole story in the width of a terminal, and ends"
   expect(readdirSync(running.temporary)).toEqual([]);
 });
 
-test("killed outright, it leaves no process behind", async () => {
+test("a killed demo leaves no process running", async () => {
   const running = demo();
   const { shop, service } = await atItsReader(running);
   const open = await Promise.all([shop, service].map(connected));

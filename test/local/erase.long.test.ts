@@ -1,4 +1,4 @@
-/** A content that is erased is gone from every file of the local program, to the byte. */
+/** Verifies that no file of the local program has a byte of an erased content. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { HOUR, SECOND, type TestClock, testClock } from "../support/clock.ts";
 import { manifest } from "../support/intents.ts";
 import { silentLog } from "../support/silent_log.ts";
 
-/** In a summary, a rationale, and a name and a text within a value: of no others is a single byte to be found. */
+/** Words in a summary, a rationale, and a key and a text within a value; the test searches all files for them. */
 const WORDS = ["Wombat-summary-1", "Wombat-rationale-2", "wombat_name_3", "Wombat-value-4"] as const;
 const [SUMMARY, RATIONALE, NAME, VALUE] = WORDS;
 const SECRET = {
@@ -51,7 +51,7 @@ async function start(): Promise<void> {
   await running.cycle();
 }
 
-/** The files below the folder in which some of the words are found. */
+/** Returns the files below the folder that have one of the words. */
 const filesWith = (words: readonly string[] = WORDS): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -66,7 +66,7 @@ async function ok(reply: Promise<Reply>): Promise<Reply["body"]> {
 
 const erase = (change_id: string) => ok(api.post("erase", { change_id, actor: "dpo", note: "asked for" }));
 
-/** Leaves copies of a change wherever the service keeps some. */
+/** Creates copies of a change wherever the service stores any. */
 async function leaveCopies(change_id: string): Promise<void> {
   await ok(api.post("apply", { change_id, dry_run: "true" }, { "idempotency-key": "rehearsed" }));
   await ok(
@@ -141,7 +141,7 @@ test("of a change that is rolled back, also from what the one applied over it fo
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
 });
 
-test("copies found later go with the second scan; the journal is compacted at most twice a day", async () => {
+test("copies found later are erased by a second scan; at most two compactions a day", async () => {
   const ids = [await api.bring("denied", SECRET), await api.bring("denied", SECRET)];
   await erase(ids[0]!);
   await running.cycle();
@@ -163,7 +163,7 @@ test("copies found later go with the second scan; the journal is compacted at mo
   expect(await store.list("erasures_due", { limit: 1 })).toEqual([]);
 });
 
-test("also where the last one was erased, and the journal done, by a clock that was ahead", async () => {
+test("also if the last erasure and compaction have times of a clock that was ahead", async () => {
   clock.set(90 * 24 * HOUR);
   await erase(await api.bring("denied"));
   await running.cycle();

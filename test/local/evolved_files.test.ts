@@ -27,14 +27,14 @@ async function endpoints() {
   return { ...at, ask };
 }
 
-test("nothing was written: the folder is not made, the list is empty, a file is not found", async () => {
+test("before the first write no folder is created, the list is empty and no file is found", async () => {
   const { root, ask } = await endpoints();
   expect(await (await ask("/api/evolved")).json()).toEqual({ files: [] });
   expect((await ask("/api/evolved/report-2026-W01.md")).status).toBe(404);
   expect(await readdir(root)).toEqual([]);
 });
 
-test("what is written is listed with its size, hash and kind, newest first, and read back", async () => {
+test("written files can be read, and are listed newest first with size, hash and kind", async () => {
   const { folder, files, ask } = await endpoints();
   const texts = {
     "retrospective-chg_1.md": "één\n",
@@ -114,7 +114,7 @@ test.each([
   expect(await (await ask("/api/evolved")).json()).toEqual({ files: [] });
 });
 
-test("writing replaces a link by the file, and leaves what it pointed at alone", async () => {
+test("a write replaces a symbolic link, and does not change the link's target", async () => {
   const { root, folder, files } = await folders();
   await mkdir(folder);
   await writeFile(join(root, "target"), "precious");
@@ -124,7 +124,7 @@ test("writing replaces a link by the file, and leaves what it pointed at alone",
   expect(await files.read("report-2026-W02.md")).toBe("new");
 });
 
-test("a reader that has the file open sees the old text or the new one, never a mixture", async () => {
+test("a reader with the file open sees the old or the new text, never a mixture", async () => {
   const { folder, files } = await folders();
   await files.write("report-2026-W02.md", "a".repeat(100_000));
   await link(join(folder, "report-2026-W02.md"), join(folder, ".before"));
@@ -133,14 +133,14 @@ test("a reader that has the file open sees the old text or the new one, never a 
   expect(await files.read("report-2026-W02.md")).toBe("b");
 });
 
-test.each(["../x.md", "", ".x", "a/b.md", "a\nb", "a".repeat(129)])("%j is no name to write under", async (name) => {
+test.each(["../x.md", "", ".x", "a/b.md", "a\nb", "a".repeat(129)])("the file name %j is rejected", async (name) => {
   const { root, folder, files } = await folders();
   await expect(files.write(name, "x")).rejects.toThrow("no name");
   expect(await readdir(root)).toEqual([]);
   await expect(readdir(folder)).rejects.toThrow("ENOENT");
 });
 
-test("of its own files the newest are kept; what others put there is left alone", async () => {
+test("the oldest files of its own are deleted, and never files of other programs", async () => {
   const { folder } = await folders();
   const files = evolvedFiles(folder, { files: 3, bytes: 1000 });
   await mkdir(folder);
@@ -159,7 +159,7 @@ test("of its own files the newest are kept; what others put there is left alone"
   ]);
 });
 
-test("a write that fails leaves the old file and nothing aside", async () => {
+test("a failed write leaves the old file and no temporary file", async () => {
   const { folder, files } = await folders();
   await mkdir(join(folder, "report-2026-W02.md"), { recursive: true });
   await expect(files.write("report-2026-W02.md", "x")).rejects.toThrow();

@@ -26,7 +26,7 @@ test("a folder belongs to the log that claimed it first", async () => {
   expect(await readdir(folder)).toEqual([".log-origin"]);
 });
 
-test("a default folder passes on to the next log of the same state only", async () => {
+test("a default folder is taken over only by the next log of the same state", async () => {
   await claim("a", "state.json");
   await claim("b", "state.json");
   expect(await owner()).toBe("b\nstate.json\n");
@@ -41,7 +41,7 @@ test("a default folder that is the --evolved-dir of another service stays with i
   expect(await owner()).toBe("a\n");
 });
 
-test.each(["", "\n"])("a marker with the content %j belongs to no service", async (content) => {
+test.each(["", "\n"])("a marker with the content %j names no owner", async (content) => {
   await writeFile(marker, content);
   await claim("a");
   expect(await owner()).toBe("a\n");

@@ -12,7 +12,7 @@ import { bench, change } from "./targets/file/fixture.ts";
 
 const example = (name: string) => fileURLToPath(new URL(`../../local/example/${name}`, import.meta.url));
 
-/** Starts the example host on a file; `line` and `complaint` answer its next line on standard output and error. */
+/** Starts the example host on a file; `line` and `complaint` return its next line on standard output and error. */
 async function host(path: string) {
   const child = spawn(process.execPath, [example("host.mjs"), path], { stdio: ["ignore", "pipe", "pipe"] });
   onTestFinished(async () => {
@@ -49,7 +49,7 @@ test("the host waits for the file, then prints a line for each value that change
   expect(await complaint()).toContain("JSON");
 });
 
-test("the host keeps what is in use while the file is broken", { timeout: 30_000 }, async () => {
+test("the host keeps its current values while the file is broken", { timeout: 30_000 }, async () => {
   const { apply, path, text, write } = await bench();
   await apply(change("chg_1", { value: 1 }));
   const { line, complaint } = await host(path);
@@ -62,7 +62,7 @@ test("the host keeps what is in use while the file is broken", { timeout: 30_000
   expect(await line()).toBe("t1 ui.banner = 2");
 });
 
-test("the example's intent loads: a crm follow-up needs one consent, a small ui change none", async () => {
+test("the example's intent is valid: a crm follow-up needs one approval, a small ui change none", async () => {
   const { intent } = loadIntent(await readFile(example("product_intent.json"), "utf8"), sha256);
   const tier = judgeTier(
     createCrmFollowup({ tenant_id: "t1", affected_users: 40, expected_delta_k: 1.5 }),

@@ -1,4 +1,4 @@
-/** The recipes for the webhook adapter: driven by the adapter itself, each against a stub of the API of its system. */
+/** Tests the recipes for the webhook adapter: the adapter calls each recipe, which calls a stub of its system's API. */
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
@@ -16,10 +16,10 @@ import * as stores from "../support/recipe_stubs/stores.ts";
 import { receiver } from "../../local/example/recipes/receiver.mjs";
 
 const SECRET = "sesame-open-the-gate";
-const calm = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 
-/** Starts the receiver of a recipe, and the adapter that sends it requests. */
-async function bench({ makeSystem }: Recipe, { secret = SECRET, now = Date.now } = {}) {
+/** Starts the receiver of a recipe, and returns an adapter that sends it requests. */
+async function startRecipe({ makeSystem }: Recipe, { secret = SECRET, now = Date.now } = {}) {
   const folder = await mkdtemp(join(tmpdir(), "recipe-"));
   const stub = await makeSystem();
   const start = async () => {
@@ -55,90 +55,90 @@ describe.each(Object.entries({ ...flagServices, ...stores }))("%s", (_, recipe) 
   const [before, next, foreign] = recipe.values;
 
   test("an apply and its rollback send the requests that the API documents", async () => {
-    const { adapter, close, requests } = await bench(recipe);
+    const { adapter, close, requests } = await startRecipe(recipe);
     onTestFinished(close);
     const one = change(next);
-    expect(await adapter.validate(one, calm)).toMatchObject({
+    expect(await adapter.validate(one, neverAborted)).toMatchObject({
       ok: true,
       preview: { before: before ?? null, after: next },
     });
     requests.splice(0);
-    expect(await adapter.apply(one, calm)).toEqual({
+    expect(await adapter.apply(one, neverAborted)).toEqual({
       result: "applied",
       previous: before === undefined ? null : { value: before },
     });
     expect(requests.splice(0)).toEqual(recipe.applyRequests);
-    expect(await adapter.verify(one, calm)).toBe("applied");
-    expect(await adapter.held!(one, calm)).toEqual({ value: next });
-    await adapter.apply(one, calm);
-    expect(await adapter.rollback({ ...one, status: "applied" }, calm)).toEqual({ result: "rolled_back" });
-    expect(await adapter.held!(one, calm)).toEqual(before === undefined ? null : { value: before });
-    expect(await adapter.verify(one, calm)).toBe("rolled_back");
+    expect(await adapter.verify(one, neverAborted)).toBe("applied");
+    expect(await adapter.held!(one, neverAborted)).toEqual({ value: next });
+    await adapter.apply(one, neverAborted);
+    expect(await adapter.rollback({ ...one, status: "applied" }, neverAborted)).toEqual({ result: "rolled_back" });
+    expect(await adapter.held!(one, neverAborted)).toEqual(before === undefined ? null : { value: before });
+    expect(await adapter.verify(one, neverAborted)).toBe("rolled_back");
     expect(requests.filter(({ method }) => method !== "GET")).toHaveLength(
       recipe.applyRequests.filter(({ method }) => method !== "GET").length,
     );
   });
 
-  test("a rollback over an edit by another program is refused, and leaves the edit", async () => {
-    const { adapter, close, edit } = await bench(recipe);
+  test("a rollback over another program's edit is rejected, and leaves the edit", async () => {
+    const { adapter, close, edit } = await startRecipe(recipe);
     onTestFinished(close);
     const one = change(next);
-    await adapter.apply(one, calm);
+    await adapter.apply(one, neverAborted);
     edit(foreign);
-    expect(await adapter.verify(one, calm)).toBe("unknown");
-    await expect(adapter.rollback({ ...one, status: "applied" }, calm)).rejects.toThrow(
+    expect(await adapter.verify(one, neverAborted)).toBe("unknown");
+    await expect(adapter.rollback({ ...one, status: "applied" }, neverAborted)).rejects.toThrow(
       "status 409: the target was changed",
     );
-    expect(await adapter.held!(one, calm)).toEqual({ value: foreign });
+    expect(await adapter.held!(one, neverAborted)).toEqual({ value: foreign });
   });
 
-  test("an apply that meets an edit between its read and its write is refused, and leaves the edit", async () => {
-    const { adapter, close, edit, beforeWrite } = await bench(recipe);
+  test("an apply with an edit between its read and its write is rejected, and leaves the edit", async () => {
+    const { adapter, close, edit, beforeWrite } = await startRecipe(recipe);
     onTestFinished(close);
     beforeWrite(() => edit(foreign));
-    await expect(adapter.apply(change(next), calm)).rejects.toThrow("status 409: the target was changed");
-    expect(await adapter.held!(change(next), calm)).toEqual({ value: foreign });
-    expect(await adapter.verify(change(next), calm)).toBe("absent");
+    await expect(adapter.apply(change(next), neverAborted)).rejects.toThrow("status 409: the target was changed");
+    expect(await adapter.held!(change(next), neverAborted)).toEqual({ value: foreign });
+    expect(await adapter.verify(change(next), neverAborted)).toBe("absent");
   });
 
-  test("an error of the system fails the step, and the token is sent to the system alone", async () => {
-    const { adapter, close, fail } = await bench(recipe);
+  test("a 4xx of the system rejects the apply, and a 5xx leaves its result unknown", async () => {
+    const { adapter, close, fail } = await startRecipe(recipe);
     onTestFinished(close);
     fail(403);
-    await expect(adapter.apply(change(next), calm)).rejects.toThrow("status 422: the system answered 403");
+    await expect(adapter.apply(change(next), neverAborted)).rejects.toThrow("status 422: the system answered 403");
     fail(500);
-    await expect(adapter.apply(change(next), calm)).rejects.toMatchObject({ name: "Unanswered" });
+    await expect(adapter.apply(change(next), neverAborted)).rejects.toMatchObject({ name: "Unanswered" });
   });
 });
 
-describe.each(Object.entries(stores))("%s keeps what every adapter promises", (_, recipe) => {
+describe.each(Object.entries(stores))("adapter contract: %s", (_, recipe) => {
   test.each(adapterCases)("$name", ({ run }) =>
     run(async () => {
-      const { adapter, edit, close } = await bench(recipe);
+      const { adapter, edit, close } = await startRecipe(recipe);
       return { adapter, dispose: close, overwrite: ({ target }, value) => edit(value, target) };
     }),
   );
 });
 
-test("an apply to AppConfig while another deployment runs is refused, and is possible after it", async () => {
-  const { adapter, close, startDeployment } = await bench(stores.appconfigRecipe);
+test("an apply to AppConfig is rejected while another deployment runs", async () => {
+  const { adapter, close, startDeployment } = await startRecipe(stores.appconfigRecipe);
   onTestFinished(close);
   const end = startDeployment!();
-  await expect(adapter.apply(change(1), calm)).rejects.toThrow("status 409: another deployment is running");
-  expect(await adapter.verify(change(1), calm)).toBe("absent");
+  await expect(adapter.apply(change(1), neverAborted)).rejects.toThrow("status 409: another deployment is running");
+  expect(await adapter.verify(change(1), neverAborted)).toBe("absent");
   end();
-  await adapter.apply(change(1), calm);
-  expect(await adapter.held!(change(1), calm)).toEqual({ value: 1 });
+  await adapter.apply(change(1), neverAborted);
+  expect(await adapter.held!(change(1), neverAborted)).toEqual({ value: 1 });
 });
 
-test("the receiver refuses what is not signed, what is old, and other operations", async () => {
+test("the receiver rejects unsigned requests, wrong signatures and old requests", async () => {
   const recipe = stores.consulRecipe;
-  const wrong = await bench(recipe, { secret: "another secret, of others" });
+  const wrong = await startRecipe(recipe, { secret: "another secret, of others" });
   onTestFinished(wrong.close);
-  await expect(wrong.adapter.apply(change(1), calm)).rejects.toThrow("status 401: not signed");
+  await expect(wrong.adapter.apply(change(1), neverAborted)).rejects.toThrow("status 401: not signed");
   expect(wrong.requests).toEqual([]);
-  const late = await bench(recipe, { now: () => Date.now() + 301_000 });
+  const late = await startRecipe(recipe, { now: () => Date.now() + 301_000 });
   onTestFinished(late.close);
-  await expect(late.adapter.apply(change(1), calm)).rejects.toThrow("status 401: not signed");
+  await expect(late.adapter.apply(change(1), neverAborted)).rejects.toThrow("status 401: not signed");
   expect((await fetch(late.url)).status).toBe(401);
 });

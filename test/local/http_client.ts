@@ -1,6 +1,6 @@
 import net from "node:net";
 
-/** Sends bytes as they are and resolves with all that came back until the server closed the connection. */
+/** Sends bytes unchanged and resolves with all received bytes when the server closes the connection. */
 export function sendRaw(url: string, data: string | Uint8Array): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -13,7 +13,7 @@ export function sendRaw(url: string, data: string | Uint8Array): Promise<string>
   });
 }
 
-/** Status, headers in lower case, and parsed JSON body of one raw response. */
+/** Parses a raw response into its status, headers in lower case, and JSON body. */
 export function parseRaw(raw: string) {
   const [head = "", body = ""] = raw.split(/\r\n\r\n(.*)/s);
   const [statusLine = "", ...lines] = head.split("\r\n");

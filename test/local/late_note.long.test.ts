@@ -1,10 +1,10 @@
-/** A late note in what leaves the service: exports and certificates verify, in both verifiers. */
+/** Verifies exports and certificates with a late note in both verifiers. */
 import { expect, test } from "vitest";
 import { verifyCertificate } from "../../local/verify/certificate.ts";
 import { service } from "../support/service.ts";
 import { summarizeReport, pythonMissing, verify, verifyInPython } from "../tamper/verifiers.ts";
 
-test(`late notes verify, and not with a flipped bit (${pythonMissing ?? "Python too"})`, async () => {
+test(`a late note verifies, unless a bit is flipped (${pythonMissing ?? "Python too"})`, async () => {
   const api = await service();
   const change_id = await api.bring("applied", { rationale: "" });
   for (const item of ["rationale", "note"])
@@ -21,7 +21,7 @@ test(`late notes verify, and not with a flipped bit (${pythonMissing ?? "Python 
       report,
       found,
     ]);
-  // Later notes decide nothing: a certificate is about decisions.
+  // A certificate has no late notes, since they decide nothing.
   const { text } = await api.get(`changes/${change_id}/certificate`);
   expect(text).not.toContain("said afterwards");
   expect(verifyCertificate(Buffer.from(text), { manifests: [] })).toMatchObject({

@@ -18,7 +18,7 @@ const children: ChildProcess[] = [];
 const locks: Lock[] = [];
 const servers: Server[] = [];
 
-/** A process that tries the lock, says how that went, and stays. */
+/** A program that tries to take the lock, prints the result, and keeps running. */
 const PROGRAM = `
   import { acquireLock } from "./lock.ts";
   const result = await acquireLock(process.argv[2]).then(() => "locked", (error) => error.name + ": " + error.message);
@@ -42,8 +42,8 @@ afterAll(() => rm(base, { recursive: true }));
 async function start(path: string, cwd = base) {
   const child = spawn(process.execPath, [join(base, "program.mjs"), path], { cwd, stdio: ["pipe", "pipe", "inherit"] });
   children.push(child);
-  const [said] = (await once(createInterface(child.stdout!), "line")) as [string];
-  return { child, said };
+  const [printed] = (await once(createInterface(child.stdout!), "line")) as [string];
+  return { child, printed };
 }
 
 async function lock(path: string, hold?: AcquireFolder): Promise<Lock> {
@@ -52,25 +52,25 @@ async function lock(path: string, hold?: AcquireFolder): Promise<Lock> {
   return acquired;
 }
 
-const freshState = async () => join(await mkdtemp(join(base, "case-")), "state.json");
-const inUse = (path: string) =>
+const newStatePath = async () => join(await mkdtemp(join(base, "case-")), "state.json");
+const inUseMessage = (path: string) =>
   `AlreadyRunning: ${path} is in use by another ui_server; stop that one, or give this one another --state`;
 
 describe("between processes", () => {
-  test("a second one is refused while the first runs, and not after it was killed", async () => {
-    const path = await freshState();
+  test("a second process is rejected while the first runs, but not after it was killed", async () => {
+    const path = await newStatePath();
     const first = await start(path);
-    expect(first.said).toBe("locked");
-    expect((await start(path)).said).toBe(inUse(path));
+    expect(first.printed).toBe("locked");
+    expect((await start(path)).printed).toBe(inUseMessage(path));
     first.child.kill("SIGKILL");
     await once(first.child, "exit");
-    expect((await start(path)).said).toBe("locked");
-    expect((await start(path)).said).toBe(inUse(path));
+    expect((await start(path)).printed).toBe("locked");
+    expect((await start(path)).printed).toBe(inUseMessage(path));
     expect(await readdir(`${path}.lock`)).toHaveLength(1);
   });
 
-  test("a process that is stopped still holds it", async () => {
-    const path = await freshState();
+  test("a suspended process still holds the lock", async () => {
+    const path = await newStatePath();
     const { child } = await start(path);
     child.kill("SIGSTOP");
     await expect(acquireLock(path, holdFolderWithin(50))).rejects.toThrow(AlreadyRunning);
@@ -78,64 +78,64 @@ describe("between processes", () => {
   });
 
   const contending = LONG ? 10 : 4;
-  test(`of ${contending} that start at once exactly one wins, also over the sockets of killed ones`, async () => {
-    const path = await freshState();
+  test(`of ${contending} processes started concurrently one gets the lock, also after killed ones`, async () => {
+    const path = await newStatePath();
     for (let round = 0; round < 2; round++) {
       const contenders = await Promise.all(Array.from({ length: contending }, () => start(path)));
-      expect(contenders.filter(({ said }) => said === "locked")).toHaveLength(1);
-      expect(contenders.filter(({ said }) => said === inUse(path))).toHaveLength(contending - 1);
+      expect(contenders.filter(({ printed }) => printed === "locked")).toHaveLength(1);
+      expect(contenders.filter(({ printed }) => printed === inUseMessage(path))).toHaveLength(contending - 1);
       await Promise.all(contenders.map(({ child }) => (child.kill("SIGKILL"), once(child, "exit"))));
     }
   });
 });
 
-describe("a contender found under", () => {
+describe("a contender with", () => {
   const SMALLER = "0".repeat(16);
   const GREATER = "f".repeat(16);
-  /** Somebody in the lock's folder who meets each question as configured. */
-  async function contender(name: string, meet: (socket: Socket) => void) {
-    const path = await freshState();
+  /** Listens on a socket in the lock's folder and answers each question with `answer`; returns the state's path. */
+  async function contender(name: string, answer: (socket: Socket) => void) {
+    const path = await newStatePath();
     await mkdir(`${path}.lock`);
-    const server = createServer((socket) => meet(socket.on("error", () => {})));
+    const server = createServer((socket) => answer(socket.on("error", () => {})));
     await once(server.listen(join(`${path}.lock`, name)), "listening");
     servers.push(server);
     return path;
   }
-  const patient = holdFolderWithin(30_000);
+  const waitLong = holdFolderWithin(30_000);
 
-  test("a smaller name goes first, whatever becomes of it", async () => {
+  test("a smaller name gets the lock, whatever it does next", async () => {
     const path = await contender(SMALLER, () => {});
-    await expect(acquireLock(path, patient)).rejects.toThrow(AlreadyRunning);
+    await expect(acquireLock(path, waitLong)).rejects.toThrow(AlreadyRunning);
   });
-  test("a greater name goes first when it turns out to hold the file", async () => {
+  test("a greater name keeps the lock if it answers that it holds it", async () => {
     const path = await contender(GREATER, (socket) => setImmediate(() => socket.end("held")));
-    await expect(acquireLock(path, patient)).rejects.toThrow(AlreadyRunning);
+    await expect(acquireLock(path, waitLong)).rejects.toThrow(AlreadyRunning);
   });
-  test("a greater name that gives way leaves the file", async () => {
+  test("a greater name that yields does not get the lock", async () => {
     const path = await contender(GREATER, (socket) => setImmediate(() => socket.end()));
-    expect((await lock(path, patient)).path).toBe(path);
+    expect((await lock(path, waitLong)).path).toBe(path);
   });
-  test("a greater name whose process is killed before it answers leaves the file", async () => {
-    const path = await freshState();
+  test("a greater name whose process is killed before it answers does not get the lock", async () => {
+    const path = await newStatePath();
     const { child } = await start(path);
     const folder = `${path}.lock`;
     const [name] = await readdir(folder);
     await rename(join(folder, name!), join(folder, GREATER));
     child.kill("SIGSTOP");
-    const acquired = lock(path, patient);
+    const acquired = lock(path, waitLong);
     while ((await readdir(folder)).length < 2);
     await setTimeout(20); // by now its question waits in the stopped process' queue
     child.kill("SIGKILL");
     expect((await acquired).path).toBe(path);
   });
-  test("a greater name that does not answer counts as holding it", async () => {
+  test("a greater name that does not answer counts as holding the lock", async () => {
     const path = await contender(GREATER, () => {});
     await expect(acquireLock(path, holdFolderWithin(20))).rejects.toThrow(AlreadyRunning);
   });
 });
 
-test("of many that try at the same moment one wins, round after round", async () => {
-  const path = await freshState();
+test("of many concurrent attempts exactly one gets the lock, in each round", async () => {
+  const path = await newStatePath();
   for (let round = 0; round < 30; round++) {
     const outcomes = await Promise.allSettled(Array.from({ length: 12 }, () => acquireLock(path)));
     const won = outcomes.filter((outcome) => outcome.status === "fulfilled");
@@ -147,48 +147,48 @@ test("of many that try at the same moment one wins, round after round", async ()
   expect(await readdir(`${path}.lock`)).toEqual([]);
 });
 
-test("after release another may own it", async () => {
-  const path = await freshState();
+test("after its release the lock can be taken again", async () => {
+  const path = await newStatePath();
   await (await acquireLock(path)).release();
   expect((await lock(path)).path).toBe(path);
 });
 
-test("the folder of the state file is made", async () => {
+test("the folder of the state file is created", async () => {
   const path = join(await mkdtemp(join(base, "case-")), "a", "b", "state.json");
   expect((await lock(path)).path).toBe(path);
 });
 
 test("two state files in one folder are two locks", async () => {
-  const path = await freshState();
+  const path = await newStatePath();
   await lock(path);
   expect((await lock(join(path, "../other.json"))).path).not.toBe(path);
 });
 
-test("a folder too deep for a socket's address is locked all the same", async () => {
+test("a folder whose path is too long for a socket's address can be locked", async () => {
   const folder = join(await mkdtemp(join(base, "case-")), ...Array.from({ length: 4 }, () => "d".repeat(60)));
   const path = join(folder, "state.json");
-  const { child, said } = await start(path);
-  expect(said).toBe("locked");
+  const { child, printed } = await start(path);
+  expect(printed).toBe("locked");
   await expect(acquireLock(path)).rejects.toThrow(AlreadyRunning);
   child.kill("SIGKILL");
   await once(child, "exit");
   expect((await lock(path)).path).toBe(path);
 });
 
-describe("every name of one file is the same lock:", () => {
+describe("all paths of one file are the same lock:", () => {
   test("a relative path", async () => {
-    const path = await freshState();
+    const path = await newStatePath();
     expect((await lock(relative(process.cwd(), path))).path).toBe(path);
     await expect(acquireLock(path)).rejects.toThrow(AlreadyRunning);
   });
   test("a link to its folder", async () => {
-    const path = await freshState();
+    const path = await newStatePath();
     await symlink(join(path, ".."), join(path, "../link"));
     await lock(path);
     await expect(acquireLock(join(path, "../link/state.json"))).rejects.toThrow(AlreadyRunning);
   });
   test.each(["before", "after"])("a link to the file, %s the file is there", async (moment) => {
-    const path = await freshState();
+    const path = await newStatePath();
     await mkdir(join(path, "../elsewhere"));
     await symlink("../state.json", join(path, "../elsewhere/linked.json"));
     if (moment === "after") await writeFile(path, "{}");
@@ -197,19 +197,19 @@ describe("every name of one file is the same lock:", () => {
   });
 });
 
-describe.runIf(process.platform === "linux")("where the file system has no sockets", () => {
+describe.runIf(process.platform === "linux")("on a file system without sockets", () => {
   const noSockets: AcquireFolder = () => Promise.reject(Object.assign(new Error("bind EPERM"), { code: "EPERM" }));
 
-  test("one process owns the file, until it releases it", async () => {
-    const path = await freshState();
+  test("one process holds the lock until it releases it", async () => {
+    const path = await newStatePath();
     const first = await acquireLock(path, noSockets);
     await expect(acquireLock(path, noSockets)).rejects.toThrow(AlreadyRunning);
     await first.release();
     await lock(path, noSockets);
     await lock(join(path, "../other.json"), noSockets);
   });
-  test("any other failure is passed on", async () => {
+  test("another error of the socket is thrown", async () => {
     const full: AcquireFolder = () => Promise.reject(Object.assign(new Error("disk full"), { code: "ENOSPC" }));
-    await expect(acquireLock(await freshState(), full)).rejects.toThrow("disk full");
+    await expect(acquireLock(await newStatePath(), full)).rejects.toThrow("disk full");
   });
 });

@@ -1,4 +1,4 @@
-/** `countersign mcp`: what goes in on standard input comes out on standard output, as the service answers it. */
+/** Tests `countersign mcp`: it sends messages from standard input to the service, and prints the responses. */
 import { PassThrough } from "node:stream";
 import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { runMcp } from "../../local/command_line/mcp.ts";
 import { opened } from "../support/deps.ts";
 import { AGENT, type Era, makeMessage, SECRET, withAgents } from "../support/mcp.ts";
 
-/** A bridge to a service in this process. */
+/** Starts a bridge to a service in this process. */
 async function bridged({ token, fetch }: { token?: string; fetch?: typeof globalThis.fetch } = {}) {
   const deps = await opened({ intent: withAgents() });
   const [input, output] = [new PassThrough(), new PassThrough()];
@@ -21,7 +21,7 @@ async function bridged({ token, fetch }: { token?: string; fetch?: typeof global
     output.end(),
   );
   const lines = createInterface({ input: output })[Symbol.asyncIterator]();
-  /** The next line that comes out; undefined when it was the last. */
+  /** Returns the next line of output; undefined after the last one. */
   const next = async () => {
     const { done, value } = await lines.next();
     return done ? undefined : JSON.parse(value);
@@ -33,7 +33,7 @@ async function bridged({ token, fetch }: { token?: string; fetch?: typeof global
   return { write, ask, next, sent, input, running, deps };
 }
 
-test("both eras pass, with the headers that the newer one asks for and the agent's secret", async () => {
+test("both protocol versions pass, with the newer one's headers and the agent's secret", async () => {
   const { ask, next, sent, input, running } = await bridged({ token: SECRET });
   ask(1, "server/discover");
   expect(await next()).toMatchObject({ id: 1, result: { instructions: expect.stringContaining(AGENT) } });
@@ -46,7 +46,7 @@ test("both eras pass, with the headers that the newer one asks for and the agent
   await running;
 });
 
-test("a name that is no header text travels encoded", async () => {
+test("a tool name that a header cannot have is sent encoded", async () => {
   const { ask, next } = await bridged({ token: SECRET });
   ask(1, "tools/call", { name: "größe ", arguments: {} });
   expect(await next()).toMatchObject({
@@ -55,7 +55,7 @@ test("a name that is no header text travels encoded", async () => {
   });
 });
 
-test("without a secret it reads; with a wrong one the service's own words come back", async () => {
+test("without a secret it can read; with a wrong one the service's error is returned", async () => {
   const reader = await bridged();
   reader.ask(1, "tools/call", { name: "list_changes", arguments: {} });
   expect(await reader.next()).toMatchObject({ result: { structuredContent: { total: 0 } } });
@@ -67,7 +67,7 @@ test("without a secret it reads; with a wrong one the service's own words come b
   });
 });
 
-test("what cannot be carried is answered, and the next message is carried all the same", async () => {
+test("a message that cannot be sent is answered with an error, and the next one is sent", async () => {
   let isDown = true;
   const { write, ask, next } = await bridged({
     fetch: async () => {
@@ -84,7 +84,7 @@ test("what cannot be carried is answered, and the next message is carried all th
   expect(await next()).toMatchObject({ id: 2, result: {} });
 });
 
-test("a request that is cancelled is given up and not answered; notifications are not carried", async () => {
+test("a cancelled request is aborted and not answered; notifications are not sent", async () => {
   const { write, ask, next, sent, input, running } = await bridged({ token: SECRET });
   ask(1, "tools/call", {
     name: "propose_change",
@@ -99,7 +99,7 @@ test("a request that is cancelled is given up and not answered; notifications ar
   ask(4, "ping", {}, "legacy");
   input.end();
   await running;
-  // Whatever became of the one that was cancelled has ended by now, and said nothing.
+  // By now the cancelled request has ended, without a response.
   expect(await next()).toMatchObject({ id: 4 });
   expect(await next()).toBeUndefined();
   expect(sent).toHaveLength(4);

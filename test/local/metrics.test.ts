@@ -6,7 +6,7 @@ import { processMetrics } from "../../local/metrics.ts";
 import { fails } from "../support/scripted_adapter.ts";
 import { makeFetch, openOperations, type OperationsService } from "../lib/operations/operations_service.ts";
 
-/** A service on which every figure has a value, measured. */
+/** Creates a service in which every metric has a value, and returns its metrics. */
 async function lived() {
   const metrics = processMetrics("1.2.3");
   const service = await openOperations({
@@ -32,7 +32,7 @@ const text = async (service: OperationsService): Promise<string> => (await servi
 const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
 if (!hasPromtool) process.stderr.write("promtool is not on PATH: `promtool check metrics` is skipped\n");
 
-test.skipIf(!hasPromtool)("promtool check metrics has nothing to say", async () => {
+test.skipIf(!hasPromtool)("promtool check metrics reports no problem", async () => {
   const { service, metrics } = await lived();
   await app({ ...service.deps, measured: metrics.measured })(new Request("http://127.0.0.1/api/state"));
   const input = await text(service);
@@ -41,7 +41,7 @@ test.skipIf(!hasPromtool)("promtool check metrics has nothing to say", async () 
   expect(check.status).toBe(0);
 });
 
-test("the answer is Prometheus text: each family with HELP and TYPE once, and no sample twice", async () => {
+test("the metrics have HELP and TYPE once for each family, and no sample twice", async () => {
   const { service } = await lived();
   const response = await service.get("/api/metrics");
   expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
@@ -61,7 +61,7 @@ test("no id, tenant, name or title is a label", async () => {
     expect(shown).not.toContain(secret);
 });
 
-test("figures of the product agree after a restart and between instances", async () => {
+test("metrics of the product are the same after a restart and on other instances", async () => {
   const { service } = await lived();
   const business = (shown: string) =>
     shown.split("\n").filter((line) => line.startsWith("countersign_") && !/_http_|_build_|_notifications_/.test(line));
@@ -73,7 +73,7 @@ test("figures of the product agree after a restart and between instances", async
   expect(business(second)).toContain("countersign_audit_entries_total 11");
 });
 
-test("without data there is no sample, not a 0", async () => {
+test("a metric without data has no sample, instead of a 0", async () => {
   const service = await openOperations();
   const shown = await text(service);
   expect(shown).not.toMatch(/dimension="[EMR]"|reliability_|kpi_value|mean_rating|notifications|last_cycle/);
@@ -82,7 +82,7 @@ test("without data there is no sample, not a 0", async () => {
   expect(disabled).not.toMatch(/audit_chain_valid|audit_entries/);
 });
 
-test("requests are counted by the declared path, whatever a client writes", async () => {
+test("requests are counted by the declared path of their endpoint", async () => {
   const { service, metrics, id } = await lived();
   const fetch = app({ ...service.deps, measured: metrics.measured });
   for (const path of [
@@ -113,7 +113,7 @@ test("requests are counted by the declared path, whatever a client writes", asyn
   );
 });
 
-test("two services in one process do not share figures", async () => {
+test("two services in one process do not share metrics", async () => {
   const one = processMetrics("1");
   const two = processMetrics("2");
   const { deps } = await openOperations();
@@ -122,7 +122,7 @@ test("two services in one process do not share figures", async () => {
   expect(await two.text()).not.toContain('route="/livez"');
 });
 
-test("figures of an idle process wake it no more than once a minute", async () => {
+test("metrics of an idle process do work at most once a minute", async () => {
   const monitor = vi.spyOn(perfHooks, "monitorEventLoopDelay");
   onTestFinished(() => monitor.mockRestore());
   const shown = await processMetrics("1.2.3").text();

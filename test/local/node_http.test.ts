@@ -10,7 +10,7 @@ import { BODY_LIMIT, readBody } from "../../lib/http/body.ts";
 import { LIMITS, serveHttp, type HttpLimits, type HttpServer } from "../../local/node_http.ts";
 import { parseRaw, sendRaw } from "./http_client.ts";
 
-/** A stop that waits for what has ended does not end by its limit. */
+/** A stop timeout that no test reaches. */
 const NEVER = 2 ** 31 - 1;
 
 const running: HttpServer[] = [];
@@ -19,8 +19,8 @@ afterEach(async () => {
 });
 
 const logged: [string, Record<string, unknown> | undefined][] = [];
-const note = (message: string, fields?: Record<string, unknown>) => void logged.push([message, fields]);
-const log: Log = { info: note, warn: note, error: note };
+const record = (message: string, fields?: Record<string, unknown>) => void logged.push([message, fields]);
+const log: Log = { info: record, warn: record, error: record };
 
 async function serve(
   fetch: (request: Request) => Response | Promise<Response>,
@@ -35,13 +35,13 @@ async function serve(
 }
 
 const echo = async (request: Request) => new Response(`${request.method} ${request.url} ${await request.text()}`);
-const refusal = (status: number, code: string) => ({
+const errorResponse = (status: number, code: string) => ({
   status,
   headers: { "content-type": "application/json", "x-content-type-options": "nosniff", connection: "close" },
   body: { error: expect.stringMatching(/\w/), code, status, request_id: "request-1" },
 });
 
-test("hands the handler the request, and the client its response", async () => {
+test("the handler gets the request, and the client gets the response", async () => {
   const { url } = await serve(echo);
   const response = await fetch(`${url}/a?b=c`, { method: "POST", body: "d=e" });
   expect([response.status, await response.text()]).toEqual([200, `POST ${url}/a?b=c d=e`]);
@@ -51,7 +51,7 @@ test.each([
   ["gzip, br", "gzip", 'W/"3"'],
   ["br, gzip;q=0", undefined, '"3"'],
   [undefined, undefined, '"3"'],
-])("a long answer to a client that accepts %s is sent as %s", async (accepted, encoding, etag) => {
+])("a long response to a client that accepts %s is sent as %s", async (accepted, encoding, etag) => {
   const text = JSON.stringify("é".repeat(9000));
   const { url } = await serve(() => new FastResponse(text, { headers: { etag: '"3"' } }));
   const headers = accepted === undefined ? {} : { "accept-encoding": accepted };
@@ -62,12 +62,12 @@ test.each([
   expect((encoding ? gunzipSync(body) : body).toString()).toBe(text);
 });
 
-describe("a light response arrives as it was given", () => {
+describe("a FastResponse is sent unchanged", () => {
   const stream = () => new Blob(["streamed"]).stream();
   test.each([
     ["ASCII", () => new FastResponse("plain"), "plain"],
-    ["characters of one byte in memory and two on the way", () => new FastResponse("naïve"), "naïve"],
-    ["characters of more", () => new FastResponse("改变 🙂"), "改变 🙂"],
+    ["characters of one byte in memory and two in UTF-8", () => new FastResponse("naïve"), "naïve"],
+    ["characters of more bytes", () => new FastResponse("改变 🙂"), "改变 🙂"],
     ["bytes", () => new FastResponse(new TextEncoder().encode("é")), "é"],
     ["a stream", () => new FastResponse(stream()), "streamed"],
     ["nothing", () => new FastResponse(null), ""],
@@ -77,7 +77,7 @@ describe("a light response arrives as it was given", () => {
     expect(await answer.text()).toBe(text);
   });
 
-  test("with the headers it was given since", async () => {
+  test("with headers that were set after its creation", async () => {
     const server = await serve(async () => {
       const response = new FastResponse("plain", { status: 201, headers: { "x-first": "1" } });
       response.headers.set("x-second", "2");
@@ -95,7 +95,7 @@ test("the url of an IPv6 address has brackets", async () => {
   expect((await fetch(`${url}/x`)).status).toBe(200);
 });
 
-test("rejects when the port is taken", async () => {
+test("a start on a port in use fails", async () => {
   const { url } = await serve(echo);
   const deps = { log, clock: { now: () => 0 }, ids: { uuid: () => "" } };
   await expect(serveHttp(echo, { host: "127.0.0.1", port: Number(new URL(url).port), deps })).rejects.toMatchObject({
@@ -103,7 +103,7 @@ test("rejects when the port is taken", async () => {
   });
 });
 
-describe("what never reaches a handler is answered as JSON, and the connection closed", () => {
+describe("an invalid request gets a JSON error, and its connection is closed", () => {
   const get = "GET / HTTP/1.1\r\nHost: localhost\r\n";
   test.each([
     ["no HTTP at all", "hello\r\n\r\n", 400, "bad_request"],
@@ -127,7 +127,7 @@ describe("what never reaches a handler is answered as JSON, and the connection c
     ["headers over 16 KiB", `${get}x: ${"a".repeat(16 * 1024)}\r\n\r\n`, 431, "headers_too_large"],
   ])("%s", async (_, data, status, code) => {
     const { url } = await serve(echo);
-    expect(parseRaw(await sendRaw(url, data))).toMatchObject(refusal(status, code));
+    expect(parseRaw(await sendRaw(url, data))).toMatchObject(errorResponse(status, code));
     expect(logged).toEqual([]);
   });
 
@@ -136,11 +136,11 @@ describe("what never reaches a handler is answered as JSON, and the connection c
     async (target) => {
       const { url } = await serve(echo);
       const answer = await sendRaw(url, `GET ${target} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-      expect(parseRaw(answer)).toMatchObject(refusal(400, "bad_request"));
+      expect(parseRaw(answer)).toMatchObject(errorResponse(400, "bad_request"));
     },
   );
 
-  test("dots that are no segment of the path are served", async () => {
+  test("but dots that are not a whole segment of the path are accepted", async () => {
     const { url } = await serve(echo);
     for (const target of ["/a..b/.c/...?x=/../y", "/?\\.."])
       expect(await sendRaw(url, `GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)).toMatch(
@@ -148,7 +148,7 @@ describe("what never reaches a handler is answered as JSON, and the connection c
       );
   });
 
-  test("headers far over the limit, still being sent when they are refused", async () => {
+  test("headers far over the limit, also if they are still being sent", async () => {
     const { url } = await serve(echo);
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => sendRaw(url, `${get}x: ${"a".repeat(2_000_000)}\r\n\r\n`)),
@@ -156,7 +156,7 @@ describe("what never reaches a handler is answered as JSON, and the connection c
     for (const answer of answers) expect(parseRaw(answer).status).toBe(431);
   });
 
-  test("a refused sender may finish sending, so that no reset takes the answer from it", async () => {
+  test("after which the client may finish sending, so that no reset discards the response", async () => {
     const { url } = await serve(echo);
     const socket = net.connect({ port: Number(new URL(url).port), host: "127.0.0.1", allowHalfOpen: true });
     const answered = once(socket.resume(), "end");
@@ -167,7 +167,7 @@ describe("what never reaches a handler is answered as JSON, and the connection c
     socket.destroy();
   });
 
-  test("headers just under 16 KiB pass", async () => {
+  test("but headers just under 16 KiB are accepted", async () => {
     const { url } = await serve(echo);
     expect(await sendRaw(url, `${get}Connection: close\r\nx: ${"a".repeat(15 * 1024)}\r\n\r\n`)).toMatch(
       /^HTTP\/1.1 200/,
@@ -176,19 +176,19 @@ describe("what never reaches a handler is answered as JSON, and the connection c
 
   test("headers that stop arriving", async () => {
     const { url } = await serve(echo, { headersTimeout: 40, checkInterval: 10 });
-    expect(parseRaw(await sendRaw(url, `${get}x: `))).toMatchObject(refusal(408, "request_timeout"));
+    expect(parseRaw(await sendRaw(url, `${get}x: `))).toMatchObject(errorResponse(408, "request_timeout"));
   });
 
   test("a body that stops arriving", async () => {
     const { url } = await serve(echo, { headersTimeout: 40, requestTimeout: 60, checkInterval: 10 });
     const answer = await sendRaw(url, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nab");
-    expect(parseRaw(answer)).toMatchObject(refusal(408, "request_timeout"));
+    expect(parseRaw(answer)).toMatchObject(errorResponse(408, "request_timeout"));
     expect(logged).toEqual([]);
   });
 });
 
-describe("a connection that is silent", () => {
-  test("is kept while its answer is being worked out, and still bounded after that", async () => {
+describe("an idle connection", () => {
+  test("is kept while the handler works, and closed if the response then stalls", async () => {
     const idleTimeout = 500;
     const slow = async (request: Request) => {
       const text = await request.text();
@@ -201,10 +201,10 @@ describe("a connection that is silent", () => {
     expect([response.status, await response.text()]).toEqual([200, "slow x"]);
   });
 
-  test("is given up where nothing is asked, or an answer is not read", async () => {
-    let asked!: () => void;
-    const inHandler = new Promise<void>((resolve) => (asked = resolve));
-    const answer = () => (asked(), new Response("x".repeat(64 * 1024 * 1024)));
+  test("is closed if no request arrives, or the response is not read", async () => {
+    let arrived!: () => void;
+    const inHandler = new Promise<void>((resolve) => (arrived = resolve));
+    const answer = () => (arrived(), new Response("x".repeat(64 * 1024 * 1024)));
     const server = await serve(answer, { idleTimeout: 500 });
     const { port } = new URL(server.url);
     const unread = net.connect(Number(port), "127.0.0.1");
@@ -212,19 +212,19 @@ describe("a connection that is silent", () => {
     await inHandler;
     const silent = net.connect(Number(port), "127.0.0.1").resume();
     await once(silent, "close");
-    // It waits for what is in flight, as long as it takes.
+    // A stop waits for open responses without a limit.
     await server.stop();
     unread.destroy();
   });
 });
 
-test("a target in absolute form of the same host is read like a path", async () => {
+test("a target in absolute form with the same host is read as its path", async () => {
   const { url } = await serve(echo);
   const request = "GET http://LOCALHOST:80/a?b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
   expect(await sendRaw(url, request)).toContain("GET http://localhost/a?b");
 });
 
-test("garbage behind a whole request is not answered in that request's place", async () => {
+test("garbage after a complete request is not answered before that request", async () => {
   let answer!: (response: Response) => void;
   const { url } = await serve(() => new Promise((resolve) => (answer = resolve)));
   const raw = await sendRaw(url, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\nGARBAGE\r\n\r\n");
@@ -232,7 +232,7 @@ test("garbage behind a whole request is not answered in that request's place", a
   expect(raw).toBe("");
 });
 
-test("a handler that throws is a 500 without details, and the log has them", async () => {
+test("an error in a handler is a 500 without details, which the log has", async () => {
   const { url } = await serve(() => Promise.reject(new Error("secret detail")));
   const response = await fetch(`${url}/boom?token=t`);
   expect(response.status).toBe(500);
@@ -250,28 +250,28 @@ test("a handler that throws is a 500 without details, and the log has them", asy
   ]);
 });
 
-test("a handler that throws at once is a 500 too", async () => {
+test("an error thrown synchronously by a handler is a 500 too", async () => {
   const { url } = await serve(() => {
     throw new Error("at once");
   });
   expect((await fetch(url)).status).toBe(500);
 });
 
-test("a client that goes before its body has arrived is no error of the service", async () => {
+test("a client that disconnects before its body has arrived is not logged as an error", async () => {
   let arrived!: () => void;
   const inHandler = new Promise<void>((resolve) => (arrived = resolve));
   const server = await serve((request) => (arrived(), request.text().then((text) => new Response(text))));
   const client = http.request(server.url, { method: "POST", headers: { "content-length": 9 } });
-  const gone = once(client, "error");
+  const disconnected = once(client, "error");
   client.write("ab");
   await inHandler;
   client.destroy();
-  await gone;
+  await disconnected;
   await server.stop();
   expect(logged).toEqual([]);
 });
 
-test("a response that cannot be sent is cut off and logged", async () => {
+test("a response that cannot be sent ends the connection and is logged", async () => {
   const used = new Response("x");
   await used.text();
   const { url } = await serve(() => used);
@@ -279,7 +279,7 @@ test("a response that cannot be sent is cut off and logged", async () => {
   expect(logged).toHaveLength(1);
 });
 
-test("a body is never buffered beyond the server's own limit, with or without a declared length", async () => {
+test("a body is never read beyond the server's limit, with or without Content-Length", async () => {
   let outcome: unknown;
   const { url } = await serve(
     async (request) => {
@@ -291,7 +291,7 @@ test("a body is never buffered beyond the server's own limit, with or without a 
     },
     { maxBodySize: 1000 },
   );
-  const lengthOf = async (size: number, chunked: boolean) => {
+  const send = async (size: number, chunked: boolean) => {
     const request = http.request(url, { method: "POST", headers: chunked ? {} : { "content-length": size } });
     request.write("x".repeat(size));
     request.end();
@@ -300,12 +300,12 @@ test("a body is never buffered beyond the server's own limit, with or without a 
     await once(response, "end");
     return outcome;
   };
-  expect([await lengthOf(1000, false), await lengthOf(1000, true)]).toEqual([1000, 1000]);
-  expect(await lengthOf(1001, false)).not.toBe(1001);
-  expect(await lengthOf(1001, true)).not.toBe(1001);
+  expect([await send(1000, false), await send(1000, true)]).toEqual([1000, 1000]);
+  expect(await send(1001, false)).not.toBe(1001);
+  expect(await send(1001, true)).not.toBe(1001);
 });
 
-test("a connection is kept for the next request", async () => {
+test("a connection is reused for the next request", async () => {
   const { url } = await serve(echo);
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
   const ports: (number | undefined)[] = [];
@@ -321,7 +321,7 @@ test("a connection is kept for the next request", async () => {
 });
 
 test.each([BODY_LIMIT + 1, 8 * BODY_LIMIT])(
-  "a connection carries the next request after a streamed body of %i bytes was refused",
+  "a connection is reused after a streamed body of %i bytes was rejected",
   async (size) => {
     const { url } = await serve(async (request) => {
       const refused = await readBody(request).then(
@@ -346,7 +346,7 @@ test.each([BODY_LIMIT + 1, 8 * BODY_LIMIT])(
 );
 
 describe("stopping", () => {
-  test("finishes what is in flight, refuses what is new, and does not wait for idle connections", async () => {
+  test("finishes open requests, rejects new ones, and does not wait for idle connections", async () => {
     let arrived!: () => void;
     const inHandler = new Promise<void>((resolve) => (arrived = resolve));
     let finish!: () => void;
@@ -370,7 +370,7 @@ describe("stopping", () => {
     await closed;
   });
 
-  test("waits until a long answer that is queued as a whole is read to its end", async () => {
+  test("waits until a long buffered response is read to its end", async () => {
     const size = 16 << 20;
     const server = await serve(() => new FastResponse("x".repeat(size)));
     const [response] = (await once(http.get(server.url), "response")) as [http.IncomingMessage];
@@ -382,7 +382,7 @@ describe("stopping", () => {
     await stopped;
   });
 
-  test("waits until a long answer is read to its end", async () => {
+  test("waits until a long streamed response is read to its end", async () => {
     const size = 8_000_000;
     let sent!: () => void;
     const streamed = new Promise<void>((resolve) => (sent = resolve));
@@ -406,7 +406,7 @@ describe("stopping", () => {
     expect(received).toBe(size);
   });
 
-  test("waits for a handler whose client has gone", async () => {
+  test("waits for a handler whose client has disconnected", async () => {
     let arrived!: () => void;
     const inHandler = new Promise<void>((resolve) => (arrived = resolve));
     let finish!: () => void;
@@ -417,16 +417,16 @@ describe("stopping", () => {
       return new Response("done");
     });
     const client = http.get(server.url);
-    const gone = once(client, "error");
+    const disconnected = once(client, "error");
     await inHandler;
     client.destroy();
-    await gone;
+    await disconnected;
     const stopped = server.stop().then(() => finished);
     setImmediate(() => setImmediate(finish));
     expect(await stopped).toBe(true);
   });
 
-  test("waits no longer than its limit", async () => {
+  test("waits no longer than the stop timeout", async () => {
     let arrived!: () => void;
     const inHandler = new Promise<void>((resolve) => (arrived = resolve));
     const server = await serve(() => (arrived(), new Promise(() => {})), { stopTimeout: 30 });

@@ -17,28 +17,28 @@ function run(argv: string[], env: Environment = {}): Options {
   return parsed.options;
 }
 
-function refusal(argv: string[], env: Environment = {}): OptionError {
+function parseError(argv: string[], env: Environment = {}): OptionError {
   try {
     parseOptions(argv, env);
   } catch (error) {
     if (error instanceof OptionError) return error;
     throw error;
   }
-  throw new Error("expected a refusal");
+  throw new Error("expected an error");
 }
 
 const folder = mkdtempSync(join(tmpdir(), "options-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A file that holds a text. */
-function holding(text: string): string {
+/** Writes a text to a new file and returns its path. */
+function writeTemporary(text: string): string {
   const path = join(folder, `${randomUUID()}.txt`);
   writeFileSync(path, text);
   return path;
 }
-const linkSecret = holding("0123456789abcdef\n");
+const linkSecret = writeTemporary("0123456789abcdef\n");
 
-const IDENTITY = holding(
+const IDENTITY = writeTemporary(
   '{"preset": "cloudflare-access", "issuer": "https://acme.cloudflareaccess.com", "audience": "4714c1358e65fe4b"}',
 );
 
@@ -48,10 +48,10 @@ const witnessVkey = (byte: number) => {
 };
 const [W1, W2] = [witnessVkey(1), witnessVkey(2)];
 
-/** A file of target systems. */
+/** The path of a valid --targets file. */
 const TARGETS = fileURLToPath(new URL("targets/targets.json", import.meta.url));
 
-/** Each option with a text and what it is read as; the type makes the table complete. */
+/** Each option with a valid text and its parsed value; the type requires every option. */
 const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   host: ["127.0.0.2", "127.0.0.2"],
   port: ["9000", 9000],
@@ -114,7 +114,7 @@ const SECRET: Environment = {
   SVC_NOTIFY_SECRET: "0123456789abcdef",
   SVC_ADAPTER_SECRET: "0123456789abcdef",
 };
-/** Other options that some options need. */
+/** Values of options that other options require. */
 const ALSO_NEEDED: Environment = {
   SVC_AUDIT_KEY: "audit.pem",
   SVC_AUDIT_WITNESS: "https://w1.example,https://w2.example",
@@ -124,7 +124,7 @@ const ALSO_NEEDED: Environment = {
   SVC_WITNESS_NAME: "witness.example/w1",
   SVC_LLM: "openai",
 };
-/** A store in a database is what has a name. */
+/** A database as the store, which --store-name requires. */
 const DATABASE: Environment = { SVC_STATE: "postgres://cs@db/cs" };
 const rows = Object.entries(SAMPLES).map(([key, [text, value]]) => {
   const { flag } = TABLE[key as keyof typeof TABLE];
@@ -140,18 +140,18 @@ describe.each(rows)("--$flag", ({ key, flag, variable, text, value, env }) => {
     expect(run([`--${flag}=${text}`], env)[key]).toEqual(value);
     expect(run([], { ...env, [variable]: text })[key]).toEqual(value);
   });
-  test("wins over the environment, which is then not even read", () => {
+  test("overrides the environment variable, which is then not parsed", () => {
     expect(run([`--${flag}`, text], { ...env, [variable]: "\n" })[key]).toEqual(value);
   });
   test("counts as unset when its variable is empty", () => {
     expect(run([], { [variable]: "" })[key]).toEqual(run([])[key]);
   });
-  test("is refused without a value, with exit code 2", () => {
+  test("is rejected without a value, with exit code 2", () => {
     for (const argv of [[`--${flag}`], [`--${flag}=`], [`--${flag}`, "--port=1"]]) {
-      expect(refusal(argv)).toMatchObject({ exitCode: 2, message: `--${flag} needs a value; see --help` });
+      expect(parseError(argv)).toMatchObject({ exitCode: 2, message: `--${flag} needs a value; see --help` });
     }
   });
-  test("stands in the help text with its variable", () => {
+  test("is in the help text with its variable", () => {
     expect(helpText()).toMatch(new RegExp(`^ {2}--${flag} `, "m"));
     expect(helpText()).toMatch(new RegExp(`\\b${variable}\\]$`, "m"));
   });
@@ -166,7 +166,7 @@ test("the variables are named after the options", () => {
   ]);
 });
 
-test("defaults", () => {
+test("options have their documented defaults", () => {
   expect(run([])).toMatchObject({
     host: "127.0.0.1",
     port: 8420,
@@ -185,30 +185,30 @@ test("defaults", () => {
   });
 });
 
-test("defaults follow the options they hang on", () => {
+test("some defaults are derived from other options", () => {
   const options = run(["--state=/srv/a/s.json", "--agent-id=a7", "--host=::1"]);
   expect(options).toMatchObject({ evolvedDir: "/srv/a/evolved-s", nodeId: "a7", crossLinkHost: "::1" });
 });
 
-test("the name of a store goes with a database: a file has its path for a name", () => {
-  const { message, exitCode } = refusal(["--store-name=acme", "--state=data/acme.json"]);
+test("--store-name needs a database; the name of a file store is its path", () => {
+  const { message, exitCode } = parseError(["--store-name=acme", "--state=data/acme.json"]);
   expect([message, exitCode]).toEqual([
     "--store-name names a store in a database, and --state data/acme.json is a file: there the path is the name",
     1,
   ]);
   for (const name of ["a b", "-a", "a/b", "a".repeat(101), "größe"])
-    expect(refusal(["--store-name", name], DATABASE).message).toContain("--store-name must be up to 100 letters");
+    expect(parseError(["--store-name", name], DATABASE).message).toContain("--store-name must be up to 100 letters");
   expect(run([], { ...DATABASE, SVC_STOR_NAME: "acme" }).warnings).toEqual([
     "SVC_STOR_NAME is no option: did you mean SVC_STORE_NAME?",
   ]);
 });
 
-test("two services whose state files lie in one folder have self-evolution folders of their own", () => {
+test("state files in one folder have different self-evolution folders", () => {
   const folders = ["state.json", "a.json", "b.json"].map((name) => run([`--state=/srv/${name}`]).evolvedDir);
   expect(folders).toEqual(["/srv/evolved", "/srv/evolved-a", "/srv/evolved-b"]);
 });
 
-test("with a database, self-evolution files lie where they would with the default state file", () => {
+test("with a database, self-evolution files are in the folder of the default state file", () => {
   const state = "postgres://cs:secret@db.example:5432/cs?sslmode=verify-full";
   expect(run([`--state=${state}`])).toMatchObject({ state, evolvedDir: "data/evolved" });
   expect(run([`--state=${state}`, "--store-name=acme"]).evolvedDir).toBe("data/acme/evolved");
@@ -218,7 +218,7 @@ test("with a database, self-evolution files lie where they would with the defaul
   });
 });
 
-test("of a repeated option the last counts", () => {
+test("the last value of a repeated option counts", () => {
   expect(run(["--port=1", "--port", "2", "--state=x", "--port=3"]).port).toBe(3);
 });
 
@@ -236,7 +236,7 @@ test("SVC_ADMIN_TOKEN and SVC_PROTECT_ALL come from the environment; empty is un
   });
 });
 
-test("--check-intent names a file, and only --scenarios and a store that is named with it count", () => {
+test("--check-intent uses only its file, --scenarios and a store given with it", () => {
   const checked = { kind: "check_intent", path: "intent.json", options: {} };
   expect(parseOptions(["--check-intent", "intent.json"], { SVC_PORT: "x", SVC_STATE: "s.json" })).toEqual(checked);
   expect(parseOptions(["--port=0", "--check-intent=intent.json"], {})).toEqual(checked);
@@ -268,8 +268,8 @@ test.each([
   ],
   [["--witness-for=logs.txt"], "--witness-for, --witness-key and --witness-name go together"],
   [["--witness-key=w.pem", "--witness-name=w"], "--witness-for, --witness-key and --witness-name go together"],
-])("%j: witnesses need what belongs to them", (argv, message) => {
-  expect(refusal(argv)).toMatchObject({ exitCode: 1, message });
+])("%j: incomplete or contradictory options of witnesses are rejected", (argv, message) => {
+  expect(parseError(argv)).toMatchObject({ exitCode: 1, message });
 });
 
 test.each([
@@ -279,8 +279,8 @@ test.each([
   ],
   [["--witness-name=w 1"], /--witness-name must be a name without spaces/],
   [["--audit-witness=https://w.example?x"], /--audit-witness must be an address without \? and #/],
-])("%j is refused", (argv, message) => {
-  expect(refusal(argv)).toMatchObject({ exitCode: 2, message: expect.stringMatching(message) });
+])("%j is rejected", (argv, message) => {
+  expect(parseError(argv)).toMatchObject({ exitCode: 2, message: expect.stringMatching(message) });
 });
 
 test.each([
@@ -321,7 +321,7 @@ test.each([
   [["--agent-id=a\nb"], {}, '--agent-id must be one line of text, not "a\\nb"'],
   [[], { SVC_PROTECT_ALL: "yes" }, 'SVC_PROTECT_ALL must be 1 or 0, not "yes"'],
 ])("malformed: %j %j", (argv, env, message) => {
-  expect(refusal(argv, env)).toMatchObject({ exitCode: 2, message });
+  expect(parseError(argv, env)).toMatchObject({ exitCode: 2, message });
 });
 
 test.each([
@@ -339,22 +339,22 @@ test.each([
   ["--state=postgres://cs:7/hunter2@db.example/cs"],
   ["--state=postgres://cs:7?hunter2@db.example/cs"],
   ["--state=postgres://cs:7#hunter2@db.example/cs"],
-])("a secret is never repeated in a message: %s", (argument) => {
-  const { exitCode, message } = refusal([argument]);
+])("a secret is never in an error: %s", (argument) => {
+  const { exitCode, message } = parseError([argument]);
   expect(exitCode).toBe(2);
   expect(message).toMatch(/^--[a-z-]+ must /);
   expect(message).not.toContain("hunter2");
 });
 
-describe("what is not allowed like this, exit code 1", () => {
+describe("values that other options contradict, exit code 1", () => {
   test.each(["0.0.0.0", "::", "10.1.2.3", "gov.example", "::ffff:10.0.0.1", "128.0.0.1"])(
     "--host %s without a token",
     (host) => {
       const message = `--host ${host} is not a loopback address: set SVC_ADMIN_TOKEN, or listen on 127.0.0.1`;
-      expect(refusal([`--host=${host}`])).toMatchObject({ exitCode: 1, message });
-      expect(refusal([`--host=${host}`], { SVC_ADMIN_TOKEN: "" })).toMatchObject({ exitCode: 1, message });
+      expect(parseError([`--host=${host}`])).toMatchObject({ exitCode: 1, message });
+      expect(parseError([`--host=${host}`], { SVC_ADMIN_TOKEN: "" })).toMatchObject({ exitCode: 1, message });
       const short = "SVC_ADMIN_TOKEN has under 16 characters";
-      expect(refusal([`--host=${host}`], { SVC_ADMIN_TOKEN: "a-short-token-1" })).toMatchObject({
+      expect(parseError([`--host=${host}`], { SVC_ADMIN_TOKEN: "a-short-token-1" })).toMatchObject({
         exitCode: 1,
         message: `${short}; that is accepted only where the service listens on a loopback address`,
       });
@@ -375,7 +375,7 @@ describe("what is not allowed like this, exit code 1", () => {
     ["--cross-link-peers=127.0.0.1:9", "--cross-link-peers"],
   ])("%s without a secret", (argument, option) => {
     const message = `${option} needs a secret: set SVC_CROSS_LINK_SECRET, or give --cross-link-secret`;
-    expect(refusal([argument])).toMatchObject({ exitCode: 1, message });
+    expect(parseError([argument])).toMatchObject({ exitCode: 1, message });
   });
   test.each([
     ["the link's own host", ["--cross-link-port=9", "--cross-link-host=10.0.0.1"]],
@@ -383,7 +383,7 @@ describe("what is not allowed like this, exit code 1", () => {
     ["a peer", ["--cross-link-peers=127.0.0.1:9,10.0.0.1:9"]],
   ])("a short secret where %s is not loopback", (_, argv) => {
     const env = { SVC_ADMIN_TOKEN: "a-token-for-tests", SVC_CROSS_LINK_SECRET: "0123456789abcdef,short" };
-    expect(refusal(argv, env)).toMatchObject({
+    expect(parseError(argv, env)).toMatchObject({
       exitCode: 1,
       message:
         "--cross-link-secret holds a secret under 16 characters; that is accepted only where the link stays on loopback addresses",
@@ -411,10 +411,10 @@ describe("what is not allowed like this, exit code 1", () => {
     ],
     [[], { SVC_NOTIFY_SECRET: "hunter2" }, "SVC_NOTIFY_SECRET must have 16 characters or more"],
   ])("%j %j", (argv, env, message) => {
-    expect(refusal(argv, env)).toMatchObject({ exitCode: 1, message });
+    expect(parseError(argv, env)).toMatchObject({ exitCode: 1, message });
   });
   test.each(["secret\n", " secret", "s\u00e9cret", " "])("an admin token that no header can carry: %j", (token) => {
-    const reported = refusal([], { SVC_ADMIN_TOKEN: token });
+    const reported = parseError([], { SVC_ADMIN_TOKEN: token });
     expect(reported).toMatchObject({
       exitCode: 1,
       message: expect.stringMatching(/^SVC_ADMIN_TOKEN must (be visible ASCII|be one line|not have white space)/),
@@ -423,7 +423,7 @@ describe("what is not allowed like this, exit code 1", () => {
   });
 });
 
-test("a variable named almost like a known one is reported; others are somebody else's", () => {
+test("a variable with a misspelled name causes a warning; other variables are ignored", () => {
   expect(run([], { SVC_PROTECT_READ: "1", SVC_ADMIN_TOKENS_FILE: "/x" }).warnings).toEqual([
     "SVC_PROTECT_READ is no option: did you mean SVC_PROTECT_READS?",
     "SVC_ADMIN_TOKENS_FILE is no option: did you mean SVC_ADMIN_TOKEN_FILE?",
@@ -458,7 +458,7 @@ test("read protection comes from the environment; beyond loopback chat is protec
     expect(() => run([...argv], env)).toThrow(reported);
 });
 
-test("a secret address for notifications is never repeated; a wrong one causes a warning", () => {
+test("a secret notification URL is never in an error; an unsuitable one causes a warning", () => {
   const url = "https://hooks.slack.com/services/T0/B0/hidden";
   const reported = (env: Environment, ...argv: string[]) => run(argv, { SVC_NOTIFY_URL: url, ...env }).warnings;
   expect(reported({ SVC_NOTIFY_FORMAT: "slack" })).toEqual([]);
@@ -476,7 +476,7 @@ test("a secret address for notifications is never repeated; a wrong one causes a
     "--notify-url is a secret, and http shows it on the way; use https",
   ]);
   expect(run(["--notify-format=teams"]).warnings).toEqual(["--notify-format has no effect without --notify-url"]);
-  const path = holding(`${url}\n`);
+  const path = writeTemporary(`${url}\n`);
   expect(run([], { SVC_NOTIFY_URL_FILE: path, SVC_NOTIFY_FORMAT: "slack" }).notifyUrl).toBe(url);
   for (const [argv, env] of [
     [["--notify-url=hidden"], {}],
@@ -486,14 +486,14 @@ test("a secret address for notifications is never repeated; a wrong one causes a
     [["--audit-otlp=https://x:hidden@otel.example"], {}],
     [["--audit-otlp=https://:hidden@otel.example"], {}],
   ] as const) {
-    const { message } = refusal([...argv], env);
+    const { message } = parseError([...argv], env);
     expect(message).toMatch(/(--notify-url|SVC_NOTIFY_URL|--audit-otlp) must be an http or https URL/);
     expect(message).not.toContain("hidden");
   }
 });
 
-test("each secret may stand in a file, whose last line end is none of it", () => {
-  const path = holding("a-secret-for-tests-1\r\n");
+test("each secret may be in a file, whose last line end is not part of it", () => {
+  const path = writeTemporary("a-secret-for-tests-1\r\n");
   for (const [name, key] of [
     ["SVC_ADMIN_TOKEN", "adminToken"],
     ["SVC_READ_TOKEN", "readToken"],
@@ -501,33 +501,36 @@ test("each secret may stand in a file, whose last line end is none of it", () =>
     ["SVC_NOTIFY_SECRET", "notifySecret"],
   ] as const) {
     expect(run([], { [`${name}_FILE`]: path })[key]).toBe("a-secret-for-tests-1");
-    const both = refusal([], { [`${name}_FILE`]: path, [name]: "another-secret-of-it" });
+    const both = parseError([], { [`${name}_FILE`]: path, [name]: "another-secret-of-it" });
     expect(both).toMatchObject({ exitCode: 1, message: `${name} and ${name}_FILE exclude each other` });
-    expect(refusal([], { [`${name}_FILE`]: join(folder, "none") }).message).toMatch(
+    expect(parseError([], { [`${name}_FILE`]: join(folder, "none") }).message).toMatch(
       new RegExp(`^${name}_FILE .*none cannot be read \\(ENOENT\\)$`),
     );
   }
   for (const quoted of ['"a-secret-for-tests-1"', "'a-secret-for-tests-1'"]) {
     const message = expect.stringMatching(/ must not be in quotation marks; remove them$/);
-    expect(refusal([], { SVC_ADMIN_TOKEN_FILE: holding(`${quoted}\n`) })).toMatchObject({ exitCode: 1, message });
-    expect(refusal([], { SVC_ADMIN_TOKEN: quoted })).toMatchObject({ exitCode: 1, message });
-    const link = `--cross-link-secret-file=${holding(`0123456789abcdef\n${quoted}\n`)}`;
-    expect(refusal([link])).toMatchObject({ exitCode: 1, message });
+    expect(parseError([], { SVC_ADMIN_TOKEN_FILE: writeTemporary(`${quoted}\n`) })).toMatchObject({
+      exitCode: 1,
+      message,
+    });
+    expect(parseError([], { SVC_ADMIN_TOKEN: quoted })).toMatchObject({ exitCode: 1, message });
+    const link = `--cross-link-secret-file=${writeTemporary(`0123456789abcdef\n${quoted}\n`)}`;
+    expect(parseError([link])).toMatchObject({ exitCode: 1, message });
   }
   expect(run(["--llm-key-env=MY_KEY"], { MY_KEY_FILE: path }).llmKey).toBe("a-secret-for-tests-1");
-  const several = holding("0123456789abcdef\nfedcba9876543210\n");
+  const several = writeTemporary("0123456789abcdef\nfedcba9876543210\n");
   for (const options of [
     run([`--cross-link-secret-file=${several}`]),
     run([], { SVC_CROSS_LINK_SECRET_FILE: several }),
   ])
     expect(options.crossLinkSecrets).toEqual(["0123456789abcdef", "fedcba9876543210"]);
-  const both = refusal([`--cross-link-secret-file=${several}`, "--cross-link-secret=0123456789abcdef"]);
+  const both = parseError([`--cross-link-secret-file=${several}`, "--cross-link-secret=0123456789abcdef"]);
   expect(both.message).toBe("--cross-link-secret and --cross-link-secret-file exclude each other");
-  const odd = holding("hunter2hunter2,,x");
-  expect(refusal([`--cross-link-secret-file=${odd}`]).message).not.toContain("hunter2");
+  const odd = writeTemporary("hunter2hunter2,,x");
+  expect(parseError([`--cross-link-secret-file=${odd}`]).message).not.toContain("hunter2");
 });
 
-test("warns of secrets that the list of processes shows; it hides a database's address there", () => {
+test("a secret that the process list shows causes a warning, but not a database's address", () => {
   expect(run(["--cross-link-secret=0123456789abcdef"]).warnings).toEqual([
     "--cross-link-secret shows in the process list; use --cross-link-secret-file, or SVC_CROSS_LINK_SECRET",
   ]);
@@ -536,7 +539,7 @@ test("warns of secrets that the list of processes shows; it hides a database's a
   );
 });
 
-test("what is worth a warning is said, and starts", () => {
+test("ineffective and risky options cause warnings, not errors", () => {
   expect(run(["--cross-link-port=9", "--cross-link-secret=short"]).warnings).toEqual([
     "--cross-link-secret shows in the process list; use --cross-link-secret-file, or SVC_CROSS_LINK_SECRET",
     "--cross-link-secret holds a secret under 16 characters; use a longer one before the link leaves this machine",
@@ -562,8 +565,8 @@ test("the language model's key is read from the variable that --llm-key-env name
 test.each([
   [["--llm-base-url=https://llm.example"]],
   [["--llm-base-url=https://llm.example", "--llm=http://127.0.0.1:1/v1"]],
-])("a model's base URL goes with a provider's name: %j", (argv) => {
-  expect(refusal(argv)).toMatchObject({
+])("--llm-base-url without the name of a provider is rejected: %j", (argv) => {
+  expect(parseError(argv)).toMatchObject({
     exitCode: 1,
     message: "--llm-base-url goes with --llm openai or --llm anthropic",
   });
@@ -573,7 +576,7 @@ describe("capabilities", () => {
   const find = (id: string, argv: string[], env: Environment = {}, uiProblem: string | null = null) =>
     listCapabilities(run(argv, env), uiProblem).find((capability) => capability.id === id);
 
-  test("every capability that is not available says why, and what switches it on", () => {
+  test("a capability that is not available says why, and which option enables it", () => {
     for (const { status, reason, enable_with } of listCapabilities(run([]), null)) {
       if (status === "available") expect({ reason, enable_with }).toEqual({ reason: null, enable_with: null });
       else expect([status, !!reason, !!enable_with]).toEqual(["disabled", true, true]);
@@ -588,11 +591,11 @@ describe("capabilities", () => {
   ])("language model: %j", (argv, env, reason) => {
     expect(find("llm", argv, env)).toMatchObject({ status: "disabled", reason: expect.stringContaining(reason) });
   });
-  test("a language model that can be asked and a key are available", () => {
+  test("a configured language model and a configured audit key are available", () => {
     const argv = ["--llm=http://127.0.0.1:1/v1", "--llm-model=m", "--audit-key=k.pem"];
     for (const id of ["llm", "audit_key"]) expect(find(id, argv)).toMatchObject({ status: "available" });
   });
-  test("a link that is asked for tells of itself", () => {
+  test("a configured link is not listed here, since it reports its own capability", () => {
     expect(find("cross_link", [])).toMatchObject({ status: "disabled" });
     expect(find("cross_link", ["--cross-link-port=9100"], SECRET)).toBeUndefined();
   });

@@ -1,4 +1,4 @@
-/** Plain evaluations are answered as their handlers answer them: byte for byte, whatever is sent. */
+/** Verifies that the fast path for plain evaluations sends the same bytes as their handlers. */
 import net from "node:net";
 import { gzipSync } from "node:zlib";
 import { FastResponse } from "srvx/node";
@@ -21,7 +21,7 @@ const FLAGS = "/ofrep/v1/evaluate/flags";
 const BODY = '{"context":{"targetingKey":"t1","userId":"ana"}}';
 const split = { $split: { unit: "userId", shares: [["on", true, 5000], ["off", false, 5000]] } }; // prettier-ignore
 
-/** A request as it is sent; `connection: close` ends the connection with its answer. */
+/** Returns the bytes of a request; `connection: close` ends the connection after the response. */
 function raw(path: string, body: string | Buffer = BODY, headers: readonly string[] = [], rest = "connection: close") {
   const length = headers.some((one) => /^transfer-encoding/i.test(one)) ? [] : [`content-length: ${body.length}`];
   const lines = ["host: 127.0.0.1", "content-type: application/json", ...length, ...headers, ...(rest ? [rest] : [])];
@@ -37,7 +37,7 @@ async function open(settings: TestOptions = {}) {
   return api;
 }
 
-/** Serves with and without plain evaluations; `taken` counts the requests that no handler answered. */
+/** Serves with and without the fast path; `taken` counts the requests that it answered. */
 async function serveBoth({ deps }: TestService) {
   const taken = { count: 0 };
   const serve = async (isPlain: boolean) => {
@@ -58,7 +58,7 @@ async function serveBoth({ deps }: TestService) {
   return { taken, plain: await serve(true), usual: await serve(false) };
 }
 
-/** An answer without what no two have in common. */
+/** Removes the parts of a response that differ between any two. */
 const comparable = (answer: string) =>
   answer
     .replace(/(x-request-id: |"request_id":")[\w-]+/gi, "$1")
@@ -121,7 +121,7 @@ const CASES: [name: string, bytes: Buffer, taken: number][] = [
   ["an expectation", raw(FLAGS, BODY, ["expect: 100-continue"]), 0],
 ];
 
-test("each odd request has the answer and the count of its handler", async () => {
+test("each unusual request has the same response and is counted as by the handler", async () => {
   const { taken, plain, usual } = await serveBoth(await open({ adminToken: "secret" }));
   for (const path of [FLAGS, `${FLAGS}/a`]) for (const { url } of [plain, usual]) await sendRaw(url, raw(path));
   expect(taken.count).toBe(0);
@@ -134,7 +134,7 @@ test("each odd request has the answer and the count of its handler", async () =>
   expect(await plain.counts()).toEqual(await usual.counts());
 });
 
-test("a client that goes away before its body has arrived leaves nothing behind", async () => {
+test("a client that disconnects before its body has arrived is released", async () => {
   const { plain, usual } = await serveBoth(await open());
   const leave = ({ url }: { url: string }) =>
     new Promise<string>((resolve) => {
@@ -159,7 +159,7 @@ test.each<[string, TestOptions, string]>([
   expect([answers, taken.count]).toEqual([["200", ...(options.protectReads ? ["401", "401"] : ["200", "200"])], 0]);
 });
 
-test("new rules are asked again, and an error of the store is the handler's", async () => {
+test("changed rules are read again, and an error of the store is handled by the handler", async () => {
   const api = await open();
   const { taken, plain, usual } = await serveBoth(api);
   const send = async () => (await sendRaw(plain.url, raw(FLAGS))).slice(9, 12);

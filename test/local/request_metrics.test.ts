@@ -2,7 +2,7 @@ import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { registerRequestMetrics } from "../../local/request_metrics.ts";
 
-test("an answer is counted once by its status, and in each bucket from its duration on", async () => {
+test("a response is counted once by its status, and in each bucket of its duration or longer", async () => {
   const registry = new Registry();
   const observe = registerRequestMetrics(registry)("/a");
   observe("GET", 200, 0.001);

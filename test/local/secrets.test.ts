@@ -52,7 +52,7 @@ const REJECTED = [
   ["pa55\r\n\r\n", "control or invisible characters"],
 ] as const;
 
-describe("a secret that no request could carry is rejected, and not repeated", () => {
+describe("a secret that no request could have is rejected, and not in the error", () => {
   test.each(REJECTED)("%j", (text, rule) => {
     for (const [read, source] of [
       [inVariable, "X must "],

@@ -64,18 +64,18 @@ async function tick({ url }: RunningProgram): Promise<number> {
   return ((await (await fetch(`${url}/api/state`)).json()) as { tick: number }).tick;
 }
 
-test("stopping makes the snapshot current, and lets go of the state file", async () => {
+test("stopping updates the snapshot and releases the state file", async () => {
   const program = await begin();
   expect((await propose(program)).status).toBe(201);
   await program.stop();
   const snapshot = JSON.parse(await readFile(join(folder, "state.json"), "utf8"));
-  // The manifest that came into force, and the proposal.
+  // One entry of the intent coming into force, and one of the proposal.
   expect(snapshot).toMatchObject({ product_runtime: { product_id: "acme-crm", meta: { chain: { length: 2 } } } });
   await (await acquireLock(join(folder, "state.json"))).release();
   await program.stop();
 });
 
-test("a start that fails lets go of the state file", async () => {
+test("a failed start releases the state file", async () => {
   const taken = http.createServer();
   await once(taken.listen(0, "127.0.0.1"), "listening");
   const { port } = taken.address() as { port: number };
@@ -84,7 +84,7 @@ test("a start that fails lets go of the state file", async () => {
   expect((await propose(await begin())).status).toBe(201);
 });
 
-test("a config file that cannot be written is a warning and a failing capability until it can", async () => {
+test("a config file that cannot be written is a warning and a failing capability", async () => {
   const blocked = join(folder, "config");
   await writeFile(blocked, "a file where a folder must be");
   const config = join(blocked, "product.json");
@@ -130,7 +130,7 @@ test("a default folder that is the --evolved-dir of another service stops the st
   );
 });
 
-test("the default folder of evolved files passes on to a new log of the same name", async () => {
+test("the default folder of evolved files is taken over by a new log of the same state", async () => {
   await (await begin()).stop();
   for (const name of await readdir(folder))
     if (name.startsWith("state.json")) await rm(join(folder, name), { recursive: true });
@@ -151,7 +151,7 @@ test("the identity header names the person", async () => {
   expect(logged).not.toContain("try next");
 });
 
-test("listed hosts may be named by Host, and their pages may write", async () => {
+test("allowed hosts are accepted as Host, and their pages may write", async () => {
   const program = await begin(["--allowed-hosts=gov.example"]);
   const status = async (host: string) => {
     const [response] = (await once(http.get(program.url, { headers: { host } }), "response")) as [http.IncomingMessage];
@@ -178,12 +178,12 @@ test("cycles run on the timer", async () => {
   while ((await tick(program)) < 2);
 });
 
-test("warnings stand in the log", async () => {
+test("warnings are logged", async () => {
   await begin([], { SVC_PROTECT_ALL: "1" });
   expect(logged).toContain("SVC_PROTECT_ALL has no effect while SVC_ADMIN_TOKEN is unset");
 });
 
-test("where reads are protected, peers still ask over the link, which has its own secret", async () => {
+test("with protected reads peers can still query over the link, which has its own secret", async () => {
   const env = { SVC_PROTECT_READS: "1", SVC_READ_TOKEN: "a token to read with", SVC_CROSS_LINK_SECRET: "s".repeat(32) };
   const linked = new Promise<void>((resolve) => {
     hear = (message) => void (message === "link up" && resolve());
@@ -209,7 +209,7 @@ test("a wrong token is counted in the metrics", async () => {
   expect(logged).toContain("a token was sent that is nobody's");
 });
 
-test("a store set back to an older copy is verified against its anchor before it serves", async () => {
+test("a store restored from an older copy is verified against its anchor before it serves", async () => {
   const outside = await mkdtemp(join(tmpdir(), "start-"));
   onTestFinished(() => rm(outside, { recursive: true }));
   const [older, anchor] = [join(outside, "older"), join(outside, "anchor.jsonl")];
@@ -233,10 +233,10 @@ test("a store set back to an older copy is verified against its anchor before it
   ]);
 });
 
-/** More entries than a start checks before it serves. */
+/** A number of entries greater than a start verifies before it serves. */
 const LONG = 10_100;
 
-/** A log of that length in the store that the program opens, its tree grown, and one of its first entries edited since. */
+/** Writes a log of that length with its tree into the program's store, and then edits one of its first entries. */
 async function editedLog(edited: number): Promise<void> {
   const before = await makeLog(LONG, { sha256 });
   await storeCurrentCheckpoint(before);
@@ -251,7 +251,7 @@ async function editedLog(edited: number): Promise<void> {
   await store.close();
 }
 
-test("the whole log is checked after the start: an edit before the newest entries stops writes", async () => {
+test("the complete log is verified after the start: an edit of an old entry stops writes", async () => {
   await editedLog(5);
   const broken = new Promise<void>((resolve) => {
     hear = (message) => void (message === "audit chain broken" && resolve());
@@ -265,7 +265,7 @@ test("the whole log is checked after the start: an edit before the newest entrie
   ]);
 });
 
-test("what is committed is projected without a cycle", async () => {
+test("committed entries are projected without a cycle", async () => {
   const service = await begin();
   for (let made = 0; made < 3; made++) expect((await propose(service)).status).toBe(201);
   // A read would project the entries itself, so the file is read.

@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(base, { recursive: true }));
 
-/** The path as a client may really send it: a URL object would resolve its dots first. */
+/** Requests a path unchanged, as a client may send it; a URL object would resolve its dots. */
 const get = (path: string, init: RequestInit = {}) => {
   const request = new Request("http://localhost/", init);
   Object.defineProperty(request, "url", { value: `http://localhost${path}` });
@@ -59,7 +59,7 @@ test.each([
   expect(response.headers.get("content-length")).toBe(String(Buffer.byteLength(content)));
 });
 
-test("every answer forbids sniffing, framing, inline and foreign scripts, and use by other sites", async () => {
+test("every response forbids sniffing, framing, inline and foreign scripts, and use by others", async () => {
   const headers = (await get("/"))!.headers;
   expect(headers.get("x-content-type-options")).toBe("nosniff");
   expect(headers.get("cross-origin-opener-policy")).toBe("same-origin");
@@ -112,11 +112,11 @@ test.each([
   expect(await get(path)).toBeUndefined();
 });
 
-test("only GET and HEAD are answered", async () => {
+test("methods other than GET and HEAD are rejected", async () => {
   expect(await get("/", { method: "POST" })).toBeUndefined();
 });
 
-test("what is no folder is said at once", async () => {
+test("a path that is not a folder is rejected at the start", async () => {
   await expect(staticFiles(join(base, "none"), sha256)).rejects.toMatchObject({ code: "ENOENT" });
   await expect(staticFiles(join(base, "secret.txt"), sha256)).rejects.toMatchObject({ code: "ENOTDIR" });
 });

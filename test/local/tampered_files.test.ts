@@ -1,4 +1,4 @@
-/** An edit of a running service's files shows when the log is checked, whatever the process has in memory. */
+/** Verifies that a check of the log finds edits of a running service's files, whatever the process has in memory. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ async function running() {
   for (let made = 0; made < 3; made++) expect((await api.post("/api/product/propose", propose)).status).toBe(201);
   return {
     verified: async () => (await api.get("/api/product/audit/verify")).body,
-    /** Writes over text of the journal, in place. */
+    /** Overwrites text of the journal in place. */
     async tamper(from: string, to: string): Promise<void> {
       const journal = await readFile(`${path}.journal.jsonl`, "latin1");
       expect(journal).toContain(from);
@@ -29,13 +29,13 @@ async function running() {
   };
 }
 
-test("an entry", async () => {
+test("an edited entry is found", async () => {
   const { verified, tamper } = await running();
   await tamper("change_proposed", "change_proposeX");
   expect(await verified()).toMatchObject({ valid: false, first_invalid: 2 });
 });
 
-test("a change's record", async () => {
+test("an edited record of a change is found", async () => {
   const { verified, tamper } = await running();
   await tamper('"summary":"original"', '"summary":"tampered"');
   expect(await verified()).toMatchObject({

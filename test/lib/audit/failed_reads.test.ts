@@ -5,7 +5,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { RecordDamaged, type Store } from "../../../lib/store/store.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { nodeFiles } from "../../../local/store/files.ts";
-import { judged, systemError } from "../../local/store/faults.ts";
+import { withFaults, systemError } from "../../local/store/faults.ts";
 import { opened, temporaryFolder } from "../../local/store/opened.ts";
 import { service } from "../../support/service.ts";
 
@@ -40,7 +40,7 @@ test.each(["EIO", "ENOMEM"])(
   "a journal whose reads fail with %s is 503 store_unavailable, not a breach",
   async (code) => {
     let isFailing = false;
-    const files = judged(nodeFiles, (call) => (isFailing && call === "read" ? systemError(code) : undefined));
+    const files = withFaults(nodeFiles, (call) => (isFailing && call === "read" ? systemError(code) : undefined));
     const store = (await opened(join(await temporaryFolder(), "state.json"), { files })) as unknown as Store;
     const api = await service({ store });
     await api.propose();

@@ -1,4 +1,4 @@
-/** Calls the command line in this process, on a service in this process. */
+/** Runs the command line in this process, with a service in this process. */
 import { Readable, Writable } from "node:stream";
 import { app } from "../../../handlers/index.ts";
 import { type Io, run } from "../../../local/command_line/run.ts";
@@ -11,18 +11,18 @@ export interface Called {
   err: string;
 }
 
-/** A command line with its service. */
+/** A command line and the service that it calls. */
 export interface CommandLine {
   deps: TestDeps;
   /** The requests that were sent. */
   requests: Request[];
   call(argv: readonly string[], over?: Partial<Io>): Promise<Called>;
-  /** Calls, and gives the answer itself; throws where that is refused. */
+  /** Runs a command and returns the service's response; throws if the command fails. */
   // oxlint-disable-next-line no-explicit-any -- whatever the service answered
   answer(argv: readonly string[], over?: Partial<Io>): Promise<any>;
 }
 
-/** Opens both. */
+/** Opens a service and a command line that calls it. */
 export async function commandLine(options: TestOptions = {}): Promise<CommandLine> {
   const deps = await opened(options);
   const serve = app(deps);
@@ -57,7 +57,7 @@ export async function commandLine(options: TestOptions = {}): Promise<CommandLin
   return { deps, requests, call, answer };
 }
 
-/** The words of a proposal with nothing optional stated. */
+/** The arguments of a proposal without options. */
 export const PROPOSE = "propose --tenant-id t1 --kind config --target ui.banner"
   .split(" ")
   .concat("--summary", "Show it");

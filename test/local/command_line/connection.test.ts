@@ -29,7 +29,7 @@ test("tokens come from variables and files, and never from arguments", async () 
   expect(refused.err).not.toContain(TOKEN);
 });
 
-test("an agent proposes under its own name, and learns what it may not", async () => {
+test("an agent proposes under its own name, and an action it may not take is an error", async () => {
   const { call, answer } = await commandLine({
     adminToken: TOKEN,
     intent: {
@@ -47,7 +47,7 @@ test("an agent proposes under its own name, and learns what it may not", async (
   expect(both).toMatchObject({ code: 2, err: expect.stringContaining("give one") });
 });
 
-describe("what is wrongly called ends with 2, and says what to do", () => {
+describe("a wrong call exits with code 2 and says what to do", () => {
   test.each<[string, string[], string]>([
     ["an unknown verb", ["aprove", "chg_1"], "Did you mean approve?"],
     ["an unknown option", [...PROPOSE, "--summery", "x"], "Did you mean --summary?"],
@@ -77,7 +77,7 @@ describe("what is wrongly called ends with 2, and says what to do", () => {
   });
 });
 
-test("without arguments it says what there is; help and version go to the output", async () => {
+test("without arguments it lists its commands; --help and --version go to standard output", async () => {
   const { call } = await commandLine();
   const [bare, help] = [await call([]), await call(["--help"])];
   expect(bare).toEqual(help);
@@ -89,7 +89,7 @@ test("without arguments it says what there is; help and version go to the output
   expect(await call(["--version"])).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
 });
 
-test("help of what is a program of its own is that program's", async () => {
+test("`help` for a command that is a program of its own shows that program's help", async () => {
   const { call } = await commandLine();
   const serve = vi.spyOn(PROGRAMS["serve"]!, "main").mockResolvedValue(0);
   onTestFinished(() => serve.mockRestore());
@@ -97,14 +97,14 @@ test("help of what is a program of its own is that program's", async () => {
   expect(serve).toHaveBeenCalledWith(["--help"], {});
 });
 
-test("fields that are refused are named as options only where they are some", async () => {
+test("a rejected field is named as an option only if there is such an option", async () => {
   const { call } = await commandLine();
   const { err } = await call(["kpi", "nonsense=4"]);
   expect(err).toContain("nonsense is not a field");
   expect(err).not.toContain("--");
 });
 
-test("where the service is comes from --url, then from SVC_URL; a prefix is kept", async () => {
+test("the service's address is --url, or else SVC_URL, with its path prefix", async () => {
   const { call, requests } = await commandLine();
   const env = { SVC_URL: "https://gov.acme.example/governance/" };
   await call(["whoami"], { env });
@@ -117,7 +117,7 @@ test("where the service is comes from --url, then from SVC_URL; a prefix is kept
   ]);
 });
 
-test("a token that goes over the net unprotected is warned of", async () => {
+test("a token sent over unencrypted HTTP to another machine causes a warning", async () => {
   const { call } = await commandLine();
   const errOf = async (url: string) => (await call(["whoami", "--url", url], { env: { SVC_READ_TOKEN: TOKEN } })).err;
   expect(await errOf("http://gov.acme.example")).toContain("without TLS");
@@ -125,7 +125,7 @@ test("a token that goes over the net unprotected is warned of", async () => {
   expect(await errOf("http://[::1]:8420")).toBe("");
 });
 
-test("a service that is not there, or is something else, ends with 4", async () => {
+test("an address with no service, or another server, exits with code 4", async () => {
   const { call } = await commandLine();
   const gone = () => Promise.reject(new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") }));
   const other = async () => new Response("<html>", { status: 404 });
@@ -134,12 +134,12 @@ test("a service that is not there, or is something else, ends with 4", async () 
   expect(await (await commandLine({ intent: null })).call(["list"])).toMatchObject({ code: 4 });
 });
 
-test("mcp carries each line to the service with the agent's secret, and its answer back", async () => {
+test("`mcp` sends each line to the service with the agent's secret, and prints the response", async () => {
   const { call } = await commandLine();
   const sent: [url: string, authorization: string | null, body: string][] = [];
   const output = new PassThrough();
   const called = await call(["mcp", "--url", "http://127.0.0.1:9000/gov"], {
-    // An admin token that lies about is not handed on.
+    // An admin token in the environment is not sent.
     env: { SVC_AGENT_TOKEN: SECRET, SVC_ADMIN_TOKEN: "x".repeat(20) },
     input: Readable.from(['{"jsonrpc":"2.0","id":7,"method":"tools/list"}\n']),
     output,

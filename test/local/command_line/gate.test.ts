@@ -1,4 +1,4 @@
-/** `countersign gate`: exit codes, waiting, and answers on record. */
+/** Tests `countersign gate`: exit codes, waiting, and recorded answers. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ const recorded = async ({ deps }: CommandLine): Promise<object[]> =>
     event_type === "release_checked" ? [JSON.parse(detail)] : [],
   );
 
-test("refused, waiting and allowed have exit codes of their own, and say why", async () => {
+test("refused, waiting and allowed have different exit codes, and print the reason", async () => {
   const cli = await commandLine();
   expect(await cli.call(ASK)).toEqual({
     code: 6,
@@ -39,7 +39,7 @@ test("refused, waiting and allowed have exit codes of their own, and say why", a
   expect(await recorded(cli)).toEqual([]);
 });
 
-test("it waits for consent within its time, past a service that does not answer", async () => {
+test("--wait waits for consent, also while the service does not answer", async () => {
   const cli = await commandLine();
   const id = await propose(cli);
   const serve = app(cli.deps);
@@ -56,7 +56,7 @@ test("it waits for consent within its time, past a service that does not answer"
   expect(asked).toBe(3);
 });
 
-test("at the end of its time it is still waiting, and says the same once", async () => {
+test("at the end of --wait the state is still `waiting`, and each message is printed once", async () => {
   const cli = await commandLine();
   await propose(cli);
   let ms = 0;
@@ -91,7 +91,7 @@ test.each([
   expect([code, err]).toEqual([2, expect.stringContaining(message)]);
 });
 
-test("the admin token and a job's token record the answer; one for another commit does not", async () => {
+test("the admin token and a CI token record the answer; a token for another commit does not", async () => {
   const clock = testClock();
   const { fetch } = keyServer(async () => Response.json({ keys: [await publicJwk("ci", "RS256")] }));
   const claims = { head: "sha", environment: "environment", repository_id: "repository_id" };

@@ -5,7 +5,7 @@ import { temporaryFolder } from "../../e2e/server.ts";
 import { manifest } from "../../support/intents.ts";
 import { commandLine } from "./called.ts";
 
-/** Calls `countersign intent test` with these scenarios, in YAML. */
+/** Runs `countersign intent test` with scenarios in YAML. */
 async function testing(scenarios: string, intent: object = manifest()) {
   const folder = await temporaryFolder();
   const [intentPath, path] = [join(folder, "intent.json"), join(folder, "scenarios.yaml")];
@@ -18,7 +18,7 @@ async function testing(scenarios: string, intent: object = manifest()) {
 const scenario = (status: number) =>
   `[{ name: who, when: { by: ana, request: GET /api/product/intent }, expect: { status: ${status} } }]`;
 
-test("intent test plays scenarios, and asks no service", async () => {
+test("`intent test` runs scenarios without a service", async () => {
   const { code, out, err, requests } = await testing(scenario(200));
   expect({ code, out, err, requests }).toEqual({
     code: 0,
@@ -28,7 +28,7 @@ test("intent test plays scenarios, and asks no service", async () => {
   });
 });
 
-test("intent test ends with 1 where a scenario fails, and shows the difference", async () => {
+test("`intent test` exits with code 1 if a scenario fails, and shows the difference", async () => {
   const { code, out, path } = await testing(scenario(404));
   expect([code, out]).toEqual([1, expect.stringContaining(`${path}:1: status expected 404, got 200\n`)]);
 });
@@ -41,7 +41,7 @@ test.each([
   expect([code, err]).toEqual([1, expect.stringMatching(message)]);
 });
 
-test("intent diff ends with 1 where something may now be done that could not, with 0 otherwise", async () => {
+test("`intent diff` exits with code 1 if the new intent allows more, otherwise with 0", async () => {
   const folder = await temporaryFolder();
   const [wide, narrow] = [join(folder, "wide.json"), join(folder, "narrow.json")];
   await writeFile(wide, JSON.stringify(manifest({ update_epoch: 4 })));
@@ -62,7 +62,7 @@ test("intent diff ends with 1 where something may now be done that could not, wi
   expect([back.code, back.out]).toEqual([0, expect.stringMatching(/^- A change without consent now waits 72 hours/)]);
 });
 
-test("an intent that differs in nothing from another says so", async () => {
+test("`intent diff` of equal intents says that they do not differ", async () => {
   const folder = await temporaryFolder();
   const [old, next] = [join(folder, "old.json"), join(folder, "new.json")];
   await writeFile(old, JSON.stringify(manifest()));

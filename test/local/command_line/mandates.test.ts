@@ -1,4 +1,4 @@
-/** Mandates on the command line, signed with the keys of a test. */
+/** Tests the commands for mandates, signed with the keys of a test. */
 import { expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import type { Io } from "../../../local/command_line/run.ts";
@@ -17,7 +17,7 @@ const DRAFT = [
   ...["--limits", '{"schema":{"type":"number","maximum":500}}', "--note", "Prices follow\u001b[2J the market."],
 ];
 
-/** Signs as `ssh-keygen` does with the key of this name. */
+/** Signs like `ssh-keygen`, with the key of a name. */
 const REAL: Partial<Io> = {
   run: async (_program, args, statement) => PEN_OF[args.at(-1) as "una"].sign(statement).signature as string,
 };
@@ -57,7 +57,7 @@ test("a mandate is drafted, signed, narrowed, shown, resumed and revoked", async
   expect((await call(["mandate", "show", unsigned])).code).toBe(3);
 });
 
-test("a mandate is not signed where the service shows other bounds than it wants signed", async () => {
+test("a mandate is not signed if the service shows other bounds than it asks to be signed", async () => {
   const { answer, call, deps, act } = await opened();
   const { mandate_id: id } = await answer(DRAFT);
   const lying: Io["fetch"] = async (request) => {

@@ -1,4 +1,4 @@
-/** Plans from files, as the example has one. */
+/** Tests the proposal of plans from files, the example among them. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -26,14 +26,14 @@ test("a plan is proposed from a file, decided and shown with each of its values"
   expect((await call(["wait", change_id, "--timeout", "5"])).code).toBe(0);
 });
 
-test("a list is what the plan sets, and JSON is YAML", async () => {
+test("a plan file may be only the list of entries, in YAML or JSON", async () => {
   const { answer } = await commandLine({});
   const stated = ["--tenant-id", "t1", "--kind", "config", "--target", "release.8", "--summary", "s"];
   const change = await answer(["plan", written(JSON.stringify(sets)), ...stated]);
   expect(change).toMatchObject({ target: "release.8", sets });
 });
 
-test("numbers that JSON writes otherwise are read as they are", async () => {
+test("numbers in notations that JSON would write differently are sent unchanged", async () => {
   const { answer } = await commandLine({});
   const values = ["-.5", "+1.50", "1.", "1e3", "010", "0.1"].map((value) => `{ value: { deep: ${value} } }`);
   const named = values.map((value, index) => value.replace("{", `{ tenant_id: t1, target: ui.${index},`));
@@ -56,7 +56,7 @@ test.each([
   expect([code, err]).toEqual([1, expect.stringContaining(message)]);
 });
 
-test("the example of a job names verbs and options that there are", () => {
+test("the documented example of a job uses existing verbs and options", () => {
   const { jobs } = parse(readFileSync("examples/plans/github_actions.yml", "utf8")) as {
     jobs: { propose: { steps: { run?: string }[] } };
   };

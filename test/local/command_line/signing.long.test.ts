@@ -1,4 +1,4 @@
-/** Decisions signed with real SSH keys: a file's, and the agent's. */
+/** Tests decisions signed with real SSH keys, in a file and in the SSH agent. */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -55,7 +55,7 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
     ...more,
   ];
 
-  test("consent is shown, asked for, signed, and counts", async () => {
+  test("an approval is shown, confirmed, signed, and counts", async () => {
     const line = await opened();
     const id = await proposed(line);
     const bare = await line.call(["approve", id, "--approver", ANA]);
@@ -95,7 +95,7 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
     expect(changes[0]).toMatchObject({ tenant_id: "caf\u00e9", target: "UI.Banner", summary: "Show it" });
   });
 
-  test("a person who says no has signed and sent nothing, and nobody is no yes", async () => {
+  test("without a confirmation nothing is signed and nothing is sent", async () => {
     const line = await opened();
     const id = await proposed(line);
     const run = vi.fn<Io["run"]>();
@@ -136,7 +136,7 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
     expect(JSON.parse(audit_entries.at(-1).detail)).toMatchObject({ authenticated: "signature_unattended" });
   });
 
-  test("apply, rollback and kpi are signed where the intent lists who may", async () => {
+  test("apply, rollback and kpi are signed if the intent lists who may do them", async () => {
     const line = await opened({ permissions: { apply: [ANA], rollback: [ANA], feed_kpis: [ANA] } });
     const id = await proposed(line);
     await line.answer(signing("approve", id, "--yes"), REAL);
@@ -157,7 +157,7 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
       expect(JSON.parse(detail)).toMatchObject({ actor: ANA, authenticated: "signature_unattended" });
   });
 
-  test("a freeze and what lifts it are signed too", async () => {
+  test("freeze and unfreeze are signed too", async () => {
     const line = await opened();
     const act = (verb: string, ...more: string[]) =>
       line.call([verb, "--actor", ANA, "--key", ana, "--yes", ...more], REAL);
@@ -174,7 +174,7 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
     expect((await act("unfreeze", "--note", "over")).out).toMatch(/^not frozen/);
   });
 
-  test("the loss of the log's end is accepted with the end that was signed", async () => {
+  test("accept-loss signs the end of the log that it accepts", async () => {
     const { store, copy, goBack } = rewindingStore();
     const line = await opened({}, store);
     await proposed(line);
@@ -201,7 +201,7 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
     await proposed(line);
   });
 
-  test("a person proposes with a signature where nothing else says who they are", async () => {
+  test("a person who is not authenticated otherwise proposes with a signature", async () => {
     const line = await opened({ self_approval: false });
     const said = [...PROPOSE, "--rationale", "why", "--value", '{"on":true}', "--proposer", ANA];
     const bare = await line.call(said);
@@ -220,7 +220,7 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
     });
   });
 
-  test("a promotion is signed with the value that it takes, and no other", async () => {
+  test("a promotion is signed for exactly the value that it adopts", async () => {
     const line = await opened();
     const { change_id: promotes } = await line.answer([...PROPOSE, "--value", '{"on":true}']);
     const said = ["propose", "--tenant-id=production", "--summary=x", "--promotes", promotes, "--proposer", ANA];
@@ -229,7 +229,7 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
     expect(err).toContain(promotes);
   });
 
-  test("another's key, a missing one, and a name that is left out are reported", async () => {
+  test("another person's key, a missing key and a missing name are reported", async () => {
     const line = await opened();
     const id = await proposed(line);
     const by = (key: string) => line.call(["approve", id, "--approver", ANA, "--key", key, "--yes"], REAL);
@@ -242,7 +242,7 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
     expect(nameless).toMatchObject({ code: 2, err: expect.stringContaining("--key needs --approver") });
   });
 
-  describe("what a service shows is what is signed, or nothing is", () => {
+  describe("only a statement that matches what the service shows is signed", () => {
     const lying =
       (path: string, lie: (body: Record<string, unknown>) => void) =>
       async (line: CommandLine, request: Request): Promise<Response> => {
@@ -307,7 +307,7 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
     });
   });
 
-  test("the commands that a first start suggests sign where a name alone would be refused", async () => {
+  test("the commands suggested at the first start sign if a name alone would be rejected", async () => {
     const BO = "bo@acme.example";
     const keyed = (file: string) => ({
       kind: "person",

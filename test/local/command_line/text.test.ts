@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { formatFacts, formatTable, escapeInvisible, formatEntry } from "../../../local/command_line/text.ts";
 import { commandLine } from "./called.ts";
 
-test("columns stand under each other, whatever the script", () => {
+test("columns are aligned in every script", () => {
   const lines = formatTable(
     ["a", "b"],
     [
@@ -32,7 +32,7 @@ test("in a narrow terminal the least needed columns are omitted before the last 
   );
 });
 
-test("what a terminal would obey, and what nobody would see, is written out", async () => {
+test("control and invisible characters are escaped", async () => {
   expect(escapeInvisible("a\u001b[2Jb\u202Ec\u200Bd\ne")).toBe("a\\u{1b}[2Jb\\u{202e}c\\u{200b}d\\u{a}e");
   const { call } = await commandLine();
   const evil = "Fine\u001b]0;owned\u0007\u202Elaw";
@@ -56,7 +56,7 @@ test("what a terminal would obey, and what nobody would see, is written out", as
   expect((await call(["show", change_id])).out).toContain("Fine\\u{1b}]0;owned\\u{7}\\u{202e}law");
 });
 
-test("an entry in a sentence has the invisible characters of others written out", () => {
+test("an entry in a sentence has its invisible characters escaped", () => {
   const detail = { decision: "denied", approver: "an\u202ea", note: "no\u001b[31m" };
   expect(formatEntry({ event_type: "consent_decision", detail })).toBe("Denied by “an\\u{202e}a”: “no\\u{1b}[31m”");
 });

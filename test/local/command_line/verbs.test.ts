@@ -18,7 +18,7 @@ test.each(["null", "0", "false", '""', "[null]", "0.1"])("--value %s is sent as 
   expect((await answer([...PROPOSE, "--value", value])).value).toEqual(JSON.parse(value));
 });
 
-test("a value with a number that would be rounded is refused", async () => {
+test("a value with a number that would be rounded is rejected", async () => {
   const { call } = await commandLine({});
   const { code, err } = await call([...PROPOSE, "--value", '{"id":9007199254740993}']);
   expect([code, err]).toEqual([2, expect.stringContaining("write it as a string")]);
@@ -49,7 +49,7 @@ test("a change goes from proposal to rollback", async () => {
   expect((await call(["list", "--status", "denied"])).out).toBe("no changes\n");
 });
 
-test("show tells what blocks an apply from what it only warns of", async () => {
+test("`show` distinguishes what blocks an apply from mere warnings", async () => {
   const { call, answer } = await commandLine({ intent: { policy: { on_conflict: "report" } } });
   const { change_id: first } = await answer(PROPOSE);
   const { change_id: second } = await answer(PROPOSE);
@@ -61,7 +61,7 @@ test("show tells what blocks an apply from what it only warns of", async () => {
   expect((await call(["apply", second])).code).toBe(0);
 });
 
-test("decisions end a change, each under its name", async () => {
+test("deny, withdraw and revoke end a change, each recorded under its name", async () => {
   const { call, answer } = await commandLine();
   const propose = async () => (await answer([...PROPOSE, "--proposer", "pat"])).change_id as string;
   const denied = await propose();
@@ -101,7 +101,7 @@ test("a dry run before consent shows the target's value; a change shows drift an
   );
 });
 
-test("what a decided change lacks is said late, once, and shown as that", async () => {
+test("a missing part of a decided change can be added once as a late note, shown as such", async () => {
   const { call, answer } = await commandLine();
   const { change_id: id } = await answer([...PROPOSE, "--proposer", "pat"]);
   const say = (note: string) => call(["note", id, "--item", "rationale", "--note", note, "--actor", "bo"]);
@@ -118,7 +118,7 @@ test("what a decided change lacks is said late, once, and shown as that", async 
   expect((await call(["note", id, "--item", "verdict", "--note", "x"])).code).toBe(2);
 });
 
-test("--json is the API's answer, untouched, and a refusal is one too", async () => {
+test("--json prints the API's response unchanged, also an error", async () => {
   const { call, deps } = await commandLine();
   const untouched = async (path: string) => `${await (await app(deps)(get(path))).text()}\n`;
   await call(PROPOSE);
@@ -130,7 +130,7 @@ test("--json is the API's answer, untouched, and a refusal is one too", async ()
   expect(refused.err).toMatch(/^countersign: .*chg_none.*\(change_not_found, request /);
 });
 
-test("service-wide: freeze, KPIs, state, log", async () => {
+test("freeze, kpi, state and log work on the whole service", async () => {
   const { call, answer } = await commandLine();
   expect((await call(["freeze", "--actor", "ana", "--note", "incident"])).out).toMatch(/^frozen, entry \d+\n$/);
   expect((await call(["state"])).out).toMatch(/frozen +yes/);
@@ -157,7 +157,7 @@ test("service-wide: freeze, KPIs, state, log", async () => {
   expect((await call(["whoami"])).out).toContain("nobody");
 });
 
-test("a rollout is held and resumed, at the step that is named", async () => {
+test("a rollout is held and resumed at the given step", async () => {
   const { call, answer } = await commandLine({ intent: { principals: AGENTS } });
   const { change_id: id } = await answer([...PROPOSE, "--value", "true", "--stages", JSON.stringify(STAGES)]);
   await call(["approve", id, "--approver", "ana"]);
@@ -172,7 +172,7 @@ test("a rollout is held and resumed, at the step that is named", async () => {
   expect((await act("stop", "--step", "0")).err).toContain("stop is none of hold, resume, advance");
 });
 
-test("a certificate is kept as it comes", async () => {
+test("a certificate is written to a file unchanged", async () => {
   const { call, answer } = await commandLine();
   const { change_id } = await answer(PROPOSE);
   await call(["approve", change_id, "--approver", "ana"]);
@@ -180,7 +180,7 @@ test("a certificate is kept as it comes", async () => {
   expect((await call(["certificate", change_id, "--output", "f"])).out).toMatch(/^fcountersign-certificate/);
 });
 
-test("an interrupted answer is not taken for a complete one, and a missing folder is named", async () => {
+test("an interrupted response is an error, and a missing folder is named", async () => {
   const folder = temporaryFolder();
   const brokenOff = () =>
     new ReadableStream({
@@ -197,7 +197,7 @@ test("an interrupted answer is not taken for a complete one, and a missing folde
   expect((await into(["none", "log"])).err).toContain("ENOENT");
 });
 
-test("waits: approved, denied, and not yet", async () => {
+test("`wait` has different exit codes for approved, denied and still pending", async () => {
   const { call, answer } = await commandLine();
   const propose = async () => (await answer(PROPOSE)).change_id as string;
   const [approved, denied, open] = [await propose(), await propose(), await propose()];
@@ -209,7 +209,7 @@ test("waits: approved, denied, and not yet", async () => {
   expect((await call(["wait", open, "--timeout", "soon"])).code).toBe(2);
 });
 
-test("every verb and every option has its words, the API's own or the verb's", () => {
+test("every verb and option has a description, from the API or its own", () => {
   const { commands } = makeProgram(async () => {}, { out: () => {}, err: () => {} });
   const all = commands.flatMap((command) => [command, ...command.commands]);
   expect(all.length).toBeGreaterThan(VERBS.length);

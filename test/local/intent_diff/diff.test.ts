@@ -207,11 +207,11 @@ const WIDER: [rule: string, found: () => string[], expected: string[]][] = [
   ],
 ];
 
-test.each(WIDER)("a wider rule is said in one sentence: %s", (_, found, expected) => {
+test.each(WIDER)("a wider rule is reported in one sentence: %s", (_, found, expected) => {
   expect(found()).toEqual(expected);
 });
 
-test("what no longer may be done is the same with the intents exchanged", () => {
+test("exchanging the two intents exchanges what is newly allowed and newly forbidden", () => {
   const [old, next] = [
     { approvers: ["ana"], minor: MINOR },
     { approvers: ["ana", "bo"], forbidden_targets: ["ui.x"] },
@@ -225,7 +225,7 @@ test("what no longer may be done is the same with the intents exchanged", () => 
   ).toEqual(back);
 });
 
-test("the same rules in another order or with other names of groups differ in nothing", () => {
+test("the same rules in another order or with renamed groups are no difference", () => {
   const old = { approvers: ["ana", "bo"], forbidden_targets: ["a.*", "b.*"], groups: { g: ["ana"] } };
   const next = { approvers: ["group:both"], forbidden_targets: ["b.*", "a.*", "a.x"], groups: { both: ["bo", "ana"] } };
   expect(policy(old, next)).toEqual([
@@ -234,7 +234,7 @@ test("the same rules in another order or with other names of groups differ in no
   ]);
 });
 
-test("what may now be done comes first, the gravest first of that", () => {
+test("newly allowed actions come first, the most serious of them first", () => {
   const found = policy(
     { consent_ttl_hours: 1, required_approvers: { standard: 2 }, on_conflict: "report" },
     { minor: MINOR, on_conflict: "block" },
@@ -248,7 +248,7 @@ test("what may now be done comes first, the gravest first of that", () => {
   ]);
 });
 
-describe("apart from rules", () => {
+describe("differences other than rules", () => {
   test("an epoch that is not higher and another product are named", () => {
     const found = lines({ update_epoch: 5 }, { product_id: "other" });
     expect(found).toEqual([

@@ -6,7 +6,7 @@ const outsider = (from: string, greeted = false) => {
   return made satisfies UnauthenticatedPeer;
 };
 
-test("64 strangers may wait, 8 of one address; the oldest that is idle makes way for the next", () => {
+test("64 unauthenticated connections may wait, 8 per address; the oldest idle one is closed", () => {
   const door = createAdmission();
   const crowd = Array.from({ length: 500 }, (_, i) => outsider(`10.0.${i % 20}.1`));
   for (const each of crowd) door.admit(each);
@@ -19,7 +19,7 @@ test("64 strangers may wait, 8 of one address; the oldest that is idle makes way
   expect(door.size).toBe(64);
 });
 
-test("who has named a secret is put out last; where all have, the oldest makes way", () => {
+test("a connection that has sent a secret's id is closed last, the oldest of them first", () => {
   const door = createAdmission({ total: 3, perAddress: 2 });
   const [first, idle, second, third] = [true, false, true, true].map((greeted) => outsider("a", greeted));
   for (const each of [first!, idle!, second!]) door.admit(each);
@@ -31,7 +31,7 @@ test("who has named a secret is put out last; where all have, the oldest makes w
   expect(second!.closed).toBe(false);
 });
 
-test("who is gone makes room", () => {
+test("a closed connection makes room for another", () => {
   const door = createAdmission({ total: 1, perAddress: 1 });
   const first = outsider("a", true);
   door.admit(first);

@@ -13,14 +13,14 @@ afterEach(stopAll);
 
 const listening = () => startNode({ name: "a", product_id: "acme", listenAt: LOOPBACK });
 
-/** A peer that has proved itself; the node's first questions are on their way to it. */
+/** Connects an authenticated peer, to which the node is sending its first requests. */
 async function provenPeer(at: { host: string; port: number }) {
   const peer = await rawPeer(at);
   await peer.event("established");
   return peer;
 }
 
-describe("a connection is closed without a word", () => {
+describe("a connection is closed without a message", () => {
   test("5 s after its start when the handshake is not over: silent, slow, or held back", async () => {
     const node = await listening();
     const silent = await silentSocket(node.at);
@@ -37,7 +37,7 @@ describe("a connection is closed without a word", () => {
     expect(node.log.lines.filter(({ message }) => message === "link connection refused")).toHaveLength(1);
   });
 
-  test("at once when the first four bytes announce too much", async () => {
+  test("immediately when the first four bytes announce too long a frame", async () => {
     const node = await listening();
     const socket = await silentSocket(node.at);
     const closed = closing(socket);
@@ -49,7 +49,7 @@ describe("a connection is closed without a word", () => {
     });
   });
 
-  test("at once when a proven peer announces more than 256 KiB", async () => {
+  test("immediately when an authenticated peer announces more than 256 KiB", async () => {
     const node = await listening();
     const peer = await provenPeer(node.at);
     peer.socket.write(Uint8Array.of(0, 4, 0, 1));
@@ -57,7 +57,7 @@ describe("a connection is closed without a word", () => {
     expect((await node.log.logged("link down")).fields["reason"]).toMatch(/262145 bytes/);
   });
 
-  test("after 45 s without a whole frame, however many bytes drip in", async () => {
+  test("after 45 s without a complete frame, whatever the number of bytes received", async () => {
     const node = await listening();
     const peer = await provenPeer(node.at);
     peer.socket.write(peer.link.request(1, "query_product_identity", {}));
@@ -73,7 +73,7 @@ describe("a connection is closed without a word", () => {
     expect((await node.log.logged("link down")).fields["reason"]).toBe("nothing came from the other end");
   });
 
-  test("after 45 s of silence also when the time of day is set back meanwhile", async () => {
+  test("after 45 s of silence, also when the system clock is set back meanwhile", async () => {
     const node = await listening();
     const peer = await provenPeer(node.at);
     peer.mute();
@@ -83,7 +83,7 @@ describe("a connection is closed without a word", () => {
     expect((await node.log.logged("link down")).fields["reason"]).toBe("nothing came from the other end");
   });
 
-  test("when the other end does not read what it is sent", async () => {
+  test("when the other end does not read", async () => {
     const { link, log } = await bareLink(async () => Response.json("x".repeat(200_000)));
     const peer = await provenPeer({ host: "127.0.0.1", port: Number(link.self.address!.split(":")[1]) });
     peer.socket.pause();
@@ -112,7 +112,7 @@ test("a peer is pinged every 15 s, and lives as long as it answers", async () =>
   peer.socket.destroy();
 });
 
-test("64 requests of one peer are answered at once, more are asked to wait", async () => {
+test("64 concurrent requests of a peer are answered, and further ones are rejected for now", async () => {
   let let_go = () => {};
   const gate = new Promise<void>((resolve) => (let_go = resolve));
   const { link } = await bareLink(async () => (await gate, Response.json({})));
@@ -125,7 +125,7 @@ test("64 requests of one peer are answered at once, more are asked to wait", asy
   await link.close();
 });
 
-test("a question that is not answered in 5 s is given up, and the connection stays", async () => {
+test("a request without a response in 5 s fails, and the connection stays open", async () => {
   const node = await listening();
   const peer = await provenPeer(node.at);
   const asked = node.link.query("/api/state", ANY_PEER.peer_id);
@@ -136,7 +136,7 @@ test("a question that is not answered in 5 s is given up, and the connection sta
   peer.socket.destroy();
 });
 
-test("a question is not answered by a connection that breaks", async () => {
+test("a request fails when its connection breaks", async () => {
   const node = await listening();
   const peer = await provenPeer(node.at);
   const asked = node.link.query("/api/state", ANY_PEER.peer_id);
@@ -145,7 +145,7 @@ test("a question is not answered by a connection that breaks", async () => {
   expect(await asked).toMatchObject([{ status: 503, body: { code: "peer_unreachable" } }]);
 });
 
-test("a newer connection of a peer replaces an older, half-open one and takes over its questions", async () => {
+test("a newer connection of a peer replaces an older, half-open one and takes over its requests", async () => {
   const node = await listening();
   const older = await provenPeer(node.at);
   const asked = node.link.query("query_product_identity", ANY_PEER.peer_id);
@@ -163,7 +163,7 @@ test("a newer connection of a peer replaces an older, half-open one and takes ov
   newer.socket.destroy();
 });
 
-test("a failing endpoint is an answer of 500, and its error stays here", async () => {
+test("a failing endpoint is answered with 500, without the error's message", async () => {
   const { link, log } = await bareLink(() => Promise.reject(new Error("secret detail")));
   const peer = await provenPeer({ host: "127.0.0.1", port: Number(link.self.address!.split(":")[1]) });
   peer.socket.write(peer.link.request(1, "query", { path: "/api/state" }));

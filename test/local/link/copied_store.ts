@@ -17,7 +17,7 @@ const COLLECTIONS = [
   "peers",
 ];
 
-/** A copy of what a store holds now, as a backup is. */
+/** Copies a store's current content, like a backup. */
 export async function copied(store: AnyStore): Promise<AnyStore> {
   const copy: AnyStore = memoryStore();
   for (const collection of COLLECTIONS)

@@ -9,7 +9,7 @@ const globex = { product_id: "globex", product_type: "crm" };
 const initech = { product_id: "initech", product_type: "erp" };
 afterEach(stopAll);
 
-/** Each node dials all that were started before it. */
+/** Starts nodes, each of which connects to all earlier ones. */
 async function mesh(...products: { name: string; product_id: string; product_type: string }[]): Promise<TestNode[]> {
   const nodes: TestNode[] = [];
   for (const [index, product] of products.entries())
@@ -48,7 +48,7 @@ describe("five nodes of two products of one type and of another product", () => 
     expect(counts, "nothing was even sent to it").toEqual({ kept: 0, unrelated: 0, refused: 0 });
   });
 
-  test("a peer that was away learns what it missed, and the others learn what it learnt", async () => {
+  test("a peer that was offline gets the insights it missed, and the others get its insights", async () => {
     const nodes = await five();
     const [first, second, , , last] = nodes as [TestNode, TestNode, TestNode, TestNode, TestNode];
     await stopNode(second);
@@ -112,7 +112,7 @@ describe("a pair of nodes", () => {
     },
   );
 
-  test("waits longer after each attempt that failed, 30 s at most", async () => {
+  test("waits longer after each failed attempt to connect, at most 30 s", async () => {
     const silent = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     await stopNode(silent);
     const node = await startNode({ name: "2", ...acme, peers: [silent.at] });
@@ -133,7 +133,7 @@ describe("a pair of nodes", () => {
   });
 });
 
-/** Waits until a dialling node has nothing but its next attempt to wait for. */
+/** Waits until a node's only pending timer is its next attempt to connect. */
 async function failed(node: TestNode): Promise<void> {
   while (node.time.next() === undefined || node.time.next() === 5_000) await new Promise(setImmediate);
 }
@@ -141,7 +141,7 @@ async function failed(node: TestNode): Promise<void> {
 describe("secrets", () => {
   const other = "another secret, just as long as it";
 
-  test("that differ never link, and nothing is reported", async () => {
+  test("that differ do not connect, and no peer is shown", async () => {
     const first = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const second = await startNode({ name: "2", ...acme, peers: [first.at], secrets: [other] });
     await first.outcome();
@@ -160,7 +160,7 @@ describe("secrets", () => {
     await linked(first, await startNode({ name: "3", ...acme, peers: [first.at], secrets: [other, SECRET] }));
   });
 
-  test("do not stand in the log", async () => {
+  test("are not written to the log", async () => {
     const first = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const second = await startNode({ name: "2", ...acme, peers: [first.at], secrets: [other] });
     await second.log.logged("link cannot be made");
@@ -168,8 +168,8 @@ describe("secrets", () => {
   });
 });
 
-describe("over the wire", () => {
-  test("goes nothing of tenants, people or their words", async () => {
+describe("the link's traffic", () => {
+  test("has no tenants, people or texts by people", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const proxy = await recordingProxy(node.at);
     const peer = await startNode({ name: "2", ...acme, peers: [proxy.at] });

@@ -1,4 +1,4 @@
-/** A process that asks one node again and again, and tells how long each answer took when it is asked to stop. */
+/** A process that repeatedly sends requests to a node, and prints their response times when it is stopped. */
 import { rawPeer } from "./raw_peer.ts";
 
 const { at, self, secret } = JSON.parse(process.argv[2]!);

@@ -10,15 +10,15 @@ const at = (host: string) => ({ host, port: 0 });
 const acme = { product_id: "acme", product_type: "crm" };
 afterEach(stopAll);
 
-describe("a hostile neighbour", () => {
-  test("that dials a node back at itself is refused", async () => {
+describe("an attacker", () => {
+  test("that connects a node to itself is rejected", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const mirror = await restartNode(node, { listenAt: at("127.0.0.2"), peers: [node.at] });
     await mirror.log.logged("link cannot be made");
     expect((await node.log.logged("link connection refused")).fields["reason"]).toMatch(/own peer_id/);
   });
 
-  test("that replays what it recorded gets nothing", async () => {
+  test("that replays recorded bytes gets no response", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const proxy = await recordingProxy(node.at);
     const peer = await startNode({ name: "2", ...acme, peers: [proxy.at] });
@@ -39,7 +39,7 @@ describe("a hostile neighbour", () => {
     expect(node.log.lines.slice(lines).map(({ message }) => message)).not.toContain("link up");
   });
 
-  test("with 500 idle sockets keeps no good peer out", async () => {
+  test("with 500 idle sockets does not keep peers from connecting", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const crowd = await Promise.all(
       Array.from({ length: 500 }, (_, i) => silentSocket(node.at, i % 2 ? "127.0.0.1" : `127.0.1.${i % 100}`)),
@@ -61,7 +61,7 @@ describe("a hostile neighbour", () => {
     for (const socket of crowd) socket.destroy();
   });
 
-  test("that repeats an overheard HELLO and says no more keeps no good peer out", async () => {
+  test("that only repeats a recorded HELLO does not keep peers from connecting", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const hello = helloFrame(ANY_PEER, secretKey(SECRET).kid, new Uint8Array(32));
     const crowd = await Promise.all(
@@ -77,7 +77,7 @@ describe("a hostile neighbour", () => {
     for (const socket of crowd) socket.destroy();
   });
 
-  test("that speaks for another instance is refused, and counted", async () => {
+  test("that claims to be another instance is rejected and counted", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const peer = await rawPeer(node.at, { self: { ...ANY_PEER, ...acme } });
     await peer.event("established");

@@ -11,7 +11,7 @@ describe("without a link", () => {
     delete (alone.deps as { link?: unknown }).link;
   });
 
-  test("there are no peers, and none answers", async () => {
+  test("the list of peers is empty, and a query has no answers", async () => {
     expect((await alone.get("/api/peers")).body).toEqual({
       peers: [],
       self: { peer_id: null, instance_id: "acme@1", ...acme, address: null },
@@ -27,7 +27,7 @@ describe("without a link", () => {
 });
 
 describe("GET /api/peers", () => {
-  test("shows a peer, what it is to this node, and this node", async () => {
+  test("shows this node, a peer and their relation", async () => {
     const first = await startNode({ name: "1", ...acme, listenAt: { host: "127.0.0.1", port: 0 } });
     const second = await startNode({ name: "2", product_id: "globex", product_type: "crm", peers: [first.at] });
     await linked(first, second);
@@ -105,7 +105,7 @@ describe("POST /api/peer/query", () => {
     expect(of(body, second)).toMatchObject({ status: 200, body: expected });
   });
 
-  test("hands out own insights with share_evolution_insight", async () => {
+  test("returns this node's own insights for share_evolution_insight", async () => {
     await first.outcome();
     await first.link.sync();
     expect((await query("path=share_evolution_insight")).body.results).toMatchObject([
@@ -121,7 +121,7 @@ describe("POST /api/peer/query", () => {
     expect(byAddress.body.results).toMatchObject([{ body: { node_id: "1" } }]);
   });
 
-  test("says of a peer that is gone that it is", async () => {
+  test("reports that a peer has disconnected", async () => {
     await stopNode(second);
     await first.log.logged("link down");
     const { body } = await query("path=/api/state");
@@ -149,7 +149,7 @@ describe("POST /api/peer/query", () => {
     expect([status, body.code, body.fields[0].field]).toEqual([400, "invalid_field", field]);
   });
 
-  test("takes its fields from the body as well, not from both", async () => {
+  test("takes its fields from the query or the body, but not from both", async () => {
     expect((await first.post("/api/peer/query", { path: "/api/state" })).body.results).toHaveLength(2);
     expect((await first.post("/api/peer/query?path=/api/state", { path: "/api/state" })).status).toBe(400);
   });

@@ -1,18 +1,18 @@
 import type { Timers } from "../../../local/link/timers.ts";
 import { type TestClock, testClock } from "../../support/clock.ts";
 
-/** A clock with the timers that hang on it: time passes when it is asked to. */
+/** A clock with timers whose time passes only when a test advances it. */
 export interface ManualTime {
-  /** The time of day; a test may also set it, which no timer notices. */
+  /** The time of day; setting it does not affect timers. */
   clock: TestClock;
   timers: Timers;
-  /** Lets time pass and runs what falls due, in order. */
+  /** Advances the time and runs due timers in order. */
   pass(ms: number): void;
-  /** How long until the next timer, in milliseconds; undefined without one. */
+  /** Milliseconds until the next timer; undefined without one. */
   next(): number | undefined;
 }
 
-/** Time that stands still. */
+/** Creates a clock whose time does not pass by itself. */
 export function manualTime(): ManualTime {
   const clock = testClock();
   const due = new Set<{ at: number; run: () => void }>();

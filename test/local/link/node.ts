@@ -1,4 +1,4 @@
-/** A whole service with its link, in this process, on real sockets. */
+/** A complete service with its link, in this process, on real sockets. */
 import { DAY_MS } from "../../../lib/kit/days.ts";
 import { expect } from "vitest";
 import { countersign } from "../../../handlers/index.ts";
@@ -25,10 +25,10 @@ export { SECRET };
 
 export interface NodeOptions {
   name: string;
-  /** Absent: no product is governed. */
+  /** Without a product id the node has no product. */
   product_id?: string;
   product_type?: string;
-  /** Absent: the node dials only. */
+  /** If absent, the node only makes connections and accepts none. */
   listenAt?: PeerAddress | undefined;
   peers?: readonly PeerAddress[];
   secrets?: readonly string[];
@@ -43,11 +43,11 @@ export interface TestNode extends Client {
   link: CrossLink;
   log: RecordedLog;
   time: ManualTime;
-  /** The address that others dial. */
+  /** The address to which others connect. */
   at: PeerAddress;
-  /** The insights it holds. */
+  /** Returns the stored insights. */
   insights(): Promise<Insight[]>;
-  /** Proposes, consents, applies and feeds, so that one change has an outcome; answers its id. */
+  /** Proposes, approves and applies a change and feeds KPIs, so that it has an outcome; returns its id. */
   outcome(over?: Record<string, string | number>): Promise<string>;
 }
 
@@ -55,7 +55,7 @@ const KPIS = { csat: { baseline: 4, target: 5 }, incident_rate: { baseline: 0.04
 
 const running = new Set<TestNode>();
 
-/** Starts a node; those that a test leaves running are stopped by `stopAll`. */
+/** Starts a node; `stopAll` stops the nodes that a test leaves running. */
 export async function startNode(options: NodeOptions): Promise<TestNode> {
   const { name, product_id, product_type, store = memoryStore(), time = manualTime() } = options;
   const log = recordedLog();
@@ -104,7 +104,7 @@ export async function startNode(options: NodeOptions): Promise<TestNode> {
     async outcome(over = {}) {
       await speaking.post("kpi", { csat: 4 });
       const id = await speaking.bring("applied", { kpi: "csat", expected_delta_k: 0.2, ...over });
-      // Nobody is informed of a verdict before its horizon.
+      // Verdicts are shared only after their horizon.
       time.clock.advance(7 * DAY_MS);
       await speaking.post("kpi", { csat: 4.3 });
       return id;
@@ -114,7 +114,7 @@ export async function startNode(options: NodeOptions): Promise<TestNode> {
   return node;
 }
 
-/** Stops a node as a process would end: its connections break, its store stays. */
+/** Stops a node like the end of a process: its connections break, and its store is kept. */
 export async function stopNode(node: TestNode): Promise<void> {
   running.delete(node);
   await node.link.close();
@@ -126,7 +126,7 @@ export const restartNode = (node: TestNode, over: Partial<NodeOptions> = {}): Pr
 
 export const stopAll = () => Promise.all([...running].map(stopNode));
 
-/** The row under which a node shows another. */
+/** Returns the row of a peer in a node's list of peers. */
 export const readPeerRow = async (node: TestNode, other: TestNode) =>
   (await node.get("/api/peers")).body.peers.find(
     (peer: { peer_id: string }) => peer.peer_id === other.link.self.peer_id,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { portableMac } from "../../../lib/link/keys.ts";
 import { nodeMac } from "../../../local/link/node_mac.ts";
 
-test("this process's HMAC is the portable one, for every length of data", () => {
+test("Node's HMAC equals the portable implementation for every length of data", () => {
   const key = Uint8Array.from({ length: 32 }, (_, i) => i * 7);
   const [own, portable] = [nodeMac(key), portableMac(key)];
   for (let length = 0; length < 300; length++) {

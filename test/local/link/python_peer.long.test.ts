@@ -1,4 +1,4 @@
-/** A second implementation, in another language, made from lib/link/README.md: it talks to this one in both directions. */
+/** Tests the link against a second implementation in Python, written from lib/link/README.md, in both directions. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -24,7 +24,7 @@ const hasPython = (() => {
 type Line = Record<string, unknown>;
 
 interface Python {
-  /** The lines it wrote, in order; undefined after its end. */
+  /** Returns the next line of its output; undefined after its end. */
   next(): Promise<Line | undefined>;
   ended: Promise<number | null>;
 }
@@ -47,12 +47,12 @@ const acme = { product_id: "acme", product_type: "crm" };
 const listenAt = { host: "127.0.0.1", port: 0 };
 
 describe.skipIf(!hasPython)(`the Python peer${hasPython ? "" : " (skipped: there is no python3 here)"}`, () => {
-  test("holds the published vectors", async () => {
+  test("computes the published test vectors", async () => {
     const page = join(import.meta.dirname, "../../../lib/link/README.md");
     expect(await python(["vectors", page]).next()).toEqual({ wrong: [] });
   });
 
-  test("dials, asks and is asked", async () => {
+  test("connects, sends a request and answers one", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt });
     const peer = python([
       "connect",
@@ -74,7 +74,7 @@ describe.skipIf(!hasPython)(`the Python peer${hasPython ? "" : " (skipped: there
     ]);
   });
 
-  test("listens, and is synced with", async () => {
+  test("accepts a connection and exchanges insights", async () => {
     const peer = python(["listen", "127.0.0.1:0", "/api/product/identity"]);
     const listening = (await peer.next())!["listening"] as number;
     const node = await startNode({ name: "1", ...acme, peers: [{ host: "127.0.0.1", port: listening }] });
@@ -89,7 +89,7 @@ describe.skipIf(!hasPython)(`the Python peer${hasPython ? "" : " (skipped: there
     expect(await peer.ended).toBe(0);
   });
 
-  test("with another secret is not let in, and lets nobody in", async () => {
+  test("rejects and is rejected by a peer with another secret", async () => {
     const other = "another secret, just as long as it";
     const node = await startNode({ name: "1", ...acme, listenAt });
     expect(await python(["connect", `127.0.0.1:${node.at.port}`], other).next()).toMatchObject({

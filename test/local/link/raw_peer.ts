@@ -1,4 +1,4 @@
-/** A peer made by hand on a real socket: it does what a test tells it, right or wrong. */
+/** A peer on a real socket that a test controls, to send valid and invalid frames. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { PeerIdentity } from "../../../lib/link/handshake.ts";
@@ -10,9 +10,9 @@ import { SECRET } from "./secret.ts";
 export interface RawPeer {
   socket: Socket;
   link: Session;
-  /** From now on it answers nothing, pings neither. */
+  /** Stops answering, also pings. */
   mute(): void;
-  /** The next event of this kind, there already or to come. */
+  /** Returns the next event of a kind, received already or in the future. */
   event<K extends LinkEvent["kind"]>(kind: K): Promise<Extract<LinkEvent, { kind: K }>>;
   /** Resolves when the other end has closed. */
   closed: Promise<unknown>;
@@ -25,7 +25,7 @@ export const ANY_PEER: PeerIdentity = {
   product_type: null,
 };
 
-/** An insight about acme, as its origin would tell it. */
+/** Returns an insight about acme in the form that its origin sends. */
 export const makeRawInsight = (origin_instance_id: string, insight_id: string) => ({
   insight_id,
   origin_instance_id,
@@ -47,7 +47,7 @@ export const makeRawInsight = (origin_instance_id: string, insight_id: string) =
 export const closing = (socket: Socket): Promise<void> =>
   new Promise((resolve) => socket.once("close", () => resolve()));
 
-/** Connects a socket that says nothing. */
+/** Connects a socket that sends nothing. */
 export async function silentSocket({ host, port }: PeerAddress, localAddress?: string): Promise<Socket> {
   const socket = connect({ host, port, ...(localAddress ? { localAddress } : {}) });
   socket.on("error", () => {});
@@ -55,7 +55,7 @@ export async function silentSocket({ host, port }: PeerAddress, localAddress?: s
   return socket;
 }
 
-/** Dials a node and takes part in the handshake as it should; `hold` keeps back what it would send after its HELLO. */
+/** Connects to a node and does a valid handshake; `hold` stops it after its HELLO. */
 export async function rawPeer(
   at: PeerAddress,
   {

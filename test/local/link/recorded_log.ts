@@ -9,7 +9,7 @@ export interface Line {
 /** A log whose lines can be waited for. */
 export interface RecordedLog extends Log {
   lines: Line[];
-  /** The first line of this message from line `from` on, there already or to come. */
+  /** Returns the first line with a message from line `from` on, logged already or in the future. */
   logged(message: string, from?: number): Promise<Line>;
 }
 

@@ -2,19 +2,19 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import type { PeerAddress } from "../../../local/option_values.ts";
 
-/** A wire with somebody on it: all bytes pass, and are kept. */
+/** A proxy that passes and records all bytes. */
 export interface RecordingProxy {
   at: PeerAddress;
   fromClient(): Buffer;
   fromServer(): Buffer;
-  /** Breaks what passes, and lets nothing pass until it is mended. */
+  /** Breaks all connections, and accepts none until `mend` is called. */
   cut(): void;
   mend(): void;
   close(): Promise<void>;
 }
 
 export async function recordingProxy(to: PeerAddress): Promise<RecordingProxy> {
-  const kept: Record<"client" | "server", Buffer[]> = { client: [], server: [] };
+  const recorded: Record<"client" | "server", Buffer[]> = { client: [], server: [] };
   const sockets = new Set<Socket>();
   let isCut = false;
   const breakAll = () => {
@@ -23,7 +23,7 @@ export async function recordingProxy(to: PeerAddress): Promise<RecordingProxy> {
   };
   const pass = (from: Socket, on: Socket, who: "client" | "server") => {
     sockets.add(from);
-    from.on("data", (chunk: Buffer) => (kept[who].push(chunk), on.write(chunk)));
+    from.on("data", (chunk: Buffer) => (recorded[who].push(chunk), on.write(chunk)));
     from.on("error", () => {});
     from.on("close", () => on.destroy());
   };
@@ -37,8 +37,8 @@ export async function recordingProxy(to: PeerAddress): Promise<RecordingProxy> {
   await once(server, "listening");
   return {
     at: { host: "127.0.0.1", port: (server.address() as { port: number }).port },
-    fromClient: () => Buffer.concat(kept.client),
-    fromServer: () => Buffer.concat(kept.server),
+    fromClient: () => Buffer.concat(recorded.client),
+    fromServer: () => Buffer.concat(recorded.server),
     cut() {
       isCut = true;
       breakAll();

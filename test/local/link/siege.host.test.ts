@@ -1,7 +1,7 @@
 /**
- * A process beset from all sides at once: it lives, lets nobody in, and goes on answering its peers.
- * `LINK_FUZZ_FRAMES=100000` is the long form; only that one judges times, and of the round trips 99 in 100: the worst one
- * is printed, since it also tells what else the machine was doing.
+ * Attacks a process in several ways concurrently: it keeps running, accepts no attacker, and goes on answering its peers.
+ * Only the long run, `LINK_FUZZ_FRAMES=100000`, limits response times, for 99 of 100 requests; the slowest is only printed,
+ * since it also depends on other load of the machine.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -21,9 +21,9 @@ import { closing, makeRawInsight, rawPeer, silentSocket, ANY_PEER } from "./raw_
 const FRAMES = Number(process.env["LINK_FUZZ_FRAMES"] ?? 2_000);
 const SEED = Number(process.env["LINK_FUZZ_SEED"] ?? Date.now() % 1_000_000);
 const isLong = FRAMES >= 100_000;
-/** Frames of attackers in one connection, which is closed at the first wrong one. */
+/** Number of frames that an attacker sends in one connection, which is closed at the first invalid one. */
 const FRAMES_EACH = 10;
-const AT_ONCE = 16;
+const CONCURRENT_CONNECTIONS = 16;
 
 const SECRET = "one secret of the siege test";
 const random = seededRandom(SEED);
@@ -32,7 +32,7 @@ const randomBytes = (length: number) => Uint8Array.from({ length }, () => random
 const acme = { product_id: "acme", product_type: "crm" };
 const GOOD = { ...ANY_PEER, ...acme, peer_id: "a".repeat(32), instance_id: "good" };
 const HOSTILE = { ...ANY_PEER, ...acme, peer_id: "c".repeat(32), instance_id: "hostile" };
-/** Who must never be let in: it does not hold the secret. */
+/** The identity of an attacker without the secret, which must never be connected. */
 const OUTSIDER = { ...ANY_PEER, ...acme, peer_id: "d".repeat(32), instance_id: "outsider" };
 afterAll(killAll);
 
@@ -49,13 +49,13 @@ async function startServer(): Promise<{ server: Server; at: { host: string; port
   return { server, at: { host, port: Number(port) } };
 }
 
-/** An insight as the good peer would tell it: if one gets through, it is kept. */
+/** Returns an insight as a good peer sends it, which the node would store. */
 const INSIGHT = makeRawInsight("hostile", "ins_forged");
 const NONCE = new Uint8Array(32);
 const { kid } = secretKey(SECRET);
 const address = () => `127.0.${1 + random(4)}.${1 + random(250)}`;
 
-/** Bytes that a peer without the secret may send: opening frames, garbage, giant lengths, and all of it mutated. */
+/** Bytes that a peer without the secret may send: opening frames, garbage, huge lengths, and mutations of them. */
 function outsiderFrames(): Uint8Array[] {
   const hello = helloFrame(OUTSIDER, kid, NONCE);
   const opening = [hello, makeFrame(FRAME.proof, randomBytes(32))];
@@ -74,7 +74,7 @@ async function outsider(at: { host: string; port: number }): Promise<void> {
   await closing(socket);
 }
 
-/** Holds the secret, and sends frames that are changed, repeated, left out or cut. */
+/** Connects with the secret, and sends frames that are changed, repeated, omitted or truncated. */
 async function faultyPeer(at: { host: string; port: number }): Promise<void> {
   const peer = await rawPeer(at, { self: HOSTILE, secret: SECRET, localAddress: address() });
   await Promise.race([peer.event("established"), peer.closed]);
@@ -87,7 +87,7 @@ async function faultyPeer(at: { host: string; port: number }): Promise<void> {
   await peer.closed;
 }
 
-/** Sockets that take up room: silent ones, some in the middle of a HELLO, some after it, and some that drip. */
+/** Opens sockets that occupy connections: silent ones, some in or after a HELLO, and some that send slowly. */
 async function crowd(at: { host: string; port: number }): Promise<Socket[]> {
   const sockets = await Promise.all(Array.from({ length: 500 }, () => silentSocket(at, address())));
   const hello = helloFrame(OUTSIDER, kid, NONCE);
@@ -100,7 +100,7 @@ async function crowd(at: { host: string; port: number }): Promise<Socket[]> {
   return sockets;
 }
 
-/** A peer in a process of its own, so that its round trips are not kept waiting by its attackers. */
+/** Starts a peer in its own process, so that the attackers of this process do not delay its requests. */
 async function goodPeer(at: { host: string; port: number }) {
   const outfile = join(temporaryFolder(), "good_peer.mjs");
   const entryPoints = [join(import.meta.dirname, "good_peer.ts")];
@@ -108,7 +108,7 @@ async function goodPeer(at: { host: string; port: number }) {
   const child = fork(outfile, [JSON.stringify({ at, self: GOOD, secret: SECRET })]);
   await once(child, "message");
   return {
-    /** Ends it; its round trips in milliseconds. */
+    /** Ends the peer and returns its response times in milliseconds. */
     async times(): Promise<number[]> {
       const answered = once(child, "message");
       child.send("stop");
@@ -137,7 +137,7 @@ test(
       while ((left -= FRAMES_EACH) >= 0) await (random(10) === 0 ? faultyPeer(at) : outsider(at));
     };
     const drip = setInterval(() => sockets.forEach((socket) => socket.writable && socket.write(Uint8Array.of(0))), 50);
-    await Promise.all(Array.from({ length: AT_ONCE }, attacker));
+    await Promise.all(Array.from({ length: CONCURRENT_CONNECTIONS }, attacker));
     clearInterval(drip);
     const times = await good.times();
     const newcomer = await rawPeer(at, { self: { ...GOOD, peer_id: "b".repeat(32) }, secret: SECRET });
@@ -154,7 +154,7 @@ test(
     const { body } = await client(fetch, server.url).get("co-evolution");
     expect(body).toMatchObject({ insights: [], counts: { kept: 0, unrelated: 0, refused: 0 } });
     const ups = server.stderr.filter((line) => line.includes('"link up"')).map((line) => JSON.parse(line).peer_id[0]);
-    // A hostile peer that holds the secret comes through the crowd only by chance.
+    // A hostile peer with the secret gets one of the occupied connections only by chance.
     expect(new Set([...ups, "c"]), "only those who hold the secret are let in").toEqual(new Set(["a", "b", "c"]));
     expect(server.stderr.filter((line) => line.includes('"ERROR"'))).toEqual([]);
     expect(after - before, "64 strangers and their frames, and what Node keeps in reserve").toBeLessThan(128);

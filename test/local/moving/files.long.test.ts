@@ -1,4 +1,4 @@
-/** The commands that move file stores, also while a service uses them. */
+/** Tests the commands that move and copy file stores, also while a service uses them. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -34,7 +34,7 @@ const environment = (): Record<string, string> => ({
 const done = (...argv: string[]): Promise<string> => runMover(environment(), ...argv);
 const refused = (...argv: string[]): Promise<string> => runRejected(environment(), ...argv);
 
-/** A service on a file store, which owns it. */
+/** Opens a service on a file store, which it then owns. */
 const serviceOn = async (path: string): Promise<Service> => startService(await openFile(path, silentLog));
 
 /** A service with a few changes. */
@@ -60,7 +60,7 @@ const contentOf = (path: string): Record<string, string> =>
       .map((name) => [name, readFileSync(name, "latin1").replace(/\0+$/, "")]),
   );
 
-test("a store moves while a service uses it; that service is fenced and goes on reading", async () => {
+test("a store moves while a service uses it; that service rejects writes and goes on reading", async () => {
   const { api, store } = await lived();
   const head = (await readHead(store))!;
   const said = await done("migrate", live(), "env:ELSEWHERE", "--actor", "ana");
@@ -83,7 +83,7 @@ test("a store moves while a service uses it; that service is fenced and goes on 
   expect((await readHead(there))!.length).toBe(head.length + 2);
 });
 
-test("writes that go on while a store moves are all there, or refused", async () => {
+test("writes during a move are either in the moved store or rejected", async () => {
   const { api } = await lived();
   const writers = writing([api]);
   await done("migrate", live(), at("there/state.json"));
@@ -92,7 +92,7 @@ test("writes that go on while a store moves are all there, or refused", async ()
   await expectKept(store, taken);
 });
 
-test("an export fences, and its file goes in elsewhere; a backup does not, and is restored", async () => {
+test("an export fences its store and can be imported elsewhere; a backup does not fence", async () => {
   const { api, store } = await lived();
   const before = await readHead(store);
   expect(await done("backup", at("b.jsonl"), "--state", live())).toContain("stays in use");
@@ -110,7 +110,7 @@ test("an export fences, and its file goes in elsewhere; a backup does not, and i
   expect(await headIn(at("three/state.json"))).toMatchObject({ length: before!.length + 1, origin: before!.origin });
 });
 
-test("an export goes back into its own store, also after its file was lost and made again", async () => {
+test("an export can be imported into its own store, also after the store's file was lost", async () => {
   const { store } = await lived();
   const head = (await readHead(store))!;
   await done("export", at("e.jsonl"), "--state", live());
@@ -122,7 +122,7 @@ test("an export goes back into its own store, also after its file was lost and m
   expect(await headIn(live())).toMatchObject({ length: head.length + 1, origin: head.origin });
 });
 
-test("no backup takes a fence away, of a store that moved into another or into a file", async () => {
+test("a restored backup does not remove the fence of a store that has moved", async () => {
   const { store } = await lived();
   await store.close();
   await done("migrate", live(), at("there/state.json"));
@@ -158,7 +158,7 @@ function edited(name: string, edit: (lines: string[]) => string[], { signs = fal
   return at(name);
 }
 
-test("the owner closes a silent connection, and sets the mark for a command that comes later", async () => {
+test("the owner closes a silent connection, and sets the fence for a later command", async () => {
   const door = newDoor(500);
   const lock = await acquireLock(live(), undefined, door.enter);
   const store = await openFileStore({ path: lock.path, log: silentLog });
@@ -184,7 +184,7 @@ test("the owner closes a silent connection, and sets the mark for a command that
   await api.propose();
 });
 
-test("a failed move is given up and its source takes writes again; an ended move is not", async () => {
+test("a failed move can be cancelled, so that its source accepts writes; an ended one cannot", async () => {
   const { api, store } = await lived();
   const moving = { state: "moving", move: "m", to: at("to/state.json"), at: "2026-01-01T00:00:00.000Z" } as const;
   await store.bulk!.commit([], { from: undefined, to: moving });
@@ -202,7 +202,7 @@ test("a failed move is given up and its source takes writes again; an ended move
   await api.propose();
 });
 
-test("a move whose last step was lost is ended by the same command", async () => {
+test("a move whose last step failed is completed by the same command", async () => {
   const { store } = await lived();
   const { length } = (await readHead(store))!;
   await done("migrate", live(), at("to/state.json"));
@@ -258,7 +258,7 @@ test("an incomplete, edited or newer file is rejected before anything is touched
   await done("import", at("e.jsonl"), "--state", at("to/state.json"));
 });
 
-test("a store that is not empty takes nothing, and the one that should have moved goes on", async () => {
+test("a move to a store that is not empty is rejected, and the source goes on", async () => {
   const { api } = await lived();
   const other = await lived(at("other/state.json"));
   const head = await readHead(other.store);
@@ -271,7 +271,7 @@ test("a store that is not empty takes nothing, and the one that should have move
   expect(readdirSync(folder).sort()).toEqual(["live", "other"]);
 });
 
-test("what a broken move left is refused to a service, and cleared by the next", async () => {
+test("an incomplete destination cannot be opened by a service, and the next move clears it", async () => {
   const { api, store } = await lived();
   const broken = await openFile(at("to/state.json"), console);
   const mark = { state: "loading", move: "another", from: live(), at: "2026-01-01T00:00:00.000Z" } as const;
@@ -284,7 +284,7 @@ test("what a broken move left is refused to a service, and cleared by the next",
   expect(await headIn(at("to/state.json"))).toMatchObject({ length: (await readHead(store))!.length + 1 });
 });
 
-test("what another command left is removed by that command alone, or with --force", async () => {
+test("an incomplete destination of another command is removed only by that, or with --force", async () => {
   const { store } = await lived();
   await done("backup", at("b.jsonl"), "--state", live());
   const to = at("to/state.json");

@@ -1,4 +1,4 @@
-/** The command line on stores, services on them, and those who write meanwhile. */
+/** Runs the command line on stores, with services that use them and callers that write meanwhile. */
 import { Readable, Writable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
@@ -49,7 +49,7 @@ export interface Service {
   store: Store;
 }
 
-/** Opens a service over a store, which is closed when the test ends, or where it refuses. */
+/** Opens a service on a store, which is closed when the test ends or the service does not start. */
 export async function startService(store: Store, { exclusive = true } = {}): Promise<Service> {
   onTestFinished(() => store.close());
   const clock = testClock(new Date().toISOString());
@@ -66,7 +66,7 @@ interface Receipt {
   current_hash: string;
 }
 
-/** Proposes by several callers until they are informed that the store has moved; gives what was acknowledged. */
+/** Proposes by several callers until each gets the error that the store has moved; returns the acknowledged entries. */
 export async function writing(apis: readonly Client[]): Promise<Receipt[]> {
   const taken: Receipt[] = [];
   const caller = async (api: Client, number: number): Promise<void> => {
@@ -84,7 +84,7 @@ export async function writing(apis: readonly Client[]): Promise<Receipt[]> {
   return taken;
 }
 
-/** Holds receipts against a log. */
+/** Verifies receipts against a log. */
 export async function expectKept(store: Store, taken: readonly Receipt[]): Promise<void> {
   const { length } = (await readHead(store))!;
   const kept = await store.list("audit", { limit: length });

@@ -1,4 +1,4 @@
-/** The commands that move stores which several processes use, and a process that is killed in the middle. */
+/** Tests the commands that move stores used by several processes, and a command that is killed during a move. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -24,7 +24,7 @@ afterAll(() => Promise.all([postgres?.stop(), dynamoDb?.stop()]));
 const KEYS = { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" };
 let made = 0;
 
-/** A store that is not there yet: its address, what it is called, and how a process opens it. */
+/** A store that does not exist yet: its address, its name, and how a process opens it. */
 interface Place {
   address: string;
   name: string;
@@ -146,7 +146,7 @@ if (postgres && dynamoDb) {
     await write("c");
   });
 
-  test("only the named product of a shared database moves, and nothing is made for a missing one", async () => {
+  test("only the named product of a shared database moves; a missing one is not created", async () => {
     const { address, name } = await inPostgres();
     const tables = async (url: string): Promise<string[]> => {
       const client = new Client({ connectionString: url });
@@ -194,7 +194,7 @@ if (postgres && dynamoDb) {
     expect([(await shop.bulk!.moveState())?.state, await drill.bulk!.moveState()]).toEqual(["moved", undefined]);
   });
 
-  test("a record that the destination cannot store fails the move, which can be given up", async () => {
+  test("a record that the destination cannot store fails the move, which can be cancelled", async () => {
     const [from, to] = [await inPostgres(), await inDynamoDb()];
     const { api, store } = await startService(await open(from), { exclusive: false });
     await api.propose();

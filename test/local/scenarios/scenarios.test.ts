@@ -16,7 +16,7 @@ import { person } from "../../support/signed.ts";
 
 const EXAMPLE = join(import.meta.dirname, "../../../local/example");
 
-/** Plays one scenario, written as its members, and lists what differs. */
+/** Runs one scenario and lists the differences from its expectations. */
 async function differences(scenario: Partial<Scenario> & Pick<Scenario, "when" | "expect">, intent: Manifest = {}) {
   const outcome = await play({ name: "one", given: [], ...scenario }, makeIntent(intent).manifest);
   return outcome.differences.map(({ path, message }) => `${path.join(".")} ${message}`);
@@ -41,7 +41,7 @@ test("the scenarios of the example intent pass", async () => {
   expect([passed, text]).toEqual([true, expect.stringContaining("7 scenarios pass")]);
 });
 
-test("an answer that is not as expected is shown with its line", async () => {
+test("an unexpected response is shown with its line", async () => {
   const path = join(await temporaryFolder(), "scenarios.yaml");
   const scenario = [
     "- name: eve proposes",
@@ -66,7 +66,7 @@ test("an answer that is not as expected is shown with its line", async () => {
   ]);
 });
 
-test("a check with scenarios says the rules first, and whether all pass", async () => {
+test("--check-intent with scenarios prints the rules first, then whether all scenarios pass", async () => {
   const intent = join(EXAMPLE, "product_intent.json");
   const { text, passed } = await checkIntent(intent, { scenarios: join(EXAMPLE, "scenarios.yaml") });
   expect([passed, text]).toEqual([
@@ -82,7 +82,7 @@ describe("a scenario fails", () => {
   const when = propose("pat");
   const expected = { status: 201 };
 
-  test("where an earlier request is rejected, which is shown", async () => {
+  test("if an earlier request is rejected, which is shown", async () => {
     const given = [c1("pat"), act("apply", "pat")];
     expect(await differences({ given, when, expect: expected })).toEqual([
       expect.stringMatching(
@@ -99,7 +99,7 @@ describe("a scenario fails", () => {
     expect(found).toEqual([`${message}: did you mean c1?`]);
   });
 
-  test("where two changes get one name, or an answer has no change", async () => {
+  test("if two changes get one name, or a response has no change", async () => {
     const twice = await differences({ given: [c1("pat"), c1("pat")], when, expect: expected });
     expect(twice).toEqual(["given.1.as c1 names a change already"]);
     const none = { as: "c2", by: "pat", request: "GET /api/product/intent" };
@@ -108,7 +108,7 @@ describe("a scenario fails", () => {
     ]);
   });
 
-  test("where it names an agent that the intent has not", async () => {
+  test("if it names an agent that the intent does not list", async () => {
     const intent = { principals: { "agent:pricing": { kind: "agent", token_sha256: "ab".repeat(32) } } };
     expect(await differences({ when: propose("agent:pricin"), expect: expected }, intent)).toEqual([
       "when.by the intent has no agent agent:pricin: did you mean agent:pricing?",
@@ -124,18 +124,18 @@ describe("callers", () => {
     "agent:pricing": agent,
   };
 
-  test("an agent comes with a secret of the runner's, and meets its limits", async () => {
+  test("an agent gets a secret of the runner, and its limits apply", async () => {
     const expected = { status: 403, code: "agent_may_not", field: "target" };
     expect(await differences({ when: propose("agent:pricing"), expect: expected }, { principals })).toEqual([]);
   });
 
-  test.each(["ana", "bo"])("%s signs what the service asks to be signed", async (by) => {
+  test.each(["ana", "bo"])("%s signs the statements that the service requests", async (by) => {
     const given = [c1("agent:pricing", { target: "price.list" })];
     const when = act("approve", by);
     expect(await differences({ given, when, expect: { status: 200 } }, { principals })).toEqual([]);
   });
 
-  test("without a caller a name is only claimed, and nothing is signed", async () => {
+  test("without a caller a name is not authenticated, and nothing is signed", async () => {
     const given = [c1("agent:pricing", { target: "price.list" })];
     const when = act("approve", undefined, { approver: "ana" });
     expect(await differences({ given, when, expect: { status: 403, code: "proof_required" } }, { principals })).toEqual(
@@ -165,7 +165,7 @@ describe("callers", () => {
     expect(found).toEqual([]);
   });
 
-  test("the runner's credentials leave every other member of an intent as it is", () => {
+  test("the runner's credentials change no other field of the intent", () => {
     const { manifest, intent } = makeIntent({ principals, "x-ticket": "GOV-1" });
     const equipped = equip(manifest);
     const again = loadIntent(JSON.stringify(equipped.intent), sha256).intent;
@@ -184,7 +184,7 @@ describe("callers", () => {
 
 const ratio = () => ({ item: "rationale", note: "asked by support" });
 
-test("time passes between requests, with the cycles of a service", async () => {
+test("time passes between requests, and the service runs its cycles", async () => {
   const policy = { consent_ttl_hours: 72 };
   const at = (time: string) => `2026-03-${time}:00Z`;
   const given = [{ ...c1("pat"), at: at("02T09:00") }];
@@ -202,7 +202,7 @@ test("the first request is sent at the first time that a scenario states", async
   expect(await differences({ given: [c1("pat")], when, expect: expected }, { policy })).toEqual([]);
 });
 
-test("a value that two dollar signs begin is a text, not a name", async () => {
+test("a value that begins with two dollar signs is a text, not a name", async () => {
   const when = propose("pat", { value: "$$c1" });
   expect(await differences({ when, expect: { status: 201, value: "$c1" } })).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** The backup of the operator's manual, taken while the store is written to: whole, and with all that was acknowledged before. */
+/** Tests the backup script of the operator's manual: taken during writes, it is complete and has all earlier commits. */
 import { once } from "node:events";
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -40,7 +40,7 @@ async function compare(folder: string): Promise<number> {
   return sequence;
 }
 
-test("under load: what was acknowledged before is in it, and nothing is half", async () => {
+test("a backup under load has all earlier acknowledged commits, and no partial one", async () => {
   const folder = await temporaryFolder();
   const backup = backupScript(folder);
   const state = join(folder, "data/state.json");
@@ -115,7 +115,7 @@ test.each<[string, (store: AnyFileStore) => Promise<unknown>]>([
   expect(await compare(to)).toBeGreaterThanOrEqual(acknowledged);
 });
 
-test("a line that is being written is not in it, nor are the zeros behind the last one", async () => {
+test("a backup has neither an incomplete last line nor the zeros after the last line", async () => {
   const folder = await temporaryFolder();
   const state = join(folder, "data/state.json");
   const store = await opened(state);
@@ -132,7 +132,7 @@ test("a line that is being written is not in it, nor are the zeros behind the la
   expect(await compare(to)).toBe(20);
 });
 
-test("where the files never stand still it says so, and leaves nothing", async () => {
+test("a backup of files that keep changing fails, and leaves no files", async () => {
   const folder = await temporaryFolder();
   const state = join(folder, "data/state.json");
   const store = await opened(state, { segmentBytes: 8 * 1024 });
@@ -143,7 +143,7 @@ test("where the files never stand still it says so, and leaves nothing", async (
   expect(readdirSync(folder)).not.toContain("backup");
 });
 
-test("the reports next to the state are in it, with their times", async () => {
+test("a backup has the reports next to the state, with their times", async () => {
   const folder = await temporaryFolder();
   const state = join(folder, "data/state.json");
   const store = await opened(state);
@@ -159,7 +159,7 @@ test("the reports next to the state are in it, with their times", async () => {
   expect(await compare(to)).toBe(20);
 });
 
-test("of a path where no state is it says so at once, and leaves nothing", async () => {
+test("a backup of a path without a state fails immediately, and leaves no files", async () => {
   const folder = await temporaryFolder();
   const attempt = backupScript(folder)(join(folder, "stat.json"), join(folder, "backup"));
   await expect(attempt).rejects.toMatchObject({
@@ -169,7 +169,7 @@ test("of a path where no state is it says so at once, and leaves nothing", async
   expect(readdirSync(folder)).not.toContain("backup");
 });
 
-test("where a file cannot be copied it fails, and leaves nothing", async () => {
+test("a backup fails if a file cannot be copied, and leaves no files", async () => {
   const folder = await temporaryFolder();
   const state = join(folder, "data/state.json");
   const store = await opened(state, { segmentBytes: 8 * 1024 });

@@ -1,4 +1,4 @@
-/** Damage in sealed files of a running store: each cycle looks at all of them, and at a part of what they hold. */
+/** Damage in sealed files of a running store: each cycle checks that all of them exist, and verifies a part of their content. */
 import { copyFile, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
@@ -26,7 +26,7 @@ const goesOn = async (): Promise<void> => {
   expect(await readContent(store, COLLECTIONS)).toEqual(live(history(61)[61]!));
 };
 
-test("a sealed file that is removed is reported with what it holds, and what it held is served", async () => {
+test("a removed sealed file is reported with its content, and reads of it go on", async () => {
   await rm(sealed(2));
   await store.inspect!();
   const [damage, ...others] = store.faults!().damaged;
@@ -60,7 +60,7 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-test("a changed bit in a value is found by the next cycle, also where it is still JSON", async () => {
+test("a changed bit in a value is found by the next cycle, also if the value is still JSON", async () => {
   const text = await readFile(sealed(2), "latin1");
   const at = text.lastIndexOf("xxx");
   await writeFile(sealed(2), `${text.slice(0, at)}y${text.slice(at + 1)}`, { encoding: "latin1", flag: "r+" });
@@ -89,7 +89,7 @@ test.each([
   ]);
 });
 
-test("damage keeps no other file from being compacted, and seals no file again and again", async () => {
+test("damage in one file does not stop the compaction of others", async () => {
   await store.transact((tx) => tx.put("things", "secret", "to be erased"));
   const text = await readFile(sealed(2), "latin1");
   const [, collection, id] = /\["([a-z]+)","([^"]+)",\d+,/.exec(text)!;

@@ -1,4 +1,4 @@
-/** On the real file system: nothing is acknowledged before the system was asked to make the journal durable, and has. */
+/** Verifies on the real file system that a commit is acknowledged only after a sync of the journal has ended. */
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -24,7 +24,7 @@ afterEach(() => {
   vi.resetModules();
 });
 
-test("a write is acknowledged, and seen, only when a sync that began after it has ended", async () => {
+test("a write is acknowledged and visible only after a sync that began after it has ended", async () => {
   const { openFileStore } = await import("../../../local/store/file_store.ts");
   const path = `${await temporaryFolder()}/state.json`;
   const journal = `${path}.journal.jsonl`;

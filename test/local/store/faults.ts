@@ -1,14 +1,14 @@
 /** Makes calls of the file layer fail, on any file system below it. */
 import type { Files } from "../../../local/store/files.ts";
 
-/** Decides about a call before it is made: an error makes it fail. */
+/** Returns the error with which a call fails, or undefined if it is made. */
 export type Judge = (call: keyof Files, args: readonly unknown[]) => Error | undefined;
 
-/** An error as the system gives it. */
+/** Returns an error with the code of a system error. */
 export const systemError = (code: string): Error => Object.assign(new Error(`${code}: simulated`), { code });
 
-/** A file layer whose calls are judged first. */
-export function judged(files: Files, judge: Judge): Files {
+/** Returns a file layer whose calls fail if `judge` returns an error. */
+export function withFaults(files: Files, judge: Judge): Files {
   const wrap = (call: keyof Files): unknown => {
     const made = files[call] as (...args: unknown[]) => unknown;
     return (...args: unknown[]) => {
@@ -22,14 +22,14 @@ export function judged(files: Files, judge: Judge): Files {
   return Object.fromEntries(calls) as unknown as Files;
 }
 
-/** A file layer whose syncs can be held back. */
+/** Returns a file layer whose syncs can be delayed. */
 export function heldSyncs(files: Files): {
   files: Files;
   /** Writes to the journal and syncs, in order. */
   calls: ("write" | "sync")[];
-  /** Resolves when a sync is being held. */
+  /** Resolves when a sync is being delayed. */
   syncing(): Promise<void>;
-  /** Holds every sync until the function it gives is called. */
+  /** Delays every sync until the returned function is called. */
   hold(): () => void;
 } {
   const calls: ("write" | "sync")[] = [];

@@ -1,4 +1,4 @@
-/** Reads that hang, as on a disk that does not answer: they wait alone, and their files stay open meanwhile. */
+/** Reads of a disk that does not answer: other work goes on, and the files stay open meanwhile. */
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { beforeEach, expect, test } from "vitest";
@@ -108,7 +108,7 @@ test("a file stays open while it is read, also when compaction replaces it meanw
   expect((await store.get("things", "t2"))!.value).toBe("2".padEnd(100, "x"));
 });
 
-test("a record that is written while it is read is not kept as it was", async () => {
+test("a record that is overwritten during a read is not cached in its old version", async () => {
   const { files, hold } = heldReads();
   const store = await coldStore(files);
   const { reached, release } = hold();
@@ -120,7 +120,7 @@ test("a record that is written while it is read is not kept as it was", async ()
   expect((await store.get("things", "t2"))!.value).toBe("new");
 });
 
-test("a close waits for a read that is under way", async () => {
+test("closing the store waits for a running read", async () => {
   const { files, hold, closed } = heldReads();
   const store = await coldStore(files);
   const { reached, release } = hold();

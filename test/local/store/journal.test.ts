@@ -5,7 +5,7 @@ import { crc32 } from "node:zlib";
 import { beforeEach, describe, expect, test } from "vitest";
 import { RevisionConflict, type Store, StoreUnavailable } from "../../../lib/store/store.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
-import { heldSyncs, judged, systemError } from "./faults.ts";
+import { heldSyncs, withFaults, systemError } from "./faults.ts";
 import { COLLECTIONS, readContent, history, live, perform, workload } from "./model.ts";
 import { opened, readableLog, temporaryFolder } from "./opened.ts";
 
@@ -22,7 +22,7 @@ const lines = async (): Promise<string[]> =>
   (await readFile(journal, "utf8")).replace(/\0+$/, "").trimEnd().split("\n");
 
 describe("a journal line", () => {
-  test("is JSON: a number, the operations, and a checksum over what stands before it", async () => {
+  test("is JSON: a number, the operations, and a checksum over everything before it", async () => {
     const store = await opened(state);
     await store.transact((tx) => {
       tx.put("things", 'a "quoted"\tid', { text: "tab\tand\nline é" });
@@ -60,7 +60,7 @@ describe("a journal line", () => {
     expect(pieces).toHaveLength(5);
   });
 
-  test("is written for no transaction that writes nothing", async () => {
+  test("is not written for a transaction without writes", async () => {
     const store = await opened(state);
     await store.transact((tx) => tx.get("things", "a"));
     await store.transact((tx) => tx.delete("things", "absent"));
@@ -69,18 +69,18 @@ describe("a journal line", () => {
   });
 });
 
-test("the folders that are made survive a power cut: each new name is synced in the folder above", async () => {
+test("created folders survive a power cut, since their parent folders are synced", async () => {
   const synced: unknown[] = [];
-  const files = judged(nodeFiles, (call, [path]) => (call === "syncFolder" && synced.push(path), undefined));
+  const files = withFaults(nodeFiles, (call, [path]) => (call === "syncFolder" && synced.push(path), undefined));
   await opened(state, { files });
   const folder = dirname(state);
   expect(synced).toEqual(expect.arrayContaining([folder, dirname(folder), dirname(dirname(folder))]));
 });
 
-test("a start makes the names it finds durable, also when it cannot write the snapshot", async () => {
+test("a start syncs the folder of existing files, also if the snapshot cannot be written", async () => {
   await opened(state).then((store) => store.close());
   const synced: unknown[] = [];
-  const files = judged(nodeFiles, (call, [path]) => {
+  const files = withFaults(nodeFiles, (call, [path]) => {
     if (call === "syncFolder") synced.push(path);
     return call === "rename" ? systemError("EIO") : undefined;
   });
@@ -88,7 +88,7 @@ test("a start makes the names it finds durable, also when it cannot write the sn
   expect(synced).toContain(dirname(state));
 });
 
-test("an audit entry is only ever appended, whatever a caller tries", async () => {
+test("an audit entry can only be appended, never changed or deleted", async () => {
   const store = await opened(state);
   await store.transact((tx) => {
     tx.put("audit", "0000000000000001", 1, 0);
@@ -104,7 +104,7 @@ test("an audit entry is only ever appended, whatever a caller tries", async () =
   await store.transact((tx) => tx.put("audit", "0000000000000003", 3, 0));
 });
 
-test("what is accepted while a sync runs shares one write and one sync", async () => {
+test("commits during a sync share the next write and sync", async () => {
   const disk = heldSyncs(nodeFiles);
   const store = await opened(state, { files: disk.files });
   await store.transact((tx) => tx.put("things", "before", 0));
@@ -135,7 +135,7 @@ test.each([
     expect((await again.get("things", String(length)))?.value === character.repeat(length), `${length}`).toBe(true);
 });
 
-test("what turns of the event loop bring one after another shares a sync, up to a bound", async () => {
+test("commits of consecutive event loop turns share a sync, up to a limit", async () => {
   const store = await opened(state);
   const puts = Array.from({ length: 96 }, (_, n) => store.transact((tx) => tx.put("things", `t${n}`, n)));
   await Promise.all(puts);
@@ -146,7 +146,7 @@ test("what turns of the event loop bring one after another shares a sync, up to 
   expect(together).toBeLessThanOrEqual(56);
 });
 
-test("what shares a write is one line: a sequence bare, and of each record the last version only", async () => {
+test("commits that share a write are one line, with only the last version of each record", async () => {
   const disk = heldSyncs(nodeFiles);
   const store = await opened(state, { files: disk.files, memoryBytes: 64 * 1024 });
   await store.transact((tx) => tx.put("things", "a", 0));
@@ -174,7 +174,7 @@ test("what shares a write is one line: a sequence bare, and of each record the l
   expect(text).toContain('\t{"n":1}\t,\t{"n":2}\t,\t{"n":3}\t');
 });
 
-test("zeros are written ahead, so that a sync has no new length to store; a close removes them", async () => {
+test("the journal is extended with zeros ahead of writes, which a close removes", async () => {
   const sizes: number[] = [];
   const files: Files = {
     ...nodeFiles,
@@ -193,8 +193,8 @@ test("zeros are written ahead, so that a sync has no new length to store; a clos
   expect((await stat(journal)).size).toBeGreaterThan(20_000);
 });
 
-test("without room to write ahead a commit is kept all the same", async () => {
-  const files = judged(nodeFiles, (call, [, bytes]) =>
+test("a commit is stored also if the journal cannot be extended ahead", async () => {
+  const files = withFaults(nodeFiles, (call, [, bytes]) =>
     call === "writeNow" && (bytes as Buffer).every((byte) => byte === 0) ? systemError("ENOSPC") : undefined,
   );
   const store = await opened(state, { files });
@@ -214,7 +214,7 @@ describe("when the disk fails", () => {
     let broken = false;
     let tries = 0;
     const log = readableLog();
-    const files = judged(nodeFiles, (call) => {
+    const files = withFaults(nodeFiles, (call) => {
       if (!broken || call !== failed) return undefined;
       tries++;
       return error;
@@ -254,7 +254,7 @@ describe("when the disk fails", () => {
     expect(await readContent(await reopened(), COLLECTIONS)).toEqual(live(contents[5]!));
   });
 
-  test("afterwards nothing is written or tried again, and reads go on", async () => {
+  test("nothing more is written, nothing is retried, and reads go on", async () => {
     const { store, tries } = await failing("sync", systemError("EIO"));
     await expect(store.transact((tx) => perform(tx, workload(6)))).rejects.toThrow(StoreUnavailable);
     const before = await readFile(journal);
@@ -267,7 +267,7 @@ describe("when the disk fails", () => {
     expect(await readFile(journal)).toEqual(before);
   });
 
-  test("a decision under way at that moment is refused, whatever it gives", async () => {
+  test("a transaction running at that moment is rejected, whatever it returns", async () => {
     const { store } = await failing("sync", systemError("EIO"));
     const written = store.transact((tx) => perform(tx, workload(6)));
     let goOn = (): void => undefined;
@@ -280,7 +280,7 @@ describe("when the disk fails", () => {
     await expect(under).rejects.toThrow(StoreUnavailable);
   });
 
-  test("what was accepted on top of a failed sync fails with it", async () => {
+  test("a commit that depends on a failed sync fails too", async () => {
     const disk = heldSyncs(nodeFiles);
     let broken = false;
     const sync: Files["sync"] = async (fd) => {
@@ -303,7 +303,7 @@ describe("when the disk fails", () => {
     expect(await readContent(await reopened(), COLLECTIONS)).toEqual(live(contents[1]!));
   });
 
-  test("a write that stops half way leaves no half line", async () => {
+  test("a partial write leaves no partial line", async () => {
     let left = Number.POSITIVE_INFINITY;
     const files: Files = {
       ...nodeFiles,
@@ -323,7 +323,7 @@ describe("when the disk fails", () => {
     expect(await readContent(again, COLLECTIONS)).toEqual(live(contents[5]!));
   });
 
-  test("a write in many short pieces is a whole one", async () => {
+  test("a write in many short parts is complete", async () => {
     const files: Files = {
       ...nodeFiles,
       write: (fd, bytes, position) => nodeFiles.write(fd, bytes.subarray(0, 7), position),
@@ -339,7 +339,7 @@ describe("when the disk fails", () => {
     "a failed %s while a journal file is sealed loses nothing",
     async (failed) => {
       let broken = false;
-      const files = judged(nodeFiles, (call) => (broken && call === failed ? systemError("EIO") : undefined));
+      const files = withFaults(nodeFiles, (call) => (broken && call === failed ? systemError("EIO") : undefined));
       const store = await opened(state, { files, segmentBytes: 2000 });
       for (let n = 1; n <= 5; n++) await store.transact((tx) => perform(tx, workload(n)));
       broken = true;

@@ -1,8 +1,8 @@
-/** The life of a store on a simulated disk, led again for every call it makes, with a fault at that call. */
+/** Runs a scenario of a store on a simulated disk again and again, each time with a fault at another call of the file layer. */
 import { expect } from "vitest";
 import { type FileStore, openFileStore } from "../../../local/store/file_store.ts";
 import type { Files } from "../../../local/store/files.ts";
-import { judged, systemError } from "./faults.ts";
+import { withFaults, systemError } from "./faults.ts";
 import { COLLECTIONS, readContent, history, live, perform, workload } from "./model.ts";
 import { readableLog } from "./opened.ts";
 import { type Loss, type SimulatedDisk, simulatedDisk } from "./simulated_disk.ts";
@@ -22,7 +22,7 @@ const open = (files: Files): Promise<FileStore> =>
     schedule: () => () => undefined,
   });
 
-/** Runs the n-th to the m-th transaction, some at a time; gives the number of the last that was acknowledged. */
+/** Runs transactions `first` to `last`, four concurrently; returns the number of the last acknowledged one. */
 async function run(store: FileStore, first: number, last: number): Promise<number> {
   let acknowledged = 0;
   for (let n = first; n <= last; n += 4) {
@@ -41,8 +41,8 @@ async function run(store: FileStore, first: number, last: number): Promise<numbe
   return acknowledged;
 }
 
-/** A life: opened, written, compacted, closed, opened again and so on. Gives the number of the last that was acknowledged. */
-export async function lead(files: Files): Promise<number> {
+/** Runs the scenario: open, write, compact, close, and again. Returns the number of the last acknowledged transaction. */
+export async function runScenario(files: Files): Promise<number> {
   let acknowledged = 0;
   try {
     for (const last of [12, TRANSACTIONS]) {
@@ -52,14 +52,14 @@ export async function lead(files: Files): Promise<number> {
       await store.close().catch(() => undefined);
     }
   } catch {
-    // The fault met the opening: what was acknowledged before must be there all the same.
+    // The fault was in opening the store; earlier acknowledged transactions must still be stored.
   }
   return acknowledged;
 }
 
 /**
- * Opens what is left and compares it: all that was acknowledged, and nothing that never was asked for. What it shows has
- * to survive a power cut, as must what is committed on top of it.
+ * Opens the store from the remaining files and expects all acknowledged transactions, and no others than were requested. The
+ * content has to survive a power cut, as do later commits.
  */
 export async function compare(disk: SimulatedDisk, acknowledged: number): Promise<void> {
   const same = async (store: FileStore, count: number): Promise<void> => {
@@ -85,56 +85,56 @@ export async function compare(disk: SimulatedDisk, acknowledged: number): Promis
   await store.close();
 }
 
-/** Faults in a life, and the data that the machine loses afterwards. */
+/** Faults in a scenario, and the data that the disk loses afterwards. */
 export interface Faults {
-  /** Returns whether a call fails, given the number of the call that is on trial. */
-  fails(call: number, tried: number): boolean;
-  /** Calls that are not tried. */
-  spared?: readonly (keyof Files)[];
+  /** Returns whether a call fails, given its number and the number of the call at which the fault occurs. */
+  fails(call: number, faultAt: number): boolean;
+  /** Calls that are not counted. */
+  uncounted?: readonly (keyof Files)[];
   /** The system's error code; `EIO` by default. */
   code?: string;
   loss?: Loss;
-  /** Stands between the store and its disk: takes a protection away. */
-  between?: (files: Files) => Files;
+  /** Wraps the file layer, to remove a protection. */
+  wrapFiles?: (files: Files) => Files;
 }
 
-/** Which calls are on trial: the first of them, and how far it is from one to the next. */
-export interface Trial {
+/** The calls at which a fault occurs: the first of them, and the distance from one to the next. */
+export interface FaultyCalls {
   first: number;
   step: number;
 }
 
-/** Leads a life once for every call it makes, with that call on trial; gives the number of calls. */
-export async function everyCall(
-  { fails, spared = [], code = "EIO", loss, between }: Faults,
-  { first, step }: Trial = { first: 1, step: 1 },
+/** Runs the scenario once for each of its calls, with a fault at that call; returns the number of calls. */
+export async function runWithFaultAtEachCall(
+  { fails, uncounted = [], code = "EIO", loss, wrapFiles }: Faults,
+  { first, step }: FaultyCalls = { first: 1, step: 1 },
 ): Promise<number> {
-  for (let tried = first; ; tried += step) {
+  for (let faultAt = first; ; faultAt += step) {
     const disk = simulatedDisk();
     let calls = 0;
-    const failing = judged(disk.files, (call, [fd]) => {
-      if (!spared.includes(call)) calls++;
-      if (!fails(calls, tried)) return undefined;
-      if (call === "sync" && calls === tried) disk.failSync(fd as number);
+    const failing = withFaults(disk.files, (call, [fd]) => {
+      if (!uncounted.includes(call)) calls++;
+      if (!fails(calls, faultAt)) return undefined;
+      if (call === "sync" && calls === faultAt) disk.failSync(fd as number);
       return systemError(code);
     });
-    const acknowledged = await lead(between ? between(failing) : failing);
-    if (calls < tried) return calls;
+    const acknowledged = await runScenario(wrapFiles ? wrapFiles(failing) : failing);
+    if (calls < faultAt) return calls;
     if (loss) disk.crash(loss);
     try {
       await compare(disk, acknowledged);
     } catch (error) {
-      throw new Error(`with a fault at call ${tried}; the disk has ${disk.paths().join(", ")}`, { cause: error });
+      throw new Error(`with a fault at call ${faultAt}; the disk has ${disk.paths().join(", ")}`, { cause: error });
     }
   }
 }
 
 /** Calls that change nothing on the disk. */
-export const TAKES_NO_ROOM: readonly (keyof Files)[] = ["read", "size", "names", "close"];
+export const READ_ONLY_CALLS: readonly (keyof Files)[] = ["read", "size", "names", "close"];
 
-/** Nothing is done from the call on trial on: the process was killed, or the power went out. */
+/** Makes a call and all later ones fail, as when the process was killed or the power went out. */
 export const crash = (loss: Loss): Faults => ({
-  fails: (call, tried) => call >= tried,
-  spared: TAKES_NO_ROOM,
+  fails: (call, faultAt) => call >= faultAt,
+  uncounted: READ_ONLY_CALLS,
   loss,
 });

@@ -1,4 +1,4 @@
-/** Random transactions, restarts, power cuts and compactions, against a model. */
+/** Compares a store with a model through random transactions, restarts, power cuts and compactions. */
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { sequenceId } from "../../../lib/store/collections.ts";
@@ -83,6 +83,6 @@ test.each(
   30_000,
 );
 
-test("they agree on real files", async () => {
+test("store and model agree on real files", async () => {
   await walk({ seed: 6, steps: 80, state: join(await temporaryFolder(), "state.json"), files: nodeFiles });
 }, 120_000);

@@ -1,4 +1,4 @@
-/** Two that write to one journal, as when a lock was taken away: what either acknowledged as durable stays. */
+/** Two processes with one journal, as after a removed lock: no commit that either acknowledged is lost. */
 import { copyFile, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { type Files, nodeFiles } from "../../../local/store/files.ts";
 import { OwnershipLost } from "../../../local/store/ownership.ts";
 import { type AnyFileStore, opened, temporaryFolder } from "./opened.ts";
 
-const place = async (): Promise<{ path: string; journal: string }> => {
+const newPaths = async (): Promise<{ path: string; journal: string }> => {
   const path = join(await temporaryFolder(), "state.json");
   return { path, journal: `${path}.journal.jsonl` };
 };
@@ -16,10 +16,10 @@ const place = async (): Promise<{ path: string; journal: string }> => {
 const put = (store: AnyFileStore, id: string) => store.transact((tx) => tx.put("notes", id, { id }));
 const ids = async (store: AnyFileStore): Promise<string[]> =>
   (await store.list("notes", { limit: 1000 })).map(({ id }) => id);
-const refused = (work: Promise<unknown>): Promise<unknown> => expect(work).rejects.toThrow(StoreUnavailable);
+const expectUnavailable = (work: Promise<unknown>): Promise<unknown> => expect(work).rejects.toThrow(StoreUnavailable);
 
-test("who is not the last to open it writes nothing more, and learns why", async () => {
-  const { path } = await place();
+test("a store that another process opened later rejects writes, with the reason", async () => {
+  const { path } = await newPaths();
   const first = await opened(path);
   await put(first, "a");
   const second = await opened(path);
@@ -33,7 +33,7 @@ test("who is not the last to open it writes nothing more, and learns why", async
   expect(toAppError(error).message).not.toContain(path);
   await put(second, "c");
   await put(second, "d");
-  await refused(put(first, "e"));
+  await expectUnavailable(put(first, "e"));
   expect(await ids(first)).toEqual(["a"]);
   await first.close();
   await put(second, "f");
@@ -41,8 +41,8 @@ test("who is not the last to open it writes nothing more, and learns why", async
   expect(await ids(await opened(path))).toEqual(["a", "c", "d", "f"]);
 });
 
-test("who wrote nothing since cuts nothing off when it closes", async () => {
-  const { path } = await place();
+test("a store that was opened earlier does not truncate the journal when it closes", async () => {
+  const { path } = await newPaths();
   const first = await opened(path);
   await put(first, "a");
   const second = await opened(path);
@@ -53,18 +53,18 @@ test("who wrote nothing since cuts nothing off when it closes", async () => {
   expect(await ids(await opened(path))).toEqual(["a", "b", "c"]);
 });
 
-test("three that open it one after another, before anybody writes: the last one writes", async () => {
-  const { path } = await place();
+test("of three stores opened before any write only the last one can write", async () => {
+  const { path } = await newPaths();
   const stores = [await opened(path), await opened(path), await opened(path)];
   await put(stores[2]!, "a");
-  await refused(put(stores[0]!, "b"));
-  await refused(put(stores[1]!, "c"));
+  await expectUnavailable(put(stores[0]!, "b"));
+  await expectUnavailable(put(stores[1]!, "c"));
   await stores[2]!.close();
   expect(await ids(await opened(path))).toEqual(["a"]);
 });
 
-test("what is written while another reads it is not cut: that one reads it again", async () => {
-  const { path } = await place();
+test("a commit written while another process opens the store is read, and not truncated", async () => {
+  const { path } = await newPaths();
   const first = await opened(path);
   await put(first, "a");
   let written: Promise<unknown> | undefined;
@@ -76,15 +76,15 @@ test("what is written while another reads it is not cut: that one reads it again
     },
   };
   const second = await opened(path, { files });
-  await refused(put(first, "c"));
+  await expectUnavailable(put(first, "c"));
   await put(second, "d");
   await first.close();
   await second.close();
   expect(await ids(await opened(path))).toEqual(["a", "b", "d"]);
 });
 
-test("a journal that somebody goes on writing to is not opened, and nothing of it is cut", async () => {
-  const { path, journal } = await place();
+test("a journal that another process keeps writing is not opened and not truncated", async () => {
+  const { path, journal } = await newPaths();
   const first = await opened(path);
   await put(first, "a");
   const fd = await nodeFiles.open(journal, "write");
@@ -101,8 +101,8 @@ test("a journal that somebody goes on writing to is not opened, and nothing of i
   expect((await readFile(journal, "utf8")).replaceAll("\0", "").endsWith("{{{")).toBe(true);
 });
 
-test("a batch whose sync another's start comes before is not reported as durable", async () => {
-  const { path } = await place();
+test("a batch during whose sync another process opened the store is not acknowledged", async () => {
+  const { path } = await newPaths();
   let second: AnyFileStore | undefined;
   let armed = false;
   const files: Files = {
@@ -115,19 +115,19 @@ test("a batch whose sync another's start comes before is not reported as durable
   const first = await opened(path, { files });
   await put(first, "a");
   armed = true;
-  await refused(put(first, "b"));
+  await expectUnavailable(put(first, "b"));
   await put(second!, "c");
   await first.close();
   await second!.close();
-  const kept = await ids(await opened(path));
-  expect(kept.filter((id) => id !== "b")).toEqual(["a", "c"]);
+  const stored = await ids(await opened(path));
+  expect(stored.filter((id) => id !== "b")).toEqual(["a", "c"]);
 });
 
 test.each([
   ["replaced", async (journal: string) => rename(`${journal}.copy`, journal), "is another file than the one"],
   ["removed", async (journal: string) => rm(journal), "is gone"],
-] as const)("a journal that was %s is not written to", async (_, work, reason) => {
-  const { path, journal } = await place();
+] as const)("a store whose journal was %s rejects writes", async (_, work, reason) => {
+  const { path, journal } = await newPaths();
   const store = await opened(path);
   await put(store, "a");
   await copyFile(journal, `${journal}.copy`);
@@ -137,11 +137,11 @@ test.each([
     (caught: Error) => caught,
   );
   expect(error.message).toContain(reason);
-  await refused(put(store, "c"));
+  await expectUnavailable(put(store, "c"));
 });
 
-test("what a former owner writes late lands in the old file, and nothing acknowledged is lost", async () => {
-  const { path } = await place();
+test("a late write of a former owner loses no acknowledged commit", async () => {
+  const { path } = await newPaths();
   let isHeld = false;
   let second: AnyFileStore | undefined;
   let write = (): void => undefined;
@@ -166,34 +166,37 @@ test("what a former owner writes late lands in the old file, and nothing acknowl
   const first = await opened(path, { files });
   await put(first, "a");
   isHeld = true;
-  await refused(put(first, "late"));
+  await expectUnavailable(put(first, "late"));
   await put(second!, "e");
   await second!.close();
   expect(await ids(await opened(path))).toEqual(["a", "b", "c", "d", "e"]);
 });
 
-test.runIf(process.platform === "linux")("a journal that was removed is saved as its message says", async () => {
-  const { path, journal } = await place();
-  const store = await opened(path);
-  for (const id of ["a", "b", "c"]) await put(store, id);
-  await rm(journal);
-  const error: Error = await put(store, "d").then(
-    () => expect.unreachable(),
-    (caught: Error) => caught,
-  );
-  const [, from, to] = /copy it back: cp (\S+) '([^']+)'\. Then restart/.exec(error.message)!;
-  await copyFile(from!, to!);
-  await store.close();
-  expect(await ids(await opened(path))).toEqual(["a", "b", "c"]);
-});
+test.runIf(process.platform === "linux")(
+  "a removed journal can be restored by the command in the error message",
+  async () => {
+    const { path, journal } = await newPaths();
+    const store = await opened(path);
+    for (const id of ["a", "b", "c"]) await put(store, id);
+    await rm(journal);
+    const error: Error = await put(store, "d").then(
+      () => expect.unreachable(),
+      (caught: Error) => caught,
+    );
+    const [, from, to] = /copy it back: cp (\S+) '([^']+)'\. Then restart/.exec(error.message)!;
+    await copyFile(from!, to!);
+    await store.close();
+    expect(await ids(await opened(path))).toEqual(["a", "b", "c"]);
+  },
+);
 
-test("a sealed file is left for the next one, and the next one is watched", async () => {
-  const { path } = await place();
+test("ownership is checked on the journal file that follows a sealed one", async () => {
+  const { path } = await newPaths();
   const store = await opened(path, { segmentBytes: 2000 });
   for (let one = 0; one < 60; one++) await put(store, `n${String(one).padStart(2, "0")}`);
   expect(store.status().segments).toBeGreaterThan(1);
   const second = await opened(path);
-  await refused(put(store, "x"));
+  await expectUnavailable(put(store, "x"));
   await put(second, "y");
   await second.close();
   expect(await ids(await opened(path))).toHaveLength(61);

@@ -1,4 +1,4 @@
-/** The small parts whose edges no whole store reaches in a test's time. */
+/** Tests small parts of the store at limits that a complete store does not reach in a test. */
 import { describe, expect, test } from "vitest";
 import { sequenceId } from "../../../lib/store/collections.ts";
 import type { Version } from "../../../lib/store/engine/view.ts";
@@ -9,14 +9,14 @@ import { newRecent, type RecentRecords } from "../../../local/store/recent.ts";
 import { newAccepted } from "../../../local/store/records.ts";
 import { seeded } from "./model.ts";
 
-describe("a sequence of places", () => {
+describe("a location map of a sequence", () => {
   const filled = (count: number) => {
     const places = createSequenceMap();
     for (let n = 1; n <= count; n++) places.set(sequenceId(n), n * 10);
     return places;
   };
 
-  test("gives every place back, far beyond its first allocation", () => {
+  test("returns every location, far beyond its first allocation", () => {
     const places = filled(50_000);
     expect(places.size).toBe(50_000);
     for (const n of [1, 16_384, 16_385, 32_768, 50_000]) expect(places.get(sequenceId(n))).toBe(n * 10);
@@ -24,17 +24,17 @@ describe("a sequence of places", () => {
       expect(places.get(id), id).toBeUndefined();
   });
 
-  test("is copied in runs", () => {
+  test("is copied in batches", () => {
     const places = filled(40_000);
     const copy = createSequenceMap();
-    const runs: number[] = [];
-    for (let run = places.nextBatch(undefined); run; run = places.nextBatch(run.text))
-      runs.push((copy.append(run), run.locations.length));
-    expect(runs).toEqual([16_384, 16_384, 40_000 - 2 * 16_384]);
+    const sizes: number[] = [];
+    for (let batch = places.nextBatch(undefined); batch; batch = places.nextBatch(batch.text))
+      sizes.push((copy.append(batch), batch.locations.length));
+    expect(sizes).toEqual([16_384, 16_384, 40_000 - 2 * 16_384]);
     expect(copy.page({ limit: Infinity })).toEqual(places.page({ limit: Infinity }));
   });
 
-  test("takes the next id or one it has, and no other", () => {
+  test("accepts only the next id or an existing one", () => {
     const places = filled(3);
     places.set(sequenceId(2), 99);
     expect(places.get(sequenceId(2))).toBe(99);
@@ -43,16 +43,16 @@ describe("a sequence of places", () => {
     expect(() => places.delete(sequenceId(3))).toThrow(/nothing is deleted/);
   });
 
-  test("shows all of them to be changed, and none beyond", () => {
+  test("visits all locations, which may be changed, and none beyond the end", () => {
     const places = filled(40_000);
-    expect(swept(places)).toEqual(Array.from({ length: 40_000 }, (_, index) => (index + 1) * 10));
+    expect(visitAll(places)).toEqual(Array.from({ length: 40_000 }, (_, index) => (index + 1) * 10));
     places.visitSome(sequenceId(16_385), (some) => void (some[0] = 7));
     expect(places.get(sequenceId(16_385))).toBe(7);
-    expect(swept(filled(16_384))).toHaveLength(16_384);
-    expect(swept(filled(0))).toEqual([]);
+    expect(visitAll(filled(16_384))).toHaveLength(16_384);
+    expect(visitAll(filled(0))).toEqual([]);
   });
 
-  test("pages from any text, both ways", () => {
+  test("returns pages after any text, in both directions", () => {
     const places = filled(10);
     const ids = (range: Parameters<typeof places.page>[0]) => places.page(range).map(([id]) => Number(id));
     expect(ids({ limit: 3 })).toEqual([1, 2, 3]);
@@ -72,8 +72,8 @@ describe("a sequence of places", () => {
   });
 });
 
-describe("places by id", () => {
-  test("agree with a plain list, however they came and went", () => {
+describe("a location map by id", () => {
+  test("equals a plain map after random insertions and deletions", () => {
     const random = seeded(11);
     const upTo = (count: number): number => Math.floor(random() * count);
     const places = createLocationMap();
@@ -96,11 +96,11 @@ describe("places by id", () => {
     expect(places.page({ limit: Infinity })).toEqual(all);
     const copy = createLocationMap();
     for (
-      let run = places.nextBatch(undefined);
-      run;
-      run = places.nextBatch(copy.page({ limit: 1, reverse: true })[0]![0])
+      let batch = places.nextBatch(undefined);
+      batch;
+      batch = places.nextBatch(copy.page({ limit: 1, reverse: true })[0]![0])
     )
-      copy.append(run);
+      copy.append(batch);
     expect([copy.size, copy.page({ limit: Infinity })]).toEqual([all.length, all]);
     const [fifth] = all[4]!;
     expect(listIds(places.nextBatch(fifth)!)[0]).toBe(all[5]![0]);
@@ -121,7 +121,7 @@ describe("places by id", () => {
   });
 });
 
-describe("places that are gone through", () => {
+describe("visiting a location map", () => {
   const idOf = (n: number): string => `id-${String(n).padStart(6, "0")}`;
   const filled = (count: number, step = 1) => {
     const places = createLocationMap();
@@ -129,22 +129,22 @@ describe("places that are gone through", () => {
     return places;
   };
 
-  test("are shown once each while nothing comes or goes, and can be changed", () => {
-    expect(swept(filled(30_000))).toEqual(Array.from({ length: 30_000 }, (_, n) => n));
+  test("visits each location once, and may change it", () => {
+    expect(visitAll(filled(30_000))).toEqual(Array.from({ length: 30_000 }, (_, n) => n));
     const places = filled(30_000);
     let from: string | undefined;
     do from = places.visitSome(from, (some) => some.forEach((place, index) => void (some[index] = place + 0.5)));
     while (from !== undefined);
     for (const n of [0, 8191, 8192, 29_999]) expect(places.get(idOf(n))).toBe(n + 0.5);
-    expect(swept(createLocationMap())).toEqual([]);
+    expect(visitAll(createLocationMap())).toEqual([]);
   });
 
-  test("are passed over only where they went, whatever comes and goes between two looks", () => {
+  test("skips no location that stays, whatever is added or deleted between two visits", () => {
     const random = seeded(5);
     const upTo = (count: number): number => Math.floor(random() * count);
     const places = filled(60_000, 2);
-    const stay = new Set<number>();
-    for (let n = 0; n < 60_000; n += 2) stay.add(n);
+    const remaining = new Set<number>();
+    for (let n = 0; n < 60_000; n += 2) remaining.add(n);
     const shown = new Set<number>();
     let from: string | undefined;
     do {
@@ -152,16 +152,16 @@ describe("places that are gone through", () => {
       for (let count = upTo(4000), first = upTo(60_000); count > 0; count--) {
         const n = (first + count) % 60_000;
         if (n % 2) places.set(idOf(n), n);
-        else if (places.delete(idOf(n)) !== undefined) stay.delete(n);
+        else if (places.delete(idOf(n)) !== undefined) remaining.delete(n);
       }
     } while (from !== undefined);
-    expect([...stay].filter((place) => !shown.has(place))).toEqual([]);
-    expect(stay.size).toBeGreaterThan(1000);
+    expect([...remaining].filter((place) => !shown.has(place))).toEqual([]);
+    expect(remaining.size).toBeGreaterThan(1000);
   });
 });
 
-/** All places, as they are shown piece by piece. */
-function swept(places: Pick<LocationMap, "visitSome">): number[] {
+/** Returns all locations in the order of visits. */
+function visitAll(places: Pick<LocationMap, "visitSome">): number[] {
   const shown: number[] = [];
   let from: string | undefined;
   do from = places.visitSome(from, (some) => void shown.push(...some));
@@ -169,7 +169,7 @@ function swept(places: Pick<LocationMap, "visitSome">): number[] {
   return shown;
 }
 
-test("a new record begins above what was deleted in its collection, also before that is durable", async () => {
+test("a new record's revision is above deleted ones, also before a deletion is durable", async () => {
   const catalog = newCatalog([], () => undefined);
   const accepted = newAccepted({ version: () => undefined, list: () => [] }, catalog, []);
   const revision = async (): Promise<number | undefined> =>
@@ -183,7 +183,7 @@ test("a new record begins above what was deleted in its collection, also before 
   expect(catalog.floor("things")).toBe(4);
 });
 
-test("accepted writes show the latest version of a record until that one is durable", async () => {
+test("accepted writes have the latest version of a record until it is durable", async () => {
   const version = (revision: number, value: unknown): Version => ({
     collection: "things",
     id: "a",
@@ -205,7 +205,7 @@ test("accepted writes show the latest version of a record until that one is dura
   expect(await value()).toBe("durable");
 });
 
-test("a place names a file and an offset up to four gigabytes", () => {
+test("a location packs a file and an offset up to four gigabytes", () => {
   for (const [file, offset] of [
     [1, 0],
     [3, 2 ** 32 - 1],
@@ -216,7 +216,7 @@ test("a place names a file and an offset up to four gigabytes", () => {
   }
 });
 
-describe("the records read last", () => {
+describe("the cache of recently read records", () => {
   const version = (id: string, value: unknown = id): Version => ({
     collection: "c",
     id,
@@ -227,7 +227,7 @@ describe("the records read last", () => {
     ids.filter((id) => recent.get({ collection: "c", id })).join("");
   const long = (id: string): Version => version(id, "x".repeat(1000));
 
-  test("a record that is used stays, and the one used longest ago goes first", () => {
+  test("evicts the least recently used record first", () => {
     const recent = newRecent(10_000);
     for (const id of "abcde") recent.add(long(id));
     expect(listStored(recent, ["a"])).toBe("a");
@@ -241,7 +241,7 @@ describe("the records read last", () => {
     expect(recent.get({ collection: "d", id: "e" })).toBeUndefined();
   });
 
-  test("a version is never returned after a later one", () => {
+  test("never returns an older version after a newer one", () => {
     const recent = newRecent(2000);
     for (let round = 0; round < 50; round++) {
       const id = "abcdefg"[(round * 5) % 7]!;
@@ -253,7 +253,7 @@ describe("the records read last", () => {
     }
   });
 
-  test("holds no more than its characters, however short the records, and no long text", () => {
+  test("has a limit of characters, also for short records, and stores no long text", () => {
     const count = (recent: RecentRecords, most: number) =>
       Array.from({ length: most }, (_, n) => recent.get({ collection: "c", id: `${n}` })).filter(Boolean).length;
     const recent = newRecent(8000);

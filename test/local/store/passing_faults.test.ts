@@ -1,11 +1,11 @@
-/** Faults that pass: what failed is undone and tried again, and the store goes on without a restart. */
+/** Temporary faults: a failed write is undone and retried, and the store goes on without a restart. */
 import { readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { StoreUnavailable } from "../../../lib/store/store.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
 import { LONG } from "../../support/length.ts";
-import { judged, systemError } from "./faults.ts";
+import { withFaults, systemError } from "./faults.ts";
 import { COLLECTIONS, readContent, history, live, perform, workload } from "./model.ts";
 import { type AnyFileStore, opened, readableLog, temporaryFolder } from "./opened.ts";
 import { simulatedDisk } from "./simulated_disk.ts";
@@ -28,7 +28,7 @@ const holds = async (store: AnyFileStore, count: number): Promise<void> =>
 /** A file layer whose calls of one kind fail while it is `broken`. */
 function breakable(failed: keyof Files, code: string, isMeant: (args: readonly unknown[]) => boolean = () => true) {
   const fault = { broken: false, files: nodeFiles };
-  fault.files = judged(nodeFiles, (call, args) =>
+  fault.files = withFaults(nodeFiles, (call, args) =>
     fault.broken && call === failed && isMeant(args) ? systemError(code) : undefined,
   );
   return fault;
@@ -61,7 +61,7 @@ test.each([
   await holds(await opened(state), 9);
 });
 
-test("a second after the fault a write tries by itself, also without cycles", async () => {
+test("a second after the fault the store tries a write by itself, also without cycles", async () => {
   const fault = breakable("writeNow", "ENOSPC");
   let now = 0;
   const store = await opened(state, { files: fault.files, now: () => now });
@@ -75,7 +75,7 @@ test("a second after the fault a write tries by itself, also without cycles", as
   await holds(store, 6);
 });
 
-test("what was accepted on top of a write that failed is not seen by later decisions", async () => {
+test("later transactions do not see commits that depend on a failed write", async () => {
   const fault = breakable("writeNow", "ENOSPC");
   const store = await opened(state, { files: fault.files });
   await run(store, 1, 5);
@@ -88,7 +88,7 @@ test("what was accepted on top of a write that failed is not seen by later decis
   await holds(store, 8);
 });
 
-test("a decision that began before a fault passed is refused", async () => {
+test("a transaction that began before the end of a fault is rejected", async () => {
   const fault = breakable("writeNow", "ENOSPC");
   const store = await opened(state, { files: fault.files });
   await run(store, 1, 5);
@@ -110,7 +110,7 @@ test("a decision that began before a fault passed is refused", async () => {
   await holds(store, 6);
 });
 
-test("a failed sync is not tried again, and the program is called to end", async () => {
+test("a failed sync is not retried, and the program is requested to end", async () => {
   const fault = breakable("sync", "EIO");
   let ended = 0;
   const store = await opened(state, { files: fault.files, onReadOnly: () => ended++ });
@@ -124,7 +124,7 @@ test("a failed sync is not tried again, and the program is called to end", async
   expect(store.faults!().writes).toContain("Check the disk, then restart the service.");
 });
 
-test("a write that fails or a file that is gone does not end the program", async () => {
+test("a failed write or a missing file does not end the program", async () => {
   const fault = breakable("writeNow", "ENOSPC");
   let ended = 0;
   const store = await opened(state, { files: fault.files, onReadOnly: () => ended++ });
@@ -138,7 +138,7 @@ test("a write that fails or a file that is gone does not end the program", async
   expect(ended).toBe(0);
 });
 
-test("without room to take the journal over it is read, and taken over once there is room", async () => {
+test("with a full disk a start only reads the journal, and owns it after there is room", async () => {
   await run(await opened(state), 1, 5);
   const fault = breakable("write", "ENOSPC");
   fault.broken = true;
@@ -152,13 +152,13 @@ test("without room to take the journal over it is read, and taken over once ther
   await holds(await opened(state), 8);
 });
 
-test("any one call that fails, syncs excepted, is made good by the next cycle", async () => {
+test("any single failed call, except a sync, is repaired by the next cycle", async () => {
   const path = "/data/state.json";
   for (let tried = 1; ; tried += LONG ? 1 : 7) {
     const disk = simulatedDisk();
     let armed = false;
     let calls = 0;
-    const files = judged(disk.files, (call) => {
+    const files = withFaults(disk.files, (call) => {
       if (!armed || call === "sync" || call === "syncFolder" || call.startsWith("read")) return undefined;
       return ++calls === tried ? systemError("ENOSPC") : undefined;
     });
@@ -188,7 +188,7 @@ test("any one call that fails, syncs excepted, is made good by the next cycle", 
   }
 }, 120_000);
 
-test("200 cycles in which no content can be removed leave no files open; with room it is removed", async () => {
+test("200 failed removals of content leave no files open; with room it is removed", async () => {
   const opens = new Set<number>();
   let full = false;
   const sealedAside = /\d\.jsonl\.tmp$/;

@@ -1,12 +1,12 @@
-/** Each protection against a crash is taken away once: the lives that hold with it must not hold without it. */
+/** Removes each protection against a crash once: the scenario that passes with it must fail without it. */
 import { expect, test } from "vitest";
 import type { Files } from "../../../local/store/files.ts";
 import { rounds } from "../../support/length.ts";
-import { crash, everyCall, type Faults } from "./life.ts";
+import { crash, runWithFaultAtEachCall, type Faults } from "./life.ts";
 
-const oneFails: Faults["fails"] = (call, tried) => call === tried;
+const oneFails: Faults["fails"] = (call, faultAt) => call === faultAt;
 
-/** A sync that is made later than it is answered. */
+/** Returns a file layer that reports a sync as done before it is. */
 const answersFirst = (files: Files): Files => {
   let last = Promise.resolve();
   return {
@@ -18,7 +18,7 @@ const answersFirst = (files: Files): Files => {
   };
 };
 
-const REMOVED: [string, (files: Files) => Files, Omit<Faults, "between">][] = [
+const REMOVED: [string, (files: Files) => Files, Omit<Faults, "wrapFiles">][] = [
   ["no content is synced", (files) => ({ ...files, sync: async () => undefined }), crash("everything")],
   ["no folder is synced", (files) => ({ ...files, syncFolder: async () => undefined }), crash("everything")],
   ["it answers before the sync", answersFirst, crash("everything")],
@@ -30,9 +30,9 @@ const REMOVED: [string, (files: Files) => Files, Omit<Faults, "between">][] = [
 ];
 
 test.each(rounds(REMOVED.slice(0, 1), REMOVED.slice(1, 2), REMOVED))(
-  "noticed: %s",
-  async (_what, between, faults) => {
-    await expect(everyCall({ ...faults, between })).rejects.toThrow(/with a fault at call/);
+  "acknowledged data is lost if %s",
+  async (_what, wrapFiles, faults) => {
+    await expect(runWithFaultAtEachCall({ ...faults, wrapFiles })).rejects.toThrow(/with a fault at call/);
   },
   180_000,
 );

@@ -1,4 +1,4 @@
-/** A page is read in few calls, and what is damaged of it is reported, wherever it lies. */
+/** Verifies that a page is read in few calls, and that damage in it is reported with its position. */
 import { expect, test } from "vitest";
 import { packLocation } from "../../../local/store/catalog.ts";
 import type { Files } from "../../../local/store/files.ts";
@@ -8,7 +8,7 @@ import type { Segment } from "../../../local/store/segment.ts";
 
 const FILE = 1;
 
-/** A reader of a file with these operations, and their places in it. */
+/** Returns a reader of a file with these operations, and their offsets in the file. */
 function fileOf(...operations: string[]) {
   const bytes = Buffer.from(operations.join(""));
   let calls = 0;
@@ -27,7 +27,7 @@ const operation = (id: string, value: unknown, end = "\t"): string =>
   `${JSON.stringify(["notes", id, 1, value])}${end}`;
 const LONG = "x".repeat(9000);
 
-test("what lies together is read in one call, what is too long alone", async () => {
+test("adjacent operations are read in one call, and a long one in its own", async () => {
   const { reader, places, calls } = fileOf(operation("a", 1), operation("b", 2), operation("c", LONG));
   const page = places.map((place, index) => ["abc"[index]!, place] as const);
   expect((await reader.readAll("notes", page)).map(({ id, json }) => [id, json!.value])).toEqual([
@@ -38,7 +38,7 @@ test("what lies together is read in one call, what is too long alone", async () 
   expect(calls()).toBe(3);
 });
 
-test.each(["", "!"])("one that has %j for its end, before one that is long, is reported as damaged", async (end) => {
+test.each(["", "!"])("an operation that ends with %j, before a long one, is reported as damaged", async (end) => {
   const { reader, places } = fileOf(operation("a", 1), operation("b", 2, end), operation("c", LONG));
   const page = places.map((place, index) => ["abc"[index]!, place] as const);
   const [a, b, c] = await reader.readAll("notes", page);

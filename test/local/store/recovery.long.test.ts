@@ -18,7 +18,7 @@ beforeEach(async () => {
   journal = `${state}.journal.jsonl`;
 });
 
-/** Leaves the files of a store with so many commits, closed, its catalog file up to date. */
+/** Creates the files of a closed store with a number of commits and an up-to-date catalog file. */
 async function written(count: number, options = {}): Promise<void> {
   const store = await opened(state, options);
   for (let n = 1; n <= count; n++) await store.transact((tx) => perform(tx, workload(n)));
@@ -31,7 +31,7 @@ const offsetOf = (all: string[], index: number): number => Buffer.byteLength(all
 const segment = (number: number): string => `${state}.journal.00000${number}.jsonl`;
 const catalog = (): string => `${state}.journal.catalog`;
 
-/** The store opens, and holds what the first `count` commits made. */
+/** Expects that the store opens with the content of the first `count` commits. */
 async function holds(count: number, options = {}): Promise<void> {
   const store = await opened(state, options);
   expect(store.status().sequence).toBe(count);
@@ -39,7 +39,7 @@ async function holds(count: number, options = {}): Promise<void> {
   await store.close();
 }
 
-/** The start is refused, naming file and offset, no file is touched, none stays open. */
+/** Expects that the start fails with file and offset, touches no file and leaves none open. */
 async function refused(file: string, offset: number, message: RegExp): Promise<void> {
   const files = async (): Promise<Record<string, string>> =>
     Object.fromEntries(
@@ -68,7 +68,7 @@ async function refused(file: string, offset: number, message: RegExp): Promise<v
 }
 
 describe("the end of the journal", () => {
-  // Without the state file: it proves that the last commit was durable, and a cut would rightly be refused.
+  // Removes the state file, since it proves that the last commit was durable, so that truncation would be rejected.
   beforeEach(async () => {
     await written(6);
     await rm(state);
@@ -144,49 +144,49 @@ describe("the middle of the journal", () => {
     await refused(journal, offsetOf(all, 3), /does not match its checksum/);
   });
 
-  test("a damaged line before a torn one is refused, as long as a good one stands between", async () => {
+  test("a damaged line before a torn one is rejected if a valid line is between them", async () => {
     const all = await lines();
     await writeFile(journal, `${[...all.slice(0, 3), all[3]!.slice(1), ...all.slice(4)].join("\n")}\n{"n":`);
     await refused(journal, offsetOf(all, 3), /does not match its checksum/);
   });
 
-  test("a missing line is refused", async () => {
+  test("a missing line is rejected", async () => {
     const all = await lines();
     await rewrite(all.filter((_, at) => at !== 3));
     await refused(journal, offsetOf(all, 3), /commit 4 stands where commit 3 should/);
   });
 
-  test("a repeated line is refused", async () => {
+  test("a repeated line is rejected", async () => {
     const all = await lines();
     await rewrite([...all.slice(0, 4), all[3]!, ...all.slice(4)]);
     await refused(journal, offsetOf(all, 4), /commit 3 stands where commit 4 should/);
   });
 
-  test("a line with a checksum of its own that is no commit is refused", async () => {
+  test("a line with a valid checksum that is not a commit is rejected", async () => {
     const all = await lines();
     await rewrite([...all.slice(0, 4), makeLine({ hello: "world" }).trimEnd(), ...all.slice(4)]);
     await refused(journal, offsetOf(all, 4), /something else stands where commit 4 should/);
   });
 
-  test("an audit entry that does not follow the one before is refused", async () => {
+  test("an audit entry that does not follow the one before is rejected", async () => {
     const all = await lines();
     const body = all[6]!.replace('"audit":[6', '"audit":[9').replace(/,"crc".*/, "");
     await rewrite([...all.slice(0, 6), `${body}${makeTrailer(Buffer.from(body))}`]);
     await refused(journal, offsetOf(all, 6), /0000000000000009 does not follow 0000000000000005/);
   });
 
-  test("an edited first line is refused", async () => {
+  test("an edited first line is rejected", async () => {
     const all = await lines();
     await rewrite([all[0]!.replace("store-1", "store-2"), ...all.slice(1)]);
     await refused(journal, 0, /not the first line of a journal/);
   });
 
-  test("an empty journal is refused", async () => {
+  test("an empty journal is rejected", async () => {
     await writeFile(journal, "");
     await refused(journal, 0, /not the first line of a journal/);
   });
 
-  test("a journal of another format is refused", async () => {
+  test("a journal of another format is rejected", async () => {
     const all = await lines();
     const { crc: _, ...header } = JSON.parse(all[0]!) as Record<string, unknown>;
     for (const format of ["countersign-journal/0", "countersign-journal/2"]) {
@@ -199,29 +199,29 @@ describe("the middle of the journal", () => {
 describe("the state file", () => {
   beforeEach(() => written(6));
 
-  test("when it is lost, nothing is lost", async () => {
+  test("that is missing loses no data", async () => {
     await rm(state);
     await holds(6);
     expect(JSON.parse(await readFile(state, "utf8"))).toMatchObject({ sequence: 6 });
   });
 
-  test("when it is blank, nothing is lost", async () => {
+  test("that is blank loses no data", async () => {
     await writeFile(state, "\n");
     await holds(6);
   });
 
-  test("ahead of its journal it is refused", async () => {
+  test("ahead of its journal is rejected", async () => {
     const all = await lines();
     await rewrite(all.slice(0, 6));
     await refused(state, 0, /shows commit 6, but .* ends with 5.*restore the journal/i);
   });
 
-  test("without a journal it is refused", async () => {
+  test("without a journal is rejected", async () => {
     await rm(journal);
     await refused(state, 0, /its journal, .*, is missing/);
   });
 
-  test("of another store it is refused", async () => {
+  test("of another store is rejected", async () => {
     const theirs = join(folder, "theirs", "state.json");
     await opened(theirs, { newId: () => "another" }).then((store) => store.close());
     await rename(theirs, state);
@@ -257,7 +257,7 @@ describe("the state file", () => {
     await refused(state, 0, /remove this file/);
   });
 
-  test("that was laid out again is the same", async () => {
+  test("that was reformatted is accepted", async () => {
     await writeFile(state, JSON.stringify(JSON.parse(await readFile(state, "utf8"))));
     await holds(6);
   });
@@ -266,7 +266,7 @@ describe("the state file", () => {
 describe("sealed journal files", () => {
   const small = { segmentBytes: 2500 };
 
-  test("without the catalog file a store is read whole, and is the same", async () => {
+  test("without the catalog file the store is read completely, and is the same", async () => {
     await written(30, small);
     await rm(catalog());
     await rm(state);
@@ -286,7 +286,7 @@ describe("sealed journal files", () => {
     await holds(30, small);
   });
 
-  test("the catalog file of another store is not believed", async () => {
+  test("the catalog file of another store is ignored", async () => {
     await written(40, { ...small, newId: () => "another" });
     const theirs = await readFile(catalog());
     await rm(folder, { recursive: true });
@@ -314,7 +314,7 @@ describe("sealed journal files", () => {
     await third.close();
   });
 
-  test("damage in one that has to be read is refused", async () => {
+  test("damage in a file that has to be read is rejected", async () => {
     await written(30, small);
     await rm(catalog());
     const text = await readFile(segment(2), "latin1");
@@ -322,27 +322,27 @@ describe("sealed journal files", () => {
     await refused(segment(2), text.lastIndexOf("\n", text.length - 2) + 1, /does not match its checksum/);
   });
 
-  test("one that is shorter than the catalog file says is read, and refused", async () => {
+  test("a file that is shorter than the catalog file says is read and rejected", async () => {
     await written(30, small);
     const text = await readFile(segment(2), "latin1");
     await writeFile(segment(2), text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1), "latin1");
     await refused(segment(2), 0, /records that were in it are missing/);
   });
 
-  test("a missing one is refused", async () => {
+  test("a missing file is rejected", async () => {
     await written(30, small);
     await rm(segment(2));
     await refused(segment(3), 0, /it is segment 3 of the journal, and segment 2 is missing/);
   });
 
-  test("the last one missing is refused", async () => {
+  test("a missing last file is rejected", async () => {
     await written(30, small);
     const last = (await readdir(folder)).filter((name) => /\.\d+\.jsonl$/.test(name)).length;
     await rm(segment(last));
     await refused(journal, 0, new RegExp(`segment ${last} is missing`));
   });
 
-  test("one of another store is refused", async () => {
+  test("a file of another store is rejected", async () => {
     await written(30, small);
     const theirs = await readFile(segment(2));
     await rm(folder, { recursive: true });
@@ -353,7 +353,7 @@ describe("sealed journal files", () => {
     await refused(segment(2), 0, /another store/);
   });
 
-  test("a crash between the two renames of sealing is taken up", async () => {
+  test("sealing is completed after a crash between its two renames", async () => {
     await written(6);
     await rename(journal, segment(1));
     await writeFile(`${journal}.tmp`, "half");
@@ -364,7 +364,7 @@ describe("sealed journal files", () => {
 });
 
 describe("files that are not its own", () => {
-  test("are left alone, those it had half written are removed", async () => {
+  test("are not touched; its own temporary files are removed", async () => {
     await written(6);
     const foreign = ["state.json.bak", "state.json.tmp.old", "other.json.tmp", "state.json.journal.1.jsonl"];
     const leftovers = ["state.json.tmp", "state.json.journal.000001.jsonl.tmp", "state.json.journal.catalog.tmp"];

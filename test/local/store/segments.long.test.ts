@@ -1,4 +1,4 @@
-/** Sealed journal files: the catalog file that tells of them, and their compaction. */
+/** Sealed journal files: the catalog file that lists their content, and their compaction. */
 import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { newSupersededRecords } from "../../../local/store/remains.ts";
 import { openSegment, scanLines, type Segment } from "../../../local/store/segment.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
 import { COLLECTIONS, readContent, history, live, perform, workload } from "./model.ts";
-import { judged, systemError } from "./faults.ts";
+import { withFaults, systemError } from "./faults.ts";
 import { type AnyFileStore, opened, readableLog, temporaryFolder } from "./opened.ts";
 
 const SMALL = { segmentBytes: 4000 };
@@ -35,7 +35,7 @@ const sealedBytes = async (): Promise<number[]> => {
   return Promise.all(names.map(async (name) => (await stat(join(folder, name))).size));
 };
 
-/** Every operation of every journal file, as the files have them. */
+/** Reads every operation of every journal file from the files. */
 async function operations(): Promise<[string, string, number, unknown?][]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".jsonl")).sort();
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
@@ -62,7 +62,7 @@ test("a journal file that would grow too large is sealed, and all of them are re
   expect(await readContent(again, COLLECTIONS)).toEqual(live(contents[60]!));
 });
 
-test("a commit larger than a journal file may be is kept whole", async () => {
+test("a commit larger than the maximum of a journal file is stored in one file", async () => {
   const store = await opened(state, SMALL);
   for (const n of [1, 2]) await store.transact((tx) => tx.put("things", `large${n}`, "x".repeat(10_000)));
   expect(store.status().segments).toBe(2);
@@ -72,7 +72,7 @@ test("a commit larger than a journal file may be is kept whole", async () => {
 });
 
 describe("the catalog file", () => {
-  test("spares a start the reading of what is sealed", async () => {
+  test("lets a start skip the reading of sealed files", async () => {
     const store = await opened(state, SMALL);
     await run(store, 1, 60);
     await store.compact();
@@ -178,7 +178,7 @@ test("damage in a file that a start did not read is reported with what the file 
 });
 
 describe("compaction", () => {
-  test("takes out what is superseded, keeps all audit entries, and changes nothing that is read", async () => {
+  test("removes superseded versions, keeps all audit entries, and changes no read", async () => {
     const store = await opened(state, SMALL);
     await run(store, 1, 60);
     await store.compact();
@@ -199,7 +199,7 @@ describe("compaction", () => {
     expect(await readContent(again, COLLECTIONS)).toEqual(live(contents[70]!));
   });
 
-  test("leaves nothing of deleted records but the highest revision, once no older file has them", async () => {
+  test("leaves only the highest revision of deleted records, after no older file has them", async () => {
     const store = await opened(state, SMALL);
     for (let n = 1; n <= 40; n++) {
       await store.transact((tx) => tx.put("live", `row-${n}`, "x".repeat(100)));
@@ -219,7 +219,7 @@ describe("compaction", () => {
     expect((await again.get("live", "row-1"))?.revision).toBe(revision + 1);
   });
 
-  test("keeps a deletion as long as an older file that is not worth rewriting has what it deleted", async () => {
+  test("keeps a deletion while an older file that is not compacted has the deleted record", async () => {
     const log = readableLog();
     const store = await opened(state, { ...SMALL, log });
     for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "x".repeat(150)));
@@ -235,7 +235,7 @@ describe("compaction", () => {
     expect(await again.list("things", { limit: 50, keysOnly: true })).toHaveLength(20);
   });
 
-  test("takes out deletions of what no older file has, while one has something else that is gone", async () => {
+  test("removes deletions of records in no older file, also if that has other deleted records", async () => {
     const store = await opened(state, SMALL);
     for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "x".repeat(150)));
     await store.transact((tx) => tx.delete("things", "kept-3"));
@@ -258,7 +258,7 @@ describe("compaction", () => {
     expect(await again.list("ring", { limit: 50, keysOnly: true })).toHaveLength(5);
   });
 
-  test("reads no other file to know what lies there, but those of before the start, once", async () => {
+  test("reads no other file for its content, except files from before the start, once", async () => {
     const read = new Set<string>();
     const paths = new Map<number, string>();
     const files: Files = {
@@ -314,7 +314,7 @@ describe("compaction", () => {
     expect(await (await opened(state, SMALL)).get("things", "kept-3")).toBeUndefined();
   });
 
-  test("knows of what is superseded while its file is read for what lies there", async () => {
+  test("notices a record that is superseded while its file is read", async () => {
     const store = await opened(state, SMALL);
     for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "x".repeat(150)));
     await store.transact((tx) => tx.delete("things", "kept-1"));
@@ -340,7 +340,7 @@ describe("compaction", () => {
     await Promise.all(segments.map(({ fd }) => nodeFiles.close(fd)));
   });
 
-  test("keeps the deletion of what was superseded while its file was compacted", async () => {
+  test("keeps the deletion of a record that was superseded during the compaction of its file", async () => {
     const log = readableLog();
     let meanwhile: Promise<unknown> | undefined;
     const files: Files = {
@@ -381,7 +381,7 @@ describe("compaction", () => {
     expect((await again.get("things", "gone"))?.revision).toBe(4);
   });
 
-  test("happens by itself where half of a file is superseded", async () => {
+  test("starts by itself when half of a file is superseded", async () => {
     const log = readableLog();
     const store = await opened(state, { ...SMALL, log });
     await run(store, 1, 100);
@@ -410,7 +410,7 @@ describe("compaction", () => {
     expect(await readContent(store, COLLECTIONS)).toEqual(live(long[many + 200]!));
   });
 
-  test("never takes out an audit entry, whatever is known of it", async () => {
+  test("never removes an audit entry, whatever the catalog says", async () => {
     const store = await opened(state, SMALL);
     await run(store, 1, 20);
     await store.close();
@@ -453,7 +453,7 @@ describe("compaction", () => {
     await nodeFiles.close(segment.fd);
   });
 
-  test("that was asked for leaves the ids of what is gone nowhere, the catalog file included", async () => {
+  test("on request removes the ids of deleted records everywhere, also from the catalog file", async () => {
     const store = await opened(state, { segmentBytes: 100_000 });
     await store.transact((tx) => tx.put("things", "id-of-somebody", "their value"));
     await store.compact();
@@ -470,7 +470,7 @@ describe("compaction", () => {
     }
   });
 
-  test("that is done again finds nothing more to take out", async () => {
+  test("a second time finds nothing more to remove", async () => {
     const store = await opened(state, SMALL);
     await run(store, 1, 60);
     await store.compact();
@@ -479,7 +479,7 @@ describe("compaction", () => {
     expect(await sealedBytes()).toEqual(before);
   });
 
-  test("takes nothing for complete of which less is known than is live", async () => {
+  test("does not trust a catalog that lists fewer records than are current", async () => {
     const store = await opened(state, SMALL);
     await run(store, 1, 20);
     await store.close();
@@ -512,10 +512,10 @@ describe("compaction", () => {
     await again.transact((tx) => tx.put("things", "r2", "superseded"));
   });
 
-  test("that fails is reported, tried again by the next cycle, and loses nothing", async () => {
+  test("that fails is reported, retried by the next cycle, and loses nothing", async () => {
     let broken = false;
     let renames = 0;
-    const files = judged(nodeFiles, (call, [from]) =>
+    const files = withFaults(nodeFiles, (call, [from]) =>
       broken && call === "rename" && /\d\.jsonl\.tmp$/.test(String(from)) ? (renames++, systemError("EIO")) : undefined,
     );
     const log = readableLog();
@@ -541,7 +541,7 @@ describe("compaction", () => {
   });
 });
 
-test("a list that is not to come from memory shows what was done to the files", async () => {
+test("a list that bypasses memory shows edits of the files", async () => {
   const path = join(await temporaryFolder(), "state.json");
   const store = await opened(path, { memoryBytes: 4096 });
   await store.transact((tx) => tx.put("audit", sequenceId(1), { id: "original" }));

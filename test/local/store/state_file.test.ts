@@ -1,10 +1,10 @@
-/** When `state.json` is written, and what it shows. */
+/** Tests when `state.json` is written, and its content. */
 import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
 import { nodeFiles } from "../../../local/store/files.ts";
 import type { Schedule } from "../../../local/store/state_file.ts";
-import { judged, systemError } from "./faults.ts";
+import { withFaults, systemError } from "./faults.ts";
 import { opened, readableLog, temporaryFolder } from "./opened.ts";
 
 let state: string;
@@ -16,7 +16,7 @@ beforeEach(async () => {
 const shown = async (): Promise<Record<string, unknown>> =>
   JSON.parse(await readFile(state, "utf8")) as Record<string, unknown>;
 
-/** A schedule that is run by hand. */
+/** Returns a timer that a test runs by hand. */
 function byHand(): { schedule: Schedule; due: number[]; waiting(): number; run(): void } {
   let pending: (() => void)[] = [];
   const due: number[] = [];
@@ -39,7 +39,7 @@ const identity = {
   binding_mode: "one_product_one_svc",
 };
 
-test("it is there from the start, empty", async () => {
+test("state.json is written at the start, empty", async () => {
   await opened(state);
   expect(await shown()).toEqual({
     format: "countersign-state/1",
@@ -52,7 +52,7 @@ test("it is there from the start, empty", async () => {
   });
 });
 
-test("the product runtime's block has the identity's fields and the records in memory, no others", async () => {
+test("the product runtime's block has the identity's fields and records in memory, no others", async () => {
   const store = await opened(state);
   await store.transact((tx) => {
     tx.put("meta", "identity", identity);
@@ -74,7 +74,7 @@ test("the product runtime's block has the identity's fields and the records in m
   );
 });
 
-test("it follows a change within a second, once for many", async () => {
+test("state.json is updated within a second of a change, once for many changes", async () => {
   const { schedule, due, run } = byHand();
   const store = await opened(state, { schedule });
   expect(due).toEqual([]);
@@ -88,7 +88,7 @@ test("it follows a change within a second, once for many", async () => {
   expect(due).toHaveLength(2);
 });
 
-test("it follows less often when it is large", async () => {
+test("state.json is updated less often if it is large", async () => {
   const { schedule, due, run } = byHand();
   const store = await opened(state, { schedule });
   await store.transact((tx) => tx.put("kpi", "one", "x".repeat(990_000)));
@@ -100,7 +100,7 @@ test("it follows less often when it is large", async () => {
   expect(due[1]).toBeLessThanOrEqual(60_000);
 });
 
-test("it is up to date after close, and the timer is called off", async () => {
+test("closing updates state.json and cancels the timer", async () => {
   const { schedule, waiting } = byHand();
   const store = await opened(state, { schedule });
   await store.transact((tx) => tx.put("kpi", "latest", 1));
@@ -110,11 +110,11 @@ test("it is up to date after close, and the timer is called off", async () => {
   expect(await shown()).toMatchObject({ sequence: 1 });
 });
 
-test("readers never see half a file: it is written aside, synced and renamed", async () => {
+test("a reader never sees a partial file, since it is written aside, synced and renamed", async () => {
   const calls: string[] = [];
   const names = new Map<number, string>();
   const named = (path: unknown): string => String(path).slice(state.length - "state.json".length);
-  const files = judged(nodeFiles, (call, [first, second]) => {
+  const files = withFaults(nodeFiles, (call, [first, second]) => {
     if (call === "rename") calls.push(`rename ${named(first)} ${named(second)}`);
     else if (call === "write" || call === "sync") calls.push(`${call} ${names.get(first as number) ?? "journal"}`);
     else if (call === "syncFolder") calls.push("syncFolder");
@@ -141,9 +141,9 @@ test("readers never see half a file: it is written aside, synced and renamed", a
   ]);
 });
 
-test("one that cannot be written is reported, and commits go on", async () => {
+test("a state.json that cannot be written is reported, and commits go on", async () => {
   let broken = false;
-  const files = judged(nodeFiles, (call, [from]) =>
+  const files = withFaults(nodeFiles, (call, [from]) =>
     broken && call === "rename" && String(from) === `${state}.tmp` ? systemError("EIO") : undefined,
   );
   const { schedule, due, run } = byHand();
@@ -160,7 +160,7 @@ test("one that cannot be written is reported, and commits go on", async () => {
   expect(await shown()).toMatchObject({ sequence: 2 });
 });
 
-test("what the journal holds beyond it is in it after the next start", async () => {
+test("the next start adds the commits of the journal that state.json does not have", async () => {
   const { schedule, run } = byHand();
   const store = await opened(state, { schedule });
   await store.transact((tx) => tx.put("kpi", "latest", 1));
@@ -181,7 +181,7 @@ test("what the journal holds beyond it is in it after the next start", async () 
   });
 });
 
-test("the tasks' block shows their counts and which are open", async () => {
+test("the block of tasks shows their counts and the open ones", async () => {
   const store = await opened(state);
   const counts = { statuses: { queued: 1 }, open: { tasks_normal: 1 }, rated: 0, ratings: 0, rating_sum: 0 };
   await store.transact((tx) => {
@@ -204,7 +204,7 @@ test("the default timer keeps no process alive", async () => {
   expect(made).toEqual([false]);
 });
 
-test("files and folder belong to the service's user, also a journal that all could read before", async () => {
+test("only the service's user can read files and folder, also a formerly public journal", async () => {
   const folder = join(await temporaryFolder(), "data");
   const path = join(folder, "state.json");
   const modes = async (): Promise<string[]> => {

@@ -1,6 +1,6 @@
 /**
- * The power fails while a batch is being written: of its sectors any may be on the disk, and any not. The store then starts
- * with everything that was acknowledged; what was is never cut, and damage to it never passes for a torn batch.
+ * A power cut during the write of a batch may lose any of its sectors. The store must start with all acknowledged commits,
+ * never truncate them, and never treat damage to them as a torn batch.
  */
 import { beforeEach, expect, test } from "vitest";
 import { rounds } from "../../support/length.ts";
@@ -24,7 +24,7 @@ const run = async (store: AnyFileStore, first: number, count: number): Promise<v
   await Promise.all(numbers.map((n) => store.transact((tx) => perform(tx, workload(n)))));
 };
 
-/** The journal as it was acknowledged, and as it is with one more batch of the commits that came while its last sync ran. */
+/** Returns a journal of acknowledged commits, and the same with one more batch, of commits during its last sync. */
 async function written(): Promise<{ before: Buffer; after: Buffer; end: number; state: Buffer }> {
   const disk = simulatedDisk();
   const { opened: ended, open: release } = gate();
@@ -93,7 +93,7 @@ beforeEach(async () => {
   sectors = Math.ceil(end / SECTOR) - first;
 });
 
-test("several commits are one batch of many sectors, which begins in a sector of the one before", () => {
+test("a batch of several commits has many sectors, and begins in the last sector of another", () => {
   expect(after.subarray(start, end).toString().trimEnd().split("\n")).toHaveLength(1);
   expect(sectors).toBeGreaterThan(8);
   expect(start % SECTOR).not.toBe(0);
@@ -105,7 +105,7 @@ test("after the loss of any sectors of a batch, the store starts with all acknow
     const journal = Buffer.from(
       before.length < after.length ? Buffer.concat([before, Buffer.alloc(after.length - before.length)]) : before,
     );
-    // At first each single sector is lost, then each alone is there, then chance decides.
+    // First each single sector is lost, then each alone is written, then a random choice.
     const kept = (sector: number): boolean =>
       tried < sectors ? sector !== tried : tried < 2 * sectors ? sector === tried - sectors : random() < 0.5;
     let whole = true;
@@ -123,7 +123,7 @@ test("after the loss of any sectors of a batch, the store starts with all acknow
   }
 }, 600_000);
 
-test("a sector lost from a batch that another follows is damage, named by file and place", async () => {
+test("a lost sector of a batch before another is reported as damage, with file and offset", async () => {
   const disk = diskWith(after, state);
   const store = await opened(STATE, { files: disk.files });
   await run(store, ACKNOWLEDGED + TOGETHER + 1, 1);

@@ -1,4 +1,4 @@
-/** The bytes written last: which operations are found in memory, and that reads of them need no file. */
+/** Tests the buffer of recently written bytes: which operations it has, and that reads of them need no file. */
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { nodeFiles } from "../../../local/store/files.ts";
@@ -22,13 +22,13 @@ test("finds each operation of a batch, and nothing where none was written", () =
   expect(textAt(written, 114)).toBeUndefined();
 });
 
-test("finds an operation only where its end was written with it", () => {
+test("finds an operation only if its end was written too", () => {
   const written = newWrittenBytes(16 * MIB);
   written.add(0, Buffer.from("cut"));
   expect(textAt(written, 0)).toBeUndefined();
 });
 
-test("keeps the newest 16 MiB, of batches shorter and longer than a chunk", () => {
+test("has the newest 16 MiB, of batches shorter and longer than a chunk", () => {
   const written = newWrittenBytes(16 * MIB);
   written.add(0, Buffer.from("old\t"));
   const long = Buffer.concat([Buffer.alloc(1.5 * MIB, "x"), Buffer.from("\t")]);
@@ -44,7 +44,7 @@ test("keeps the newest 16 MiB, of batches shorter and longer than a chunk", () =
   expect(textAt(written, start)).toHaveLength(MIB - 1);
 });
 
-test("tells a file that begins again at the same offset from the one before", () => {
+test("distinguishes a new file from the one before at the same offset", () => {
   const written = newWrittenBytes(16 * MIB);
   const [first, second] = [2 ** 40, 2 ** 41];
   written.add(first, Buffer.from("a\t"));
@@ -53,7 +53,7 @@ test("tells a file that begins again at the same offset from the one before", ()
   expect(textAt(written, second)).toBe("b");
 });
 
-test("a record that was just written is read while no file answers, a page from the files", async () => {
+test("a record just written is read without a file, a page with the files", async () => {
   let fileReads = 0;
   const files: typeof nodeFiles = {
     ...nodeFiles,
@@ -71,7 +71,7 @@ test("a record that was just written is read while no file answers, a page from 
   expect(fileReads).toBe(1);
 });
 
-test("a record that was read from its file and written again is not read as it was", async () => {
+test("a record read from its file and then overwritten is read in its new version", async () => {
   const store = await opened(join(await temporaryFolder(), "state.json"), { memoryBytes: 4096 });
   const put = (id: string, value: string) => store.transact((tx) => tx.put("things", id, value));
   const evict = async (): Promise<void> => {

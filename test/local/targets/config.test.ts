@@ -1,4 +1,4 @@
-/** The file of `--targets`: one clear line for each mistake, and a program that carries changes to several systems. */
+/** Tests the file of `--targets`: the error for each mistake, and a program that applies changes to several systems. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -136,12 +136,15 @@ const MISTAKES: Record<string, [unknown, string]> = {
   "a pattern that matches nothing": [{ systems: [{ ...FILE, match: ["/x"] }] }, "match.0 matches no target"],
 };
 
-test.each(Object.entries(MISTAKES))("of %s one line names system and field", async (_, [content, message]) => {
-  const path = await written(content);
-  const read = (): unknown => readTargets(path, { ...ENV, SHORT: "short" });
-  expect(read).toThrow(message);
-  expect(read).toThrow(/^--targets [^\n]+$/);
-});
+test.each(Object.entries(MISTAKES))(
+  "%s is rejected with one line that names system and field",
+  async (_, [content, message]) => {
+    const path = await written(content);
+    const read = (): unknown => readTargets(path, { ...ENV, SHORT: "short" });
+    expect(read).toThrow(message);
+    expect(read).toThrow(/^--targets [^\n]+$/);
+  },
+);
 
 test("the log gets every system without a secret", async () => {
   const file = readTargets(await written({ systems: [FLAGS, HOOK, SETTINGS, FILE] }), ENV);
@@ -229,7 +232,7 @@ async function program() {
 }
 let running: Promise<RunningProgram>;
 
-test("one program carries changes to a flagd file and to a config file, and restores both", async () => {
+test("one program applies changes to a flagd file and a config file, and rolls both back", async () => {
   const { api } = await program();
   const flag = { tenant_id: "*", kind: "feature_flag", target: "flags/checkout", value: "true", reversible: true };
   const on = await api.bring("applied", flag);
@@ -245,7 +248,7 @@ test("one program carries changes to a flagd file and to a config file, and rest
   expect(await flags()).toBe(FLAG);
 });
 
-test("a system that is down makes its own capability failing, and nothing else", async () => {
+test("a system that is down makes only its own capability failing", async () => {
   const { api, down } = await program();
   expect(await down).toContain("settings: ");
   const { body } = await api.get("/api/capabilities");

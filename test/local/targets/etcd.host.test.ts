@@ -64,7 +64,7 @@ async function proxied() {
 }
 
 describe.skipIf(!server)("keys of etcd", () => {
-  test.each(targetCases)("what every target system promises: $name", ({ run }) =>
+  test.each(targetCases)("target system contract: $name", ({ run }) =>
     run(async () => {
       await clear();
       const text = '{ "limit": 1.50,  "by": "another program" }';
@@ -77,7 +77,7 @@ describe.skipIf(!server)("keys of etcd", () => {
     }),
   );
 
-  test.each(adapterCases)("what every adapter promises: $name", ({ run }) =>
+  test.each(adapterCases)("adapter contract: $name", ({ run }) =>
     run(async () => {
       await clear();
       return {
@@ -88,20 +88,23 @@ describe.skipIf(!server)("keys of etcd", () => {
     }),
   );
 
-  test.each(["request", "answer"] as const)("a lost %s is unanswered, and resolved for good", async (loss) => {
-    const before = await bench();
-    const { lose, system: far } = await proxied();
-    const one = attempt();
-    const lost = lose(loss, "/v3/kv/txn");
-    await expect(far.compareAndSet(entry, next, before, one, calm)).rejects.toBeInstanceOf(Unanswered);
-    await lost;
-    const outcome = loss === "request" ? "not_done" : "done";
-    expect(await open().resolve!(entry, one, calm)).toBe(outcome);
-    expect(await system.resolve!(entry, one, calm)).toBe(outcome);
-    expect(await value()).toBe(loss === "request" ? '{ "limit" : 0.0 }' : '{"limit":1}');
-  });
+  test.each(["request", "answer"] as const)(
+    "after a lost %s the outcome is unknown, and resolved with a final result",
+    async (loss) => {
+      const before = await bench();
+      const { lose, system: far } = await proxied();
+      const one = attempt();
+      const lost = lose(loss, "/v3/kv/txn");
+      await expect(far.compareAndSet(entry, next, before, one, calm)).rejects.toBeInstanceOf(Unanswered);
+      await lost;
+      const outcome = loss === "request" ? "not_done" : "done";
+      expect(await open().resolve!(entry, one, calm)).toBe(outcome);
+      expect(await system.resolve!(entry, one, calm)).toBe(outcome);
+      expect(await value()).toBe(loss === "request" ? '{ "limit" : 0.0 }' : '{"limit":1}');
+    },
+  );
 
-  test("an attempt that was resolved as not done cannot come late", async () => {
+  test("a write that was resolved as not done cannot be done later", async () => {
     const before = await bench();
     const one = attempt();
     expect(await system.resolve!(entry, one, calm)).toBe("not_done");
@@ -113,7 +116,7 @@ describe.skipIf(!server)("keys of etcd", () => {
     expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toMatchObject({ done: true });
   });
 
-  test("a server that is stopped in the middle leaves an attempt that is resolved when it goes on", async () => {
+  test("a write to a server that is suspended is resolved after the server goes on", async () => {
     const before = await bench();
     const stop = new AbortController();
     const one = attempt();
@@ -131,7 +134,7 @@ describe.skipIf(!server)("keys of etcd", () => {
     expect(await system.read(entry, calm)).toEqual(late);
   });
 
-  test("a server that is killed during writes reports as done what it holds", async () => {
+  test("after a crash during writes the writes that the server stored are reported as done", async () => {
     const before = await bench();
     let expected = before;
     const written: string[] = [];
@@ -149,7 +152,7 @@ describe.skipIf(!server)("keys of etcd", () => {
     expect([written.at(-1) ?? '{ "limit" : 0.0 }', String(written.length)]).toContain(held);
   });
 
-  test("a server that is not there is certain: the write is rejected", async () => {
+  test("a write to an unreachable server is rejected with a certain result", async () => {
     const away = open({ url: `http://127.0.0.1:${await freePort()}` });
     const rejected = { done: false, rejected: "etcd: ECONNREFUSED" };
     expect(await away.compareAndSet(entry, next, await bench(), attempt(), calm)).toEqual(rejected);
@@ -157,7 +160,7 @@ describe.skipIf(!server)("keys of etcd", () => {
     await system.ping!(calm);
   });
 
-  test("the request compares version, text and fence, and puts value and proof", async () => {
+  test("a write compares version, text and fence, and stores value and proof", async () => {
     const before = await bench();
     const requests: unknown[] = [];
     const watched = open({
@@ -274,7 +277,7 @@ describe.skipIf(!server)("keys of etcd", () => {
       expect(removed).toEqual({ done: true, version: "absent" });
     });
 
-    test("a token that is not valid any more is replaced, for reads and for writes", async () => {
+    test("an expired token is replaced, for reads and for writes", async () => {
       const paths: string[] = [];
       const watched: typeof fetch = (input, init) => {
         paths.push(new URL(String(input)).pathname);
@@ -307,7 +310,7 @@ describe.skipIf(!server)("keys of etcd", () => {
     });
   });
 
-  test("a full database is a rejection, and a removal is possible again when it has room", async () => {
+  test("a write to a full database is rejected, and a removal is possible after it has room", async () => {
     const before = await bench();
     const megabyte = "x".repeat(1_000_000);
     const fill = async () => {
@@ -322,7 +325,7 @@ describe.skipIf(!server)("keys of etcd", () => {
   });
 });
 
-test("the place names address and key", () => {
+test("the description of the target has address and key", () => {
   expect(open({ url: "https://ETCD.acme.example:2379" }).place(entry)).toBe(
     'etcd etcd.acme.example:2379 "/app/t1/seats"',
   );

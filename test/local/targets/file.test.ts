@@ -56,14 +56,14 @@ test("rollback writes the rolled_back state", async () => {
   });
 });
 
-test("changes stand in the order of their latest operation", async () => {
+test("changes are in the order of their latest operation", async () => {
   const { apply, rollback, content } = await bench();
   for (const one of [a, b, c]) await apply(one);
   await rollback(a);
   expect(Object.keys((await content()).changes)).toEqual(["chg_b", "chg_c", "chg_a"]);
 });
 
-test("opening, validating and verifying make neither file nor folder", async () => {
+test("opening, validating and verifying create neither file nor folder", async () => {
   const { adapter, path, verify, folder } = await bench({ path: "later/product.json" });
   expect((await adapter.validate(a, calm)).ok).toBe(true);
   expect(await verify(a)).toBe("absent");
@@ -79,7 +79,7 @@ test.each(["", " \n\t", "{}", "\uFEFF{}"])("the file %j counts as empty", async 
   expect(await content()).toMatchObject({ revision: 1, values: { t1: { "ui.banner": "value of chg_a" } } });
 });
 
-test("verify tells applied, rolled_back and absent apart", async () => {
+test("verify distinguishes applied, rolled_back and absent", async () => {
   const { apply, rollback, verify } = await bench();
   await apply(a);
   expect(await verify(a)).toBe("applied");
@@ -88,7 +88,7 @@ test("verify tells applied, rolled_back and absent apart", async () => {
   expect(await verify(a)).toBe("rolled_back");
 });
 
-test("a repeated apply or rollback answers the same and leaves the file's bytes", async () => {
+test("a repeated apply or rollback returns the same and does not change the file", async () => {
   const { apply, rollback, text } = await bench();
   await apply(a);
   await apply(b);
@@ -102,7 +102,7 @@ test("a repeated apply or rollback answers the same and leaves the file's bytes"
   expect(await text()).toBe(rolledBack);
 });
 
-test("rolling back the owner brings back what was there, and the earlier owner", async () => {
+test("rolling back the owner restores the previous value and owner", async () => {
   const { apply, rollback, verify, content, write } = await bench();
   await write({ values: { t1: { "ui.banner": "by hand" } } });
   await apply(a);
@@ -129,7 +129,7 @@ test("rolling back a superseded change leaves the value; the later rollback rest
   expect((await content()).values).toEqual({});
 });
 
-test("a change applied again after its rollback takes its new place", async () => {
+test("a change applied again after its rollback becomes the latest one", async () => {
   const { apply, rollback, content } = await bench();
   await apply(a);
   await apply(b);
@@ -142,7 +142,7 @@ test("a change applied again after its rollback takes its new place", async () =
   expect((await content()).values).toEqual({});
 });
 
-test("rolling back what the file never showed says so in the file and leaves the values", async () => {
+test("rolling back a change that the file never had records that, and keeps the values", async () => {
   const { rollback, verify, content, write } = await bench();
   await write({ values: { t1: { "ui.banner": "by hand" } } });
   expect(await rollback(a)).toBe("rolled_back");
@@ -150,7 +150,7 @@ test("rolling back what the file never showed says so in the file and leaves the
   expect((await content()).values).toEqual({ t1: { "ui.banner": "by hand" } });
 });
 
-test("a tenant's object goes with its last value only when the adapter made it", async () => {
+test("a tenant's object is removed with its last value only if the adapter created it", async () => {
   const { apply, rollback, content, write } = await bench();
   const elsewhere = change("chg_e", { target: "limits.seats" });
   await apply(a);
@@ -167,7 +167,7 @@ test("a tenant's object goes with its last value only when the adapter made it",
   expect((await content()).values).toEqual({ t1: {} });
 });
 
-test("a change without a value speaks in changes alone, and supersedes only its like", async () => {
+test("a change without a value is only listed, and supersedes only such changes", async () => {
   const { apply, rollback, verify, content } = await bench();
   const [silent, quiet] = [change("chg_s", { value: undefined }), change("chg_q", { value: undefined })];
   await apply(a);
@@ -181,7 +181,7 @@ test("a change without a value speaks in changes alone, and supersedes only its 
   expect(await rollback(quiet)).toBe("rolled_back");
 });
 
-test("null is a value", async () => {
+test("null is stored as a value", async () => {
   const { apply, verify, content } = await bench();
   const off = change("chg_n", { value: null });
   await apply(off);
@@ -189,7 +189,7 @@ test("null is a value", async () => {
   expect(await verify(off)).toBe("applied");
 });
 
-test("targets compare without case, tenants with it; the file's first spelling stays", async () => {
+test("targets are compared without case, tenants with it; the file keeps its first spelling", async () => {
   const { apply, rollback, verify, content } = await bench();
   const loud = change("chg_l", { target: "UI.Banner" });
   await apply(a);
@@ -237,7 +237,7 @@ test("a repeated apply sets an owner's value again, and its rollback restores th
   expect((await content()).values.t1["ui.banner"]).toBe("before");
 });
 
-test("changes keeps the owners and the latest 100; what left it is still known", async () => {
+test("`changes` lists the owners and the latest 100; older ones are still known", async () => {
   const { apply, rollback, verify, content, write } = await bench();
   const first = Array.from({ length: 3 }, (_, i) => change(`chg_first_${i}`));
   for (const one of first) await apply(one);
@@ -290,7 +290,7 @@ describe("a file that lost an applied change", () => {
     return { ...file, before, applied };
   };
 
-  test("and shows the one before it: its value goes back to what the record says", async () => {
+  test("and has the change before it: a rollback restores the recorded value", async () => {
     const values = { t1: { "ui.banner": { limit: 200 } } };
     const { rollback, verify, content, applied } = await lost(values, [change("chg_before")]);
     expect(await rollback(applied)).toBe("rolled_back");
@@ -298,7 +298,7 @@ describe("a file that lost an applied change", () => {
     expect(await verify(applied)).toBe("rolled_back");
   });
 
-  test("and is one from before it: nothing is left to do, which the file then shows", async () => {
+  test("and is from before it: a rollback only records itself", async () => {
     const { apply, rollback, verify, content, write } = await bench();
     const [before, applied] = [change("chg_before"), change("chg_lost", { status: "applied" })];
     await apply(before);
@@ -310,7 +310,7 @@ describe("a file that lost an applied change", () => {
     expect([await verify(applied), await verify(before)]).toEqual(["rolled_back", "applied"]);
   });
 
-  test("and nobody held its target before: its value goes back to what the record says", async () => {
+  test("and its target had no owner before: a rollback restores the recorded value", async () => {
     const { apply, rollback, content, write } = await bench();
     const applied = change("chg_lost", { status: "applied" });
     await write({ values: { t1: { "ui.banner": "by hand" } } });
@@ -330,7 +330,7 @@ describe("a file that lost an applied change", () => {
     expect(await content()).toEqual(before);
   });
 
-  test("and a later change holds its target: that one stays", async () => {
+  test("and a later change owns its target: a rollback keeps the later change", async () => {
     const { apply, rollback, content, applied } = await lost({ t1: { "ui.banner": { limit: 200 } } }, [
       change("chg_before"),
     ]);
@@ -339,7 +339,7 @@ describe("a file that lost an applied change", () => {
     expect((await content()).values).toEqual({ t1: { "ui.banner": { limit: 300 } } });
   });
 
-  test("and of which nothing is on record: it is rolled back once its target is set by hand", async () => {
+  test("and has no record of it: a rollback succeeds after its target is set by hand", async () => {
     const { adapter, write } = await bench();
     const applied = change("chg_elsewhere", { status: "applied" });
     await write({ values: { t1: { "ui.banner": "x" } } });
@@ -432,7 +432,7 @@ test("another product's file is never written", async () => {
   expect(await text()).toBe(before);
 });
 
-test("operations take turns: fifty at once all land", async () => {
+test("operations are serialized: fifty concurrent ones all succeed", async () => {
   const { apply, content } = await bench();
   const many = Array.from({ length: 50 }, (_, i) => change(`chg_${i}`, { tenant_id: `t${i % 5}`, target: `x.${i}` }));
   await Promise.all(many.map(apply));
@@ -453,7 +453,7 @@ test("a failed operation does not stop the next", async () => {
 
 const previousOf = async (apply: Promise<AdapterResult>) => (await apply).previous;
 
-test("an apply says what the target held before, also when it is repeated", async () => {
+test("an apply returns the previous value of the target, also when it is repeated", async () => {
   const { adapter, write } = await bench();
   await write({ values: { t1: { "UI.Banner": { by: "hand" } } } });
   const first = { value: { by: "hand" } };
@@ -472,7 +472,7 @@ test("nothing, null and a change that sets nothing are distinguished", async () 
   expect(await previousOf(adapter.apply(without, calm)), "its repetition kept nothing").toBeUndefined();
 });
 
-test("applied again after its rollback, a change says what the target held then", async () => {
+test("an apply after a rollback returns the previous value at that time", async () => {
   const { adapter } = await bench();
   for (const one of [a, b]) await adapter.apply(one, calm);
   await adapter.rollback(a, calm);

@@ -65,7 +65,7 @@ const PROPOSAL = { summary: "Set it", affected_users: "1", risk: "low", proposer
 const change = (value: unknown, over: Partial<Change> = {}): Change =>
   ({ change_id: "chg_a", tenant_id: "t1", kind: "config", target: "new-checkout", value, ...over }) as Change;
 
-describe("what every target system promises", () => {
+describe("target system contract", () => {
   test.each(targetCases)("$name", ({ run }) =>
     run(async () => {
       const flagKey = ({ tenant_id, target }: Entry) => `${tenant_id}/${target}`;
@@ -88,7 +88,7 @@ describe("what every target system promises", () => {
   );
 });
 
-describe("what every adapter promises", () => {
+describe("adapter contract", () => {
   // The cases set plain values; a new flag needs a definition.
   const asFlag = (one: Change): Change =>
     one.value === undefined ? one : { ...one, value: definition((one.value as { limit: unknown }).limit) };
@@ -123,7 +123,7 @@ describe("what every adapter promises", () => {
   );
 });
 
-test("a value makes its variant the default, and changes no other byte but the metadata", async () => {
+test("an apply makes a value's variant the default, and changes only that and the metadata", async () => {
   const { apply, rollback, read } = await bench();
   expect((await apply(change(true))).previous).toEqual({ value: false });
   expect(await read()).toBe(
@@ -136,7 +136,7 @@ test("a value makes its variant the default, and changes no other byte but the m
   expect(await read()).toBe(TEXT);
 });
 
-test("a definition replaces only the text of its flag, and its rollback restores the bytes", async () => {
+test("a definition replaces only its flag's text, and its rollback restores every byte", async () => {
   const { apply, rollback, read } = await bench();
   const [one, other] = [change(definition(1)), change(definition(2), { change_id: "chg_b", target: "brand-new" })];
   await apply(one);
@@ -149,7 +149,7 @@ test("a definition replaces only the text of its flag, and its rollback restores
   expect(await read()).toBe(TEXT);
 });
 
-test("a split value is split by the stock reader, and its rollback restores the bytes", async () => {
+test("the official reader splits a split value, and a rollback restores every byte", async () => {
   const { apply, rollback, read, edit, adapter } = await bench();
   const value = {
     $split: {
@@ -180,7 +180,7 @@ test("a split value is split by the stock reader, and its rollback restores the 
   expect(await read()).toBe(TEXT);
 });
 
-test("an edit of another flag is kept, one of the same flag stops the rollback", async () => {
+test("a rollback keeps an edit of another flag, and is rejected after one of its own flag", async () => {
   const { apply, rollback, read, edit, adapter } = await bench();
   await apply(change(true));
   await edit('"banner":{"state":"DISABLED"', '"banner":{"state":"ENABLED"');
@@ -237,7 +237,7 @@ test.each([
   expect(await fs.readFile(path)).toEqual(Buffer.from(text));
 });
 
-test("a file that is not there and a symbolic link are refused", async () => {
+test("a missing file and a symbolic link are rejected", async () => {
   const { adapter, path, folder } = await bench();
   await fs.rename(path, join(folder, "real.json"));
   await expect(adapter.apply(change(true), calm)).rejects.toThrow('create it with {"flags": {}}');
@@ -250,7 +250,7 @@ test("a file that is not there and a symbolic link are refused", async () => {
   expect(await fs.readFile(path, "utf8")).toBe(TEXT);
 });
 
-test.skipIf(typeof reader === "string")("the stock reader sees an apply, its rollback, and shares", async () => {
+test.skipIf(typeof reader === "string")("the official reader sees an apply, its rollback, and shares", async () => {
   const { apply, rollback, read } = await bench();
   const show = async () => {
     const core = new (reader as Exclude<typeof reader, string>)();

@@ -122,7 +122,7 @@ test.skipIf(typeof reader === "string").each([
   expect(await read()).toBe(text);
 });
 
-test("a step changes no byte but the rule, the variants and the metadata of the flag", async () => {
+test("a step changes only the rule, the variants and the metadata of the flag", async () => {
   const { setStep, read } = await bench(BY_RULE, flag());
   await setStep(0);
   const rule = '{ "if": [ { "$ref": "staff" }, "large" ] }';
@@ -199,7 +199,7 @@ test.each([
   expect(await read()).toBe(text);
 });
 
-test("a unit that is no name of an attribute is rejected", async () => {
+test("a unit that is not the name of an attribute is rejected", async () => {
   const { adapter, change } = await bench(PLAIN, true);
   expect(adapter.check!({ ...change, stages: { ...stages, unit: "a.b" } })).toContain("not the name of an attribute");
 });

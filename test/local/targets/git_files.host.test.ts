@@ -14,7 +14,7 @@ import { makePipes, serveHttp, shadowProgram } from "../../support/git_server.ts
 /** Text that another program wrote: parsing and rendering it would change every part of it. */
 const FOREIGN = '{ "10": 1.0, "9": 1e2,\r\n\t"b": "\\u00e9" }';
 
-describe("what every target system promises", () => {
+describe("target system contract", () => {
   test.each(targetCases)("$name", ({ run }) =>
     run(async () => {
       const { openSystem, commit, hook } = await gitBench();
@@ -50,7 +50,7 @@ test("an apply is one commit that names its change, and a rollback restores the 
   expect(await git("diff", first, "main")).toBe("");
 });
 
-test("a rollback of a new file removes it, and of a value written by hand nothing", async () => {
+test("a rollback removes a file that its apply created, and no value written by hand", async () => {
   const { openAdapter, commit, tip, git } = await gitBench();
   const { apply, rollback, adapter } = openAdapter();
   await apply(change(1));
@@ -86,7 +86,7 @@ test("a commit is signed by the configured key, with the configured author", asy
   );
 });
 
-test("a branch that moves during the push does not matter while the file stays", async () => {
+test("a commit to the branch during the push is no conflict if the file is unchanged", async () => {
   const { openSystem, hook, commit, git, root, show, tip } = await gitBench({ files: { "config/limits.json": "1\n" } });
   const other = await commit({ "a.txt": "edited meanwhile\n" }, { branch: "other", from: "main" });
   const raced = join(root, "raced");
@@ -119,7 +119,7 @@ test("an edit of the file during the push is a conflict", async () => {
   expect(await show("config/limits.json")).toBe("7");
 });
 
-test("of three services that write at the same time one wins", async () => {
+test("of three concurrent writes to one file exactly one succeeds", async () => {
   const { openSystem, show } = await gitBench({ files: { "config/limits.json": "0\n" } });
   const systems = [1, 2, 3].map(() => openSystem());
   const held = await Promise.all(systems.map((system) => system.read(entry(0), calm)));
@@ -150,7 +150,7 @@ test("after a forced push from outside the new history is read and written", asy
 });
 
 describe("faults of the server", () => {
-  test("a hook that declines is a rejection with its words, and leaves nothing behind", async () => {
+  test("a hook's rejection fails the apply with the hook's message, and leaves nothing", async () => {
     const { openAdapter, hook, tip } = await gitBench();
     await hook("pre-receive", "echo 'no edits on Friday'; exit 1");
     const { apply, verify } = openAdapter();
@@ -161,7 +161,7 @@ describe("faults of the server", () => {
     expect([await verify(change(1)), await tip()]).toEqual(["absent", before]);
   });
 
-  test("a server that dies after the update is asked again, and the write is done", async () => {
+  test("after a server crash following the update the write is found to be done", async () => {
     const { openAdapter, hook, show } = await gitBench();
     await hook("post-receive", "kill -9 $PPID");
     const { apply, verify } = openAdapter();
@@ -169,7 +169,7 @@ describe("faults of the server", () => {
     expect([await verify(change(1)), await show("config/limits.json")]).toEqual(["applied", "1"]);
   });
 
-  test("a push whose answer was lost is unanswered, and found by its trailers", async () => {
+  test("a push whose response was lost has an unknown outcome, and is found by its trailers", async () => {
     const { openAdapter, root, show } = await gitBench();
     const http = await serveHttp(root);
     const { apply, verify, rollback } = openAdapter({ url: `${http.url}/app.git` });
@@ -181,7 +181,7 @@ describe("faults of the server", () => {
     expect(await rollback(change(1))).toBe("rolled_back");
   });
 
-  test("an attempt is found below a commit with a date that is long past", async () => {
+  test("a commit is found below one with a date long ago", async () => {
     const { openSystem, commit } = await gitBench();
     const later = { now: () => clock.now() + 400 * 24 * 60 * 60_000 };
     const system = openSystem({ clock: later });
@@ -191,7 +191,7 @@ describe("faults of the server", () => {
     expect(await openSystem({ clock: later }).resolve!(entry(1), one, calm)).toBe("done");
   });
 
-  test("a push that was given up stays open until the server carries it out", async () => {
+  test("an aborted push has an unknown outcome until the server executes it", async () => {
     const { openSystem, root, hook, show } = await gitBench();
     const http = await serveHttp(root);
     const { started, gate, script } = await makePipes(root);
@@ -210,7 +210,7 @@ describe("faults of the server", () => {
     expect([await system.resolve!(entry(1), attempt(), calm), await show("config/limits.json")]).toEqual(["done", "1"]);
   });
 
-  test("a process that dies between commit and push leaves an open attempt for ten minutes", async () => {
+  test("after a crash between commit and push the outcome is unknown for ten minutes", async () => {
     const { openSystem, root, tip } = await gitBench();
     const before = await tip();
     const path = await shadowProgram(root, "git", '[ "$3" != push ] || kill -9 $$\nPATH="$OTHERS" exec git "$@"');
@@ -225,7 +225,7 @@ describe("faults of the server", () => {
     expect([await system.resolve!(entry(1), attempt(), calm), await tip()]).toEqual(["not_done", before]);
   });
 
-  test("a failure before the push is certain, and leaves nothing open", async () => {
+  test("a failure before the push has a certain result", async () => {
     const { openAdapter, root, tip } = await gitBench();
     const http = await serveHttp(root);
     const { system, apply, verify } = openAdapter({ url: `${http.url}/app.git` });

@@ -109,7 +109,7 @@ test("a rollback keeps later commits, and patches are rolled back in any order",
   expect(await git("ls-tree", "-r", "--name-only", "main")).toBe("app.txt\nold.txt");
 });
 
-test("a rollback that conflicts with later commits fails, until a person has reverted by hand", async () => {
+test("a rollback that conflicts with later commits fails until someone reverts by hand", async () => {
   const { propose, commit, apply, verify, rollback, tip } = await bench();
   const patch = await propose("patch", { "app.txt": withLine(4, "patched") });
   await apply(change(patch));
@@ -159,7 +159,7 @@ test("a patch is rejected unless its base is the tip and its head descends from 
   expect(await tip()).toBe(moved);
 });
 
-test("a push never replaces history, whatever it is asked for", async () => {
+test("a push never rewrites history", async () => {
   const { bare, root, commit, tip } = await bench();
   const author = { name: "A", email: "a@b" };
   const remote = parseRemote({ url: bare });
@@ -186,7 +186,7 @@ test("a branch that moves into the range just before the push is left there", as
   expect([await tip(), await raced.verify(change(patch))]).toEqual([middle, "absent"]);
 });
 
-test("a patch whose answer was lost is found by the branch, as is its rollback", async () => {
+test("a patch or rollback whose response was lost is found on the branch", async () => {
   const { propose, root, openAdapter, tip } = await bench();
   const patch = await propose("patch", { "app.txt": withLine(1, "changed") });
   const http = await serveHttp(root);
@@ -213,7 +213,7 @@ test("a revert that another person records shows as drift, and its own revert as
   expect([await verify(change(patch)), await rollback(change(patch))]).toEqual(["applied", "rolled_back"]);
 });
 
-test("a rewritten history is drift; over it a rollback takes out what is there, and no more", async () => {
+test("rewritten history is drift; a rollback then removes only the patch's remaining part", async () => {
   const { propose, commit, apply, verify, rollback, show, tip } = await bench();
   const patch = await propose("patch", { "app.txt": withLine(1, "changed") });
   await apply(change(patch));

@@ -9,7 +9,7 @@ import { freePort } from "../../support/free_port.ts";
 import { calm, change, entry, gitBench, onPath } from "../../support/git_bench.ts";
 import { shadowProgram } from "../../support/git_server.ts";
 
-test("a file that is no plain JSON file is rejected with the reason", async () => {
+test("a file that is not a plain JSON file is rejected with the reason", async () => {
   const { openAdapter } = await gitBench({
     files: {
       "config/text.json": "{ a: 1 }",
@@ -106,7 +106,7 @@ test("a missing or old git, and a key that cannot be read, are found without the
   await openSystem({ url: "/nowhere.git" }).probe!();
 });
 
-test("what another program wrote into the cached clone is not run", async () => {
+test("hooks and settings that another program wrote into the cached clone are not run", async () => {
   const { openAdapter, root } = await gitBench();
   const folder = join(root, "hostile");
   const { apply, verify, system } = openAdapter({ folder });

@@ -1,4 +1,4 @@
-/** Random lives of targets on each target system: nothing is applied twice, falsely reported, or overwritten unseen. */
+/** Random scenarios on each target system: nothing is applied twice, falsely reported, or overwritten without a report. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ const postgres = await startPostgres();
 const etcd = await startEtcd(["--snapshot-count=100000"]);
 const proxyTo = (url: string | undefined) =>
   url === undefined ? undefined : startProxy({ host: "127.0.0.1", port: Number(new URL(url).port) });
-/** Short lives on Unleash run where a server is started anyway: in unleash.long.test.ts. */
+/** Short scenarios on Unleash run in unleash.long.test.ts, which starts a server anyway. */
 const unleash = process.env["LIVES"] === undefined ? undefined : await startUnleash();
 const [postgresProxy, etcdProxy, unleashProxy] = await Promise.all([
   proxyTo(postgres?.url),
@@ -91,7 +91,7 @@ async function onFlagd(): Promise<LifeSystem> {
   };
 }
 
-/** Loses what next has a text on its way through a proxy; returns what ends that. */
+/** Makes a proxy drop the next message that contains a text; returns a function that ends that. */
 const losing = (proxy: typeof postgresProxy, text: string) => (loss: "request" | "answer") => {
   void proxy!.lose(loss, text);
   return () => void proxy!.lose(loss, "a text that is never sent");
@@ -141,7 +141,7 @@ async function onEtcd(): Promise<LifeSystem> {
   };
 }
 
-/** Lives of the systems that take long: in the short form, and at most. */
+/** Number of scenarios for slow systems: in the short run, and at most. */
 const SLOW = { few: 1, most: 100, slice: 5 };
 
 const SYSTEMS = {
@@ -157,7 +157,7 @@ const seedsOf = (name: string) => (name === "git" || name === "unleash" ? lifeSe
 
 describe.each(Object.entries(SYSTEMS))("targets of %s", (name, make) => {
   const figures: LifeFigures = {};
-  test.each(seedsOf(name))("lives %i to %i keep to the model", async (...seeds) => {
+  test.each(seedsOf(name))("scenarios %i to %i match the model", async (...seeds) => {
     await runLives(seeds, make, figures);
   });
   afterAll(() => void process.stdout.write(`lives of ${name}: ${JSON.stringify(figures)}\n`));

@@ -1,4 +1,4 @@
-/** A service whose target systems are all down: who says so, and that nothing shows a secret. */
+/** A service whose target systems are all down: which capabilities fail, and that no message shows a secret. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -80,7 +80,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test("each system that is down fails alone, by its name, and shows no secret", async () => {
+test("each unreachable system has a failing capability with its name, without secrets", async () => {
   const { propose, must, post, send, bring } = client(service.fetch);
   const value = { flags: "true", toggles: "true" };
   const answers = await Promise.all(

@@ -97,7 +97,7 @@ async function proxied(over: Partial<PostgresTargetOptions> = {}) {
 }
 
 describe.skipIf(!server)("a Postgres column", () => {
-  describe.each(["settings", "texts"] as const)("what every target system promises, of app.%s", (table) => {
+  describe.each(["settings", "texts"] as const)("target system contract, table app.%s", (table) => {
     test.each(targetCases)("$name", ({ run }) =>
       run(async () => {
         await query(CREATE);
@@ -114,7 +114,7 @@ describe.skipIf(!server)("a Postgres column", () => {
     );
   });
 
-  test.each(adapterCases)("what every adapter promises: $name", ({ run }) =>
+  test.each(adapterCases)("adapter contract: $name", ({ run }) =>
     run(async () => {
       await query(CREATE);
       return {
@@ -146,16 +146,19 @@ describe.skipIf(!server)("a Postgres column", () => {
     expect((await system.read(entry, calm)).raw).toBe(before.raw);
   });
 
-  test.each(["begin", "update", "countersign.change_id"])("a loss at %s is certain: nothing was set", async (text) => {
-    const { before, value } = await bench();
-    const { lose, system } = await proxied();
-    for (const loss of ["request", "answer"] as const) {
-      void lose(loss, text);
-      const failed = await system.compareAndSet(entry, next, before, attempt(), calm).catch((error) => error);
-      expect([failed.name, failed.message]).toEqual(["Error", expect.stringContaining("Postgres: ")]);
-    }
-    expect(await value()).toBe('{"limit": 0}');
-  });
+  test.each(["begin", "update", "countersign.change_id"])(
+    "a connection lost at %s has a certain result: nothing was set",
+    async (text) => {
+      const { before, value } = await bench();
+      const { lose, system } = await proxied();
+      for (const loss of ["request", "answer"] as const) {
+        void lose(loss, text);
+        const failed = await system.compareAndSet(entry, next, before, attempt(), calm).catch((error) => error);
+        expect([failed.name, failed.message]).toEqual(["Error", expect.stringContaining("Postgres: ")]);
+      }
+      expect(await value()).toBe('{"limit": 0}');
+    },
+  );
 
   describe("a commit that is still running", () => {
     async function commitLate() {
@@ -189,7 +192,7 @@ describe.skipIf(!server)("a Postgres column", () => {
       },
     );
 
-    test("is undone where its process is killed, and the system is used again after the recovery", async () => {
+    test("is undone if its process is killed, and the system works after the recovery", async () => {
       const { one, pid, value, written } = await commitLate();
       process.kill(pid, "SIGKILL");
       expect(await written).toBeInstanceOf(Unanswered);
@@ -207,7 +210,7 @@ describe.skipIf(!server)("a Postgres column", () => {
     expect(await value()).toBe('{"limit": 1}');
   });
 
-  test("a row that another transaction holds is waited for, and compared with what that leaves", async () => {
+  test("an apply waits for a row locked by another transaction, and compares its new value", async () => {
     const { system, value } = await bench();
     const other = await connect();
     for (const end of ["rollback", "commit"]) {
@@ -249,7 +252,7 @@ describe.skipIf(!server)("a Postgres column", () => {
     expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toMatchObject({ done: true });
   });
 
-  test("a table that is written again keeps its values, and a change of it is applied all the same", async () => {
+  test("values are kept after the table is rewritten, and applies go on", async () => {
     const { before, system } = await bench();
     await query("vacuum full app.settings");
     expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toMatchObject({ done: true });
@@ -279,7 +282,7 @@ describe.skipIf(!server)("a Postgres column", () => {
     expect(await value()).toBe('{"limit": 0}');
   });
 
-  test("a trigger that refuses says why, and one that records changes can name the change", async () => {
+  test("a trigger's rejection is reported, and a trigger can record the change's id", async () => {
     const { before, system, value } = await bench();
     await onEachWrite("raise exception 'closed on Fridays';");
     expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toEqual({
@@ -325,7 +328,7 @@ describe.skipIf(!server)("a Postgres column", () => {
       expect((await system.read(entry, calm)).value).toEqual(entry.value);
     });
 
-    test("that row security lets read and not write is a rejection; a hidden row too", async () => {
+    test("that row security does not let write is rejected; so is a hidden row", async () => {
       const { before, value, system } = await login(`grant all on app.settings to limited;
         alter table app.settings enable row level security;
         create policy readable on app.settings for select to limited using (true);
@@ -341,7 +344,7 @@ describe.skipIf(!server)("a Postgres column", () => {
       expect(await value()).toBe('{"limit": 0}');
     });
 
-    test("with a wrong password is rejected, and no message holds an address or a password", async () => {
+    test("with a wrong password is rejected, and no message has an address or a password", async () => {
       const { before, value } = await bench();
       const system = open({ url: server!.url.replace("password", "secret-word") });
       const calls = [
@@ -371,7 +374,7 @@ describe.skipIf(!server)("a Postgres column", () => {
     await expect(open(over).ping!(calm)).rejects.toThrow(reason);
   });
 
-  test("a ping changes nothing, and passes where every right is there", async () => {
+  test("a ping changes nothing, and succeeds with all rights", async () => {
     const { system, value } = await bench();
     await system.ping!(calm);
     await json!.ping!(calm);
@@ -379,7 +382,7 @@ describe.skipIf(!server)("a Postgres column", () => {
     expect(await value()).toBe('{"limit": 0}');
   });
 
-  test("an insert needs the unique key, and several rows with one key are refused", async () => {
+  test("an insert needs the unique key, and several rows with one key are rejected", async () => {
     await bench();
     const system = open({ table: "app.many" });
     const result = await system.compareAndSet(entry, next, await system.read(entry, calm), attempt(), calm);
@@ -419,7 +422,7 @@ describe.skipIf(!server)("a Postgres column", () => {
 const offline = (over: Partial<PostgresTargetOptions> = {}) =>
   postgresTarget({ name: "settings", url: "postgres://u:secret@DB.acme.example/a%20b", ...common, key, ...over });
 
-test("the place names address, table, columns and key, and no credentials", () => {
+test("the target's description has address, table, columns and key, and no credentials", () => {
   expect(offline().place(entry)).toBe('postgres db.acme.example:5432/a b app.settings(key,value) "t1:seats"');
   const socket = offline({ url: "postgres:///db?host=/run/pg&port=6000", table: "settings" });
   expect(socket.place(entry)).toBe('postgres /run/pg:6000/db public.settings(key,value) "t1:seats"');

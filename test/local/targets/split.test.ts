@@ -1,4 +1,4 @@
-/** Splits of a value between users: as definitions of flagd and Unleash, read back, and as the stock reader evaluates them. */
+/** Tests splits of a value between users: as definitions of flagd and Unleash, parsed again, and evaluated by flagd's reader. */
 import { describe, expect, test } from "vitest";
 import { findDefinitionProblem, type Flag } from "../../../local/targets/flag_definition.ts";
 import type { Share, UserSplit } from "../../../lib/rollout/split_value.ts";
@@ -33,13 +33,13 @@ describe.skipIf(typeof reader === "string")("the stock reader of flagd files", (
   const users = Array.from({ length: 2000 }, (_, index) => ({ userId: `user-${index}`, targetingKey: "t1" }));
   const isOn = (share: number, user: object) => evaluate(toFlagdDefinition(KEY, onFor(share)), [user])[0];
 
-  test("the share begins at the bucket of a user, to one of 10,000", () => {
+  test("a user gets the value from the share of their bucket on, exact to 1 in 10,000", () => {
     // Buckets of the salt ui/banner: user-1 3524, t1 3964.
     expect([isOn(3524, { userId: "user-1" }), isOn(3525, { userId: "user-1" })]).toEqual([false, true]);
     expect([isOn(3964, { userId: "t1" }), isOn(3965, { userId: "t1" })]).toEqual([false, true]);
   });
 
-  test("a larger first share only adds users, and the share is what was asked for", () => {
+  test("a larger first share only adds users, and has the requested size", () => {
     const at = [0, 1000, 5000, 10_000].map((share) => evaluate(toFlagdDefinition(KEY, onFor(share)), users));
     const counts = at.map((on) => on.filter(Boolean).length);
     expect([counts[0], counts[3]]).toEqual([0, 2000]);
@@ -61,7 +61,7 @@ describe.skipIf(typeof reader === "string")("the stock reader of flagd files", (
   });
 });
 
-test("a definition of flagd is valid", () => {
+test("a split definition of flagd is valid", () => {
   const shares: Share[] = [
     { variant: "blue", value: { color: "blue" }, share: 1 },
     { variant: "none", value: null, share: 9999 },
@@ -70,19 +70,19 @@ test("a definition of flagd is valid", () => {
     expect(findDefinitionProblem(toFlagdDefinition(KEY, split))).toBeUndefined();
 });
 
-test("a value of Unleash is valid", () => {
+test("a split value of Unleash is valid", () => {
   for (const share of [0, 100, 5000, 10_000]) {
     const value = toUnleashValue("new-checkout", onFor(share));
     expect([findUnleashSplitProblem(onFor(share)), findValueProblem(value)]).toEqual([undefined, undefined]);
   }
 });
 
-test("a unit that is no name of an attribute is explained", () => {
+test("an error explains a unit that is not the name of an attribute", () => {
   for (const find of [findUnitProblem, findUnleashSplitProblem])
     expect(find({ ...onFor(100), unit: "a.b" })).toContain("unit is not the name of an attribute");
 });
 
-test("Unleash takes whole percents of on and off only", () => {
+test("Unleash accepts only whole percents of on and off", () => {
   expect(findUnleashSplitProblem(onFor(150))).toContain("whole percents");
   expect(findUnleashSplitProblem({ unit: "userId", shares: [...onFor(5000).shares].reverse() })).toContain(
     "switches a flag only",

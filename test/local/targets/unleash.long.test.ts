@@ -85,7 +85,7 @@ async function remove(system: ReturnType<typeof bench>["system"], entry: Entry):
 /** A proxy in front of the server, for `fetch` of a target. */
 const behindProxy = () => ({ url: `http://${proxy.host}/` });
 
-describe.skipIf(isMissing)("what every target system promises", () => {
+describe.skipIf(isMissing)("target system contract", () => {
   test.each(targetCases)("$name", ({ run }) =>
     run(async () => {
       const own = `case-${++flags}`;
@@ -143,7 +143,7 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
     expect(await adapter.verify(one, calm)).toBe("applied");
   });
 
-  test("a value with segments, constraints and variants is verified in whichever way it is spelled", async () => {
+  test("a value with segments, constraints and variants is verified in any equivalent form", async () => {
     const name = newFlag();
     const { id } = await server.call("POST", "/api/admin/segments", { name: `segment-of-${name}`, constraints: [] });
     const variant = { name: "blue", weight: 1000, weightType: "variable", stickiness: "userId" };
@@ -370,7 +370,7 @@ describe.skipIf(isMissing)("a share of the users, read by the stock client", () 
     expect(await readFlag(name)).toEqual(before);
   });
 
-  test("users outside of the share have what the flag gave them, which a rollback restores", async () => {
+  test("users outside of the share have the flag's old value, which a rollback restores", async () => {
     const name = newFlag();
     const { apply, rollback, adapter } = bench();
     const parameters = { rollout: "30", stickiness: "account", groupId: name };
@@ -449,7 +449,7 @@ describe.skipIf(isMissing)("a server that does not answer", () => {
     expect(await bench().system.resolve!(entry, attempt, calm)).toBe("done");
   });
 
-  test("a removal whose answer was lost is resolved by the value, when it can no longer come late", async () => {
+  test("a removal whose response was lost is resolved by the value after it can no longer occur", async () => {
     const entry = change(newFlag(), flag(10));
     await bench().apply(entry as Change);
     let isLost = false;
@@ -471,7 +471,7 @@ describe.skipIf(isMissing)("a server that does not answer", () => {
     expect((await system.read(entry, calm)).value).toBeUndefined();
   });
 
-  test("a write that comes late, since the database was paused, is found", async () => {
+  test("a write that was delayed by a paused database is found", async () => {
     const { system } = bench();
     const entry = change(newFlag(), flag(10));
     const expected = await system.read(entry, calm);
@@ -496,7 +496,7 @@ describe.skipIf(isMissing)("a server that does not answer", () => {
     expect((await system.read(entry, calm)).value).toEqual(flag(10));
   });
 
-  test("a refused connection is certain to have set nothing", async () => {
+  test("a refused connection has a certain result: nothing was set", async () => {
     const { system } = bench({ url: `http://127.0.0.1:${await freePort()}` });
     const entry = change(newFlag(), flag(10));
     const { result } = set(system, entry, { version: "0" }, now());
@@ -508,6 +508,6 @@ describe.skipIf(isMissing)("a server that does not answer", () => {
 });
 
 test.skipIf(isMissing)("one program sets and restores a value in a system of each type", () => runAllSystems(server));
-test.skipIf(isMissing)("rollouts advance, hold, and are taken back to the strategies before them", () =>
+test.skipIf(isMissing)("rollouts advance, hold, and are rolled back to the earlier strategies", () =>
   runRollouts(server),
 );

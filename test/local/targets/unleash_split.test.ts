@@ -1,4 +1,4 @@
-/** Shares of the users in Unleash flags: what is set, and what cannot be said by strategies. */
+/** Shares of the users in Unleash flags: which strategies are set, and which shares strategies cannot express. */
 import { expect, test } from "vitest";
 import type { TargetValue } from "../../../lib/targets/port.ts";
 import { unleashTarget } from "../../../local/targets/unleash.ts";
@@ -110,7 +110,7 @@ test.each<[string, unknown, TargetValue | undefined, ReturnType<typeof by>, stri
   expect(target.findSplitProblem!(entry(value), share, before)).toContain(problem);
 });
 
-test("a static split does not go by a unit that Unleash draws at random", () => {
+test("a static split by a unit that Unleash chooses at random is rejected", () => {
   const shares = [
     ["on", true, 1000],
     ["off", false, 9000],

@@ -66,11 +66,11 @@ test.each([
   expect(() => unleashTarget({ ...common, url })).toThrow(/^must /);
 });
 
-test("the place names project, environment and flag, and no credentials", () => {
+test("the target's description has project, environment and flag, and no credentials", () => {
   expect(target.place(entry(true))).toBe('unleash https://unleash.acme.example/base default/production "new-checkout"');
 });
 
-test("flags are compared without ids and defaults, and with the order of strategies", () => {
+test("a comparison of flags ignores ids and defaults, but not the order of strategies", () => {
   const stored = rollout({}, { id: "1", sortOrder: 0, title: null, disabled: false, constraints: [], segments: [] });
   expect(
     isSameFlag(on(stored, { name: "default", parameters: {} }) as never, on(rollout({}), { name: "default" }) as never),

@@ -36,7 +36,7 @@ test.each(["__proto__", "constructor", "toString", "a.b.c", "é\u0301 日本語 
   },
 );
 
-test("what another hand put in survives, wherever it stands", async () => {
+test("content of other programs is kept, anywhere in the file", async () => {
   const { apply, rollback, text, write } = await bench();
   const content = `{
     "port": 3000, "__proto__": { "admin": true }, "format": "countersign-product-config/1", "note": "ours",
@@ -104,7 +104,7 @@ test.each([
   expect(await fs.readdir(folder)).toEqual(["product.json"]);
 });
 
-test("an owner whose past is not on record is not guessed at", async () => {
+test("a rollback without a record of the previous value is rejected", async () => {
   const { adapter, write, content } = await bench();
   const foreign = {
     values: { t1: { "ui.banner": "x" } },
@@ -117,7 +117,7 @@ test("an owner whose past is not on record is not guessed at", async () => {
   expect(await content()).toEqual(foreign);
 });
 
-test("a path under a file is refused by validate and apply, in words", async () => {
+test("a path below a file is rejected by validate and apply with a clear error", async () => {
   const { adapter, folder } = await bench({ path: "file/product.json" });
   await fs.writeFile(join(folder, "file"), "");
   for (const operation of [adapter.validate, adapter.apply]) {
@@ -131,7 +131,7 @@ test("a path under a file is refused by validate and apply, in words", async () 
   }
 });
 
-test("a file that cannot be read is not taken for a missing one", async () => {
+test("a file that cannot be read is not treated as missing", async () => {
   const denied = Object.assign(new Error("EACCES: permission denied, open '/x'"), { code: "EACCES" });
   const { apply, open, path, write, text } = await bench();
   await apply(a);
@@ -143,7 +143,7 @@ test("a file that cannot be read is not taken for a missing one", async () => {
   expect(await fs.readdir(dirname(path))).toEqual(["product.json"]);
 });
 
-test("validate refuses a folder that cannot be written", async () => {
+test("validate rejects a folder that cannot be written", async () => {
   const denied = Object.assign(new Error("EACCES: permission denied, access '/x'"), { code: "EACCES" });
   const { adapter } = await bench({ files: { ...fs, access: () => Promise.reject(denied) } });
   await expect(adapter.validate(a, calm)).rejects.toThrow(
@@ -158,7 +158,7 @@ test("a store that cannot write fails the apply before the file is touched, with
   expect(await fs.readdir(folder)).toEqual([]);
 });
 
-test("mode and link of the file are kept", async () => {
+test("the file's mode and symbolic link are kept", async () => {
   const { apply, path, folder } = await bench();
   await fs.mkdir(join(folder, "real"));
   await fs.writeFile(join(folder, "real", "config.json"), "{}");
@@ -213,7 +213,7 @@ test("an edit made between reading and replacing is not lost", async () => {
   expect(await store.list("effects", { limit: 10 })).not.toEqual([]);
 });
 
-test("a file that another program writes all the time is given up on, as it is", async () => {
+test("an apply to a file that another program keeps writing fails, and leaves the file", async () => {
   const { open, content, write, folder } = await bench();
   let edits = 0;
   const adapter = open(onWritten(() => write({ edits: ++edits })));
@@ -222,7 +222,7 @@ test("a file that another program writes all the time is given up on, as it is",
   expect(await fs.readdir(folder)).toEqual(["product.json"]);
 });
 
-test("what killed processes left near the file is removed, and nothing else", async () => {
+test("temporary files of killed processes are removed, and no others", async () => {
   const { open, folder } = await bench();
   const left = `.product.json.${randomUUID()}.tmp`;
   const young = `.product.json.${randomUUID()}.tmp`;
@@ -234,7 +234,7 @@ test("what killed processes left near the file is removed, and nothing else", as
   expect((await fs.readdir(folder)).sort()).toEqual([young, ...others, "product.json"].sort());
 });
 
-test("a reader never sees half of the file", async () => {
+test("a reader never sees a partial file", async () => {
   const { apply, rollback, path } = await bench();
   await apply(change("chg_0", { value: "x".repeat(50_000) }));
   const reader = new Worker(
@@ -265,7 +265,7 @@ test("a reader never sees half of the file", async () => {
   expect(await finished).toMatchObject({ newest: 301 });
 });
 
-test("the text lies next to the file, synced, before it is renamed; then the folder is synced", async () => {
+test("a write syncs a temporary file next to the file, renames it, and syncs the folder", async () => {
   const calls: string[] = [];
   const traced: Files = {
     ...fs,

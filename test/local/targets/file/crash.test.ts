@@ -1,4 +1,4 @@
-/** The process may die at any system call, before it or right after it: what is found then must be the truth. */
+/** Kills the process before or after each system call, and verifies that the adapter then reports the true state. */
 import * as fs from "node:fs/promises";
 import { expect, test } from "vitest";
 import type { Store } from "../../../../lib/store/store.ts";
@@ -7,7 +7,7 @@ import { bench, calm, change } from "./fixture.ts";
 
 class Died extends Error {}
 
-/** A file system and a store that die at step `at`, before or after it is done, and stay dead. */
+/** Returns a file system and a store that fail from step `at` on, before or after that step is done. */
 function mortal(store: Store, at: number, when: "before" | "after") {
   let steps = 0;
   const handles: fs.FileHandle[] = [];
@@ -37,7 +37,7 @@ function mortal(store: Store, at: number, when: "before" | "after") {
       return handle;
     });
   const dying: Store = { ...store, transact: (decide) => step(() => store.transact(decide)) };
-  /** Closes what the dead left open. */
+  /** Closes the files that a killed adapter left open. */
   const bury = () => Promise.all(handles.map((handle) => handle.close()));
   return { files, store: dying, died: () => steps >= at, bury };
 }
@@ -45,7 +45,7 @@ function mortal(store: Store, at: number, when: "before" | "after") {
 const base = { values: { t1: { "ui.banner": "by hand" } }, kept: true };
 const [a, b] = [change("chg_a"), change("chg_b")];
 
-/** Each scenario: what was done before, the operation that dies, and the values where it happened or did not. */
+/** Scenarios: earlier operations, the operation that is killed, and the values with and without it. */
 const scenarios = [
   { name: "first apply", done: [], operation: "apply", one: a, was: "by hand", is: "value of chg_a" },
   { name: "apply over an owner", done: [a], operation: "apply", one: b, was: "value of chg_a", is: "value of chg_b" },

@@ -22,7 +22,7 @@ const edited = (api: Core, id: string, value: unknown): Promise<void> =>
 
 const limitIn = async ({ content }: Awaited<ReturnType<typeof bench>>) => (await content()).values.t1["price.limit"];
 
-test("an edited record of what was there before is not put back", async () => {
+test("a rollback does not restore an edited record of the previous value", async () => {
   const { api, on, second } = await twice();
   await edited(api, second, 999_999);
   expect(await api.act("rollback", second)).toMatchObject({ status: 502, body: { code: "adapter_failed" } });
@@ -40,7 +40,7 @@ test("an edited record of an earlier change is not restored after that change wa
   expect(await limitIn(on)).toBe(200);
 });
 
-test("what was not edited is put back, past what was rolled back meanwhile", async () => {
+test("a rollback restores the newest value that is unedited and not rolled back", async () => {
   const { api, on, first, second } = await twice();
   await api.must("rollback", first);
   expect((await api.must("rollback", second)).status).toBe("rolled_back");

@@ -45,7 +45,7 @@ async function stopped(then: () => void): Promise<void> {
   await start();
 }
 
-test("drift lists what only the host has after a restore, and an apply governs the target again", async () => {
+test("after a restore drift lists values only in the file, and an apply ends the drift", async () => {
   const set = (target: string, value: number) => api.bring("applied", { target, value: String(value) });
   await set("a.b", 1);
   await set("a.d", 4);
