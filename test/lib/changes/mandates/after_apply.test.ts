@@ -1,4 +1,4 @@
-/** Changes that a mandate approved, after their apply: growth asks the bounds again, and nothing is taken back. */
+/** Applied changes of a mandate: further steps are checked against its bounds, and nothing is rolled back. */
 import { expect, test } from "vitest";
 import { app } from "../../../../handlers/index.ts";
 import { readHead } from "../../../../lib/audit/chain.ts";
@@ -23,7 +23,7 @@ const STAGED = {
     stages: { watch: ["conversion"], fed_by: ["agent:analytics"], max_allowed: { conversion: 0.05 } },
   },
 };
-const elsewhere = { ...STAGED, policy: { ...STAGED.policy, mandates: { targets: ["cost.*"] } } };
+const OTHER_TARGETS = { ...STAGED, policy: { ...STAGED.policy, mandates: { targets: ["cost.*"] } } };
 
 const narrowTo = async (api: Acts, id: string, bounds: object): Promise<Acts> => {
   const reply = await api.decideOn("mandate_narrow", id, "ana", { narrow: bounds });
@@ -35,17 +35,17 @@ const narrowValues = (api: Acts, id: string): Promise<Acts> =>
   narrowTo(api, id, { limits: { ...BOUNDS.limits, schema: { type: "number", maximum: 103 } } });
 
 test.each([
-  ["stays as it is", async (api: Acts) => api, 5000],
+  ["is unchanged", async (api: Acts) => api, 5000],
   ["is narrowed", narrow, 1000],
   ["is narrowed to other values", narrowValues, 1000],
-  ["has its target taken out of the policy", async (api: Acts) => api.restart({ intent: elsewhere }), 1000],
-])("a rollout grows where its mandate %s", async (_, happen, share) => {
+  ["no longer matches the policy", async (api: Acts) => api.restart({ intent: OTHER_TARGETS }), 1000],
+])("a rollout advances only if its mandate covers it: the mandate %s", async (_, changeMandate, share) => {
   const clock = testClock();
   const before = await mandated({ intent: STAGED, clock });
   const id = await before.active();
   const { change_id } = (await before.propose({ stages: STAGES })).body;
   expect((await before.apply(change_id)).status).toBe(200);
-  const api = await happen(before, id);
+  const api = await changeMandate(before, id);
   clock.advance(25 * HOUR);
   const rollout = actOnRollout({ ...api.api, json: api.send } as never, change_id);
   const row = { step: 0, kpi: "conversion", as_of: clock.iso(), ...totals(100_000, 1000) };
@@ -55,9 +55,9 @@ test.each([
 });
 
 test.each([
-  ["stays as it is", async (api: Acts) => api, "applied"],
+  ["is unchanged", async (api: Acts) => api, "applied"],
   ["is narrowed", narrow, "approved"],
-])("an apply whose answer was lost is settled where its mandate %s", async (_, happen, status) => {
+])("an apply whose answer was lost is resolved if its mandate %s", async (_, changeMandate, status) => {
   const clock = testClock();
   const api = await mandated({ clock });
   const id = await api.active();
@@ -65,18 +65,18 @@ test.each([
   api.target.system.resolve = async () => "open";
   api.target.faults.push("lost answer");
   expect((await api.apply(change_id)).status).toBe(502);
-  await happen(api, id);
+  await changeMandate(api, id);
   api.target.system.resolve = async () => "done";
   clock.advance(HOUR);
   await recoverAbandoned(api.api.deps);
   expect((await api.api.get(`changes/${change_id}`)).body).toMatchObject({ status });
 });
 
-test("the gate of an applied change stays open when its mandate ends, not when it is narrowed", async () => {
+test("the gate of an applied change stays open after a revocation, but not after narrowing", async () => {
   const HEAD = "a".repeat(40);
   const gate = async (api: Acts) =>
     (await (await app(api.api.deps)(get(`/api/gate?target=price.basic&tenant_id=t1&head=${HEAD}`))).json()) as object;
-  const bring = async () => {
+  const applyRelease = async () => {
     const routes = [{ name: "prices", match: ["price.*"], adapter: gateAdapter("prices") }];
     const api = await mandated({ adapter: routingAdapter(routes, { hash: "1", systems: [{ name: "prices" }] }) });
     const id = await api.active({ limits: undefined });
@@ -84,16 +84,16 @@ test("the gate of an applied change stays open when its mandate ends, not when i
     expect((await api.apply(change_id)).status).toBe(200);
     return { api, id };
   };
-  const ended = await bring();
+  const ended = await applyRelease();
   await ended.api.decideOn("mandate_revoke", ended.id, "ana");
   expect(await gate(ended.api)).toMatchObject({ state: "allowed" });
-  const narrowed = await bring();
+  const narrowed = await applyRelease();
   expect(await gate(narrowed.api)).toMatchObject({ state: "allowed" });
   await narrow(narrowed.api, narrowed.id);
   expect(await gate(narrowed.api)).not.toMatchObject({ state: "allowed" });
 });
 
-test("what a mandate approved and applied before a loss is restored after it", async () => {
+test("a change that was applied under a mandate before a loss can be restored after it", async () => {
   const rewinding = rewindingStore();
   const api = await mandated({ store: rewinding.store });
   await api.active();
@@ -104,13 +104,13 @@ test("what a mandate approved and applied before a loss is restored after it", a
   await rewinding.goBack(before);
   await api.send("kpi", { csat: 4.2 });
   const { length, head } = (await readHead(api.api.deps.store))!;
-  const act = async (path: string, decision: string, fields: object) => {
+  const signAndSend = async (path: string, decision: string, fields: object) => {
     const text = await api.statement(decision, "ana", fields);
     const { at } = JSON.parse(text) as { at: string };
     return api.send(path, { actor: "ana", ...fields, proof: PENS["ana"]!.sign(text), at });
   };
-  expect((await act("audit/accept-loss", "accept_loss", { note: "restored", length, head })).status).toBe(200);
-  expect((await act("unfreeze", "unfreeze", { note: "restored" })).status).toBe(200);
+  expect((await signAndSend("audit/accept-loss", "accept_loss", { note: "restored", length, head })).status).toBe(200);
+  expect((await signAndSend("unfreeze", "unfreeze", { note: "restored" })).status).toBe(200);
   api.target.overwrite({ tenant_id: "t1", target: "price.basic", kind: "config", value: null } as never, "777");
-  expect(await act("restore", "restore", { change_id })).toMatchObject({ status: 200 });
+  expect(await signAndSend("restore", "restore", { change_id })).toMatchObject({ status: 200 });
 });

@@ -1,4 +1,4 @@
-/** Mandates in another store, after a target that somebody else edited, and for an agent that has none. */
+/** Mandates after a move of the store, an edit of the target and a forged index row. */
 import { expect, test } from "vitest";
 import { migrate } from "../../../../lib/changes/moving/migrate.ts";
 import { formatAgentKey } from "../../../../lib/changes/records.ts";
@@ -31,7 +31,7 @@ test("a move keeps a mandate, its counts, its suspension and the signatures of i
   expect(await moved.mandate(id)).toMatchObject({ state: "active", left: { today: 1, open: 1 } });
 });
 
-test("a rollback that finds another value suspends the mandate", async () => {
+test("a rollback that finds an edited value suspends the mandate", async () => {
   const api = await mandated();
   const id = await api.active();
   const { change_id } = (await api.propose()).body;
@@ -45,7 +45,7 @@ test("a rollback that finds another value suspends the mandate", async () => {
   });
 });
 
-test("a row of the store that gives a mandate to another agent approves nothing", async () => {
+test("a forged index row does not make a mandate valid for another agent", async () => {
   const api = await mandated();
   const id = await api.active();
   await api.api.deps.store.transact(

@@ -1,4 +1,4 @@
-/** Random histories of mandates: each act goes to the service and to the model, and both must say the same of it. */
+/** Random scenarios with mandates: each action is sent to the service and to the model, whose results must be equal. */
 import { app } from "../../../../handlers/index.ts";
 import { readHead } from "../../../../lib/audit/chain.ts";
 import { applyDue } from "../../../../lib/changes/automatic_apply.ts";
@@ -17,10 +17,10 @@ import {
   compare,
   decide,
   toEntry,
-  type Life,
+  type Scenario,
   pick,
   type Roll,
-  type Seen,
+  type Tally,
   send,
 } from "./history_life.ts";
 import { draft, isClosed, resume, sign } from "./history_mandates.ts";
@@ -30,163 +30,166 @@ import {
   drawNarrowing,
   drawRules,
   intentFor,
-  KINDS_OF_ACTS,
-  PLACES,
+  ACTION_TYPES,
+  INITIAL_VALUES,
 } from "./history_parts.ts";
 import * as model from "./model.ts";
 import { DAY, HOUR } from "./model.ts";
 
-/** One act of a history; `n` decides its particulars, so that acts can be left out. */
-export interface Act {
-  what: (typeof KINDS_OF_ACTS)[number];
+/** One action of a scenario; `n` is the seed of its details, so that other actions can be left out. */
+export interface Action {
+  what: (typeof ACTION_TYPES)[number];
   n: number;
 }
 
-/** Draws the acts of a history. */
-export function drawActs(seed: number): Act[] {
+/** Draws the actions of a scenario. */
+export function drawActions(seed: number): Action[] {
   const roll = dice(seed * 48_611);
-  const begin: Act[] = ["make", "propose", "apply"].map((what) => ({ what: what as Act["what"], n: roll(1e9) }));
+  const begin: Action[] = ["make", "propose", "apply"].map((what) => ({ what: what as Action["what"], n: roll(1e9) }));
   const hasLoss = roll(8) === 0;
-  const rest = Array.from({ length: 10 + roll(14) }, (): Act => {
-    const what = KINDS_OF_ACTS[roll(KINDS_OF_ACTS.length)]!;
+  const rest = Array.from({ length: 10 + roll(14) }, (): Action => {
+    const what = ACTION_TYPES[roll(ACTION_TYPES.length)]!;
     return { what: what === "loss" && !hasLoss ? "cycle" : what, n: roll(1e9) };
   });
   return [...begin, ...rest];
 }
 
-/** Plays a history. Throws where the service and the model disagree. */
-export async function playHistory(seed: number, acts: readonly Act[], seen: Seen): Promise<void> {
+/** Runs a scenario. Throws if the service and the model disagree. */
+export async function runScenario(seed: number, actions: readonly Action[], tally: Tally): Promise<void> {
   const clock = testClock();
   const target = memoryTarget();
-  const rewinding = acts.some(({ what }) => what === "loss") ? rewindingStore() : undefined;
+  const rewinding = actions.some(({ what }) => what === "loss") ? rewindingStore() : undefined;
   const store = rewinding?.store ?? memoryStore();
   const rules = drawRules(dice(seed), true);
   const world: model.World = {
     ...{ rules, now: clock.now(), seq: 0, address: "one", kpis: {}, mandates: [], changes: [], loss: 0 },
-    ...{ held: new Map(), owners: new Map(), rolled_back: new Map() },
+    ...{ values: new Map(), owners: new Map(), rolled_back: new Map() },
   };
-  for (const place of PLACES) {
-    if (place.value === undefined) continue;
-    target.overwrite(toEntry(place), JSON.stringify(place.value));
-    world.held.set(model.placeKey(place), [{ at: -Infinity, value: place.value }]);
+  for (const initial of INITIAL_VALUES) {
+    if (initial.value === undefined) continue;
+    target.overwrite(toEntry(initial), JSON.stringify(initial.value));
+    world.values.set(model.targetKey(initial), [{ at: -Infinity, value: initial.value }]);
   }
   const adapter = makeAdapter(target, store, clock, world.address);
   const deps = await opened({ store, clock, adapter, intent: intentFor(rules) });
-  const life: Life = { deps, fetch: app(deps), world, target, rewinding, seed, step: 0, seen };
-  for (const act of acts) {
-    // No two moments are whole hours apart, so nothing depends on which end of a time is open; a place is read every five seconds.
-    clock.advance(6007 + 1009 * ++life.step);
+  const scenario: Scenario = { deps, fetch: app(deps), world, target, rewinding, seed, step: 0, tally };
+  for (const action of actions) {
+    // No two actions are whole hours apart, so no result depends on the exact ends of periods; targets are read every five seconds.
+    clock.advance(6007 + 1009 * ++scenario.step);
     world.now = clock.now();
     world.seq++;
-    await ACTS[act.what](life, dice(act.n));
-    await compare(life, act.what, life.step % 8 === 0 || life.step === acts.length);
+    await RUN[action.what](scenario, dice(action.n));
+    await compare(scenario, action.what, scenario.step % 8 === 0 || scenario.step === actions.length);
   }
 }
 
-/** Starts the service again, under the intent and the configuration of the model. */
-async function restart(life: Life): Promise<void> {
-  const { deps, world, target } = life;
+/** Restarts the service with the intent and the configuration of the model. */
+async function restart(scenario: Scenario): Promise<void> {
+  const { deps, world, target } = scenario;
   const adapter = makeAdapter(target, deps.store, deps.clock, world.address);
-  life.deps = await restarted(deps, { adapter, intent: intentFor(world.rules) });
-  life.fetch = app(life.deps);
+  scenario.deps = await restarted(deps, { adapter, intent: intentFor(world.rules) });
+  scenario.fetch = app(scenario.deps);
 }
 
-async function cycle({ deps, world }: Life): Promise<void> {
+async function cycle({ deps, world }: Scenario): Promise<void> {
   const certain = world.now;
   await sampleClock(deps);
   deps.clock.advance(HOUR);
   world.now = deps.clock.now();
   await applyDue(deps);
   await maintainMandates(deps);
-  const due = world.changes.filter(({ itself, status, stopped }) => itself && status === "approved" && !stopped);
+  const due = world.changes.filter(
+    ({ isAutomatic, status, stopped }) => isAutomatic && status === "approved" && !stopped,
+  );
   for (const change of due.sort((a, b) => a.approved_at - b.approved_at)) {
     const end = change.approved_at + DAY;
     if (world.now > end) change.stopped = certain > end;
-    else if (model.notApplicable(change, world).length > 0) change.stopped = true;
+    else if (model.findApplyErrors(change, world).length > 0) change.stopped = true;
     else hasApplied(change, world);
   }
   for (const mandate of world.mandates)
     if (["active", "suspended"].includes(mandate.state) && mandate.bounds.until <= certain) mandate.state = "ended";
 }
 
-async function feed(life: Life, kpis: Record<string, number>): Promise<void> {
-  const { world } = life;
-  if (!agree(life, "feed", await send(life, "kpi", kpis), [])) return;
+async function feed(scenario: Scenario, kpis: Record<string, number>): Promise<void> {
+  const { world } = scenario;
+  if (!agree(scenario, "feed", await send(scenario, "kpi", kpis), [])) return;
   Object.assign(world.kpis, kpis);
   model.suspend(world, (mandate) => model.isBelow(mandate, kpis));
 }
 
-/** The store goes back by one entry; a person accepts the loss. */
-async function lose(life: Life): Promise<void> {
-  const { deps, rewinding, world } = life;
+/** Rewinds the store by one entry and accepts the loss. */
+async function lose(scenario: Scenario): Promise<void> {
+  const { deps, rewinding, world } = scenario;
   const before = await rewinding!.copy();
-  await send(life, "kpi", { csat: 5 });
+  await send(scenario, "kpi", { csat: 5 });
   await rewinding!.goBack(before);
-  await send(life, "kpi", { csat: 5 });
+  await send(scenario, "kpi", { csat: 5 });
   const { length, head } = (await readHead(deps.store))!;
   const loss = { note: "restored", length, head };
-  agree(life, "accept loss", await decide(life, "accept_loss", "audit/accept-loss", "ana", loss), []);
-  agree(life, "unfreeze", await decide(life, "unfreeze", "unfreeze", "ana", { note: "restored" }), []);
+  agree(scenario, "accept loss", await decide(scenario, "accept_loss", "audit/accept-loss", "ana", loss), []);
+  agree(scenario, "unfreeze", await decide(scenario, "unfreeze", "unfreeze", "ana", { note: "restored" }), []);
   world.loss = world.seq;
 }
 
-const ACTS: Record<Act["what"], (life: Life, roll: Roll) => Promise<void>> = {
-  draft: async (life, roll) => void (await draft(life, drawBounds(roll, life.world))),
-  async make(life, roll) {
-    const mandate = await draft(life, drawAllowed(roll, life.world));
+const RUN: Record<Action["what"], (scenario: Scenario, roll: Roll) => Promise<void>> = {
+  draft: async (scenario, roll) => void (await draft(scenario, drawBounds(roll, scenario.world))),
+  async make(scenario, roll) {
+    const mandate = await draft(scenario, drawAllowed(roll, scenario.world));
     if (mandate)
-      for (const name of ["ana", "bo", "cy", "olga"]) if (mandate.state === "draft") await sign(life, mandate, name);
+      for (const name of ["ana", "bo", "cy", "olga"])
+        if (mandate.state === "draft") await sign(scenario, mandate, name);
   },
-  async sign(life, roll) {
-    const mandate = pick(life.world.mandates, roll);
-    if (mandate) await sign(life, mandate, pick(model.PEOPLE, roll)!);
+  async sign(scenario, roll) {
+    const mandate = pick(scenario.world.mandates, roll);
+    if (mandate) await sign(scenario, mandate, pick(model.PEOPLE, roll)!);
   },
-  async resume(life, roll) {
-    const { mandates } = life.world;
-    const suspended = mandates.filter((one) => model.showState(one, life.world) === "suspended");
+  async resume(scenario, roll) {
+    const { mandates } = scenario.world;
+    const suspended = mandates.filter((one) => model.currentState(one, scenario.world) === "suspended");
     const mandate = pick(suspended.length > 0 ? suspended : mandates, roll);
     if (!mandate) return;
     const names = roll(2) === 0 ? [pick(model.PEOPLE, roll)!] : ["bo", "cy", "ana", "olga"];
-    for (const name of names) await resume(life, mandate, name);
+    for (const name of names) await resume(scenario, mandate, name);
   },
-  async narrow(life, roll) {
-    const { world } = life;
+  async narrow(scenario, roll) {
+    const { world } = scenario;
     const mandate = pick(world.mandates, roll);
-    if (!mandate || model.showState(mandate, world) === "ended") return;
+    if (!mandate || model.currentState(mandate, world) === "ended") return;
     const name = pick(model.PEOPLE, roll)!;
     const { narrow, after, isNarrower } = drawNarrowing(mandate.bounds, roll);
     const reasons = isClosed(mandate, world) ? ["illegal_transition"] : [];
     if (!isNarrower) reasons.push("invalid_field");
     if (!model.maySign(name, mandate, world)) reasons.push("not_an_approver");
-    const reply = await decide(life, "mandate_narrow", "mandate-narrow", name, { mandate_id: mandate.id, narrow });
-    if (!agree(life, "narrow", reply, reasons)) return;
+    const reply = await decide(scenario, "mandate_narrow", "mandate-narrow", name, { mandate_id: mandate.id, narrow });
+    if (!agree(scenario, "narrow", reply, reasons)) return;
     const resumes = mandate.state === "active" ? mandate.resumes : [];
     Object.assign(mandate, { bounds: after, revision: mandate.revision + 1, resumes });
     model.suspend(world, (one) => one === mandate && model.isBelow(one, world.kpis));
   },
-  async revoke(life, roll) {
-    const { world } = life;
+  async revoke(scenario, roll) {
+    const { world } = scenario;
     const mandate = roll(3) === 0 ? pick(world.mandates, roll) : undefined;
-    if (!mandate || model.showState(mandate, world) === "ended") return;
+    if (!mandate || model.currentState(mandate, world) === "ended") return;
     const name = pick(model.PEOPLE, roll)!;
     const isSigned = mandate.state !== "draft" || mandate.signatures.length > 0;
     const reasons: string[] = [];
     if (mandate.state === "draft" && world.now > mandate.created + 7 * DAY) return;
     if (!model.maySign(name, mandate, world)) reasons.push("not_an_approver");
-    const reply = await decide(life, "mandate_revoke", "mandate-revoke", name, { mandate_id: mandate.id });
-    if (!agree(life, "revoke a mandate", reply, reasons)) return;
-    // A draft that nobody signed is removed, and is in no log.
+    const reply = await decide(scenario, "mandate_revoke", "mandate-revoke", name, { mandate_id: mandate.id });
+    if (!agree(scenario, "revoke a mandate", reply, reasons)) return;
+    // An unsigned draft is deleted and has no entry in the log.
     if (isSigned) mandate.state = "ended";
     else world.mandates.splice(world.mandates.indexOf(mandate), 1);
   },
   propose,
-  async approve(life, roll) {
-    const open = life.world.changes.filter(({ status }) => status === "pending_consent" || status === "approved");
+  async approve(scenario, roll) {
+    const open = scenario.world.changes.filter(({ status }) => status === "pending_consent" || status === "approved");
     const change = pick(open, roll);
-    if (change) await approve(life, change, pick(model.PEOPLE, roll)!);
+    if (change) await approve(scenario, change, pick(model.PEOPLE, roll)!);
   },
-  async close(life, roll) {
-    const { world } = life;
+  async close(scenario, roll) {
+    const { world } = scenario;
     const change = pick(
       world.changes.filter(({ status }) => ["pending_consent", "approved"].includes(status)),
       roll,
@@ -196,38 +199,38 @@ const ACTS: Record<Act["what"], (life: Life, roll: Roll) => Promise<void>> = {
     const isFirst = change.people.length === 0;
     const name = pick(world.rules.approvers, roll)!;
     if (what === "revoke" && !isFirst) return;
-    const reply = await decide(life, what, what, name, { change_id: change.id });
-    if (agree(life, what, reply, [])) change.status = "denied";
+    const reply = await decide(scenario, what, what, name, { change_id: change.id });
+    if (agree(scenario, what, reply, [])) change.status = "denied";
   },
-  async apply(life, roll) {
+  async apply(scenario, roll) {
     const change = pick(
-      life.world.changes.filter(({ status }) => status === "approved" || roll(8) === 0),
+      scenario.world.changes.filter(({ status }) => status === "approved" || roll(8) === 0),
       roll,
     );
-    if (change) await apply(life, change);
+    if (change) await apply(scenario, change);
   },
-  async rollback(life, roll) {
-    const change = pick(listOwners(life.world), roll);
-    if (change) await rollBack(life, change);
+  async rollback(scenario, roll) {
+    const change = pick(listOwners(scenario.world), roll);
+    if (change) await rollBack(scenario, change);
   },
-  async contest(life, roll) {
-    const change = roll(3) === 0 ? pick(listOwners(life.world), roll) : undefined;
-    if (change) await contest(life, change);
+  async contest(scenario, roll) {
+    const change = roll(3) === 0 ? pick(listOwners(scenario.world), roll) : undefined;
+    if (change) await contest(scenario, change);
   },
-  feed: (life, roll) => feed(life, roll(2) === 0 ? { csat: 3 + roll(4) } : { latency: 90 + 10 * roll(4) }),
-  cycle: (life) => cycle(life),
+  feed: (scenario, roll) => feed(scenario, roll(2) === 0 ? { csat: 3 + roll(4) } : { latency: 90 + 10 * roll(4) }),
+  cycle: (scenario) => cycle(scenario),
   async wait({ deps, world }, roll) {
     deps.clock.advance((1 + roll(30)) * HOUR * (roll(6) === 0 ? 5 : 1));
     world.now = deps.clock.now();
   },
-  async intent(life, roll) {
-    life.world.rules = drawRules(roll, false);
-    await restart(life);
+  async intent(scenario, roll) {
+    scenario.world.rules = drawRules(roll, false);
+    await restart(scenario);
   },
-  async move(life, roll) {
-    if (roll(3) > 0 && life.world.address === "one") return;
-    life.world.address = life.world.address === "one" ? "two" : "one";
-    await restart(life);
+  async move(scenario, roll) {
+    if (roll(3) > 0 && scenario.world.address === "one") return;
+    scenario.world.address = scenario.world.address === "one" ? "two" : "one";
+    await restart(scenario);
   },
-  loss: (life) => lose(life),
+  loss: (scenario) => lose(scenario),
 };

@@ -1,119 +1,119 @@
-/** Acts on changes in random histories of mandates. */
+/** Actions on changes in random scenarios with mandates. */
 import { expect } from "vitest";
 import { checkDrift, checkDueDrift } from "../../../../lib/changes/check_drift.ts";
 import { maintainMandates } from "../../../../lib/changes/mandates/narrow_revoke.ts";
 import { restoreEdited } from "../../../../lib/changes/restore_edited.ts";
 import { MINUTE } from "../../../support/clock.ts";
-import { agree, decide, toEntry, type Life, type Roll, send } from "./history_life.ts";
-import { drawIdea, SECRETS, toFields } from "./history_parts.ts";
+import { agree, decide, toEntry, type Scenario, type Roll, send } from "./history_life.ts";
+import { drawProposal, SECRETS, toFields } from "./history_parts.ts";
 import * as model from "./model.ts";
 
-export async function propose(life: Life, roll: Roll): Promise<void> {
-  const { world } = life;
-  const idea = drawIdea(roll, world);
-  if (!world.rules.agents.includes(idea.agent)) return;
-  const headers = { authorization: `Bearer ${SECRETS[idea.agent]}` };
-  const reply = await send(life, "propose", toFields(idea), headers);
-  if (!agree(life, "propose", reply, [])) return;
-  const { by, outside } = model.judge(idea, world);
-  const at = `seed ${life.seed}, step ${life.step}: ${JSON.stringify(idea)}: ${reply.text.slice(0, 600)}`;
+export async function propose(scenario: Scenario, roll: Roll): Promise<void> {
+  const { world } = scenario;
+  const proposal = drawProposal(roll, world);
+  if (!world.rules.agents.includes(proposal.agent)) return;
+  const headers = { authorization: `Bearer ${SECRETS[proposal.agent]}` };
+  const reply = await send(scenario, "propose", toFields(proposal), headers);
+  if (!agree(scenario, "propose", reply, [])) return;
+  const { by, outside } = model.judge(proposal, world);
+  const at = `seed ${scenario.seed}, step ${scenario.step}: ${JSON.stringify(proposal)}: ${reply.text.slice(0, 600)}`;
   const { status, approver, change_id } = reply.body;
   expect([status, by && approver], at).toEqual([by ? "approved" : "pending_consent", by && `mandate:${by}`]);
   if (!by && world.rules.mandates) {
-    const said = (reply.body.outside ?? []) as { mandate_id: string; bound: string }[];
-    const ended = world.mandates.filter((one) => model.showState(one, world) === "ended").map(({ id }) => id);
-    const named = said.filter(({ mandate_id }) => !ended.includes(mandate_id));
+    const outsideReply = (reply.body.outside ?? []) as { mandate_id: string; bound: string }[];
+    const ended = world.mandates.filter((one) => model.currentState(one, world) === "ended").map(({ id }) => id);
+    const named = outsideReply.filter(({ mandate_id }) => !ended.includes(mandate_id));
     expect(
       named.map(({ mandate_id }) => mandate_id),
       at,
     ).toEqual(outside.map(({ id }) => id));
     for (const [index, { bound }] of named.entries()) {
       expect(outside[index]!.bounds, at).toContain(bound);
-      life.seen.set(`outside ${bound}`, (life.seen.get(`outside ${bound}`) ?? 0) + 1);
+      scenario.tally.set(`outside ${bound}`, (scenario.tally.get(`outside ${bound}`) ?? 0) + 1);
     }
   }
-  const isMajor = idea.risk === "high" || idea.reversible === false;
+  const isMajor = proposal.risk === "high" || proposal.reversible === false;
   world.changes.push({
-    ...idea,
+    ...proposal,
     ...{ id: change_id, status: by ? "approved" : "pending_consent", approved_at: world.now, stopped: false },
     required: isMajor ? world.rules.major : 1,
     isMajor,
     people: [],
     mandate: by === undefined ? undefined : { id: by, seq: world.seq, at: world.now },
-    seen: idea.entries.map((entry) => model.valueNow(world, entry)),
+    seen: proposal.entries.map((entry) => model.currentValue(world, entry)),
     replaced: [],
   });
-  if (by) life.seen.set("approved by a mandate", (life.seen.get("approved by a mandate") ?? 0) + 1);
+  if (by) scenario.tally.set("approved by a mandate", (scenario.tally.get("approved by a mandate") ?? 0) + 1);
 }
 
-export async function approve(life: Life, change: model.Change, name: string): Promise<void> {
-  const { world } = life;
+export async function approve(scenario: Scenario, change: model.Change, name: string): Promise<void> {
+  const { world } = scenario;
   const { status, id } = change;
   const names = model.listConsents(change, world);
   const isWaiting = status === "pending_consent";
-  const isLacking = status === "approved" && model.notApplicable(change, world).includes("consent_incomplete");
-  const [before, after] = [names, [...names, name]].map((some) => model.lackingPeople(some, change, world));
+  const lacksConsent = status === "approved" && model.findApplyErrors(change, world).includes("consent_incomplete");
+  const [before, after] = [names, [...names, name]].map((some) => model.countMissingConsents(some, change, world));
   const reasons = [
-    ...(isWaiting || isLacking ? [] : ["illegal_transition"]),
+    ...(isWaiting || lacksConsent ? [] : ["illegal_transition"]),
     ...(names.includes(name) && !(isWaiting && before === 0) ? ["already_decided"] : []),
     ...(model.mayApprove(name, change, world) && (before !== after || (isWaiting && before === 0))
       ? []
       : ["not_an_approver"]),
   ];
-  const reply = await decide(life, "approve", "approve", name, { change_id: id });
-  if (!agree(life, "approve", reply, reasons)) return;
+  const reply = await decide(scenario, "approve", "approve", name, { change_id: id });
+  if (!agree(scenario, "approve", reply, reasons)) return;
   change.people.push({ name, key: world.rules.keys[name]!, seq: world.seq });
   if (isWaiting && after! > 0) return;
   if (isWaiting) Object.assign(change, { status: "approved", approved_at: world.now });
-  for (const entry of change.entries) world.rolled_back.delete(model.placeKey(entry));
+  for (const entry of change.entries) world.rolled_back.delete(model.targetKey(entry));
 }
 
 export function hasApplied(change: model.Change, world: model.World): void {
   change.status = "applied";
-  change.replaced = change.entries.map((entry) => model.valueNow(world, entry));
+  change.replaced = change.entries.map((entry) => model.currentValue(world, entry));
   for (const entry of change.entries) {
-    const place = model.placeKey(entry);
-    world.held.set(place, [...(world.held.get(place) ?? []), { at: world.now, value: entry.value }]);
-    world.owners.set(place, [...(world.owners.get(place) ?? []), change.id]);
+    const key = model.targetKey(entry);
+    world.values.set(key, [...(world.values.get(key) ?? []), { at: world.now, value: entry.value }]);
+    world.owners.set(key, [...(world.owners.get(key) ?? []), change.id]);
   }
 }
 
-export async function apply(life: Life, change: model.Change): Promise<void> {
-  const { world } = life;
-  const reply = await send(life, "apply", { change_id: change.id, actor: "ana" });
-  if (!agree(life, "apply", reply, model.notApplicable(change, world))) return;
-  if (change.mandate && model.isMandated(change, world)) life.seen.set("applied by a mandate", 1);
+export async function apply(scenario: Scenario, change: model.Change): Promise<void> {
+  const { world } = scenario;
+  const reply = await send(scenario, "apply", { change_id: change.id, actor: "ana" });
+  if (!agree(scenario, "apply", reply, model.findApplyErrors(change, world))) return;
+  if (change.mandate && model.isMandated(change, world)) scenario.tally.set("applied by a mandate", 1);
   hasApplied(change, world);
 }
 
-/** Returns the applied changes whose values are all still there. */
+/** Returns the applied changes that still own all of their targets. */
 export const listOwners = ({ changes, owners }: model.World): model.Change[] =>
   changes.filter(
     ({ status, entries, id }) =>
-      status === "applied" && entries.every((entry) => owners.get(model.placeKey(entry))!.at(-1) === id),
+      status === "applied" && entries.every((entry) => owners.get(model.targetKey(entry))!.at(-1) === id),
   );
 
-export async function rollBack(life: Life, change: model.Change): Promise<void> {
-  const { world } = life;
-  const reply = await send(life, "rollback", { change_id: change.id, actor: "ana" });
-  if (!agree(life, "rollback", reply, [])) return;
+export async function rollBack(scenario: Scenario, change: model.Change): Promise<void> {
+  const { world } = scenario;
+  const reply = await send(scenario, "rollback", { change_id: change.id, actor: "ana" });
+  if (!agree(scenario, "rollback", reply, [])) return;
   change.status = "rolled_back";
   for (const [index, entry] of change.entries.entries()) {
-    const place = model.placeKey(entry);
-    world.held.get(place)!.push({ at: world.now, value: change.replaced[index] });
-    world.owners.get(place)!.pop();
-    world.rolled_back.set(place, world.now);
+    const key = model.targetKey(entry);
+    world.values.get(key)!.push({ at: world.now, value: change.replaced[index] });
+    world.owners.get(key)!.pop();
+    world.rolled_back.set(key, world.now);
   }
   model.suspend(world, ({ id }) => id === change.mandate?.id);
 }
 
-/** Edits a place until its value is contested, and gives it up. */
-export async function contest(life: Life, change: model.Change): Promise<void> {
-  const { world, target } = life;
-  // The end of a mandate is recorded by the same cycles.
+/** Edits a target until its value is contested, and then restores it. */
+export async function contest(scenario: Scenario, change: model.Change): Promise<void> {
+  const { world, target } = scenario;
+  // These cycles would also record the end of a mandate.
   if (world.mandates.some(({ state, bounds }) => state !== "ended" && bounds.until < world.now + model.DAY)) return;
-  // A process that lasts restores edits; its timers would apply changes at any time.
-  const deps = { ...life.deps, longLived: true };
+  // Only a long-lived process restores edits; the scenario itself is not one, since timers would apply changes at any time.
+  const deps = { ...scenario.deps, longLived: true };
   const entry = change.entries[0]!;
   await checkDrift(deps);
   for (let edit = 0; edit < 6; edit++) {

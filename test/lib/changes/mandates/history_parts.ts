@@ -1,18 +1,18 @@
-/** The particulars of random histories of mandates: intents, bounds, proposals and narrowings, as the model and the service take them. */
+/** Draws random intents, bounds and proposals for scenarios with mandates, and converts them for the service. */
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import type { dice } from "../../../support/dice.ts";
 import type { Manifest } from "../../../support/intents.ts";
 import { sshPen } from "../../../support/passkeys.ts";
 import { person, type Pen } from "../../../support/signed.ts";
-import { type Bounds, DAY, HOUR, type Idea, notAllowed, type Rules, type World } from "./model.ts";
+import { type Bounds, DAY, HOUR, type Proposal, findPolicyErrors, type Rules, type World } from "./model.ts";
 
 type Roll = ReturnType<typeof dice>;
 const pick = <T>(list: readonly T[], roll: Roll): T => list[roll(list.length)]!;
 const maybe = <T>(roll: Roll, of: number, value: T): T | undefined => (roll(of) === 0 ? value : undefined);
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-/** Acts, those that happen often several times. */
-export const KINDS_OF_ACTS = (
+/** Types of actions; frequent ones are listed several times. */
+export const ACTION_TYPES = (
   "make make draft sign resume resume narrow narrow revoke propose propose propose propose propose propose propose " +
   "propose approve approve approve close apply apply apply apply rollback contest feed cycle cycle wait wait intent move loss"
 ).split(" ") as (
@@ -47,15 +47,15 @@ export const PENS: Readonly<Record<string, readonly Pen[]>> = Object.fromEntries
 const AGENTS = ["agent:one", "agent:two"];
 export const SECRETS: Readonly<Record<string, string>> = Object.fromEntries(AGENTS.map((name) => [name, `of ${name}`]));
 
-/** Places, and what the target system holds there at the beginning. */
-export const PLACES = ["t1", "t2"].flatMap((tenant) => [
+/** Targets with their initial values. */
+export const INITIAL_VALUES = ["t1", "t2"].flatMap((tenant) => [
   { tenant, target: "p.a", value: 100 },
   { tenant, target: "p.b", value: 100 },
   { tenant, target: "p.c", value: undefined },
   { tenant, target: "q.a", value: 100 },
 ]);
 
-/** Draws an intent; the first of a history allows mandates. */
+/** Draws an intent; the first one of a scenario allows mandates. */
 export function drawRules(roll: Roll, isFirst: boolean): Rules {
   const approvers = pick(
     [
@@ -94,7 +94,7 @@ export function drawRules(roll: Roll, isFirst: boolean): Rules {
   };
 }
 
-/** The intent as the service reads it. A step is limited for every target, so that what it held is recorded. */
+/** Converts rules to an intent. It limits the step of every target, so that the service records earlier values. */
 export const intentFor = ({ approvers, major, owners, keys, agents, mandates }: Rules): Manifest => ({
   principals: {
     ...Object.fromEntries(Object.entries(keys).map(([name, key]) => [name, person(PENS[name]![key]!)])),
@@ -129,11 +129,11 @@ export const intentFor = ({ approvers, major, owners, keys, agents, mandates }: 
   },
 });
 
-/** Draws bounds that the policy allows, where a few tries find some. */
+/** Draws bounds that the policy allows, if a few tries find some. */
 export function drawAllowed(roll: Roll, world: World): Bounds {
   for (let tries = 0; ; tries++) {
     const bounds = drawBounds(roll, world);
-    if (tries > 6 || notAllowed(bounds, world.now, world.rules).length === 0) return bounds;
+    if (tries > 6 || findPolicyErrors(bounds, world.now, world.rules).length === 0) return bounds;
   }
 }
 
@@ -165,16 +165,16 @@ export function drawBounds(roll: Roll, { now, rules }: World): Bounds {
   };
 }
 
-const limitsIn = ({ minimum, maximum, absolute, percent, hours }: NonNullable<Bounds["limits"]>) => ({
+const toLimits = ({ minimum, maximum, absolute, percent, hours }: NonNullable<Bounds["limits"]>) => ({
   ...(minimum !== undefined && { schema: { type: "number", minimum, maximum } }),
   ...(absolute !== undefined && { max_step: { absolute, hours } }),
   ...(percent !== undefined && { max_step: { relative: percent / 100, hours } }),
 });
 
-/** Bounds as the service takes them. */
+/** Converts bounds to the fields of the API. */
 export const toBounds = ({ limits, users, per_day, open, floor, from, until, ...bounds }: Partial<Bounds>): object => ({
   ...bounds,
-  ...(limits && { limits: limitsIn(limits) }),
+  ...(limits && { limits: toLimits(limits) }),
   ...(users !== undefined && { max_affected_users: users }),
   ...(per_day !== undefined && { max_per_day: per_day }),
   ...(open !== undefined && { max_open: open }),
@@ -183,7 +183,7 @@ export const toBounds = ({ limits, users, per_day, open, floor, from, until, ...
   ...(until !== undefined && { until: iso(until) }),
 });
 
-/** Draws one bound that is smaller, or one that is not. */
+/** Draws a change of one bound, which may be narrower or wider. */
 export function drawNarrowing(before: Bounds, roll: Roll): { narrow: object; after: Bounds; isNarrower: boolean } {
   const isNarrower = roll(4) > 0;
   const by = isNarrower ? 1 : -1;
@@ -220,7 +220,7 @@ export function drawNarrowing(before: Bounds, roll: Roll): { narrow: object; aft
   const changed = draw();
   const after = { ...before, ...changed };
   const isSame = JSON.stringify(after) === JSON.stringify(before);
-  // A bound that was not there bounds nothing: each one is smaller.
+  // A bound that the mandate does not have yet is always narrower.
   const [key] = Object.keys(changed) as (keyof Bounds)[];
   const isNew = before[key!] === undefined || (key === "floor" && before.floor?.["csat"] === undefined);
   const isCount = (key === "per_day" || key === "open") && after[key] < before[key];
@@ -228,9 +228,9 @@ export function drawNarrowing(before: Bounds, roll: Roll): { narrow: object; aft
 }
 
 /** Draws a proposal, most of them inside usual bounds. */
-export function drawIdea(roll: Roll, { mandates }: World): Idea {
+export function drawProposal(roll: Roll, { mandates }: World): Proposal {
   const entry = () => {
-    const { tenant, target } = pick(roll(4) === 0 ? PLACES : PLACES.slice(0, 2), roll);
+    const { tenant, target } = pick(roll(4) === 0 ? INITIAL_VALUES : INITIAL_VALUES.slice(0, 2), roll);
     return { tenant, target: roll(2) === 0 ? "p.a" : target, value: roll(8) === 0 ? 80 + roll(50) : 97 + roll(7) };
   };
   const drawn = Array.from({ length: roll(5) === 0 ? 2 + roll(2) : 1 }, entry);
@@ -246,12 +246,21 @@ export function drawIdea(roll: Roll, { mandates }: World): Idea {
     users: pick([10, 10, 10, 10, 10, 10, 10, 30, 70, undefined], roll),
     risk: roll(12) > 0 ? "low" : pick(["high", undefined] as const, roll),
     reversible: roll(12) > 0 ? true : pick([false, undefined], roll),
-    itself: roll(5) === 0,
+    isAutomatic: roll(5) === 0,
   };
 }
 
-/** A proposal as the service takes it. */
-export const toFields = ({ tenant, target, entries, kind, users, risk, reversible, itself }: Idea): object => ({
+/** Converts a proposal to the fields of the API. */
+export const toFields = ({
+  tenant,
+  target,
+  entries,
+  kind,
+  users,
+  risk,
+  reversible,
+  isAutomatic,
+}: Proposal): object => ({
   tenant_id: tenant,
   target,
   kind,
@@ -262,5 +271,5 @@ export const toFields = ({ tenant, target, entries, kind, users, risk, reversibl
   ...(users !== undefined && { affected_users: users }),
   ...(risk && { risk }),
   ...(reversible !== undefined && { reversible }),
-  ...(itself && { apply_when: "approved" }),
+  ...(isAutomatic && { apply_when: "approved" }),
 });

@@ -1,4 +1,4 @@
-/** Hostile tries at the bounds of a mandate: whatever is tried, nothing outside is approved or applied. */
+/** Random attacks on the bounds of a mandate: no change outside of them is approved or applied. */
 import { expect, test } from "vitest";
 import { DAY, HOUR, MINUTE } from "../../../support/clock.ts";
 import { dice } from "../../../support/dice.ts";
@@ -11,27 +11,27 @@ const MAX_PER_DAY = 40;
 const MAX_OPEN = 6;
 const RACERS = 64;
 
-interface Held {
+interface TimedValue {
   at: number;
   value: number;
 }
 
-test("slicing, races, clocks, replays and other agents approve nothing outside", async () => {
+test("small steps, races, wrong clocks, replays and other agents approve nothing outside", async () => {
   const roll = dice(47);
   const pick = <T>(list: readonly T[]): T => list[roll(list.length)]!;
   const values = Object.fromEntries(TARGETS.map((target) => [target, 100]));
   const service = await mandated({}, values);
   const { api, active, propose, apply, decideOn, statement, send, mandate } = service;
   const { clock } = api.deps;
-  const history = new Map<string, Held[]>(TARGETS.map((target) => [target, [{ at: 0, value: 100 }]]));
+  const history = new Map<string, TimedValue[]>(TARGETS.map((target) => [target, [{ at: 0, value: 100 }]]));
   const bounds = { max_per_day: MAX_PER_DAY, max_open: MAX_OPEN, targets: ["price.*"] };
   let id = await active(bounds);
   let until = clock.now() + 20 * DAY;
   let isActive = true;
-  let suspended = false;
+  let isSuspended = false;
   const approved = new Map<string, number>();
   const open = new Map<string, { target: string; value: number }>();
-  let [tries, inside] = [0, 0];
+  let [tries, approvals] = [0, 0];
   const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
   let latest = clock.now();
 
@@ -52,13 +52,13 @@ test("slicing, races, clocks, replays and other agents approve nothing outside",
     const { status, approver, change_id } = reply.body;
     const rejected = ["no_target_system", ...(isAgent ? [] : ["too_many_open"])];
     if (reply.status !== 201) return void expect(rejected).toContain(reply.body.code);
-    // Nothing may pile up: an agent has so many open changes at most.
+    // An agent may have a limited number of open changes, so this one is withdrawn.
     if (status !== "approved") return void (await send("withdraw", { change_id }, isAgent ? AS_AGENT : AS_OTHER));
-    inside++;
+    approvals++;
     const day = dayOf(latest);
     approved.set(day, (approved.get(day) ?? 0) + 1);
     open.set(change_id, { target: sent["target"] as string, value: sent["value"] as number });
-    expect([isAgent, isActive && !suspended, clock.now() < until]).toEqual([true, true, true]);
+    expect([isAgent, isActive && !isSuspended, clock.now() < until]).toEqual([true, true, true]);
     expect(approver).toBe(`mandate:${id}`);
     expect([sent["tenant_id"], sent["kind"], sent["reversible"], sent["risk"] !== "high"]).toEqual([
       "t1",
@@ -95,21 +95,21 @@ test("slicing, races, clocks, replays and other agents approve nothing outside",
       reversible: true,
     }));
     const replies = await Promise.all(sent.map((one) => propose(one)));
-    // The answers come in any order; the counts hold together.
+    // The replies come in any order; only the sums can be checked.
     for (const [at, reply] of replies.entries()) await check(reply, sent[at]!, true);
   };
   const applyOne = async (): Promise<void> => {
     const [change] = open.keys();
     if (change === undefined) return;
     const { target, value } = open.get(change)!;
-    const could = fits(target, value) && isActive && !suspended;
+    const isAllowed = fits(target, value) && isActive && !isSuspended;
     const reply = await apply(change);
     if (reply.status !== 200) {
       await send("revoke", { change_id: change, approver: "ana", ...(await proofOf("revoke", change)) });
       open.delete(change);
       return;
     }
-    expect(could, `${change} ${target} ${value}`).toBe(true);
+    expect(isAllowed, `${change} ${target} ${value}`).toBe(true);
     open.delete(change);
     latest = Math.max(latest, clock.now());
     history.get(target)!.push({ at: latest, value });
@@ -124,7 +124,7 @@ test("slicing, races, clocks, replays and other agents approve nothing outside",
     await tryOnce();
     id = await active(bounds);
     until = clock.now() + 20 * DAY;
-    [isActive, suspended] = [true, false];
+    [isActive, isSuspended] = [true, false];
     approved.clear();
     for (const change of open.keys()) await applyOne().then(() => open.delete(change));
     open.clear();
@@ -136,7 +136,7 @@ test("slicing, races, clocks, replays and other agents approve nothing outside",
     const first = await send("mandate-resume", sent);
     const again = await send("mandate-resume", sent);
     expect([first.status, again.status].filter((status) => status === 200).length).toBeLessThanOrEqual(
-      suspended ? 1 : 0,
+      isSuspended ? 1 : 0,
     );
     tries++;
   };
@@ -146,14 +146,14 @@ test("slicing, races, clocks, replays and other agents approve nothing outside",
     await tryOnce();
     clock.set(-ms);
   };
-  const goOn = async (): Promise<void> => clock.advance(roll(10) * HOUR + MINUTE);
+  const advance = async (): Promise<void> => clock.advance(roll(10) * HOUR + MINUTE);
 
-  const acts = [tryOnce, tryOnce, tryOnce, tryOnce, tryOnce, tryOnce, applyOne, applyOne, replay, setBack, goOn];
-  const most = rounds(300, 1500, 100_000);
-  while (tries < most) {
+  const actions = [tryOnce, tryOnce, tryOnce, tryOnce, tryOnce, tryOnce, applyOne, applyOne, replay, setBack, advance];
+  const maxTries = rounds(300, 1500, 100_000);
+  while (tries < maxTries) {
     if (clock.now() > until - DAY || roll(400) === 0) await renew();
     else if (roll(200) === 0) await race();
-    else await pick(acts)();
+    else await pick(actions)();
   }
-  expect(inside).toBeGreaterThan(most / 100);
+  expect(approvals).toBeGreaterThan(maxTries / 100);
 }, 3_600_000);

@@ -1,4 +1,4 @@
-/** A mandate follows the log, the last feeds and the intent of now, whatever was recorded or stored in between. */
+/** The state of a mandate is decided by the log, the newest KPI values and the current intent, not by stored records. */
 import { expect, test } from "vitest";
 import { readHead } from "../../../../lib/audit/chain.ts";
 import { checkDrift, checkDueDrift } from "../../../../lib/changes/check_drift.ts";
@@ -14,7 +14,7 @@ import { rewindingStore } from "../../../support/rewinding_store.ts";
 
 const { mandates: _, ...withoutMandates } = MANDATED.policy;
 
-test("a feed suspends also while the intent allows no mandates", async () => {
+test("a KPI below its floor suspends a mandate also while the intent allows no mandates", async () => {
   const before = await mandated();
   const id = await before.active({ kpi_floor: { csat: 4 } });
   const off = await before.restart({ intent: { ...MANDATED, policy: withoutMandates } });
@@ -24,7 +24,7 @@ test("a feed suspends also while the intent allows no mandates", async () => {
   expect((await on.propose()).body).toMatchObject({ status: "pending_consent" });
 });
 
-test("a mandate is not active below its floor, where its suspension was kept from the log", async () => {
+test("a mandate whose suspension is missing from the log approves nothing below its floor", async () => {
   const api = await mandated();
   const id = await api.active({ kpi_floor: { csat: 4 } });
   const { store } = api.api.deps;
@@ -43,7 +43,7 @@ test("a mandate is not active below its floor, where its suspension was kept fro
   expect(body).toMatchObject({ status: "pending_consent", outside: [{ message: "csat is 1, worse than its floor." }] });
 });
 
-test("a narrowing to a floor that is broken already suspends, and names only KPIs of the intent", async () => {
+test("narrowing to a floor that a KPI is already below suspends the mandate", async () => {
   const api = await mandated();
   const id = await api.active();
   await api.send("kpi", { csat: 1 });
@@ -55,7 +55,7 @@ test("a narrowing to a floor that is broken already suspends, and names only KPI
   expect((await api.propose()).body).toMatchObject({ status: "pending_consent" });
 });
 
-test("a floor about a KPI that the intent has no more makes a mandate inactive", async () => {
+test("a mandate with a floor for a KPI that the intent no longer has is inactive", async () => {
   const intent = { ...MANDATED, kpis: { errors: { baseline: 10, target: 5 } } };
   const before = await mandated({ intent });
   await before.active({ kpi_floor: { errors: 12 } });
@@ -64,7 +64,7 @@ test("a floor about a KPI that the intent has no more makes a mandate inactive",
   expect((await after.propose()).body).toMatchObject({ status: "pending_consent", outside: [{ message }] });
 });
 
-test("a draft that was edited in the store to last longer than the policy allows is not signed", async () => {
+test("a draft that was edited to last longer than the policy allows cannot be signed", async () => {
   const policy = { ...MANDATED.policy, mandates: { targets: ["price.*"], max_days: 5 } };
   const api = await mandated({ intent: { ...MANDATED, policy } });
   const { store, clock } = api.api.deps;
@@ -81,7 +81,7 @@ test("a draft that was edited in the store to last longer than the policy allows
   expect((await api.decideOn("mandate", mandate_id, "ana")).body).toMatchObject({ code: "mandate_not_allowed" });
 });
 
-test("after an accepted clock the changes of a day count on, and not those of the later day", async () => {
+test("after the clock is set back, the limit of a day counts that day's changes again", async () => {
   const api = await mandated();
   await api.active({ max_per_day: 2, max_open: 20 });
   const statuses = async (values: readonly number[]): Promise<string[]> => {
@@ -102,7 +102,7 @@ test("after an accepted clock the changes of a day count on, and not those of th
   expect(await statuses([100.1])).toEqual(["pending_consent"]);
 });
 
-test("an agent that reads its own changes finds no entry about mandates of others in the log", async () => {
+test("an agent that may read only its own changes sees no entries of other agents' mandates", async () => {
   const other = { ...PRINCIPALS["agent:other" as keyof typeof PRINCIPALS], may: { read: "own" } };
   const api = await mandated({ intent: { ...MANDATED, principals: { ...PRINCIPALS, "agent:other": other } } });
   const id = await api.active();
@@ -112,7 +112,7 @@ test("an agent that reads its own changes finds no entry about mandates of other
     expect(await read(`/api/product/audit${query}`), query).not.toContain(id);
 });
 
-test("after an accepted loss the signatures of a draft and of a resumption start again", async () => {
+test("after an accepted loss a draft and a resumption need all signatures again", async () => {
   const rewinding = rewindingStore();
   const api = await mandated({ store: rewinding.store });
   const draft = (await api.draft()).body.mandate_id;
@@ -139,7 +139,7 @@ test("after an accepted loss the signatures of a draft and of a resumption start
   expect((await api.decideOn("mandate_resume", suspended, "ana")).body).toMatchObject({ state: "active" });
 });
 
-test("after an accepted loss only decisions that stop something count when signed before it", async () => {
+test("after an accepted loss earlier signatures are valid only for actions that stop something", async () => {
   const rewinding = rewindingStore();
   const api = await mandated({ store: rewinding.store });
   const { deps } = api.api;
@@ -184,7 +184,7 @@ test("after an accepted loss only decisions that stop something count when signe
   expect(await api.send(...frozen)).toMatchObject({ status: 200 });
 });
 
-test("a mandate of an agent that the intent has no more approves and applies nothing", async () => {
+test("a mandate of an agent that the intent no longer names approves and applies nothing", async () => {
   const before = await mandated();
   const id = await before.active();
   const { change_id } = (await before.propose()).body;
@@ -194,7 +194,7 @@ test("a mandate of an agent that the intent has no more approves and applies not
   expect(await after.mandate(id)).toMatchObject({ inactive: "agent:pricing is no agent of the intent." });
 });
 
-test("each entry of a plan counts for the day", async () => {
+test("each entry of a plan counts towards the daily limit", async () => {
   const api = await mandated({}, { "price.basic": 100, "price.pro": 100 });
   const id = await api.active({ max_per_day: 3 });
   const entry = (target: string) => ({ tenant_id: "t1", target, value: 101 });
@@ -211,7 +211,7 @@ test("each entry of a plan counts for the day", async () => {
 });
 
 test.each(["rejected", "lost answer"] as const)(
-  "a rollback suspends also where its system answers: %s",
+  "a rollback suspends the mandate although the target system fails: %s",
   async (fault) => {
     const api = await mandated();
     const id = await api.active();
@@ -225,16 +225,16 @@ test.each(["rejected", "lost answer"] as const)(
 
 test("a contested value of a plan suspends the mandate that approved it", async () => {
   const policy = { ...MANDATED.policy, on_drift: "restore" };
-  const held = { "price.basic": 100, "price.pro": 100 };
-  const api = await mandated({ longLived: true, intent: { ...MANDATED, policy } }, held);
+  const initialValues = { "price.basic": 100, "price.pro": 100 };
+  const api = await mandated({ longLived: true, intent: { ...MANDATED, policy } }, initialValues);
   const id = await api.active();
   const { deps } = api.api;
-  const sets = Object.keys(held).map((target) => ({ tenant_id: "t1", target, value: 101 }));
+  const sets = Object.keys(initialValues).map((target) => ({ tenant_id: "t1", target, value: 101 }));
   const plan = (await api.propose({ target: "price.plan", value: undefined, sets })).body;
   expect((await api.apply(plan.change_id)).status).toBe(200);
   for (let edit = 0; edit < 6; edit++) {
-    const place = { tenant_id: "t1", target: "price.pro", kind: "config", value: null };
-    api.target.overwrite(place as never, String(700 + edit));
+    const operand = { tenant_id: "t1", target: "price.pro", kind: "config", value: null };
+    api.target.overwrite(operand as never, String(700 + edit));
     await checkDrift(deps);
     deps.clock.advance(4 * MINUTE);
     await restoreEdited(deps);
@@ -247,15 +247,15 @@ test("a contested value of a plan suspends the mandate that approved it", async 
   });
 });
 
-test("a mandate that was resumed after a contest is over stays active", async () => {
+test("a mandate that is resumed after a contested value stays active", async () => {
   const policy = { ...MANDATED.policy, on_drift: "restore" };
   const api = await mandated({ longLived: true, intent: { ...MANDATED, policy } });
   const id = await api.active();
   const { deps } = api.api;
   await api.apply((await api.propose()).body.change_id);
   for (let edit = 0; edit < 6; edit++) {
-    const place = { tenant_id: "t1", target: "price.basic", kind: "config", value: null };
-    api.target.overwrite(place as never, String(700 + edit));
+    const operand = { tenant_id: "t1", target: "price.basic", kind: "config", value: null };
+    api.target.overwrite(operand as never, String(700 + edit));
     await checkDrift(deps);
     deps.clock.advance(4 * MINUTE);
     await restoreEdited(deps);
@@ -270,12 +270,12 @@ test("a mandate that was resumed after a contest is over stays active", async ()
   expect(await api.mandate(id)).toMatchObject({ state: "active" });
 });
 
-test("a signature that was valid counts for nothing but the same bytes", async () => {
+test("a signature is valid only for the text that was signed", async () => {
   const { active, api } = await mandated();
   const { store, product, clock } = api.deps;
   const mandate = (await store.get("mandates", await active()))!.value;
   const { origin } = (await readHead(store))!;
-  /** Lists the signers while `edit` is what the entries of the signatures say. */
+  /** Returns the names with a valid signature after `edit` has changed the details of the entries. */
   const listWith = (edit: (detail: Record<string, unknown>) => object): Promise<string[]> => {
     const getMany = async (_: string, ids: readonly string[]) =>
       (await store.getMany("audit", ids)).map((entry) => {

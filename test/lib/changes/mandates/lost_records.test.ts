@@ -1,12 +1,12 @@
-/** A mandate whose record or row is missing in the store is what its entries say. */
+/** Mandates whose record or index row is missing: their state is read from the log. */
 import { expect, test } from "vitest";
 import { rebuildRecords } from "../../../../lib/changes/rebuild.ts";
 import { AS_OTHER, MANDATED, mandated } from "../../../support/mandates.ts";
 
 type Mandated = Awaited<ReturnType<typeof mandated>>;
 
-/** Deletes the record of a mandate, and its row; returns the record. */
-async function lose({ api }: Pick<Mandated, "api">, id: string) {
+/** Deletes the record of a mandate and its index row; returns the record. */
+async function deleteRecord({ api }: Pick<Mandated, "api">, id: string) {
   const { store } = api.deps;
   const record = (await store.get("mandates", id))!.value;
   await store.transact(async (tx) => {
@@ -16,43 +16,43 @@ async function lose({ api }: Pick<Mandated, "api">, id: string) {
   return record;
 }
 
-test("a rollback of what a mandate approved suspends it also where its record is missing", async () => {
+test("a rollback suspends the mandate although its record is missing", async () => {
   const api = await mandated({}, { "price.basic": 100, "price.pro": 100 });
   const id = await api.active();
   const { change_id } = (await api.propose()).body;
   expect((await api.apply(change_id)).status).toBe(200);
-  const record = await lose(api, id);
+  const record = await deleteRecord(api, id);
   expect((await api.send("rollback", { change_id, actor: "ana" })).status).toBe(200);
   const { store } = api.api.deps;
   await store.transact(async (tx) => void tx.put("mandates", id, record));
   expect(await api.mandate(id)).toMatchObject({ state: "suspended", suspension: { reason: "rollback", change_id } });
-  await lose(api, id);
+  await deleteRecord(api, id);
   await rebuildRecords(api.api.deps);
   expect(await api.mandate(id)).toMatchObject({ state: "suspended" });
   expect((await api.propose({ target: "price.pro" })).body).toMatchObject({ status: "pending_consent" });
 });
 
-test("a mandate whose record is missing is read and revoked, however long the log is", async () => {
+test("a mandate whose record is missing can be read and revoked", async () => {
   const api = await mandated();
   const id = await api.active();
-  await lose(api, id);
+  await deleteRecord(api, id);
   expect(await api.mandate(id)).toMatchObject({ state: "active" });
   for (let feeds = 0; feeds < 3; feeds++) await api.send("kpi", { csat: 4.2 });
   const again = await api.restart({ intent: MANDATED, tail: 2 });
   expect((await again.decideOn("mandate_revoke", id, "ana")).body).toMatchObject({ state: "ended" });
 });
 
-test("a feed suspends a mandate that has no row among those of its agent", async () => {
+test("a KPI below its floor suspends a mandate without an index row", async () => {
   const api = await mandated();
   const id = await api.active({ kpi_floor: { csat: 4 } });
-  const record = await lose(api, id);
+  const record = await deleteRecord(api, id);
   const { store } = api.api.deps;
   await store.transact(async (tx) => void tx.put("mandates", id, record));
   await api.send("kpi", { csat: 1 });
   expect(await api.mandate(id)).toMatchObject({ state: "suspended", suspension: { reason: "kpi_floor" } });
 });
 
-test("a record that is set back to a draft under the id of an ended mandate is not signed", async () => {
+test("an ended mandate whose record was changed to a draft cannot be signed", async () => {
   const api = await mandated();
   const id = await api.active();
   await api.decideOn("mandate_revoke", id, "ana");
@@ -67,7 +67,7 @@ test("a record that is set back to a draft under the id of an ended mandate is n
   expect((await api.propose({}, AS_OTHER)).body).toMatchObject({ status: "pending_consent" });
 });
 
-test("what is open is counted by the log, whatever the store says of its changes", async () => {
+test("open changes are counted by the log although a record was edited", async () => {
   const api = await mandated({}, { "price.basic": 100, "price.pro": 100 });
   const id = await api.active({ max_open: 2 });
   const applied = (await api.propose()).body.change_id;

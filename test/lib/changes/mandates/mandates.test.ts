@@ -1,4 +1,4 @@
-/** Mandates: made, signed, and what they approve. */
+/** Mandates: how they are drafted, signed, narrowed and ended, and which changes they approve. */
 import { expect, test } from "vitest";
 import { reconcile } from "../../../../lib/changes/reconcile.ts";
 import { rebuildRecords } from "../../../../lib/changes/rebuild.ts";
@@ -8,11 +8,11 @@ import { passkey } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
 import { AS_OTHER, BOUNDS, MANDATED, mandated, PENS } from "../../../support/mandates.ts";
 
-test("a draft counts for nothing, and the last signature of the quorum makes it active", async () => {
+test("a draft approves nothing until the last signature of the quorum makes it active", async () => {
   const { draft, decideOn, propose, mandate } = await mandated();
-  const made = await draft({ note: "Prices follow the market." });
-  expect(made).toMatchObject({ status: 201, body: { state: "draft", revision: 1, left: { today: 10, open: 5 } } });
-  const { mandate_id } = made.body;
+  const drafted = await draft({ note: "Prices follow the market." });
+  expect(drafted).toMatchObject({ status: 201, body: { state: "draft", revision: 1, left: { today: 10, open: 5 } } });
+  const { mandate_id } = drafted.body;
   expect((await propose({ target: "price.pro" })).body).toMatchObject({ status: "pending_consent" });
   const first = await decideOn("mandate", mandate_id, "ana");
   expect(first).toMatchObject({ status: 200, body: { state: "draft", missing: [{ count: 1, of: ["bo"] }] } });
@@ -31,7 +31,7 @@ test("a draft counts for nothing, and the last signature of the quorum makes it 
   });
 });
 
-test("what it approved is applied, and a later suspension stops what is not", async () => {
+test("a change that a mandate approved can be applied until the mandate is suspended", async () => {
   const { active, propose, apply, mandate, decideOn, send } = await mandated(
     {},
     { "price.basic": 100, "price.pro": 100 },
@@ -59,22 +59,22 @@ test("what it approved is applied, and a later suspension stops what is not", as
 });
 
 test.each([
-  ["agent of another name", { headers: AS_OTHER }, undefined],
-  ["kinds", { kind: "feature_flag" }, "kinds"],
-  ["targets", { target: "plan.basic" }, "targets"],
-  ["tenants", { tenant_id: "t2" }, "tenants"],
-  ["a step", { value: 106 }, "max_step"],
-  ["no number", { value: "104" }, "max_step"],
+  ["a proposal of another agent", { headers: AS_OTHER }, undefined],
+  ["another kind", { kind: "feature_flag" }, "kinds"],
+  ["another target", { target: "plan.basic" }, "targets"],
+  ["another tenant", { tenant_id: "t2" }, "tenants"],
+  ["a step that is too large", { value: 106 }, "max_step"],
+  ["a value that is not a number", { value: "104" }, "max_step"],
   ["no value", { value: undefined }, "limits"],
-  ["users", { affected_users: 101 }, "max_affected_users"],
+  ["too many users", { affected_users: 101 }, "max_affected_users"],
   ["unstated users", { affected_users: undefined }, "max_affected_users"],
   ["unstated risk", { risk: undefined }, "risk"],
   ["high risk", { risk: "high" }, "risk"],
-  ["not reversible", { reversible: false }, "reversible"],
-  ["reversible not stated", { reversible: undefined }, "reversible"],
-  ["a target that held nothing", { target: "price.new" }, "max_step"],
+  ["a change that is not reversible", { reversible: false }, "reversible"],
+  ["unstated reversible", { reversible: undefined }, "reversible"],
+  ["a target without a value", { target: "price.new" }, "max_step"],
 ])(
-  "outside by %s waits for people and says why",
+  "a proposal outside of the mandate needs consent, and the reply names the bound: %s",
   async (_, { headers, ...over }: Record<string, unknown> & { headers?: HeadersInit }, bound) => {
     const { active, propose } = await mandated({}, { "price.basic": 100, "plan.basic": 100 });
     const mandate_id = await active();
@@ -88,7 +88,7 @@ test.each([
   },
 );
 
-test("counts are exact, and a day begins again", async () => {
+test("the limits of a day and of open changes are exact, and a new day counts from zero", async () => {
   const { active, propose, api } = await mandated();
   await active({ max_per_day: 3, max_open: 3 });
   const states = [];
@@ -100,10 +100,10 @@ test("counts are exact, and a day begins again", async () => {
 
 test.each([
   ["a target that the policy does not cover", { targets: ["plan.*"] }],
-  ["more a day than the policy", { max_per_day: 51 }],
-  ["more open ones", { max_open: 21 }],
-  ["a longer time", { days: 31 }],
-])("a draft of %s is 403 mandate_not_allowed", async (_, { days, ...over }: { days?: number } & object) => {
+  ["more changes a day than the policy allows", { max_per_day: 51 }],
+  ["more open changes than the policy allows", { max_open: 21 }],
+  ["a longer time than the policy allows", { days: 31 }],
+])("a draft with %s is rejected", async (_, { days, ...over }: { days?: number } & object) => {
   const { draft, until } = await mandated();
   expect(await draft({ ...over, until: until(days) })).toMatchObject({
     status: 403,
@@ -111,15 +111,15 @@ test.each([
   });
 });
 
-test("a pattern that owners own in part is 403, and owners of what it covers must sign", async () => {
+test("a pattern that is owned in part is rejected; owners of all of it must sign", async () => {
   const owned = (targets: string[], tenants?: string[]) => ({
     ...MANDATED,
     policy: { ...MANDATED.policy, owners: [{ targets, ...(tenants && { tenants }), approvers: ["olga"] }] },
   });
   for (const intent of [owned(["price.basic"]), owned(["*"], ["t9", "t1"]), owned(["*.basic"])]) {
     const { draft } = await mandated({ intent });
-    const isWhole = intent.policy.owners[0]!.targets[0] === "*";
-    expect((await draft()).status).toBe(isWhole ? 201 : 403);
+    const isOwnedCompletely = intent.policy.owners[0]!.targets[0] === "*";
+    expect((await draft()).status).toBe(isOwnedCompletely ? 201 : 403);
   }
   const { draft, decideOn } = await mandated({ intent: owned(["price.*"]) });
   const { mandate_id } = (await draft()).body;
@@ -131,7 +131,7 @@ test("a pattern that owners own in part is 403, and owners of what it covers mus
   expect((await decideOn("mandate", mandate_id, "olga")).body.state).toBe("active");
 });
 
-test("signatures: not by strangers, not twice, not unattended, not replayed, not of another text", async () => {
+test("signatures by others, unattended, repeated, replayed or of another text are rejected", async () => {
   const { draft, decideOn, send, statement, active } = await mandated();
   const { mandate_id } = (await draft()).body;
   expect((await decideOn("mandate", mandate_id, "olga")).body.code).toBe("not_an_approver");
@@ -148,13 +148,18 @@ test("signatures: not by strangers, not twice, not unattended, not replayed, not
   const id = await active();
   expect((await send("mandate-sign", { ...signed, mandate_id: id })).body.code).toBe("illegal_transition");
   expect((await send("mandate-sign", { ...signed, mandate_id: "mdt_none" })).body.code).toBe("mandate_not_found");
-  const resume = await statement("mandate_revoke", "ana", { mandate_id: id });
-  const once = { mandate_id: id, approver: "ana", proof: PENS["ana"]!.sign(resume), at: JSON.parse(resume).at };
-  expect((await send("mandate-resume", once)).body.code).toBe("illegal_transition");
-  expect((await send("mandate-revoke", once)).status).toBe(200);
+  const revokeText = await statement("mandate_revoke", "ana", { mandate_id: id });
+  const revocation = {
+    mandate_id: id,
+    approver: "ana",
+    proof: PENS["ana"]!.sign(revokeText),
+    at: JSON.parse(revokeText).at,
+  };
+  expect((await send("mandate-resume", revocation)).body.code).toBe("illegal_transition");
+  expect((await send("mandate-revoke", revocation)).status).toBe(200);
 });
 
-test("a KPI worse than its floor suspends it, also at its last signature, and until it is better", async () => {
+test("a mandate is suspended while a KPI is below its floor, also at its last signature", async () => {
   const { active, draft, decideOn, send, mandate, propose } = await mandated();
   const id = await active({ kpi_floor: { csat: 4 } });
   await send("kpi", { csat: 4 });
@@ -171,7 +176,7 @@ test("a KPI worse than its floor suspends it, also at its last signature, and un
   expect((await decideOn("mandate_resume", id, "bo")).body.state).toBe("active");
 });
 
-test("it is narrowed and revoked by one person with any key", async () => {
+test("one person with any key can narrow and revoke a mandate", async () => {
   const { active, decideOn, propose, apply, mandate } = await mandated();
   const id = await active();
   expect((await decideOn("mandate_narrow", id, "una", { narrow: { max_per_day: 2 } })).body).toMatchObject({
@@ -191,7 +196,7 @@ test("it is narrowed and revoked by one person with any key", async () => {
   expect((await mandate(id)).used).toMatchObject({ open: 1 });
 });
 
-test("a draft that one person has signed is revoked, and nobody completes it", async () => {
+test("a draft that was revoked after one signature cannot be signed any more", async () => {
   const { draft, decideOn, propose, mandate } = await mandated();
   const { mandate_id } = (await draft()).body;
   await decideOn("mandate", mandate_id, "ana");
@@ -205,7 +210,7 @@ test("a draft that one person has signed is revoked, and nobody completes it", a
   expect((await propose()).body).toMatchObject({ status: "pending_consent" });
 });
 
-test("find lists the changes that a mandate approved", async () => {
+test("the search lists the changes that a mandate approved", async () => {
   const { active, propose, api } = await mandated();
   const id = await active();
   const { change_id } = (await propose()).body;
@@ -217,7 +222,7 @@ test("find lists the changes that a mandate approved", async () => {
   expect(await found("mandate:mdt_other")).toEqual([]);
 });
 
-test("people approve what a suspended mandate approved", async () => {
+test("people can approve a change whose mandate was revoked", async () => {
   const { active, decideOn, propose, apply, statement, send } = await mandated();
   const id = await active();
   const { change_id } = (await propose()).body;
@@ -230,7 +235,7 @@ test("people approve what a suspended mandate approved", async () => {
   expect(await apply(change_id)).toMatchObject({ status: 200 });
 });
 
-test("people approve what lies outside of a mandate that was narrowed", async () => {
+test("people can approve a change that a narrowed mandate no longer covers", async () => {
   const { active, decideOn, propose, apply, statement, send } = await mandated();
   const id = await active();
   const { change_id } = (await propose()).body;
@@ -242,21 +247,21 @@ test("people approve what lies outside of a mandate that was narrowed", async ()
   expect((await apply(change_id)).status).toBe(200);
 });
 
-test("a rollback keeps its target outside at apply too, until a person approves", async () => {
+test("a change that a mandate approved is not applied after a rollback of its target", async () => {
   const { active, decideOn, propose, apply, send } = await mandated();
   const first = await active();
-  const rolled = (await propose()).body.change_id;
+  const rolledBack = (await propose()).body.change_id;
   await decideOn("mandate_narrow", first, "ana", { narrow: { max_open: 1 } });
   await active();
   const other = (await propose({ value: 103 })).body;
   expect(other.status).toBe("approved");
-  await apply(rolled);
-  expect((await send("rollback", { change_id: rolled, actor: "ana" })).status).toBe(200);
-  const refused = (await apply(other.change_id)).body;
-  expect(refused).toMatchObject({ code: "consent_incomplete", error: expect.stringContaining("was rolled back at") });
+  await apply(rolledBack);
+  expect((await send("rollback", { change_id: rolledBack, actor: "ana" })).status).toBe(200);
+  const rejected = (await apply(other.change_id)).body;
+  expect(rejected).toMatchObject({ code: "consent_incomplete", error: expect.stringContaining("was rolled back at") });
 });
 
-test("a new intent: without the rule, without a signer's key, or with smaller bounds", async () => {
+test("a new intent without the rule or a signer's key ends approvals; smaller bounds apply", async () => {
   const { active, restart } = await mandated();
   const id = await active();
   const { mandates: _, ...without } = MANDATED.policy;
@@ -278,7 +283,7 @@ test("a new intent: without the rule, without a signer's key, or with smaller bo
   expect(await mandate(id)).toMatchObject({ state: "active", max_per_day: 1 });
 });
 
-test("its time ends it, and so does the policy's; old drafts are gone", async () => {
+test("a mandate ends when its time is over, and old drafts are deleted", async () => {
   const { active, api, propose, apply, mandate, draft } = await mandated();
   const id = await active();
   const { change_id } = (await propose()).body;
@@ -296,7 +301,7 @@ test("its time ends it, and so does the policy's; old drafts are gone", async ()
   expect((await mandate(id)).audit_entries.at(-1).event_type).toBe("mandate_ended");
 });
 
-test("a rollback keeps its target outside for 24 hours, also of another mandate", async () => {
+test("no mandate approves a change of a target for 24 hours after its rollback", async () => {
   const { active, api, propose, apply, send } = await mandated();
   await active();
   const { change_id } = (await propose()).body;
@@ -308,7 +313,7 @@ test("a rollback keeps its target outside for 24 hours, also of another mandate"
   expect((await propose()).body).toMatchObject({ status: "approved", approver: `mandate:${other}` });
 });
 
-test("an edited target system is not the one that the signers saw", async () => {
+test("a mandate does not cover a target system whose configuration changed since it was signed", async () => {
   const { active, adapter, propose, restart } = await mandated();
   await active();
   const moved = {
@@ -320,7 +325,7 @@ test("an edited target system is not the one that the signers saw", async () => 
   expect((await propose()).status).toBe(201);
 });
 
-test("a change applies by itself where the policy lets it", async () => {
+test("a change under a mandate applies by itself where the policy allows it", async () => {
   const { active, propose, api } = await mandated();
   await active();
   const { change_id, status } = (await propose({ apply_when: "approved" })).body;
@@ -331,7 +336,7 @@ test("a change applies by itself where the policy lets it", async () => {
   expect(await propose({ apply_when: time, value: 105 })).toMatchObject({ status: 400 });
 });
 
-test("of several the oldest that fits approves", async () => {
+test("the oldest mandate that covers a change approves it", async () => {
   const { active, propose } = await mandated();
   const [first, second] = [await active({ max_per_day: 1 }), await active()];
   const approvers = [];
@@ -340,7 +345,7 @@ test("of several the oldest that fits approves", async () => {
   expect(BOUNDS.max_per_day).toBe(10);
 });
 
-test("a stored mandate that was edited decides nothing, is named, and is rebuilt from the log", async () => {
+test("an edited record of a mandate has no effect, is reported, and is rebuilt from the log", async () => {
   const { active, api, propose, decideOn, mandate } = await mandated();
   const id = await active();
   const stored = (await api.deps.store.get("mandates", id))!.value;

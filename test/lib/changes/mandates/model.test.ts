@@ -1,17 +1,17 @@
-/** Mandates in random histories: the service and a model that shares no code with it agree on each step. */
+/** Compares the service with a model of mandates in random scenarios. */
 import { expect, test } from "vitest";
 import { histories } from "../../../support/length.ts";
-import { type Act, drawActs, playHistory } from "./histories.ts";
-import type { Seen } from "./history_life.ts";
+import { type Action, drawActions, runScenario } from "./histories.ts";
+import type { Tally } from "./history_life.ts";
 
-/** Leaves out acts as long as the history still fails. */
-async function shrink(seed: number, acts: readonly Act[]): Promise<Act[]> {
-  const fails = async (some: readonly Act[]): Promise<boolean> =>
-    playHistory(seed, some, new Map()).then(
+/** Removes actions from a failing scenario as long as it still fails. */
+async function shrink(seed: number, actions: readonly Action[]): Promise<Action[]> {
+  const fails = async (candidate: readonly Action[]): Promise<boolean> =>
+    runScenario(seed, candidate, new Map()).then(
       () => false,
       () => true,
     );
-  let left = [...acts];
+  let left = [...actions];
   for (let size = Math.ceil(left.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2))
     for (let from = left.length - size; from >= 0; from -= size) {
       const fewer = left.toSpliced(from, size);
@@ -21,23 +21,23 @@ async function shrink(seed: number, acts: readonly Act[]): Promise<Act[]> {
 }
 
 test.each(histories([1, 12], [13, 200], [13, 2000], 500))(
-  "the service and the model agree on mandates in histories %i to %i",
+  "the service and the model agree on mandates in scenarios %i to %i",
   async (from, to) => {
-    const seen: Seen = new Map();
+    const tally: Tally = new Map();
     for (let seed = from; seed <= to; seed++) {
-      const acts = drawActs(seed);
+      const actions = drawActions(seed);
       try {
-        await playHistory(seed, acts, seen);
+        await runScenario(seed, actions, tally);
       } catch (first) {
-        const short = await shrink(seed, acts);
+        const short = await shrink(seed, actions);
         const listed = short.map(({ what, n }) => `${what} ${n}`).join(", ");
-        await playHistory(seed, short, new Map()).catch((error: Error) => {
-          throw new Error(`history ${seed}, shortened to ${listed}: ${error.message}`, { cause: error });
+        await runScenario(seed, short, new Map()).catch((error: Error) => {
+          throw new Error(`scenario ${seed}, shortened to ${listed}: ${error.message}`, { cause: error });
         });
         throw first;
       }
     }
-    expect(seen.get("approved by a mandate")).toBeGreaterThan(0);
+    expect(tally.get("approved by a mandate")).toBeGreaterThan(0);
   },
   900_000,
 );

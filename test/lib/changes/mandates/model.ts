@@ -1,4 +1,4 @@
-/** The rules of mandates once more, in plain words: the model that the service is compared with. It shares no code with it. */
+/** A second implementation of the rules of mandates, with which tests compare the service. It shares no code with it. */
 
 export const HOUR = 60 * 60 * 1000;
 export const DAY = 24 * HOUR;
@@ -18,14 +18,14 @@ export interface Bounds {
   until: number;
 }
 
-/** A signature; `seq`: its place in the order of all that happened. */
+/** A signature; `seq` is the number of the action that added it. */
 interface Signature {
   name: string;
   key: number;
   seq: number;
 }
 
-/** A mandate as the log makes it. */
+/** A mandate. */
 export interface Mandate {
   id: string;
   bounds: Bounds;
@@ -36,23 +36,23 @@ export interface Mandate {
   signatures: Signature[];
   signed_at: number;
   resumes: Signature[];
-  /** When it last began to count. */
+  /** Number of the action that last made it active. */
   counts_from: number;
 }
 
-/** An owner rule: who must sign what. */
+/** A rule of policy.owners. */
 export interface OwnerRule {
   targets: string[];
   tenants?: string[] | undefined;
   approvers: string[];
 }
 
-/** The intent, as far as mandates depend on it. */
+/** The part of an intent on which mandates depend. */
 export interface Rules {
   approvers: string[];
   major: number;
   owners: OwnerRule[];
-  /** The key of each person, of the two that they have. */
+  /** Index (0 or 1) of the key that the intent lists for each person. */
   keys: Record<string, number>;
   agents: string[];
   mandates?: { targets: string[]; days: number; per_day: number; open: number; apply_when: boolean } | undefined;
@@ -66,42 +66,42 @@ export interface Entry {
 }
 
 /** A proposal of an agent. */
-export interface Idea {
+export interface Proposal {
   agent: string;
   tenant: string;
-  /** Its own name: of a plan, apart from its entries. */
+  /** The target, or the name of a plan. */
   target: string;
   entries: Entry[];
   kind: string;
   users?: number | undefined;
   risk?: "low" | "high" | undefined;
   reversible?: boolean | undefined;
-  itself: boolean;
+  isAutomatic: boolean;
 }
 
-/** A change, and the consents to it. */
-export interface Change extends Idea {
+/** A change with its consents. */
+export interface Change extends Proposal {
   id: string;
   status: "pending_consent" | "approved" | "applied" | "rolled_back" | "denied";
   approved_at: number;
   stopped: boolean;
-  /** Consents of the tier when it was proposed. */
+  /** Number of consents that its tier required when it was proposed. */
   required: number;
   isMajor: boolean;
   people: Signature[];
   mandate?: { id: string; seq: number; at: number } | undefined;
-  /** Values of its places when it was proposed, and those that its apply replaced. */
+  /** Values of its targets when it was proposed, and those that its apply replaced. */
   seen: (number | undefined)[];
   replaced: (number | undefined)[];
 }
 
-/** A value from a moment on; `owner`: the change that set it. */
-interface Held {
+/** A value and the time at which it was set. */
+interface TimedValue {
   at: number;
   value: number | undefined;
 }
 
-/** Everything that happened. */
+/** State of the model. */
 export interface World {
   rules: Rules;
   now: number;
@@ -110,43 +110,43 @@ export interface World {
   kpis: Record<string, number>;
   mandates: Mandate[];
   changes: Change[];
-  held: Map<string, Held[]>;
+  values: Map<string, TimedValue[]>;
   owners: Map<string, string[]>;
-  /** Rollbacks that no person has answered by an approval. */
+  /** Times of rollbacks by target, until a person approves a change of the target. */
   rolled_back: Map<string, number>;
-  /** When a loss was last accepted. */
+  /** Number of the action in which a loss was last accepted. */
   loss: number;
 }
 
-/** People of whom `una` has a key that signs unattended. */
+/** Names of people; the keys of `una` sign unattended. */
 export const PEOPLE = ["ana", "bo", "cy", "una", "olga"];
 
-/** KPIs, and whether more is better. */
+/** KPIs with the direction that is better. */
 export const KPIS: Record<string, 1 | -1> = { csat: 1, latency: -1 };
 
-export const placeKey = ({ tenant, target }: { tenant: string; target: string }): string => `${tenant} ${target}`;
+export const targetKey = ({ tenant, target }: { tenant: string; target: string }): string => `${tenant} ${target}`;
 
-/** Patterns end with a star, or name one target. */
+/** Returns true if a pattern, a target or a prefix with a star, matches. */
 const matches = (target: string, patterns: string[]): boolean =>
   patterns.some((one) => (one.endsWith("*") ? target.startsWith(one.slice(0, -1)) : one === target));
 
-/** Every target and tenant that a pattern of a history can tell apart, and one that none names. */
+/** All targets and tenants that patterns of these scenarios distinguish, and one of each that no pattern names. */
 const TARGETS = ["p.a", "p.b", "p.c", "p.rest", "q.a", "q.rest", "rest"];
 const TENANTS = ["t1", "t2", "rest"];
-const isOwned = (place: { target: string; tenant: string }, { targets, tenants }: OwnerRule): boolean =>
-  matches(place.target, targets) && (!tenants || tenants.includes(place.tenant));
-const placesOf = (pattern: string, { tenants }: Pick<Bounds, "tenants">) =>
+const isOwned = (operand: { target: string; tenant: string }, { targets, tenants }: OwnerRule): boolean =>
+  matches(operand.target, targets) && (!tenants || tenants.includes(operand.tenant));
+const listMatches = (pattern: string, { tenants }: Pick<Bounds, "tenants">) =>
   TARGETS.filter((target) => matches(target, [pattern])).flatMap((target) =>
     (tenants === "all" ? TENANTS : tenants).map((tenant) => ({ target, tenant })),
   );
 
-/** Returns why the policy allows no such mandate. */
-export function notAllowed(bounds: Bounds, created: number, { mandates: rule, owners }: Rules): string[] {
+/** Returns the error codes if the policy does not allow a mandate. */
+export function findPolicyErrors(bounds: Bounds, created: number, { mandates: rule, owners }: Rules): string[] {
   if (!rule) return ["mandate_not_allowed"];
   const covers = (pattern: string): boolean =>
-    placesOf(pattern, { tenants: "all" }).every(({ target }) => matches(target, rule.targets));
+    listMatches(pattern, { tenants: "all" }).every(({ target }) => matches(target, rule.targets));
   const isInPart = (pattern: string, owner: OwnerRule): boolean => {
-    const owned = placesOf(pattern, bounds).map((place) => isOwned(place, owner));
+    const owned = listMatches(pattern, bounds).map((operand) => isOwned(operand, owner));
     return owned.includes(true) && owned.includes(false);
   };
   const isBroken =
@@ -158,19 +158,19 @@ export function notAllowed(bounds: Bounds, created: number, { mandates: rule, ow
   return isBroken ? ["mandate_not_allowed"] : [];
 }
 
-/** The end: its own, or that of the policy. */
+/** Returns the end of a mandate: its own or, if earlier, that of the policy. */
 export const findEnd = ({ bounds, created }: Mandate, { rules }: World): number =>
   Math.min(bounds.until, created + (rules.mandates?.days ?? Infinity) * DAY);
 
-const ownersOf = ({ bounds }: Mandate, { owners }: Rules): OwnerRule[] =>
+const listOwnerRules = ({ bounds }: Mandate, { owners }: Rules): OwnerRule[] =>
   owners.filter((rule) =>
-    bounds.targets.some((pattern) => placesOf(pattern, bounds).some((place) => isOwned(place, rule))),
+    bounds.targets.some((pattern) => listMatches(pattern, bounds).some((operand) => isOwned(operand, rule))),
   );
 
 export const maySign = (name: string, mandate: Mandate, { rules }: World): boolean =>
-  rules.approvers.includes(name) || ownersOf(mandate, rules).some(({ approvers }) => approvers.includes(name));
+  rules.approvers.includes(name) || listOwnerRules(mandate, rules).some(({ approvers }) => approvers.includes(name));
 
-/** Names whose signatures count now. */
+/** Returns the names whose signatures are valid now. */
 export const listSigners = (mandate: Mandate, which: "signatures" | "resumes", world: World): string[] =>
   mandate[which]
     .filter(({ name, key, seq }) => {
@@ -179,72 +179,77 @@ export const listSigners = (mandate: Mandate, which: "signatures" | "resumes", w
     })
     .map(({ name }) => name);
 
-/** How many signatures the quorum of major changes and the owners still ask for. */
-export function lacking(names: string[], mandate: Mandate, { rules }: World): number {
+/** Returns the number of signatures that the quorum of major changes and the owners still require. */
+export function countMissingSignatures(names: string[], mandate: Mandate, { rules }: World): number {
   const quorum = rules.major - names.filter((name) => rules.approvers.includes(name)).length;
-  const owned = ownersOf(mandate, rules).filter(({ approvers }) => !approvers.some((name) => names.includes(name)));
+  const owned = listOwnerRules(mandate, rules).filter(
+    ({ approvers }) => !approvers.some((name) => names.includes(name)),
+  );
   return Math.max(0, quorum) + owned.length;
 }
 
 const isLost = ({ state, counts_from }: Mandate, { loss }: World): boolean => state === "active" && counts_from < loss;
 
-/** The state that clients see. */
-export function showState(mandate: Mandate, world: World): Mandate["state"] {
+/** Returns the state that clients see. */
+export function currentState(mandate: Mandate, world: World): Mandate["state"] {
   if (mandate.state === "ended" || (mandate.state !== "draft" && world.now >= findEnd(mandate, world))) return "ended";
   return isLost(mandate, world) ? "suspended" : mandate.state;
 }
 
-/** Returns true where a KPI is worse than its floor. */
+/** Returns true if a KPI is worse than its floor. */
 export const isBelow = ({ bounds: { floor = {} } }: Mandate, kpis: World["kpis"]): boolean =>
   Object.entries(floor).some(([kpi, least]) => kpis[kpi] !== undefined && KPIS[kpi]! * (kpis[kpi] - least) < 0);
 
-/** Returns true where a mandate may approve, and what it approved may be applied. */
+/** Returns true if a mandate may approve changes, and changes that it approved may be applied. */
 export function isInForce(mandate: Mandate, world: World): boolean {
   const { rules, kpis } = world;
-  if (!rules.mandates || showState(mandate, world) !== "active" || isBelow(mandate, kpis)) return false;
+  if (!rules.mandates || currentState(mandate, world) !== "active" || isBelow(mandate, kpis)) return false;
   if (!rules.agents.includes(mandate.bounds.agent)) return false;
-  if (lacking(listSigners(mandate, "signatures", world), mandate, world) > 0) return false;
-  return mandate.resumes.length === 0 || lacking(listSigners(mandate, "resumes", world), mandate, world) === 0;
+  if (countMissingSignatures(listSigners(mandate, "signatures", world), mandate, world) > 0) return false;
+  return (
+    mandate.resumes.length === 0 || countMissingSignatures(listSigners(mandate, "resumes", world), mandate, world) === 0
+  );
 }
 
-const valueAt = (world: World, place: string, at: number): number | undefined =>
-  world.held.get(place)?.findLast((one) => one.at <= at)?.value;
+const valueAt = (world: World, operand: string, at: number): number | undefined =>
+  world.values.get(operand)?.findLast((one) => one.at <= at)?.value;
 
-/** Returns the value of a place now. */
-export const valueNow = (world: World, entry: Entry): number | undefined => valueAt(world, placeKey(entry), world.now);
+/** Returns the current value of a target. */
+export const currentValue = (world: World, entry: Entry): number | undefined =>
+  valueAt(world, targetKey(entry), world.now);
 
-/** Names the bounds of a mandate that a change breaks, apart from counts. */
-export function broken(idea: Idea, mandate: Mandate, world: World): string[] {
+/** Returns the bounds of a mandate that a change breaks, except those that count changes. */
+export function listBrokenBounds(proposal: Proposal, mandate: Mandate, world: World): string[] {
   const { bounds, address, signed_at } = mandate;
   const { now, rules } = world;
   if (!isInForce(mandate, world)) return ["state"];
-  const is: string[] = [];
-  if (now < Math.max(bounds.from ?? 0, signed_at)) is.push("state", "from");
-  if (!bounds.kinds.includes(idea.kind)) is.push("kinds");
-  for (const { target, tenant } of [idea, ...idea.entries]) {
-    if (!matches(target, bounds.targets) || !matches(target, rules.mandates!.targets)) is.push("targets");
-    if (bounds.tenants !== "all" && !bounds.tenants.includes(tenant)) is.push("tenants");
+  const names: string[] = [];
+  if (now < Math.max(bounds.from ?? 0, signed_at)) names.push("state", "from");
+  if (!bounds.kinds.includes(proposal.kind)) names.push("kinds");
+  for (const { target, tenant } of [proposal, ...proposal.entries]) {
+    if (!matches(target, bounds.targets) || !matches(target, rules.mandates!.targets)) names.push("targets");
+    if (bounds.tenants !== "all" && !bounds.tenants.includes(tenant)) names.push("tenants");
   }
-  if (idea.reversible !== true) is.push("reversible");
-  if (idea.risk !== "low") is.push("risk");
-  if (bounds.users !== undefined && !(idea.users !== undefined && idea.users <= bounds.users))
-    is.push("max_affected_users");
-  if (idea.itself && !rules.mandates!.apply_when) is.push("apply_when");
-  if (address !== world.address) is.push("systems");
-  for (const entry of idea.entries) {
-    if (now - (world.rolled_back.get(placeKey(entry)) ?? -Infinity) <= DAY) is.push("rollback");
+  if (proposal.reversible !== true) names.push("reversible");
+  if (proposal.risk !== "low") names.push("risk");
+  if (bounds.users !== undefined && !(proposal.users !== undefined && proposal.users <= bounds.users))
+    names.push("max_affected_users");
+  if (proposal.isAutomatic && !rules.mandates!.apply_when) names.push("apply_when");
+  if (address !== world.address) names.push("systems");
+  for (const entry of proposal.entries) {
+    if (now - (world.rolled_back.get(targetKey(entry)) ?? -Infinity) <= DAY) names.push("rollback");
     const { minimum = -Infinity, maximum = Infinity, absolute, percent, hours } = bounds.limits ?? { hours: 0 };
-    if (entry.value < minimum || entry.value > maximum) is.push("schema");
+    if (entry.value < minimum || entry.value > maximum) names.push("schema");
     if (absolute === undefined && percent === undefined) continue;
-    const base = valueAt(world, placeKey(entry), now - hours * HOUR);
+    const base = valueAt(world, targetKey(entry), now - hours * HOUR);
     const step = base === undefined ? Infinity : Math.abs(entry.value - base);
-    if (step > (absolute ?? Infinity) || step * 100 > (percent ?? Infinity) * (base ?? 0)) is.push("max_step");
+    if (step > (absolute ?? Infinity) || step * 100 > (percent ?? Infinity) * (base ?? 0)) names.push("max_step");
   }
-  return is;
+  return names;
 }
 
-/** Entries that a mandate approved on the UTC day, and changes that wait for their apply. */
-export function used({ id }: Mandate, { changes, now }: World): { today: number; open: number } {
+/** Returns the number of entries that a mandate approved on this UTC day, and of its open changes. */
+export function countUsed({ id }: Mandate, { changes, now }: World): { today: number; open: number } {
   const day = (at: number): number => Math.floor(at / DAY);
   const own = changes.filter(({ mandate }) => mandate?.id === id);
   const today = own.filter(({ mandate }) => day(mandate!.at) === day(now));
@@ -254,66 +259,70 @@ export function used({ id }: Mandate, { changes, now }: World): { today: number;
   };
 }
 
-/** The counts that hold: the smaller of the mandate's and the policy's. */
-export const findRoom = ({ bounds }: Mandate, { rules: { mandates } }: World) => ({
+/** Returns the limits of counts: the smaller ones of the mandate and of the policy. */
+export const findLimits = ({ bounds }: Mandate, { rules: { mandates } }: World) => ({
   today: Math.min(bounds.per_day, mandates?.per_day ?? Infinity),
   open: Math.min(bounds.open, mandates?.open ?? Infinity),
 });
 
-/** Decides on a proposal: the mandate that approves it, or the bounds that it breaks of each. */
-export function judge(idea: Idea, world: World): { by?: string; outside: { id: string; bounds: string[] }[] } {
+/** Returns the mandate that approves a proposal, and the broken bounds of each mandate before it. */
+export function judge(proposal: Proposal, world: World): { by?: string; outside: { id: string; bounds: string[] }[] } {
   const outside = [];
   for (const mandate of world.mandates) {
-    if (mandate.bounds.agent !== idea.agent || !["active", "suspended"].includes(showState(mandate, world))) continue;
-    const bounds = broken(idea, mandate, world);
-    const { today, open } = used(mandate, world);
-    const room = findRoom(mandate, world);
-    if (today + idea.entries.length > room.today) bounds.push("max_per_day");
-    if (open + 1 > room.open) bounds.push("max_open");
+    if (mandate.bounds.agent !== proposal.agent || !["active", "suspended"].includes(currentState(mandate, world)))
+      continue;
+    const bounds = listBrokenBounds(proposal, mandate, world);
+    const { today, open } = countUsed(mandate, world);
+    const limits = findLimits(mandate, world);
+    if (today + proposal.entries.length > limits.today) bounds.push("max_per_day");
+    if (open + 1 > limits.open) bounds.push("max_open");
     if (bounds.length === 0) return { by: mandate.id, outside };
     outside.push({ id: mandate.id, bounds });
   }
   return { outside };
 }
 
-const ownedBy = ({ entries, target, tenant }: Change, { owners }: Rules): OwnerRule[] =>
-  owners.filter((rule) => [...entries, { target, tenant }].some((place) => isOwned(place, rule)));
+const listOwnerRulesOfChange = ({ entries, target, tenant }: Change, { owners }: Rules): OwnerRule[] =>
+  owners.filter((rule) => [...entries, { target, tenant }].some((operand) => isOwned(operand, rule)));
 
 export const mayApprove = (name: string, change: Change, { rules }: World): boolean =>
-  rules.approvers.includes(name) || ownedBy(change, rules).some(({ approvers }) => approvers.includes(name));
+  rules.approvers.includes(name) ||
+  listOwnerRulesOfChange(change, rules).some(({ approvers }) => approvers.includes(name));
 
-/** Names whose consents to a change count now. */
+/** Returns the names whose consents to a change are valid now. */
 export const listConsents = ({ people }: Change, { rules, loss }: World): string[] =>
   people.filter(({ name, key, seq }) => seq > loss && rules.keys[name] === key).map(({ name }) => name);
 
-/** How many consents of people a change still needs. */
-export function lackingPeople(names: string[], change: Change, { rules }: World): number {
+/** Returns the number of consents of people that a change still needs. */
+export function countMissingConsents(names: string[], change: Change, { rules }: World): number {
   const needed = change.isMajor ? Math.max(change.required, rules.major) : 1;
   const quorum = needed - names.filter((name) => rules.approvers.includes(name)).length;
-  const owned = ownedBy(change, rules).filter(({ approvers }) => !approvers.some((name) => names.includes(name)));
+  const owned = listOwnerRulesOfChange(change, rules).filter(
+    ({ approvers }) => !approvers.some((name) => names.includes(name)),
+  );
   return Math.max(0, quorum) + owned.length;
 }
 
-/** Returns the mandate whose consent to a change counts now, whether or not the change lies inside. */
-export function mandateBehind({ mandate: given }: Change, world: World): Mandate | undefined {
-  if (!given || given.seq < world.loss) return undefined;
-  const mandate = world.mandates.find(({ id }) => id === given.id)!;
+/** Returns the mandate that approved a change if it is still in force, also if the change is outside of its bounds. */
+export function findValidMandate({ mandate: approval }: Change, world: World): Mandate | undefined {
+  if (!approval || approval.seq < world.loss) return undefined;
+  const mandate = world.mandates.find(({ id }) => id === approval.id)!;
   return isInForce(mandate, world) ? mandate : undefined;
 }
 
-/** Returns true where a mandate still approves a change that lies inside it. */
+/** Returns true if the mandate that approved a change is in force and still covers it. */
 export function isMandated(change: Change, world: World): boolean {
-  const mandate = mandateBehind(change, world);
-  return mandate !== undefined && broken(change, mandate, world).length === 0;
+  const mandate = findValidMandate(change, world);
+  return mandate !== undefined && listBrokenBounds(change, mandate, world).length === 0;
 }
 
-/** Returns why a change cannot be applied now. */
-export function notApplicable(change: Change, world: World): string[] {
+/** Returns the error codes if a change cannot be applied now. */
+export function findApplyErrors(change: Change, world: World): string[] {
   if (change.status !== "approved") return ["illegal_transition"];
-  const isMoved = change.entries.some((entry, index) => valueNow(world, entry) !== change.seen[index]);
-  const isByPeople = lackingPeople(listConsents(change, world), change, world) === 0;
-  const refused = isByPeople || isMandated(change, world) ? [] : ["consent_incomplete"];
-  return isMoved && mandateBehind(change, world) ? [...refused, "target_moved"] : refused;
+  const isMoved = change.entries.some((entry, index) => currentValue(world, entry) !== change.seen[index]);
+  const isByPeople = countMissingConsents(listConsents(change, world), change, world) === 0;
+  const errors = isByPeople || isMandated(change, world) ? [] : ["consent_incomplete"];
+  return isMoved && findValidMandate(change, world) ? [...errors, "target_moved"] : errors;
 }
 
 /** Suspends mandates that are active. */

@@ -1,11 +1,11 @@
-/** Changes of an agent that works on: what our own apply wrote is no edit from outside. */
+/** Several changes of one agent within seconds: values that the service has applied do not count as edits. */
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../lib/kit/platform.ts";
 import { targetAdapter } from "../../../../lib/targets/adapter.ts";
 import { routingAdapter } from "../../../../lib/targets/routing.ts";
 import { MANDATED, mandated } from "../../../support/mandates.ts";
 
-test("the same change is applied again after another one within seconds", async () => {
+test("the same value is applied again after another one within seconds", async () => {
   const api = await mandated();
   await api.active();
   for (const value of [104, 103, 104, 103]) {
@@ -14,7 +14,7 @@ test("the same change is applied again after another one within seconds", async 
   }
 });
 
-test("a proposal within seconds of an apply by another process has seen what that wrote", async () => {
+test("a proposal within seconds of an apply by another process has read the new value", async () => {
   const api = await mandated();
   await api.active();
   const { store } = api.api.deps;

@@ -1,8 +1,8 @@
-/** People where a mandate does not suffice: drafts that nobody signs, and changes that lie outside by now. */
+/** Actions of people where a mandate does not suffice: approvals outside of it, and revocations of drafts. */
 import { expect, test } from "vitest";
 import { MANDATED, mandated } from "../../../support/mandates.ts";
 
-test("a change that its mandate was narrowed away from is offered to people for approval", async () => {
+test("people may approve a change that its narrowed mandate no longer covers", async () => {
   const api = await mandated();
   const id = await api.active();
   const { change_id } = (await api.propose()).body;
@@ -14,7 +14,7 @@ test("a change that its mandate was narrowed away from is offered to people for 
   });
 });
 
-test("drafts that nobody has signed are revoked, without an entry, and make room", async () => {
+test("unsigned drafts can be revoked without an entry, and then no longer count", async () => {
   const api = await mandated();
   const { length } = (await api.api.get("audit")).body.entries;
   const ids: string[] = [];
@@ -30,7 +30,7 @@ test("drafts that nobody has signed are revoked, without an entry, and make room
   expect((await api.draft()).status).toBe(201);
 });
 
-test("a revocation ends an active mandate whose record is set back to an unsigned draft", async () => {
+test("revoke ends an active mandate whose record was changed to an unsigned draft", async () => {
   const api = await mandated();
   const id = await api.active();
   const { store } = api.api.deps;

@@ -1,4 +1,4 @@
-/** Rules for a change that was decided: erasing its content, adding a note, taking its place, tripping a guardrail. */
+/** Rules for decided changes: erasure, late notes, superseding and guardrails. */
 import { expect, test } from "vitest";
 import type { Change, LateItem } from "../../../../lib/changes/rules/change.ts";
 import { requireErasable, redactContent } from "../../../../lib/changes/rules/erasure.ts";
@@ -31,7 +31,7 @@ test.each<[string, Partial<Change>, string | null, string | undefined]>([
   else expect(erase).toThrow(reason);
 });
 
-test("an erasure leaves no words and no number of users, only that there was a rationale", () => {
+test("an erasure deletes all texts and numbers, and keeps whether there was a rationale", () => {
   const content = { target: "ui.a", value: 1, summary: "More", rationale: "why", affected_users: 4 } as never;
   const left = { target: "ui.a", summary: "erased", affected_users: null };
   expect(redactContent(content)).toEqual({ ...left, rationale: "erased" });
@@ -65,9 +65,9 @@ test.each<[string, Partial<Change>, string | undefined]>([
   ],
   ["an applied change of the same target in capitals", { status: "applied", target: "UI.A" }, undefined],
   ["a denied change of another target", { target: "ui.b" }, undefined],
-])("a proposal takes the place of %s", (_, over, reason) => {
-  const why = findSupersedeProblem(changeWith(over), { tenant_id: "t1", target: "ui.a" });
-  expect(why?.slice(0, reason?.length)).toBe(reason);
+])("a proposal supersedes %s", (_, over, reason) => {
+  const problem = findSupersedeProblem(changeWith(over), { tenant_id: "t1", target: "ui.a" });
+  expect(problem?.slice(0, reason?.length)).toBe(reason);
 });
 
 test.each<[string, number, number, number | undefined]>([

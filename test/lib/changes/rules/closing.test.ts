@@ -1,4 +1,4 @@
-/** Who may end a change that cannot go on, and the words for it. */
+/** Names that may revoke or deny a change, and the text that lists them. */
 import { expect, test } from "vitest";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
 import { requireRevoker, describeClosers } from "../../../../lib/changes/rules/closing.ts";
@@ -22,94 +22,100 @@ const by = (approver: string, emergency?: true) => ({ approver, note: "", ...(em
 const ONCALL = { approvers: ["bo"], break_glass: { approvers: ["oncall"], required: 1 } };
 const SIGNED = { approvers: ["ana", "bo"], signed_only: true };
 const PRINCIPALS = { bo: person(passkey()) };
-const outOf = (names: string) => `${names} may revoke it`;
+const mayRevokeText = (names: string) => `${names} may revoke it`;
 const byIntent = "nobody approved it but the intent: each person who may approve it may revoke it";
 const byOthers = "nobody who approved it can decide today: each person who may approve it may revoke it";
 
 test.each<[string, Change, object, string, Record<string, true | "not_an_approver">]>([
   [
-    "by one who approved it, in any spelling",
+    "a change can be revoked by its approver in any spelling",
     change([by(NAME)]),
     {},
-    outOf(NAME),
+    mayRevokeText(NAME),
     { ana: true, bo: "not_an_approver" },
   ],
   [
-    "by each who approved it, once",
+    "a change can be revoked by each approver, who is listed once",
     change([by("ana"), by("bo"), by("ana")]),
     {},
-    outOf("ana, bo"),
+    mayRevokeText("ana, bo"),
     { bo: true, cy: "not_an_approver" },
   ],
   [
-    "of the intent alone, by any who may decide",
+    "a change that the intent alone approved can be revoked by all who may decide",
     change([]),
     { approvers: ["bo"] },
     byIntent,
     { bo: true, cy: "not_an_approver" },
   ],
   [
-    "where no approver may decide any more, by one who may",
+    "a change whose approver may no longer decide can be revoked by those who may",
     change([by("ana")]),
     { approvers: ["bo"] },
     byOthers,
     { ana: true, bo: true, cy: "not_an_approver" },
   ],
   [
-    "where one still may, by those who approved it",
+    "a change can be revoked only by its approvers if one of them may still decide",
     change([by("ana"), by("bo")]),
     { approvers: ["bo", "cy"] },
-    outOf("bo"),
+    mayRevokeText("bo"),
     { ana: true, cy: "not_an_approver" },
   ],
-  ["where its approver cannot sign as asked, by another", change([by("ana")]), SIGNED, byOthers, { bo: true }],
-  ["where its approver can sign", change([by("bo")]), SIGNED, outOf("bo"), { bo: true, ana: "not_an_approver" }],
+  ["a change whose approver cannot sign can be revoked by others", change([by("ana")]), SIGNED, byOthers, { bo: true }],
   [
-    "of an emergency, by its approver",
+    "a change whose approver can sign can be revoked only by them",
+    change([by("bo")]),
+    SIGNED,
+    mayRevokeText("bo"),
+    { bo: true, ana: "not_an_approver" },
+  ],
+  [
+    "an emergency can be revoked by its approver",
     change([by("OnCall", true)]),
     ONCALL,
-    outOf("OnCall"),
+    mayRevokeText("OnCall"),
     { oncall: true, bo: "not_an_approver" },
   ],
   [
-    "of one whom the emergency no longer names",
+    "an emergency whose approver is no longer named can be revoked by others",
     change([by("cy", true)]),
     ONCALL,
     byOthers,
     { bo: true, oncall: "not_an_approver" },
   ],
   [
-    "of an emergency that the intent has no more",
+    "an emergency can be revoked by others if the intent no longer has the rule",
     change([by("oncall", true)]),
     { approvers: ["bo"] },
     byOthers,
     { bo: true },
   ],
   [
-    "of one named for emergencies who consented in the ordinary way",
+    "an ordinary consent of an emergency approver does not count",
     change([by("oncall")]),
     ONCALL,
     byOthers,
     { bo: true },
   ],
   [
-    "of one that waits: revoking is no way",
+    "a pending change is denied, not revoked",
     change([], { status: "pending_consent" }),
     {},
     "each person who may approve it may deny it",
     { bo: "not_an_approver" },
   ],
-])("%s", (_, held, policy, words, tries) => {
+])("%s", (_, approvedChange, policy, words, tries) => {
   const { intent } = makeIntent({ policy, ...("signed_only" in policy && { principals: PRINCIPALS }) });
-  expect(describeClosers(held, intent)).toBe(words);
+  expect(describeClosers(approvedChange, intent)).toBe(words);
   for (const [name, expected] of Object.entries(tries)) {
-    const tried = () => requireRevoker(held, name, intent);
+    const tried = () => requireRevoker(approvedChange, name, intent);
     if (expected === true) expect(tried, name).not.toThrow();
     else expect(tried, name).toThrow(expect.objectContaining({ code: expected }));
   }
 });
 
-test("a refusal names who asked", () => {
+test("the error names the caller", () => {
   expect(() => requireRevoker(change([by("ana")]), "cy", makeIntent().intent)).toThrow(
     "cy has not approved this change, and has nothing to take back",
   );

@@ -1,4 +1,4 @@
-/** Random histories of consent: the state machine and a model that shares no code with it agree on each step. */
+/** Compares the state machine with a model in random scenarios of consent. */
 import { serviceActor, signerActor } from "../../../../lib/changes/rules/actor.ts";
 import { expect, test } from "vitest";
 import { AppError } from "../../../../lib/kit/errors.ts";
@@ -43,21 +43,21 @@ const STEPS = 120;
 const CHANGES = 6;
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-/** A plan that sets every target, as the model names it, and what it sets. */
+/** The name of a plan that sets all targets, and its entries. */
 const PLAN = TARGETS.join("+");
 const ENTRIES = TARGETS.map((target) => ({ tenant_id: "t1", target, value: 1 }));
-const targetsOf = (target: string): string[] => target.split("+");
+const splitTargets = (target: string): string[] => target.split("+");
 
-/** Returns the newest applied changes of a change's targets, as the rules and as the model have them. */
-function ownersOf(
+/** Returns the changes in force on the targets of a change, as `owner` for the rules and `holds` for the model. */
+function findOwners(
   applied: ReadonlyMap<string, string[]>,
   target: string,
 ): { owner: ChangeInForce; holds: string | null } {
-  const owners = targetsOf(target).map((one) => applied.get(one)!.at(-1) ?? null);
+  const owners = splitTargets(target).map((one) => applied.get(one)!.at(-1) ?? null);
   return target === PLAN ? { owner: owners, holds: owners.join() } : { owner: owners[0]!, holds: owners[0]! };
 }
 
-/** The pure rules, put together as a request meets them. */
+/** Combines the rules in the order in which a request applies them. */
 function machine() {
   const records = new Map<string, ChangeRecord>();
   const entries: Parameters<typeof parseEvent>[0][] = [];
@@ -72,30 +72,30 @@ function machine() {
     if (!state) throw new Error(`${command.type} does not follow`);
     records.set(change_id, { ...state, change: toChange(state, decided.content ?? before?.change) } as ChangeRecord);
   };
-  const signatureOf = (name: string, key: string | undefined, { policy }: Intent): SignatureResult | undefined => {
+  const toSignature = (name: string, key: string | undefined, { policy }: Intent): SignatureResult | undefined => {
     if (key === undefined) return undefined;
     const known = listKeys(name, policy.signing).find(({ id }) => id === key);
     if (!known) return { refused: "this key does not stand under the name" };
     return { statement: "", proof: { type: "ssh", signature: "" }, key: known };
   };
-  const commandOf = ({ what, name, emergency, key }: Ask, target_owner: ChangeInForce, intent: Intent): Command => {
-    const decided = { name, note: "because", signature: signatureOf(name, key, intent) };
+  const toCommand = ({ what, name, emergency, key }: Ask, target_owner: ChangeInForce, intent: Intent): Command => {
+    const decided = { name, note: "because", signature: toSignature(name, key, intent) };
     if (what === "approve") return { type: what, ...decided, emergency, target_owner };
     if (what === "review") return { type: what, ...decided, verdict: "accepted" };
     if (what === "apply" || what === "rollback") return { type: "succeed", operation: what, circumstance: {} };
     return { type: what, ...decided };
   };
-  const proposalOf = (
+  const toProposal = (
     { target, proposer, minor, key }: Idea,
     { owner: target_owner, now, rolledBack }: World & { owner: ChangeInForce },
     intent: Intent,
   ): Command => {
     const isRecent = rolledBack !== undefined && now - rolledBack <= DAY_MS;
-    const rolled_back = isRecent ? { target: targetsOf(target)[0]!, at: iso(rolledBack) } : undefined;
+    const rolled_back = isRecent ? { target: splitTargets(target)[0]!, at: iso(rolledBack) } : undefined;
     const reach = minor ? ({ tier: "minor", affected_users: 0, risk: "low", reversible: true } as const) : {};
     const stated = target === PLAN ? { target: TARGETS[0]!, sets: ENTRIES } : { target };
     const input = { tenant_id: "t1", kind: "config", ...stated, summary: "s", proposer, ...reach } as const;
-    const signature = signatureOf(proposer, key, intent);
+    const signature = toSignature(proposer, key, intent);
     return { type: "propose", input, minor_today: 0, target_owner, rolled_back, live: [], signature };
   };
   const admit = (
@@ -110,13 +110,13 @@ function machine() {
     requireUnmovedTarget({ before: target_owner, now: world.owner }, policy);
     if (!isEmergencyApproved(change, intent)) requireNoHold(listHolds(policy, freeze, world.now));
   };
-  return { records, entries, enact, commandOf, proposalOf, admit };
+  return { records, entries, enact, toCommand, toProposal, admit };
 }
 
-/** One history; gives the codes and statuses that it saw. */
-function live(seed: number, seen: Set<string>): void {
+/** Runs a scenario; adds the error codes and statuses to `seen`. */
+function runScenario(seed: number, seen: Set<string>): void {
   const random = numbers(seed * 7919);
-  const { records, entries, enact, commandOf, proposalOf, admit } = machine();
+  const { records, entries, enact, toCommand, toProposal, admit } = machine();
   const model = new Map<string, Modelled>();
   const applied = new Map<string, string[]>(TARGETS.map((target) => [target, []]));
   const rolledBack = new Map<string, number>();
@@ -129,7 +129,7 @@ function live(seed: number, seen: Set<string>): void {
     const chance = random(16);
     if (chance === 0) ({ rules, loaded } = randomRules(random, now));
     else if (chance === 1) {
-      // The clock alone goes on, or it is certain that time did.
+      // The clock advances, and mostly also the time that has certainly passed.
       now += random(12) * HOUR_MS;
       if (random(3) > 0) certain = now;
     } else if (chance === 2) {
@@ -140,13 +140,13 @@ function live(seed: number, seen: Set<string>): void {
       const target = random(4) === 0 ? PLAN : TARGETS[random(2)]!;
       const idea: Idea = { target, proposer, minor: random(3) === 0, key: someKey(proposer, rules, random) };
       const change_id = `chg_${model.size}`;
-      const last = Math.max(...targetsOf(target).map((one) => rolledBack.get(one) ?? -Infinity));
+      const last = Math.max(...splitTargets(target).map((one) => rolledBack.get(one) ?? -Infinity));
       const world = {
-        ...{ rules, now, frozen: false, ...ownersOf(applied, target) },
+        ...{ rules, now, frozen: false, ...findOwners(applied, target) },
         ...(last > -Infinity && { rolledBack: last }),
       };
       const expected = proposed(idea, world);
-      const reported = refusalOf(() => enact(change_id, proposalOf(idea, world, loaded.intent), loaded, now));
+      const reported = errorCodeOf(() => enact(change_id, toProposal(idea, world, loaded.intent), loaded, now));
       expect(reported, `${what}: a proposal by ${proposer}`).toBe(typeof expected === "string" ? expected : undefined);
       if (typeof expected === "string") seen.add(expected);
       else model.set(change_id, expected);
@@ -161,33 +161,33 @@ function live(seed: number, seen: Set<string>): void {
       };
       const { target } = model.get(change_id)!;
       const frozen = freeze !== undefined && (freeze.until === null || now < Date.parse(freeze.until));
-      const world = { rules, now, certain, frozen, ...ownersOf(applied, target) };
+      const world = { rules, now, certain, frozen, ...findOwners(applied, target) };
 
       const overdue = findOverdueStep(records.get(change_id)!.change, loaded.intent.policy, certain);
       if (overdue) enact(change_id, { type: overdue }, loaded, now);
       const before = aged(model.get(change_id)!, world);
       const expected = answer(before, ask, world);
       const { change, target_owner } = records.get(change_id)!;
-      const reported = refusalOf(() => {
+      const reported = errorCodeOf(() => {
         if (ask.what === "approve" || ask.what === "apply") requireInTime(change, { intent: loaded.intent, now });
         if (ask.what === "apply") admit(change, target_owner, world, freeze, loaded.intent);
-        enact(change_id, commandOf(ask, world.owner, loaded.intent), loaded, now);
+        enact(change_id, toCommand(ask, world.owner, loaded.intent), loaded, now);
       });
       expect(reported, `${what}: ${ask.what} by ${ask.name}`).toBe(typeof expected === "string" ? expected : undefined);
       const isLate = explainOverdue(change, { intent: loaded.intent, now }) !== undefined;
       if (ask.what === "approve" && !ask.emergency && !isLate && !reported?.startsWith("proof_"))
         expect(isConsentExpected(change, name, loaded.intent), `${what}: whether it waits for ${name}`).toBe(
-          reported === undefined && movedOn(change, records.get(change_id)!.change, loaded.intent),
+          reported === undefined && hasProgressed(change, records.get(change_id)!.change, loaded.intent),
         );
       const after = typeof expected === "string" ? before : expected;
       model.set(change_id, after);
       seen.add(reported ?? after.resolution ?? after.status);
       if (overdue) seen.add(before.resolution!);
-      for (const one of reported === undefined ? targetsOf(target) : []) {
-        const places = applied.get(one)!;
-        if (ask.what === "apply") places.push(change_id);
+      for (const one of reported === undefined ? splitTargets(target) : []) {
+        const owners = applied.get(one)!;
+        if (ask.what === "apply") owners.push(change_id);
         if (ask.what === "rollback") {
-          places.splice(places.indexOf(change_id), 1);
+          owners.splice(owners.indexOf(change_id), 1);
           rolledBack.set(one, now);
         }
         if (ask.what === "approve" && after.status === "approved") rolledBack.delete(one);
@@ -202,14 +202,14 @@ function live(seed: number, seen: Set<string>): void {
   }
 }
 
-/** Returns whether a consent brought a change nearer to its apply. */
-const movedOn = (before: Change, after: Change, intent: Intent): boolean =>
-  before.status !== after.status || lackedBy(after, intent) < lackedBy(before, intent);
+/** Returns true if a consent changed the status or reduced the number of missing consents. */
+const hasProgressed = (before: Change, after: Change, intent: Intent): boolean =>
+  before.status !== after.status || countMissing(after, intent) < countMissing(before, intent);
 
-const lackedBy = (change: Change, intent: Intent): number =>
+const countMissing = (change: Change, intent: Intent): number =>
   listMissingConsents(change, intent).reduce((sum, { count }) => sum + count, 0);
 
-function refusalOf(step: () => void): string | undefined {
+function errorCodeOf(step: () => void): string | undefined {
   try {
     step();
   } catch (error) {
@@ -230,11 +230,11 @@ function agree(change: Change, model: Modelled, rules: Rules, intent: Intent, wh
 const slices = histories([1, 60], [61, 140], [61, 700], 330);
 
 test.each(slices)(
-  "the state machine and the model agree in histories %i to %i",
+  "the state machine and the model agree in scenarios %i to %i",
   { timeout: 300_000 },
   (first, last) => {
     const seen = new Set<string>();
-    for (let seed = first; seed <= last; seed++) live(seed, seen);
+    for (let seed = first; seed <= last; seed++) runScenario(seed, seen);
     expect([...seen].sort()).toEqual(
       [
         ...["pending_consent", "approved", "applied", "rolled_back", "denied", "withdrawn", "revoked"],

@@ -1,6 +1,6 @@
-/** The rules of consent once more, said another way: what the state machine is verified against. It shares no code with it. */
+/** A second implementation of the rules of consent, with which tests compare the state machine. It shares no code with it. */
 
-/** Rules as a test sets them; times in milliseconds. */
+/** The part of an intent on which consent depends; times in milliseconds. */
 export interface Rules {
   approvers: string[] | undefined;
   required: number;
@@ -8,28 +8,28 @@ export interface Rules {
   owners: { target: string; approvers: string[]; required: number }[];
   break_glass: { approvers: string[]; required: number } | undefined;
   forbidden: string | undefined;
-  /** True if a change that says it is minor is, where its target has no owners. */
+  /** True if a change without owners whose proposal asks for the tier minor is minor. */
   minor: boolean;
   on_stale: "report" | "block";
   consent_ttl: number | undefined;
   approval_ttl: number | undefined;
   denied: [from: number, to: number][];
-  /** The key that stands under a name, for those who have one. */
+  /** Key ids by name, for people who have a key. */
   keys: Readonly<Record<string, string>>;
   signed_only: boolean;
-  /** Who alone may apply and roll back; absent: everybody. */
+  /** Names that may apply and roll back; absent: all names. */
   operators?: string[] | undefined;
-  /** The numbers that one target may get: so many at most, and in so many milliseconds no more than a step. */
+  /** Limits for the value of one target: a maximum, and the largest step within a number of milliseconds. */
   limit?: Limit | undefined;
-  /** How changes may come to be applied by the service itself; absent: in no way. */
+  /** Ways in which the service may apply changes by itself; absent: none. */
   automatic?: readonly ("approved" | "scheduled")[] | undefined;
-  /** Changes that may also be minor: those that apply by themselves, and those of agents. */
+  /** Whether automatic changes and changes of agents may be minor. */
   minor_may?: { apply_when: boolean; agents: boolean } | undefined;
-  /** Agents by their names, and what each may propose. */
+  /** Scopes of agents by name. */
   agents?: Readonly<Record<string, Scope>> | undefined;
 }
 
-/** The changes that an agent may propose: absent lists hold everything. */
+/** The changes that an agent may propose; an absent list allows all. */
 export interface Scope {
   targets?: string[] | undefined;
   kinds?: string[] | undefined;
@@ -45,7 +45,7 @@ interface Limit {
   ms: number;
 }
 
-/** An apply or a rollback of a target: which change, and the number that it set. */
+/** An apply or a rollback of a target, with the change and the number that it set. */
 export interface Moved {
   at: number;
   id: string;
@@ -53,25 +53,25 @@ export interface Moved {
   what: "apply" | "rollback";
 }
 
-/** A change as the model keeps it. */
+/** A change in the model. */
 export interface Modelled {
   target: string;
   tenant?: string | undefined;
   value?: number | undefined;
   proposer: string;
-  /** Consents of the tier when it was proposed; none: a minor change. */
+  /** Number of consents that its tier required when it was proposed; 0 for a minor change. */
   required: number;
   status: "pending_consent" | "approved" | "applied" | "rolled_back" | "denied";
   resolution: string | null;
   created: number;
   approved: number;
   given: Given[];
-  /** Whose change the target held at the last approval. */
+  /** The change in force on the target at the last approval. */
   seen: string | null;
   review: "none" | "due" | "given";
-  /** Applied by the service: once approved, or at a time in milliseconds. Absent: by a person. */
+  /** When the service applies it: once approved, or at a time in milliseconds. Absent: a person applies it. */
   apply_when?: "approved" | number | undefined;
-  /** From now on a person applies it. */
+  /** True if a person has to apply it although `apply_when` is set. */
   stopped?: boolean;
 }
 
@@ -94,51 +94,51 @@ export interface Ask {
 export interface World {
   rules: Rules;
   now: number;
-  /** The time that an entry gets: never before that of the one before, whatever the clock says. Absent: now. */
+  /** The timestamp of the next entry, which is never before that of the previous one. Absent: now. */
   stamp?: number;
-  /** The moment that has passed for certain, which a clock alone never says. Absent: now. */
+  /** The latest time that has certainly passed, which may be before the time of the clock. Absent: now. */
   certain?: number;
   frozen: boolean;
   /** The newest applied change of the target. */
   holds: string | null;
-  /** When the target was last rolled back, unless a person has approved a change of it since. */
+  /** Time of the last rollback of the target, unless a person has approved a change of it since. */
   rolledBack?: number | undefined;
   /** Applies and rollbacks of the target, the oldest first. */
   history?: readonly Moved[];
-  /** Changes of the agent that proposes: how many wait, and when it proposed them all. */
+  /** Changes of the proposing agent: the number of open ones, and the times of all its proposals. */
   own?: { open: number; times: readonly number[] };
 }
 
-/** The number from which a step is counted: of the start of the time, else the last one before it, else the first since. */
-function baseOf(history: readonly Moved[], start: number): number | undefined {
+/** Returns the number from which a step is measured: the value at `start`, else the last one before, else the first one since. */
+function findStepBase(history: readonly Moved[], start: number): number | undefined {
   const early = history.filter(({ at }) => at < start);
-  const gone = new Set(early.filter(({ what }) => what === "rollback").map(({ id }) => id));
+  const rolledBack = new Set(early.filter(({ what }) => what === "rollback").map(({ id }) => id));
   const numbers = (some: readonly Moved[]) =>
     some.filter(({ what, value }) => what === "apply" && value !== undefined).map(({ value }) => value!);
-  const then = numbers(early.filter(({ id }) => !gone.has(id)));
-  return then.at(-1) ?? numbers(early).at(-1) ?? numbers(history.slice(early.length))[0];
+  const inForce = numbers(early.filter(({ id }) => !rolledBack.has(id)));
+  return inForce.at(-1) ?? numbers(early).at(-1) ?? numbers(history.slice(early.length))[0];
 }
 
-/** Judges a number: outside of what its target may get, within it, or the first that it gets. */
-function limited(
+/** Compares a number with the limits of its target: outside, within, or the first number of the target. */
+function compareWithLimit(
   { target, value }: Pick<Modelled, "target" | "value">,
   { rules: { limit }, now, stamp = now, history = [] }: World,
 ): "outside" | "first" | "within" {
   if (limit?.target !== target || value === undefined) return "within";
   if (value > limit.maximum) return "outside";
-  const base = baseOf(history, Math.max(now, stamp) - limit.ms);
+  const base = findStepBase(history, Math.max(now, stamp) - limit.ms);
   if (base === undefined) return "first";
   return value - base > limit.step || base - value > limit.step ? "outside" : "within";
 }
 
-/** The name under which the service applies a change by itself. */
+/** The actor of applies that the service does by itself. */
 export const ITSELF = "policy:apply_when";
 
-/** Returns true where the intent says who anybody is. */
-const saysWho = ({ keys, agents = {} }: Rules): boolean => Object.keys({ ...keys, ...agents }).length > 0;
+/** Returns true if the intent names principals. */
+const hasPrincipals = ({ keys, agents = {} }: Rules): boolean => Object.keys({ ...keys, ...agents }).length > 0;
 
-/** Why somebody may not apply or roll back, who signs nothing. */
-function barred({ what, name }: Ask, { apply_when }: Modelled, rules: Rules): string | undefined {
+/** Returns the error code if a caller without a signature may not apply or roll back. */
+function findPermissionError({ what, name }: Ask, { apply_when }: Modelled, rules: Rules): string | undefined {
   const { operators, break_glass, keys, automatic = [] } = rules;
   if (name === ITSELF)
     return automatic.includes(apply_when === "approved" ? "approved" : "scheduled") ? undefined : "not_permitted";
@@ -146,8 +146,8 @@ function barred({ what, name }: Ask, { apply_when }: Modelled, rules: Rules): st
   const listed = [...operators, ...(what === "rollback" ? (break_glass?.approvers ?? []) : [])];
   if (!listed.includes(plain(name))) return "not_permitted";
   if (plain(name) in keys) return "proof_required";
-  // A name without keys is only claimed once the intent knows who is who.
-  return saysWho(rules) ? "not_permitted" : undefined;
+  // If the intent names principals, a name without keys is only claimed.
+  return hasPrincipals(rules) ? "not_permitted" : undefined;
 }
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -156,18 +156,18 @@ const plain = (name: string): string => name.trim().toLowerCase();
 
 const mustSign = (name: string, { keys, signed_only }: Rules): boolean => signed_only || plain(name) in keys;
 
-/** Returns whether a consent is signed as it has to be today. */
-const counts = ({ name, key }: Given, rules: Rules): boolean =>
+/** Returns true if a consent has the signature that the rules require. */
+const hasRequiredSignature = ({ name, key }: Given, rules: Rules): boolean =>
   !mustSign(name, rules) || (key !== undefined && rules.keys[plain(name)] === key);
 
-/** An act on the service, by whom, and the key it is signed with. */
+/** A freeze or unfreeze, its caller, and the key that signs it. */
 export interface AskedAct {
   what: "freeze" | "unfreeze";
   name: string;
   key?: string | undefined;
 }
 
-/** The code of the refusal, or whether the service is frozen then. Stopping is safe: who has no key is taken at their word. */
+/** Returns the error code, or whether the service is frozen afterwards. A freeze without a key needs no signature. */
 export function acted(
   { what, name, key }: AskedAct,
   { rules, frozen }: Pick<World, "rules" | "frozen">,
@@ -181,9 +181,9 @@ export function acted(
   return what === "freeze";
 }
 
-/** Returns the fault of a signature, or of a missing one. */
-function unsigned({ what, name, key }: Ask, rules: Rules): string | undefined {
-  // An agent is known by its secret.
+/** Returns the error code if a signature is invalid or missing. */
+function findSignatureError({ what, name, key }: Ask, rules: Rules): string | undefined {
+  // An agent is authenticated by its secret.
   if (rules.agents && name in rules.agents) return undefined;
   if (key !== undefined) return rules.keys[plain(name)] === key ? undefined : "proof_invalid";
   if (what === "withdraw") {
@@ -193,22 +193,22 @@ function unsigned({ what, name, key }: Ask, rules: Rules): string | undefined {
   return mustSign(name, rules) ? "proof_required" : undefined;
 }
 
-/** Returns whether all consents that today's rules ask for are there. */
+/** Returns true if a change has all consents that the rules require. */
 export const isComplete = (change: Modelled, rules: Rules): boolean =>
-  isUrgent(change, rules) || ordinaryStands(change, rules);
+  isUrgent(change, rules) || hasOrdinaryConsents(change, rules);
 
-/** An emergency is one that somebody reviews. */
+/** Returns true if a change is approved as an emergency, which needs a review. */
 const isUrgent = (change: Modelled, rules: Rules): boolean =>
-  change.review !== "none" && emergencyStands(change, rules);
+  change.review !== "none" && hasEmergencyConsents(change, rules);
 
-const ordinaryStands = (change: Modelled, rules: Rules): boolean => lacking(change, rules) === 0;
+const hasOrdinaryConsents = (change: Modelled, rules: Rules): boolean => countMissing(change, rules) === 0;
 
-/** Returns true where a change sets a target: the target of a plan names all of its targets, with a plus between them. */
+/** Returns true if a change sets a target; the target of a plan is its targets joined by a plus. */
 const sets = (change: { target: string }, target: string): boolean => change.target.split("+").includes(target);
 
-/** How many consents today's rules still ask for, each rule by itself. */
-function lacking(change: Modelled, rules: Rules): number {
-  const names = new Set(standing(change, rules, false));
+/** Returns the number of consents that the rules still require, summed over all rules. */
+function countMissing(change: Modelled, rules: Rules): number {
+  const names = new Set(listValidNames(change, rules, false));
   if (!rules.self_approval) names.delete(plain(change.proposer));
   const quorum = [...names].filter((name) => !rules.approvers || rules.approvers.includes(name));
   const owned = rules.owners
@@ -218,13 +218,15 @@ function lacking(change: Modelled, rules: Rules): number {
   return [needed - quorum.length, ...owned].reduce((sum, count) => sum + Math.max(0, count), 0);
 }
 
-const standing = (change: Modelled, rules: Rules, urgent: boolean): string[] =>
-  change.given.filter((given) => given.emergency === urgent && counts(given, rules)).map(({ name }) => plain(name));
+const listValidNames = (change: Modelled, rules: Rules, urgent: boolean): string[] =>
+  change.given
+    .filter((given) => given.emergency === urgent && hasRequiredSignature(given, rules))
+    .map(({ name }) => plain(name));
 
-function emergencyStands(change: Modelled, rules: Rules): boolean {
+function hasEmergencyConsents(change: Modelled, rules: Rules): boolean {
   const { break_glass, self_approval } = rules;
   if (!break_glass) return false;
-  const names = new Set(standing(change, rules, true));
+  const names = new Set(listValidNames(change, rules, true));
   if (!self_approval) names.delete(plain(change.proposer));
   return break_glass.approvers.filter((name) => names.has(name)).length >= break_glass.required;
 }
@@ -234,7 +236,7 @@ const mayDecide = (name: string, change: Modelled, rules: Rules): boolean =>
   rules.approvers.includes(name) ||
   rules.owners.some((owner) => sets(change, owner.target) && owner.approvers.includes(name));
 
-/** Who approved may take it back; where an approval counts no more, anybody who may approve. */
+/** Returns true if a name may revoke a change: its approvers or, if none of them may decide any more, all who may approve. */
 function mayRevoke(name: string, change: Modelled, rules: Rules): boolean {
   if (change.given.some((one) => plain(one.name) === name)) return true;
   const isAble = (one: Given): boolean =>
@@ -256,7 +258,7 @@ export interface Idea {
   apply_when?: "approved" | number | undefined;
 }
 
-/** Returns true where an agent may propose this at all. */
+/** Returns true if a proposal is in the scope of its agent. */
 const isInScope = ({ target, tenant = "t1", kind = "config" }: Idea, { targets, tenants, kinds }: Scope): boolean =>
   [
     [targets, target],
@@ -264,7 +266,7 @@ const isInScope = ({ target, tenant = "t1", kind = "config" }: Idea, { targets, 
     [kinds, kind],
   ].every(([list, one]) => !list || list.includes(one as string));
 
-/** Returns true where the rules let a change apply in its way, and at its time. */
+/** Returns true if the rules allow the `apply_when` of a proposal. */
 function mayApplyItself({ apply_when }: Idea, { automatic = [], consent_ttl, approval_ttl }: Rules, now: number) {
   if (apply_when === undefined) return true;
   if (apply_when === "approved") return automatic.includes("approved");
@@ -275,18 +277,18 @@ function mayApplyItself({ apply_when }: Idea, { automatic = [], consent_ttl, app
 
 const dayOf = (ms: number): number => Math.floor(ms / DAY);
 
-/** The code of the refusal, or the new change. */
+/** Returns the error code, or the new change. */
 export function proposed(idea: Idea, world: World): string | Modelled {
   const { target, value, proposer, minor, key, tenant, kind = "config", apply_when } = idea;
   const { rules, now, stamp = now, holds, rolledBack = -Infinity, own } = world;
   const scope = rules.agents?.[proposer];
-  const limit = limited({ target, value }, world);
-  const isNobody = key === undefined && !scope && saysWho(rules);
+  const limit = compareWithLimit({ target, value }, world);
+  const isUnknown = key === undefined && !scope && hasPrincipals(rules);
   const isOwned = rules.owners.some((owner) => sets(idea, owner.target));
   const may = rules.minor_may;
-  const isLet = (apply_when === undefined || may?.apply_when) && (!scope || may?.agents) && kind === "config";
+  const mayBeMinor = (apply_when === undefined || may?.apply_when) && (!scope || may?.agents) && kind === "config";
   const isMinor =
-    minor && rules.minor && isLet && !isNobody && !isOwned && limit !== "first" && stamp - rolledBack > DAY;
+    minor && rules.minor && mayBeMinor && !isUnknown && !isOwned && limit !== "first" && stamp - rolledBack > DAY;
   if (scope && !isInScope(idea, scope)) return "agent_may_not";
   if (!mayApplyItself(idea, rules, now)) return "invalid_field";
   if (rules.forbidden !== undefined && sets(idea, rules.forbidden)) return "forbidden_target";
@@ -316,17 +318,17 @@ export function proposed(idea: Idea, world: World): string | Modelled {
   };
 }
 
-/** Returns true where a window or a freeze holds a change back. */
+/** Returns true if a window or a freeze blocks a change. */
 const isHeld = (change: Modelled, { rules, now, frozen }: World): boolean =>
   !isUrgent(change, rules) && (frozen || rules.denied.some(([from, to]) => from <= now && now < to));
 
-/** Returns the next step of the service by itself with a change: it waits, applies it, or leaves it to people, for a reason. */
+/** Returns what the service does with an automatic change: wait, apply it, or leave it to people for a reason. */
 export function automated(change: Modelled, world: World): "none" | "wait" | "apply" | { stops: string } {
   const { now, certain = now } = world;
   const { status, apply_when, stopped, approved } = change;
   if (status !== "approved" || apply_when === undefined || stopped) return "none";
   const due = apply_when === "approved" ? approved : apply_when;
-  // A time counts when it has passed for certain.
+  // A scheduled time must have certainly passed.
   if (now < due || (apply_when !== "approved" && certain < due)) return "wait";
   if (now > due + DAY) return certain > due + DAY ? { stops: "postponed_too_long" } : "wait";
   if (isHeld(change, world)) return "wait";
@@ -334,24 +336,24 @@ export function automated(change: Modelled, world: World): "none" | "wait" | "ap
   return typeof judged === "string" ? { stops: judged } : "apply";
 }
 
-/** Returns true where a consent of this moment comes after the time of a change, which then is left to people. */
+/** Returns true if a consent at this time is later than the scheduled time of a change, which people then have to apply. */
 export const isTooLate = ({ status, apply_when, stopped }: Modelled, at: number): boolean =>
   (status === "pending_consent" || status === "approved") &&
   typeof apply_when === "number" &&
   !stopped &&
   apply_when <= at;
 
-/** The code of the refusal, or what the change is then. */
+/** Returns the error code, or the change after the request. */
 export function answer(change: Modelled, ask: Ask, world: World): string | Modelled {
-  const { what, name: given, emergency = false, key } = ask;
+  const { what, name: spelling, emergency = false, key } = ask;
   const { rules, now, stamp = now, holds } = world;
-  const name = plain(given);
+  const name = plain(spelling);
   const isOwn = !rules.self_approval && name === plain(change.proposer);
   const { status } = change;
-  // A change that is over only by the clock is not denied yet, and accepts no consents.
+  // A change that has expired by the clock, but not certainly, is not denied yet and accepts no consents.
   if ((what === "approve" || what === "apply") && overdue(change, rules, now) !== undefined)
     return "illegal_transition";
-  const signed = <T>(done: T): string | T => unsigned(ask, rules) ?? done;
+  const signed = <T>(done: T): string | T => findSignatureError(ask, rules) ?? done;
   const close = (resolution: string) => signed<Modelled>({ ...change, status: "denied", resolution });
   switch (what) {
     case "approve": {
@@ -360,16 +362,21 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
       if (emergency && !rules.break_glass?.approvers.includes(name)) return "not_an_approver";
       if (!emergency && !mayDecide(name, change, rules)) return "not_an_approver";
       if (isOwn) return "self_approval_forbidden";
-      // Rules that ask for less than they did leave changes that lack nothing: one more word moves them.
-      const waits = status === "pending_consent" && !emergency && ordinaryStands(change, rules);
-      const moves = emergency ? emergencyStands(change, rules) : waits;
-      if (!moves && standing(change, rules, emergency).includes(name)) return "already_decided";
-      const last = { name: given, emergency, key };
+      // If new rules require fewer consents, a pending change may lack none; one more consent then approves it.
+      const waits = status === "pending_consent" && !emergency && hasOrdinaryConsents(change, rules);
+      const moves = emergency ? hasEmergencyConsents(change, rules) : waits;
+      if (!moves && listValidNames(change, rules, emergency).includes(name)) return "already_decided";
+      const last = { name: spelling, emergency, key };
       const stopped = change.stopped === true || isTooLate(change, stamp);
       const after = { ...change, given: [...change.given, last], stopped };
-      if (!emergency && !waits && counts(last, rules) && lacking(after, rules) === lacking(change, rules))
+      if (
+        !emergency &&
+        !waits &&
+        hasRequiredSignature(last, rules) &&
+        countMissing(after, rules) === countMissing(change, rules)
+      )
         return "not_an_approver";
-      const reached = emergency ? emergencyStands(after, rules) : ordinaryStands(after, rules);
+      const reached = emergency ? hasEmergencyConsents(after, rules) : hasOrdinaryConsents(after, rules);
       if (status === "pending_consent" && !reached) return signed(after);
       const review = emergency && reached && change.review !== "due" ? "due" : change.review;
       const sees = !emergency || reached;
@@ -394,8 +401,8 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
       if (status !== "approved") return "illegal_transition";
       if (rules.forbidden !== undefined && sets(change, rules.forbidden)) return "forbidden_target";
       if (!isComplete(change, rules)) return "consent_incomplete";
-      if (barred(ask, change, rules)) return barred(ask, change, rules)!;
-      if (limited(change, world) === "outside") return "value_not_allowed";
+      if (findPermissionError(ask, change, rules)) return findPermissionError(ask, change, rules)!;
+      if (compareWithLimit(change, world) === "outside") return "value_not_allowed";
       if (rules.on_stale === "block" && change.seen !== holds) return "target_moved";
       if (!isUrgent(change, rules)) {
         if (world.frozen) return "frozen";
@@ -404,7 +411,7 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
       return { ...change, status: "applied" };
     case "rollback":
       if (status !== "applied") return "illegal_transition";
-      return barred(ask, change, rules) ?? { ...change, status: "rolled_back" };
+      return findPermissionError(ask, change, rules) ?? { ...change, status: "rolled_back" };
     case "review":
       if (change.review !== "due" || status === "denied") return "illegal_transition";
       if (!mayDecide(name, change, rules)) return "not_an_approver";
@@ -414,14 +421,14 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
   }
 }
 
-/** Returns the reason for which a waiting change is over at a moment. */
+/** Returns the resolution of a change that has expired at a time. */
 function overdue(change: Modelled, rules: Rules, at: number): "expired" | "lapsed" | undefined {
   if (change.status === "pending_consent" && at - change.created > (rules.consent_ttl ?? Infinity)) return "expired";
   if (change.status === "approved" && at - change.approved > (rules.approval_ttl ?? Infinity)) return "lapsed";
   return undefined;
 }
 
-/** Applies the effects of time on a change. */
+/** Denies a change that has certainly expired. */
 export function aged(
   change: Modelled,
   { rules, now, certain = now }: Pick<World, "rules" | "now" | "certain">,

@@ -1,4 +1,4 @@
-/** Random rules for histories of consent: as the model reads them, and as an intent says them. */
+/** Draws random rules for scenarios of consent, for the model and as an intent. */
 import { HOUR_MS } from "../../../../lib/kit/days.ts";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import { IntentInvalid, type LoadedIntent } from "../../../../lib/changes/rules/intent.ts";
@@ -12,12 +12,13 @@ import { ITSELF, type Rules, type Scope } from "./consent_model.ts";
 export type Random = ReturnType<typeof numbers>;
 
 export const NAMES = ["ana", "bo", "cy", "dee"];
-/** The same people, as requests may spell them. */
+/** Spellings of these names in requests. */
 export const SPELT = ["ana", "Ana", "bo", "CY", "cy", "dee"];
 export const TARGETS = ["a", "b"];
 
-/** Everybody has two keys, of which the intent lists one or none; the pens by the ids that entries have of them. */
+/** Two keys of each person, of which the intent lists one or none. */
 const KEYS = Object.fromEntries(NAMES.map((name) => [name, [sshPen(), sshPen()].map(identified)]));
+/** Signers by key id. */
 export const PENS: ReadonlyMap<string, SshPen> = new Map(
   Object.values(KEYS).flatMap((pens) => pens.map(({ id, pen }) => [id, pen])),
 );
@@ -26,7 +27,7 @@ function identified(pen: SshPen): { id: string; pen: SshPen } {
   return { id: signingKeyId(pen.key, portableSha256), pen };
 }
 
-/** A key that somebody may try: mostly the one that stands under the name, sometimes one taken away, or none. */
+/** Draws the key for a request: mostly the listed one of the name, sometimes any of its keys or none. */
 export function someKey(name: string, { keys }: Rules, random: Random): string | undefined {
   const own = name.toLowerCase();
   const chance = random(8);
@@ -39,7 +40,7 @@ const some = (random: Random): string[] => NAMES.filter(() => random(2) === 0);
 const iso = (ms: number): string => new Date(ms).toISOString();
 const hours = (ttl: number | undefined) => (ttl === undefined ? undefined : ttl / HOUR_MS);
 
-function drawn(random: Random, now: number): Rules {
+function drawRules(random: Random, now: number): Rules {
   const named = some(random);
   const approvers = random(2) === 0 || named.length === 0 ? undefined : named;
   const owning = some(random);
@@ -66,7 +67,7 @@ function drawn(random: Random, now: number): Rules {
   };
 }
 
-const manifestOf = (rules: Rules): Manifest => ({
+const toManifest = (rules: Rules): Manifest => ({
   principals: {
     ...Object.fromEntries(Object.entries(rules.keys).map(([name, id]) => [name, person(PENS.get(id)!)])),
     ...Object.fromEntries(
@@ -91,11 +92,11 @@ const manifestOf = (rules: Rules): Manifest => ({
     windows: { deny: rules.denied.map(([from, to]) => ({ from: iso(from), to: iso(to) })) },
     signed_only: rules.signed_only,
     permissions: rules.operators ? { apply: rules.operators, rollback: rules.operators } : {},
-    targets: rules.limit ? [limitOf(rules.limit)] : [],
+    targets: rules.limit ? [toTargetRule(rules.limit)] : [],
   },
 });
 
-const limitOf = ({ target, maximum, step, ms }: NonNullable<Rules["limit"]>): object => ({
+const toTargetRule = ({ target, maximum, step, ms }: NonNullable<Rules["limit"]>): object => ({
   match: [target],
   schema: { type: "integer", maximum },
   max_step: { absolute: step, hours: ms / HOUR_MS },
@@ -117,7 +118,7 @@ function someScope(random: Random): Scope {
 
 const WAYS: NonNullable<Rules["automatic"]>[] = [["approved"], ["scheduled"], ["approved", "scheduled"]];
 
-/** Rules on who applies, on which numbers, by itself, and on what agents may propose. */
+/** Draws rules about operators, value limits, automatic applies and agents. */
 export function someLimits(random: Random): Partial<Rules> {
   const automatic = random(4) === 0 ? undefined : WAYS[random(WAYS.length)];
   return {
@@ -136,15 +137,15 @@ const someLimit = (random: Random): Pick<Rules, "limit"> => ({
       : undefined,
 });
 
-/** Rules, and the intent that says them: drawn until they are ones that an intent may say. */
+/** Draws rules until they make a valid intent; returns both. */
 export function randomRules(
   random: Random,
   now: number,
   more: (random: Random) => Partial<Rules> = () => ({}),
 ): { rules: Rules; manifest: Manifest; loaded: LoadedIntent } {
   for (;;) {
-    const rules = { ...drawn(random, now), ...more(random) };
-    const manifest = manifestOf(rules);
+    const rules = { ...drawRules(random, now), ...more(random) };
+    const manifest = toManifest(rules);
     try {
       return { rules, manifest, loaded: makeIntent(manifest) };
     } catch (error) {

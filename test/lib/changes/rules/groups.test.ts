@@ -1,4 +1,4 @@
-/** Groups of people, and rules that are for some tenants only. */
+/** Groups of people, rules for some tenants, and denied periods. */
 import { describe, expect, test } from "vitest";
 import { IntentInvalid } from "../../../../lib/changes/rules/intent.ts";
 import { findContradictions } from "../../../../lib/changes/rules/contradictions.ts";
@@ -12,7 +12,7 @@ const policyOf = (policy: object) => makeIntent({ policy }).intent.policy;
 const FINANCE = { finance: ["fin", "Bo "], oncall: ["cy", "bo"] };
 
 describe("a group in a list of names", () => {
-  test("stands for its people, once each, in any spelling of its name", () => {
+  test("is replaced by its people, once each, in any spelling of its name", () => {
     const policy = policyOf({
       groups: FINANCE,
       approvers: ["ana", "group:finance", " GROUP:OnCall"],
@@ -31,16 +31,28 @@ describe("a group in a list of names", () => {
       "policy.approvers.1 is no group of policy.groups: did you mean finance?",
     ],
     [
-      "a group where there are none",
+      "a group in an intent without groups",
       { owners: [{ targets: ["*"], approvers: ["group:x"] }] },
       "policy.owners.0.approvers.0 is no group of policy.groups: there is none",
     ],
-    ["a group of every object", { groups: FINANCE, approvers: ["group:constructor"] }, "is no group of policy.groups"],
+    [
+      "a group named like a member of every object",
+      { groups: FINANCE, approvers: ["group:constructor"] },
+      "is no group of policy.groups",
+    ],
     ["a group in a group", { groups: { a: ["ana"], b: ["group:a"] } }, "policy.groups.b.0 is a group"],
     ["an empty group", { groups: { a: [] } }, "policy.groups.a must name somebody"],
-    ["a group with a capital", { groups: { A: ["ana"] } }, "policy.groups.A: the name must be a lower-case word"],
+    [
+      "a group with a capital letter",
+      { groups: { A: ["ana"] } },
+      "policy.groups.A: the name must be a lower-case word",
+    ],
     ["an identity provider's group", { approvers: ["IDP:release"] }, "policy.approvers.0 begins with idp:"],
-    ["one in a group", { groups: { a: ["idp:release"] } }, "policy.groups.a.0 begins with idp:"],
+    [
+      "an identity provider's group in a group",
+      { groups: { a: ["idp:release"] } },
+      "policy.groups.a.0 begins with idp:",
+    ],
     [
       "a quorum that the people of the groups cannot reach",
       {
@@ -50,19 +62,19 @@ describe("a group in a list of names", () => {
       },
       "standard asks for 3, and policy.approvers names 2",
     ],
-  ])("%s rejects the load", (_, policy, message) => {
+  ])("is rejected: %s", (_, policy, message) => {
     expect(() => policyOf(policy)).toThrow(IntentInvalid);
     expect(() => policyOf(policy)).toThrow(message);
   });
 
-  test("with an agent in it rejects the load", () => {
+  test("is rejected with an agent in it", () => {
     const principals = { robo: { kind: "agent", token_sha256: "a".repeat(64) } };
     expect(() => makeIntent({ principals, policy: { groups: { a: ["ana", "Robo"] } } })).toThrow(
       "policy.groups.a.1 is an agent",
     );
   });
 
-  test("is said among the rules in force", () => {
+  test("is described with its people", () => {
     const { intent } = makeIntent({ policy: { groups: FINANCE, approvers: ["group:finance"] } });
     expect(describeRules(intent)).toContain('only "fin", "bo" may approve or deny');
     expect(describeRules(intent)).toContain('group:finance stands for "fin", "bo"');
@@ -73,9 +85,9 @@ describe("a rule for some tenants", () => {
   test.each([
     ["no tenant", [], "must name a tenant"],
     ["a wildcard", ["t*"], "holds *"],
-    ["two in one", ["t1,t2"], "holds a comma"],
+    ["two tenants in one text", ["t1,t2"], "holds a comma"],
     ["an invisible character", ["t\u200b1"], "holds a control or invisible character"],
-  ])("rejects the load with %s", (_, tenants, message) => {
+  ])("is rejected with %s", (_, tenants, message) => {
     const rules = [
       { owners: [{ targets: ["*"], approvers: ["ana"], tenants }] },
       { minor: { kinds: ["config"], targets: ["*"], tenants } },
@@ -84,7 +96,7 @@ describe("a rule for some tenants", () => {
     for (const policy of rules) expect(() => policyOf(policy)).toThrow(message);
   });
 
-  test("owners consent to changes of their own tenants alone, compared by case", async () => {
+  test("owners consent only to changes of their own tenants, whose names are case-sensitive", async () => {
     const owners = [{ targets: ["price.*"], tenants: ["t1", "*"], approvers: ["fin"] }];
     const api = await core({ intent: { policy: { approvers: ["ana"], owners } } });
     const rule = "owners price.* for t1, *";
@@ -105,7 +117,7 @@ describe("a rule for some tenants", () => {
     }
   });
 
-  test("minor is for its tenants alone, and owners of other tenants do not stand in its way", () => {
+  test("minor applies to its tenants only, and owners of other tenants do not prevent it", () => {
     const policy = policyOf({
       minor: { kinds: ["config"], targets: ["ui.*"], tenants: ["t1", "t2"] },
       owners: [{ targets: ["*"], tenants: ["t2"], approvers: ["fin"] }],
@@ -121,7 +133,7 @@ describe("a rule for some tenants", () => {
     expect(why("t3")).toBe("It is not minor: the intent lets no change of ui.x for tenant t3 be minor.");
   });
 
-  test("contradicts another rule only where that is for all of its tenants", () => {
+  test("contradicts another rule only if that applies to all of its tenants", () => {
     const found = (ownersOf?: string[], tenants?: string[]) =>
       findContradictions({
         policy: policyOf({
@@ -133,7 +145,7 @@ describe("a rule for some tenants", () => {
     expect([found(["t1"]), found(["t1"], ["t1", "t2"])]).toEqual([0, 0]);
   });
 
-  test("is said with its tenants among the rules in force", () => {
+  test("is described with its tenants", () => {
     const { intent } = makeIntent({
       policy: {
         minor: { kinds: ["config"], targets: ["ui.*"], tenants: ["t1"] },
@@ -166,7 +178,7 @@ describe("a denied period", () => {
   const windowsOf = (deny: object[], allow: object[] = []) => policyOf({ windows: { deny, allow } }).windows;
   const opening = (deny: object[], at: string) => findClosure(windowsOf(deny), Date.parse(at))?.opens_at;
 
-  test("for some targets and tenants blocks their changes, and no other", async () => {
+  test("for some targets and tenants blocks only their changes", async () => {
     const deny = [
       {
         from: "2020-01-01T00:00:00Z",
@@ -191,7 +203,7 @@ describe("a denied period", () => {
     expect(await apply({ target: "ui.list", tenant_id: "t1" })).toBe(200);
   });
 
-  test("for some targets holds back no change that is not named", () => {
+  test("for some targets does not block changes of other targets", () => {
     const windows = windowsOf([{ ...DENIED, targets: ["price.*"] }]);
     const at = Date.parse("2026-12-20T00:00:00Z");
     expect(findClosure(selectWindows(windows), at)).toBeUndefined();
@@ -202,35 +214,35 @@ describe("a denied period", () => {
   test.each([
     ["before its first year", "2025-12-20T00:00:00Z", undefined],
     ["in its first year", "2026-12-20T00:00:00Z", "2027-01-03T23:00:00.000Z"],
-    ["its first moment of a later year", "2031-12-17T23:00:00Z", "2032-01-03T23:00:00.000Z"],
-    ["a moment before that", "2031-12-17T22:59:59.999Z", undefined],
+    ["at its first moment in a later year", "2031-12-17T23:00:00Z", "2032-01-03T23:00:00.000Z"],
+    ["a moment before its first one in a later year", "2031-12-17T22:59:59.999Z", undefined],
     ["after New Year of a later year", "2032-01-03T22:59:59.999Z", "2032-01-03T23:00:00.000Z"],
-    ["its end in a later year", "2032-01-03T23:00:00Z", undefined],
+    ["at its end in a later year", "2032-01-03T23:00:00Z", undefined],
   ])("that is yearly: %s", (_, at, opens) => {
     expect(opening([{ ...DENIED, yearly: true }], at)).toBe(opens);
   });
 
-  test("on 29 February is on 1 March in years without one", () => {
+  test("that begins on 29 February begins on 1 March in other years", () => {
     const leap = [{ from: "2028-02-29T00:00:00Z", to: "2028-03-02T00:00:00Z", yearly: true }];
     expect(opening(leap, "2029-02-28T23:59:59Z")).toBeUndefined();
     expect(opening(leap, "2029-03-01T00:00:00Z")).toBe("2029-03-02T00:00:00.000Z");
     expect(opening(leap, "2032-02-29T00:00:00Z")).toBe("2032-03-02T00:00:00.000Z");
   });
 
-  test("at a year's end by its own offset comes in the right year", () => {
+  test("across New Year in its own offset falls in the right year", () => {
     const eve = [{ from: "2026-12-31T20:00:00-05:00", to: "2027-01-01T02:00:00-05:00", yearly: true }];
     expect(opening(eve, "2028-01-01T01:00:00Z")).toBe("2028-01-01T07:00:00.000Z");
     expect(opening(eve, "2028-01-01T00:59:59Z")).toBeUndefined();
     expect(opening(eve, "2026-01-01T01:00:00Z")).toBeUndefined();
   });
 
-  test("that is yearly and lasts a year rejects the load", () => {
+  test("that is yearly and lasts a year is rejected", () => {
     const yearly = (to: string) => () => windowsOf([{ from: "2026-03-01T00:00:00Z", to, yearly: true }]);
     expect(yearly("2027-03-01T00:00:00Z")).toThrow("policy.windows.deny.0.to must be within a year of from");
     expect(yearly("2027-02-28T23:59:59Z")).not.toThrow();
   });
 
-  test("of one half year and one of the other leave no opening, and that is said", () => {
+  test("for each half of the year leaves no opening", () => {
     const halves = [
       { from: "2026-01-01T00:00:00Z", to: "2026-07-01T00:00:00Z", yearly: true },
       { from: "2026-07-01T00:00:00Z", to: "2027-01-01T00:00:00Z", yearly: true },

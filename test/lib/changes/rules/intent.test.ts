@@ -29,7 +29,7 @@ const policy = (rules: unknown): Manifest => ({ policy: rules });
 const guardrail = (over: object): Manifest =>
   policy({ guardrails: [{ kpi: "csat", max_regression: 1, action: "alert", ...over }] });
 
-test("the four required fields are enough, and everything else has its default", () => {
+test("only four fields are required, and all others have defaults", () => {
   const { intent } = load(JSON.stringify(manifest()));
   expect(intent).toMatchObject({
     ...manifest(),
@@ -41,7 +41,7 @@ test("the four required fields are enough, and everything else has its default",
   expect(intent.policy).not.toHaveProperty("consent_ttl_hours");
 });
 
-test("changes apply by themselves only where permissions.apply, if set, lists policy:apply_when", () => {
+test("apply_when requires policy:apply_when in permissions.apply where that list is set", () => {
   const apply_when = ["manual", "approved"];
   const under = (apply: string[], rules: object = { apply_when }) =>
     loading(policy({ ...rules, approvers: ["ana"], permissions: { apply } }));
@@ -58,7 +58,7 @@ test("changes apply by themselves only where permissions.apply, if set, lists po
 
 const HOURS = { days: ["mon"], from: "09:00", to: "17:00", tz: "UTC" };
 
-const REFUSED: [field: string, over: Manifest][] = [
+const INVALID_FIELDS: [field: string, over: Manifest][] = [
   ["product_id", without("product_id")],
   ["product_id", { product_id: "" }],
   ["product_id", { product_id: "  " }],
@@ -127,32 +127,38 @@ const REFUSED: [field: string, over: Manifest][] = [
   ["policy.guardrails.0.targets.0", guardrail({ targets: ["/billing/*"] })],
 ];
 
-test.each(REFUSED)("%s is refused and named: %o", (field, over) => {
+test.each(INVALID_FIELDS)("an invalid %s is rejected, and the error names the field: %o", (field, over) => {
   expect(loading(over)).toThrow(IntentInvalid);
   expect(loading(over)).toThrow(field);
 });
 
-test("every wrong field is named at once", () => {
+test("one error names all invalid fields", () => {
   expect(loading({ product_id: "", update_epoch: 0 })).toThrow(/product_id .*; update_epoch /);
 });
 
 test.each([
-  ["no JSON", "product_id: acme"],
-  ["no text", ""],
-  ["no object", "[]"],
+  ["not JSON", "product_id: acme"],
+  ["empty", ""],
+  ["not an object", "[]"],
   ["null", "null"],
-  ["a repeated member", '{"product_id":"a","product_id":"b","version":"1","approved_by":"x","update_epoch":1}'],
-  ["a lone surrogate", '{"product_id":"\\ud800","version":"1","approved_by":"x","update_epoch":1}'],
   [
-    "a number that would be rounded",
+    "JSON with a repeated member",
+    '{"product_id":"a","product_id":"b","version":"1","approved_by":"x","update_epoch":1}',
+  ],
+  ["JSON with a lone surrogate", '{"product_id":"\\ud800","version":"1","approved_by":"x","update_epoch":1}'],
+  [
+    "JSON with a number that would be rounded",
     '{"product_id":"a","version":"1","approved_by":"x","update_epoch":1,"x-id":12345678901234567890}',
   ],
-  ["a number beyond all range", '{"product_id":"a","version":"1","approved_by":"x","update_epoch":1,"x":1e999}'],
-])("%s is refused", (_, text) => {
+  [
+    "JSON with a number that is out of range",
+    '{"product_id":"a","version":"1","approved_by":"x","update_epoch":1,"x":1e999}',
+  ],
+])("an intent that is %s is rejected", (_, text) => {
   expect(() => load(text)).toThrow(IntentInvalid);
 });
 
-test("text that is no JSON is refused with its place", () => {
+test("the error about invalid JSON states the position", () => {
   expect(() => load('{\n  "product_id": "acme",\n}')).toThrow(/^the product intent is not valid JSON: .*position 26/);
 });
 
@@ -165,13 +171,13 @@ test("manifest_hash is the SHA-256 of the canonical JSON", () => {
   expect(load(`\uFEFF${canonical}`).manifest_hash).toBe(expected);
 });
 
-test("the hash covers every member, known or not, and an unknown one is kept", () => {
+test("the hash covers every member, also those that the schema does not know", () => {
   const hashOf = (over: Manifest) => load(JSON.stringify(manifest(over))).manifest_hash;
-  const said = [{}, { note: "a" }, { note: "b" }, { policy: {} }, { policy: { "x-note": 1 } }, { kpis: {} }];
-  expect(new Set(said.map(hashOf)).size).toBe(said.length);
+  const variants = [{}, { note: "a" }, { note: "b" }, { policy: {} }, { policy: { "x-note": 1 } }, { kpis: {} }];
+  expect(new Set(variants.map(hashOf)).size).toBe(variants.length);
 });
 
-test("a field that begins with x- is free, wherever it stands", () => {
+test("a field whose name begins with x- is accepted at any level", () => {
   const free = { "x-why": { any: ["thing"] } };
   const { intent } = load(
     JSON.stringify(
@@ -185,8 +191,8 @@ test("a field that begins with x- is free, wherever it stands", () => {
   expect(intent.policy).toMatchObject({ self_approval: false, minor: { kinds: ["config"] } });
 });
 
-/** An intent that states every field there is. */
-const EVERYTHING = manifest({
+/** An intent that uses every field of the schema. */
+const FULL_INTENT = manifest({
   product_type: "crm",
   kpis: { csat: { baseline: 4, target: 5, weight: 2, deadline: "2026-12-31", tenant: "t1" } },
   principals: {
@@ -271,23 +277,23 @@ const EVERYTHING = manifest({
   },
 });
 
-/** The places of all fields of a JSON value; names of KPIs and of principals are no fields. */
-function fieldsOf(value: unknown, path: string[] = []): string[][] {
+/** Returns the paths of all fields of a JSON value, without names that the author chooses, such as those of KPIs. */
+function listFieldPaths(value: unknown, path: string[] = []): string[][] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
-    const at = [...path, key];
-    const named =
+    const fieldPath = [...path, key];
+    const isFreeName =
       Array.isArray(value) ||
       ["kpis", "principals", "policy,groups", "policy,stages,max_allowed"].includes(path.join());
-    return [...(named ? [] : [at]), ...fieldsOf(inner, at)];
+    return [...(isFreeName ? [] : [fieldPath]), ...listFieldPaths(inner, fieldPath)];
   });
 }
 
-const within = (value: object, path: string[]) =>
+const getAtPath = (value: object, path: string[]) =>
   path.reduce((at, key) => (at as Record<string, object>)[key]!, value) as Record<string, unknown>;
 
-/** Every way to miss one letter: left out, doubled, another one, two exchanged, a capital. */
-const slipsOf = (word: string): string[] =>
+/** Returns all spellings of a word with one error: a letter missing, doubled, wrong, swapped or in upper case. */
+const misspellingsOf = (word: string): string[] =>
   [...word].flatMap((letter, at) => {
     const [before, after] = [word.slice(0, at), word.slice(at + 1)];
     const next = after[0] ?? "";
@@ -297,10 +303,10 @@ const slipsOf = (word: string): string[] =>
       `${before}q${after}`,
       `${before}${next}${letter}${after.slice(1)}`,
       before + letter.toUpperCase() + after,
-    ].filter((slip) => slip !== word && slip !== "");
+    ].filter((misspelling) => misspelling !== word && misspelling !== "");
   });
 
-test("the intent that states everything knows every field of the schema", () => {
+test("the full intent of this test has every field of the schema", () => {
   const known = (schema: Schema): string[] => [
     ...Object.keys(schema.properties ?? {}),
     ...[
@@ -310,44 +316,45 @@ test("the intent that states everything knows every field of the schema", () => 
       schema.additionalProperties,
     ].flatMap((inner) => (typeof inner === "object" ? known(inner) : [])),
   ];
-  const stated = fieldsOf(EVERYTHING).map((path) => path.at(-1)!);
+  const stated = listFieldPaths(FULL_INTENT).map((path) => path.at(-1)!);
   expect(new Set(stated)).toEqual(new Set(known(intentJsonSchema() as Schema)));
 });
 
-test.each(fieldsOf(EVERYTHING).map((path) => [path.join("."), path] as const))(
-  "%s misspelt by one letter is refused, and the nearest name reported",
+test.each(listFieldPaths(FULL_INTENT).map((path) => [path.join("."), path] as const))(
+  "%s with one letter wrong is rejected, and the error suggests the right name",
   (_, path) => {
     const field = path.at(-1)!;
-    const misspelt = (slip: string) => () => {
-      const intent = structuredClone(EVERYTHING);
-      const parent = within(intent, path.slice(0, -1));
-      parent[slip] = parent[field];
+    const misspelt = (misspelling: string) => () => {
+      const intent = structuredClone(FULL_INTENT);
+      const parent = getAtPath(intent, path.slice(0, -1));
+      parent[misspelling] = parent[field];
       delete parent[field];
       load(JSON.stringify(intent));
     };
-    // One of two letters does not show which word was meant.
-    // The type of a key decides its fields, so nothing else can be reported before that.
-    const tells = (slip: string) =>
+    // The type of a key decides which fields it may have, so a missing type is reported first.
+    // A misspelt name of two letters has no single nearest name.
+    const expectedError = (misspelling: string) =>
       field === "type" && path.at(-2) !== "schema"
         ? `must have the ${field}`
-        : `${slip}: did you mean ${field.length > 2 ? `${field}?` : ""}`;
-    // These are one letter away from freeze too.
-    const slips = slipsOf(field).filter((slip) => !["ufreeze", "nfreeze"].includes(slip));
-    for (const slip of dealt(slips, 4)) expect(misspelt(slip), slip).toThrow(tells(slip));
+        : `${misspelling}: did you mean ${field.length > 2 ? `${field}?` : ""}`;
+    // These misspellings of unfreeze are one letter away from freeze, too.
+    const misspellings = misspellingsOf(field).filter((misspelling) => !["ufreeze", "nfreeze"].includes(misspelling));
+    for (const misspelling of dealt(misspellings, 4))
+      expect(misspelt(misspelling), misspelling).toThrow(expectedError(misspelling));
   },
 );
 
 test.each<[string, object, string]>([
   ["more consents than approvers", { approvers: ["ana"], required_approvers: { major: 2 } }, "major asks for 2"],
   ["one approver under two spellings", { approvers: ["Ana", "ana "], required_approvers: { standard: 2 } }, "names 1"],
-  ["nobody to approve", { approvers: [] }, "standard asks for 1, and policy.approvers names 0"],
+  ["an empty list of approvers", { approvers: [] }, "standard asks for 1, and policy.approvers names 0"],
   [
-    "more owners than there are",
+    "more consents than owners",
     { owners: [{ targets: ["*"], approvers: ["fin", "FIN "], required: 2 }] },
     "policy.owners.0.required asks for 2, and its approvers are 1",
   ],
   [
-    "more in an emergency than are named for it",
+    "more emergency consents than emergency approvers",
     { break_glass: { approvers: ["oncall", "OnCall"], required: 2 } },
     "policy.break_glass.required asks for 2, and its approvers are 1",
   ],
@@ -357,42 +364,50 @@ test.each<[string, object, string]>([
     "policy.break_glass.approvers leaves nobody to review it: of policy.approvers, which are 2, the emergency itself needs 2",
   ],
   [
-    "a guardrail on a KPI that nobody can feed",
+    "a guardrail on a misspelt KPI",
     { guardrails: [{ kpi: "incident_rat", max_regression: 1, action: "alert" }] },
     "policy.guardrails.0.kpi is no KPI of this intent: did you mean incident_rate?",
   ],
   [
-    "a guardrail on a KPI that is like none",
+    "a guardrail on an unknown KPI",
     { guardrails: [{ kpi: "zz", max_regression: 1, action: "alert" }] },
     `policy.guardrails.0.kpi is no KPI of this intent: known are ${STANDARD_KPIS.join(", ")}`,
   ],
-])("a rule that could never come into force is refused: %s", (_, rules, reported) => {
+])("a rule that can never take effect is rejected: %s", (_, rules, reported) => {
   expect(loading(policy(rules))).toThrow(reported);
 });
 
 test.each<[string, object, string]>([
   [
-    "a rule at the top",
+    "a policy field at the top level",
     { forbidden_targets: ["billing.*"] },
     "forbidden_targets is no field of the product intent itself",
   ],
   [
-    "a KPI with a capital",
+    "a KPI with a capital letter",
     { kpis: { Bad: { baseline: 4, target: 5 } } },
     "kpis.Bad: the name must be a lower-case word of letters, digits and _",
   ],
-  ["a KPI with a name of every object", { kpis: { constructor: {} } }, "kpis.constructor: the name is a reserved word"],
+  [
+    "a KPI named like a member of every object",
+    { kpis: { constructor: {} } },
+    "kpis.constructor: the name is a reserved word",
+  ],
   ["policies", { Policies: {} }, "Policies is no field of the product intent itself"],
   ["POLICY", { POLICY: {} }, "POLICY: did you mean policy?"],
-  ["more than it may hold", { "x-note": "ä".repeat(140_000) }, "has more than 262144 bytes"],
+  ["an intent that is too large", { "x-note": "ä".repeat(140_000) }, "has more than 262144 bytes"],
   [
     "a target with a space",
     policy({ forbidden_targets: ["billing.* "] }),
     "policy.forbidden_targets.0 must be a target",
   ],
-  ["two targets in one", policy({ minor: { targets: ["ui.*,pay.*"] } }), "policy.minor.targets.0 must be a target"],
+  [
+    "two targets in one text",
+    policy({ minor: { targets: ["ui.*,pay.*"] } }),
+    "policy.minor.targets.0 must be a target",
+  ],
   ["a model among the approvers", policy({ approvers: ["LLM:gpt"] }), "policy.approvers.0 is no name that may approve"],
-])("what would silently be no rule is refused: %s", (_, over, reported) => {
+])("a rule that would have no effect is rejected: %s", (_, over, reported) => {
   expect(loading(over as Manifest)).toThrow(reported);
 });
 
@@ -402,7 +417,7 @@ const [SSH, PLAIN] = [sshPen(), sshPen("ssh-ed25519")];
 const { unattended: _, ...ATTENDED } = PLAIN.key;
 
 test.each<[string, object, string]>([
-  ["one passkey of two", { ana: person(ANA.key), bo: person(ANA.key) }, "principals.bo has the same key as ana"],
+  ["one passkey of two people", { ana: person(ANA.key), bo: person(ANA.key) }, "principals.bo has the same key as ana"],
   [
     "one passkey written twice",
     { ana: person(ANA.key), bo: person({ ...ANA.key, credential_id: "AAAA" }) },
@@ -413,42 +428,54 @@ test.each<[string, object, string]>([
     { ana: person(SSH.key), bo: person({ ...SSH.key, public_key: SSH.key.public_key.replace(/ ana$/, " bo") }) },
     "principals.bo has the same key",
   ],
-  ["a key that signs by itself, unsaid", { ana: person(ATTENDED) }, "principals.ana.keys.0.unattended must be true"],
   [
-    "a security key that is said to sign by itself",
+    "an unattended key without the field unattended",
+    { ana: person(ATTENDED) },
+    "principals.ana.keys.0.unattended must be true",
+  ],
+  [
+    "a security key with the field unattended",
     { ana: person({ ...SSH.key, unattended: true }) },
     "unattended is for keys that sign by themselves",
   ],
-  ["an RSA key of SSH", { ana: person({ type: "ssh", public_key: "ssh-rsa AAAA" }) }, "must be a line of a .pub file"],
   [
-    "an SSH key that is cut",
+    "an SSH key of type RSA",
+    { ana: person({ type: "ssh", public_key: "ssh-rsa AAAA" }) },
+    "must be a line of a .pub file",
+  ],
+  [
+    "a truncated SSH key",
     { ana: person({ ...SSH.key, public_key: SSH.key.public_key.slice(0, 80) }) },
     "must be a line of a .pub file",
   ],
-  ["a passkey that is none", { ana: person({ ...ANA.key, public_key: "AAAA" }) }, "must be a public key of ES256"],
+  [
+    "a passkey that is not a public key",
+    { ana: person({ ...ANA.key, public_key: "AAAA" }) },
+    "must be a public key of ES256",
+  ],
   ["an id with padding", { ana: person({ ...ANA.key, credential_id: "AA==" }) }, "base64url without padding"],
   ["an address as relying party", { ana: person({ ...ANA.key, rp_id: "https://a.example" }) }, "must be a host name"],
   [
-    "an origin of somebody else",
+    "an origin of another domain",
     { ana: person({ ...ANA.key, origins: ["https://evilgov.acme.example"] }) },
     "keys.0.origins.0 must be an https origin of gov.acme.example",
   ],
   ["an origin without https", { ana: person({ ...ANA.key, origins: ["http://gov.acme.example"] }) }, "https origin"],
   ["an origin with a path", { ana: person({ ...ANA.key, origins: ["https://gov.acme.example/"] }) }, "https origin"],
-])("a key that cannot stand is refused: %s", (_, principals, reported) => {
+])("an unusable key is rejected: %s", (_, principals, reported) => {
   expect(loading({ principals })).toThrow(reported);
 });
 
 test.each<[string, object, string]>([
   ["more signed consents than people with keys", { policy: { required_approvers: { major: 2 } } }, "major asks for 2"],
   ["approvers without keys", { policy: { approvers: ["bo"] } }, "0 of those who may approve have keys"],
-  ["signed consents where nobody has keys", { principals: {}, policy: { signed_only: true } }, "asks for 1 signed"],
+  ["signed consents where no person has keys", { principals: {}, policy: { signed_only: true } }, "asks for 1 signed"],
   [
     "an emergency that leaves nobody with a key to review it",
     { policy: { break_glass: { approvers: ["ana"] } } },
     "of those with keys who may approve, which are 1, the emergency itself needs 1",
   ],
-])("a quorum that signatures cannot reach is refused: %s", (_, over, reported) => {
+])("a quorum that signed consents cannot reach is rejected: %s", (_, over, reported) => {
   expect(loading({ principals: { ana: person(ANA.key), bo: person() }, ...over })).toThrow(reported);
 });
 
@@ -457,31 +484,34 @@ test.each<[string, object]>([
     "one of two approvers is enough for the emergency",
     { approvers: ["ana", "bo"], break_glass: { approvers: ["ana", "bo"] } },
   ],
-  ["others are there for it", { approvers: ["ana"], break_glass: { approvers: ["ana", "oncall"] } }],
-  ["anybody may approve", { break_glass: { approvers: ["oncall"] } }],
+  ["another person is named for emergencies", { approvers: ["ana"], break_glass: { approvers: ["ana", "oncall"] } }],
+  ["the intent names no approvers", { break_glass: { approvers: ["oncall"] } }],
   [
-    "owners of every target may",
+    "owners of every target may approve",
     { approvers: ["ana"], owners: [{ targets: ["*"], approvers: ["fin"] }], break_glass: { approvers: ["ana"] } },
   ],
 ])("an emergency can be reviewed where %s", (_, rules) => {
   expect(loading(policy(rules))).not.toThrow();
 });
 
-test("unsigned consents may count despite keys where the intent says so", () => {
+test("signed_only: false accepts unsigned consents although people have keys", () => {
   const rules = { required_approvers: { major: 2 }, signed_only: false };
   expect(loading({ principals: { ana: person(ANA.key) }, policy: rules })).not.toThrow();
 });
 
-test("__proto__ is refused wherever it stands", () => {
+test("__proto__ is rejected at any level", () => {
   const text = JSON.stringify(manifest({ kpis: { csat: { baseline: 4, target: 5 } } }));
   expect(() => load(text.replace('"csat"', '"__proto__"'))).toThrow("must not name __proto__");
 });
 
-test.each(["ops", "keys", "owner", "tenant", "x-is", "$schema"])("%s at the top is free", (field) => {
-  expect(loading({ [field]: ["anything"] })).not.toThrow();
-});
+test.each(["ops", "keys", "owner", "tenant", "x-is", "$schema"])(
+  "the unknown field %s is accepted at the top level",
+  (field) => {
+    expect(loading({ [field]: ["anything"] })).not.toThrow();
+  },
+);
 
-test("the published JSON Schema is the current one; it accepts the example and rejects a slip", async () => {
+test("the published JSON Schema is current, accepts the example and rejects a misspelt field", async () => {
   const schema = intentJsonSchema();
   const published = JSON.parse(await readFile(join(ROOT, "docs/product_intent.schema.json"), "utf8"));
   expect(published, `the schema is now ${JSON.stringify(schema)}`).toEqual(schema);
@@ -492,8 +522,8 @@ test("the published JSON Schema is the current one; it accepts the example and r
   expect(accepts({ ...example, policy: { forbiden_targets: [] } })).toBe(false);
 });
 
-test("the rules in force are printed as enforced, also what forbids nothing", () => {
-  expect(describeRules(load(JSON.stringify(EVERYTHING)).intent)).toEqual([
+test("the rules in force are described as they are enforced, also those that forbid nothing", () => {
+  expect(describeRules(load(JSON.stringify(FULL_INTENT)).intent)).toEqual([
     'a change of config on ui.* for tenant "t1" may be minor, which needs no consent, where the proposal asks for it and states affected_users, risk and reversible=true: at most 5 people, low risk, at most 2 a day, an agent\'s proposal too, also where it applies by itself, no target that has owners, only of a proposer who is known by a signature, the proxy or a secret',
     "a standard change needs 1 consent, a major one 2 consents",
     'only "ana", "bo" may approve or deny; owners may also approve or deny changes of their own targets',
@@ -545,7 +575,7 @@ test("the rules in force are printed as enforced, also what forbids nothing", ()
 const rulesOf = (rules: object) => describeRules(load(JSON.stringify(manifest(policy(rules)))).intent);
 const contradictionsOf = (rules: object) => findContradictions(load(JSON.stringify(manifest(policy(rules)))).intent);
 
-test("a major change needs as many consents as a standard one unless the intent asks for more", () => {
+test("a major change needs at least as many consents as a standard change", () => {
   const required = (required_approvers: object) =>
     load(JSON.stringify(manifest(policy({ required_approvers })))).intent.policy.required_approvers;
   expect(required({ standard: 2 })).toEqual({ standard: 2, major: 2 });
@@ -556,21 +586,19 @@ test("a major change needs as many consents as a standard one unless the intent 
 });
 
 describe("a pattern that matches no target is rejected", () => {
-  const PLACES: [string, (pattern: string) => object][] = [
+  const PATTERN_FIELDS: [string, (pattern: string) => object][] = [
     ["policy.forbidden_targets.0", (pattern) => ({ forbidden_targets: [pattern] })],
     ["policy.owners.0.targets.0", (pattern) => ({ owners: [{ targets: [pattern], approvers: ["fin"] }] })],
     ["policy.minor.targets.0", (pattern) => ({ minor: { kinds: ["config"], targets: [pattern] } })],
   ];
-  test.each(PLACES)("in %s", (field, rules) => {
+  test.each(PATTERN_FIELDS)("in %s", (field, rules) => {
     for (const pattern of ["/billing/*", "billing/", ".env*", "_x.*", "-a", ":a", "a/../b", "*/..", "a/./b", "/"])
       expect(loading(policy(rules(pattern))), pattern).toThrow(`${field} matches no target, since no target`);
-    for (const pattern of ["*", "*/", "billing/*", "*.env", "a..b", "*..", "a/..b", "a/*/..*"].filter(
-      (p) => p !== "*/",
-    ))
+    for (const pattern of ["*", "billing/*", "*.env", "a..b", "*..", "a/..b", "a/*/..*"])
       expect(loading(policy(rules(pattern))), pattern).not.toThrow();
   });
 
-  test("and the message says what a target looks like and what was probably meant", () => {
+  test("and the error shows a valid target and suggests a pattern", () => {
     const forbidden = (pattern: string) => loading(policy({ forbidden_targets: [pattern] }));
     expect(forbidden("/billing/*")).toThrow("begins with /; a target is like billing.plan or ui/banner");
     expect(forbidden("/billing/*")).toThrow("did you mean billing/*?");
@@ -579,7 +607,7 @@ describe("a pattern that matches no target is rejected", () => {
   });
 });
 
-describe("a name that no request could carry as one person is rejected", () => {
+describe("a name that cannot be the name of one person in a request is rejected", () => {
   const NAMES = ["ana@x, bo@x", "*", "*@acme.example", "@acme/team", " @acme", "Ana <ana@x>", "ana\u200b", "a\u0007b"];
   const RESERVED = [
     "llm:m",
@@ -600,14 +628,14 @@ describe("a name that no request could carry as one person is rejected", () => {
   });
 });
 
-test("a field that is like no known one is answered with all that are known", () => {
+test("the error about an unknown field lists the known ones if none is similar", () => {
   expect(loading(policy({ freeze: true }))).toThrow(/policy has no field freeze: known are minor, /);
   expect(loading(policy({ freeze: true }))).not.toThrow("did you mean");
   const principals = { bo: { kind: "person", targets: ["*"] } };
   expect(loading({ principals })).toThrow("principals.bo has no field targets: known are kind, keys");
 });
 
-test("minor targets that have owners or are forbidden are reported, and not printed as minor", () => {
+test("owned or forbidden targets in policy.minor are reported and not described as minor", () => {
   const rules = {
     minor: { kinds: ["config"], targets: ["price.*", "auth.x", "ui.*"] },
     owners: [{ targets: ["price.*"], approvers: ["cfo"] }],
@@ -622,7 +650,7 @@ test("minor targets that have owners or are forbidden are reported, and not prin
   expect(rulesOf(owned)[0]).toBe("no change is minor: every target of policy.minor has owners or is forbidden");
 });
 
-test("owners of forbidden targets are reported, and no consent of theirs is announced", () => {
+test("owners of forbidden targets are reported and not described as needed", () => {
   const rules = { owners: [{ targets: ["auth.*", "ui.*"], approvers: ["sec"] }], forbidden_targets: ["auth.*"] };
   expect(contradictionsOf(rules)).toEqual([
     "policy.owners.0.targets.0 auth.* has no effect: forbidden_targets covers it",
@@ -632,7 +660,7 @@ test("owners of forbidden targets are reported, and no consent of theirs is anno
   expect(owners[0]).toMatch(/^among the consents to a change of ui\.\* must be 1 of "sec"/);
 });
 
-test("an approval that lapses within a deny window is reported", () => {
+test("an approval that expires within a deny window is reported", () => {
   const deny = [{ from: "2026-12-20T00:00:00Z", to: "2027-01-06T00:00:00Z" }];
   expect(contradictionsOf({ approval_ttl_hours: 72, windows: { deny } })).toEqual([
     "policy.approval_ttl_hours is 72, and policy.windows.deny.0 lasts 408 hours: a change approved at its beginning lapses before it can be applied",
@@ -640,14 +668,14 @@ test("an approval that lapses within a deny window is reported", () => {
   expect(contradictionsOf({ approval_ttl_hours: 408, windows: { deny } })).toEqual([]);
 });
 
-test("whether an owner's consent also counts for the tier's number is printed", () => {
+test("the rules say whether an owner's consent also counts for the quorum", () => {
   const owners = [{ targets: ["price.*"], approvers: ["cfo"] }];
   const ofOwners = (rules: object) => rulesOf(rules).find((rule) => rule.startsWith("among"));
   expect(ofOwners({ owners, approvers: ["ana", "cfo"] })).toMatch(/counts for this and for the tier's number$/);
   expect(ofOwners({ owners, approvers: ["ana"] })).toMatch(/these do not count for the tier's number$/);
 });
 
-test("an approver without a key is not printed as one who may decide where only signatures count", () => {
+test("where only signatures count, an approver without a key is described as unable to decide", () => {
   const { intent } = load(
     JSON.stringify(manifest({ principals: { ana: person(ANA.key) }, policy: { approvers: ["ana", "bo"] } })),
   );

@@ -1,4 +1,4 @@
-/** Which mandates an intent allows, what holds of one under it, and how its bounds are stated. */
+/** Mandates that an intent allows, their effective bounds, and the syntax of bounds. */
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { boundSchemas, narrowSchema } from "../../../../lib/changes/rules/mandate.ts";
@@ -22,10 +22,10 @@ test.each<[string, object, object, string | undefined]>([
     {},
     "plan.* is not within policy.mandates.targets: price.*",
   ],
-  ["of more a day", { max_per_day: 51 }, {}, "max_per_day is above 50 of policy.mandates"],
-  ["of more at a time", { max_open: 21 }, {}, "max_open is above 20 of policy.mandates"],
+  ["of more changes a day", { max_per_day: 51 }, {}, "max_per_day is above 50 of policy.mandates"],
+  ["of more open changes", { max_open: 21 }, {}, "max_open is above 20 of policy.mandates"],
   [
-    "for longer",
+    "for a longer time",
     { until: "2026-12-20T00:00:00.001Z" },
     {},
     "until is more than 30 days from now, the max_days of policy.mandates",
@@ -36,7 +36,7 @@ test.each<[string, object, object, string | undefined]>([
     { owners: OWNERS },
     "price.b.* is owned in part, by the owners of price.b.x; use patterns that they own wholly or not at all",
   ],
-])("a mandate %s is allowed, or not and why", (_, over, policy, message) => {
+])("the policy check of a mandate %s", (_, over, policy, message) => {
   const ask = () =>
     requireAllowedMandate({ ...BOUNDS, ...over } as never, { mandates: RULE, owners: [], ...policy } as never, NOW);
   if (message === undefined) expect(ask).not.toThrow();
@@ -48,7 +48,7 @@ const SIGNED = "2026-11-03T00:00:00.000Z";
 
 test.each<[string, object, object, object]>([
   ["its last signature", {}, {}, { from: SIGNED }],
-  ["its draft, where it is none yet", {}, { signed_at: null }, { from: CREATED }],
+  ["its draft, if it is not signed yet", {}, { signed_at: null }, { from: CREATED }],
   ["a later moment that it states", { from: "2026-11-05T00:00:00.000Z" }, {}, { from: "2026-11-05T00:00:00.000Z" }],
   ["its last signature, after the moment that it states", { from: CREATED }, {}, { from: SIGNED }],
 ])("a mandate begins with %s", (_, bounds, record, expected) => {
@@ -64,7 +64,7 @@ test.each<[string, object, object]>([
   ["its own", { max_per_day: 5, max_open: 2 }, { max_per_day: 5, max_open: 2 }],
   ["the days of the policy", { until: "2026-12-02T00:00:00.000Z" }, { until: "2026-12-01T00:00:00.000Z" }],
   ["its own end", { until: "2026-11-30T00:00:00.000Z" }, { until: "2026-11-30T00:00:00.000Z" }],
-])("of a mandate's bounds the smaller count: %s", (_, bounds, expected) => {
+])("the smaller ones of the bounds of mandate and policy apply: %s", (_, bounds, expected) => {
   const record = { bounds: { ...BOUNDS, ...bounds }, created_at: CREATED, signed_at: SIGNED };
   expect(effectiveBounds(record as never, RULE)).toMatchObject(expected);
 });
@@ -72,7 +72,7 @@ test.each<[string, object, object]>([
 const STATED = { targets: ["price.*"], kinds: ["config"], tenants: "all", until: "2026-12-20T01:00:00+01:00" };
 const state = (over: object) => z.strictObject(boundSchemas()).safeParse({ ...STATED, ...over });
 
-test("a mandate's bounds are read as they are stated, its moments in UTC", () => {
+test("the bounds of a mandate are read unchanged, with times in UTC", () => {
   expect(state({ tenants: ["t1"] }).data).toEqual({ ...STATED, tenants: ["t1"], until: "2026-12-20T00:00:00.000Z" });
   expect(state({ limits: { schema: { type: "number" } } }).success).toBe(true);
   expect(state({ limits: { max_step: { absolute: 1 } } }).success).toBe(true);
@@ -85,8 +85,8 @@ test.each<[string, object, string]>([
   ["too many targets", { targets: Array.from({ length: 51 }, (_, at) => `price.${at}`) }, "too_big"],
   ["no kind", { kinds: [] }, "must name a kind"],
   ["an unknown kind", { kinds: ["patch"] }, "must be one of config"],
-  ["a word for tenants", { tenants: "some" }, "must be a list of tenants, or all"],
-  ["limits that limit nothing", { limits: { unit: "EUR" } }, "must have schema or max_step"],
+  ["a text for tenants", { tenants: "some" }, "must be a list of tenants, or all"],
+  ["limits without a limit", { limits: { unit: "EUR" } }, "must have schema or max_step"],
   ["an unknown limit", { limits: { schema: { type: "number" }, steps: 1 } }, "steps"],
   ["a day", { until: "2026-12-20" }, "must be a time such as 2026-12-24T08:00:00Z"],
   ["a time without its zone", { until: "2026-12-20T08:00:00" }, "must be a time such as 2026-12-24T08:00:00Z"],

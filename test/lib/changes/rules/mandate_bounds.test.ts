@@ -1,4 +1,4 @@
-/** Each bound of a mandate by the rules alone: a change inside it, and the first bound that one outside breaks. */
+/** The bounds of a mandate: changes inside of them, and the first bound that a change outside breaks. */
 import { expect, test } from "vitest";
 import { findBoundViolation } from "../../../../lib/changes/rules/mandate_bounds.ts";
 
@@ -38,7 +38,7 @@ const ROLLOUT = { steps: [], watch: [], fed_by: "agent:analytics" };
 const BOUND_STAGES = { targets: ["*"], watch: ["errors"], fed_by: ["agent:analytics"], max_allowed: { errors: 0.1 } };
 
 test.each<[string, Over]>([
-  ["as it is", {}],
+  ["as proposed", {}],
   ["at its first moment", { facts: { at: BOUNDS.from } }],
   ["of any tenant, where it covers all", { change: { tenant_id: "t9" }, bounds: { tenants: "all" } }],
   ["of medium risk", { change: { risk: "medium" } }],
@@ -56,12 +56,12 @@ test.each<[string, Over]>([
     "of a plan, each of whose entries it covers",
     { change: plan("price.basic"), bounds: { limits: { schema: { type: "number" } } } },
   ],
-])("a change %s lies inside", (_, over) => {
+])("a change %s is inside", (_, over) => {
   expect(breach(over)).toBeUndefined();
 });
 
 test.each<[string, Over, string, string]>([
-  ["of nobody", { change: { proposer: undefined } }, "agent", "It is for agent:pricing alone."],
+  ["without a proposer", { change: { proposer: undefined } }, "agent", "It is for agent:pricing alone."],
   ["of another agent", { change: { proposer: "agent:other" } }, "agent", "It is for agent:pricing alone."],
   ["before it begins", { facts: { at: "2026-10-31T23:59:59.999Z" } }, "from", `It begins at ${BOUNDS.from}.`],
   ["at its end", { facts: { at: BOUNDS.until } }, "until", `It ended at ${BOUNDS.until}.`],
@@ -142,6 +142,6 @@ test.each<[string, Over, string, string]>([
     "systems",
     "price.basic is set in flags, which its signers did not see as it is now.",
   ]),
-])("a change %s lies outside", (_, over, bound, message) => {
+])("a change %s is outside", (_, over, bound, message) => {
   expect(breach(over)).toEqual({ bound, message });
 });

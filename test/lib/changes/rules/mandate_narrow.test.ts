@@ -54,7 +54,7 @@ test.each<[message: string, narrow: object, before?: object]>([
   ["limits must keep max_step.members", limits({}), MEMBERS],
   ["limits max_step.members must keep b", limits({}, { members: ["c", "a"] }), MEMBERS],
   ["agent cannot be changed", { agent: "agent:other" }],
-])("a wider bound is named: %s", (message, narrow, before) => {
+])("the error names a wider bound: %s", (message, narrow, before) => {
   expect(narrowed(narrow, before)).toThrow(`narrow ${message}; make a new mandate for more`);
 });
 
@@ -67,7 +67,11 @@ test.each<[string, object, object?]>([
 });
 
 test.each<[string, object, object, object?]>([
-  ["a bound that is not stated stays", { max_per_day: undefined, max_open: 4 }, { max_per_day: 10, max_open: 4 }],
+  [
+    "a bound that is not stated is unchanged",
+    { max_per_day: undefined, max_open: 4 },
+    { max_per_day: 10, max_open: 4 },
+  ],
   [
     "limits without a step keep none",
     { limits: { schema: { type: "number" } }, max_open: 4 },
@@ -91,7 +95,7 @@ test.each<[string, object, object, object?]>([
   expect(narrowed(narrow, before)()).toMatchObject(expected);
 });
 
-test("without directions a floor may move either way, and is never left out", () => {
+test("a floor of a KPI without a direction may change, but not be removed", () => {
   const move = (kpi_floor: object) => () => narrowBounds(BOUNDS, { kpi_floor } as never);
   expect(move({ csat: 3, incident_rate: 0.2 })).not.toThrow();
   expect(move({ csat: 3 })).toThrow("must keep incident_rate");
@@ -108,6 +112,6 @@ test.each<[path: string, before: object, after: object]>([
     { additionalProperties: { minimum: 1 } },
     { additionalProperties: { minimum: 1 }, properties: { b: {} } },
   ],
-])("the wider keyword is %s", (path, before, after) => {
+])("the error names the wider keyword %s", (path, before, after) => {
   expect(findWiderKeyword(before as never, after as never)).toBe(path);
 });

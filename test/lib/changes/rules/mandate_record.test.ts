@@ -1,4 +1,4 @@
-/** The fold over the entries of a mandate: each event that follows, and each that does not. */
+/** The fold of the entries of a mandate: valid and invalid sequences. */
 import { expect, test } from "vitest";
 import { foldMandate, type MandateDetail, type MandateEvent } from "../../../../lib/changes/rules/mandate_record.ts";
 
@@ -66,13 +66,13 @@ test("a suspension ends with the last signature of its resumption", () => {
   expect(again).toMatchObject({ state: "suspended", revision: 3, resumes: [] });
 });
 
-test("an active mandate is suspended by the first signature that is given again after a loss", () => {
+test("an active mandate is suspended by the first new signature after a loss", () => {
   expect(fold(SIGN, ACTIVATE, at(RESUME, 1))).toMatchObject({
     ...{ state: "suspended", suspension: { reason: "loss_accepted", at: when(3) }, resumes: [signature("ana", 3)] },
   });
 });
 
-test("narrowing keeps the state, and of a suspended mandate no signature of its resumption", () => {
+test("narrowing keeps the state, and deletes signatures of a resumption", () => {
   expect(fold(SIGN, ACTIVATE, NARROW)).toMatchObject({
     state: "active",
     revision: 2,
@@ -88,7 +88,7 @@ test("narrowing keeps the state, and of a suspended mandate no signature of its 
 test.each<[string, Step, object]>([
   ["revoked by a person", END, { reason: "revoked", approver: "ana", at: when(3) }],
   ["over", ["mandate_ended", 2, { reason: "expired", approver: null }], { reason: "expired", at: when(3) }],
-])("a mandate that is %s is ended, and nothing follows", (_, end, ended) => {
+])("a mandate that is %s has ended, and no entry may follow", (_, end, ended) => {
   const mandate = fold(SIGN, ACTIVATE, end);
   expect(mandate).toMatchObject({ state: "ended", revision: 2 });
   expect(mandate!.ended).toEqual(ended);
@@ -122,7 +122,7 @@ test.each<[string, ...Step[]]>([
   ["a resumption by nobody", SIGN, ACTIVATE, SUSPEND, vary(GO_ON, { approver: undefined })],
   ["a resumption of another status", SIGN, ACTIVATE, SUSPEND, vary(GO_ON, { status: "draft" })],
   ["an end without a reason", SIGN, ACTIVATE, vary(END, { reason: "lost" })],
-])("%s does not follow", (_, ...steps) => {
+])("%s is rejected", (_, ...steps) => {
   expect(fold(...steps)).toBeUndefined();
   if (steps.length > 1) expect(fold(...steps.slice(0, -1))).toBeDefined();
 });

@@ -1,4 +1,4 @@
-/** Whose signatures a mandate needs, by quorum and owners, and which consents of mandates count. */
+/** The signatures that a mandate needs by quorum and owners, and the consents of mandates that count. */
 import { expect, test } from "vitest";
 import { findApprovingMandate, isApprovedByMandate } from "../../../../lib/changes/rules/mandate_approval.ts";
 import {
@@ -14,10 +14,15 @@ const owner = (over: object = {}) => ({ targets: ["price.*"], approvers: ["fin",
 const covering = (targets: string[], tenants: string[] | "all" = ["t1"]) => ({ targets, tenants });
 
 test.each<[string, ReturnType<typeof covering>, object[], { pattern: string; owned: string } | undefined]>([
-  ["a pattern that nobody owns", covering(["ui.*"]), [owner()], undefined],
-  ["a pattern that is owned as a whole", covering(["price.a.*"]), [owner()], undefined],
-  ["the same for its tenants", covering(["price.*"]), [owner({ tenants: ["t1", "t2"] })], undefined],
-  ["a pattern of which another tenant's is owned", covering(["price.*"]), [owner({ tenants: ["t2"] })], undefined],
+  ["a pattern without owners", covering(["ui.*"]), [owner()], undefined],
+  ["a pattern that is owned completely", covering(["price.a.*"]), [owner()], undefined],
+  [
+    "a pattern that is owned for all of its tenants",
+    covering(["price.*"]),
+    [owner({ tenants: ["t1", "t2"] })],
+    undefined,
+  ],
+  ["a pattern that is owned for another tenant", covering(["price.*"]), [owner({ tenants: ["t2"] })], undefined],
   [
     "a pattern that is wider than the owned one",
     covering(["ui.*", "pr*"]),
@@ -42,7 +47,7 @@ test.each<[string, ReturnType<typeof covering>, object[], { pattern: string; own
     [owner(), owner({ targets: ["price.a"] })],
     { pattern: "price.*", owned: "price.a" },
   ],
-])("%s is owned in part, or not", (_, bounds, owners, expected) => {
+])("patterns that are owned in part: %s", (_, bounds, owners, expected) => {
   expect(findPartlyOwned(bounds, { owners } as never)).toEqual(expected);
 });
 
@@ -50,7 +55,7 @@ const UNATTENDED = { ...sshPen("ssh-ed25519"), key: { ...sshPen("ssh-ed25519").k
 const NAMES = ["ana", "bo", "fin", "ona", "una"];
 const principals = {
   ...Object.fromEntries(NAMES.slice(0, 4).map((name) => [name, person(passkey())])),
-  // Her key signs unattended.
+  // This key signs unattended.
   una: person(UNATTENDED),
 };
 const intent = (over: object = {}) =>
@@ -98,13 +103,13 @@ test.each<[string, string[], ReturnType<typeof covering>, object[]]>([
   ],
   ["the quorum", ["ana", "bo"], PRICE, [{ rule: OWNERS, count: 2, of: ["fin", "ona"] }]],
   ["all", ["ana", "bo", "fin", "ona"], PRICE, []],
-  ["the quorum, over what nobody owns", ["ana", "bo"], covering(["ui.*"]), []],
-  ["the quorum, of which one is the owner", ["ana", "bo"], covering(["plan.a"]), []],
-])("a mandate that is signed by %s lacks the others", (_, signers, bounds, missing) => {
+  ["the quorum, for targets without owners", ["ana", "bo"], covering(["ui.*"]), []],
+  ["the quorum, which includes the owner", ["ana", "bo"], covering(["plan.a"]), []],
+])("the missing signatures of a mandate that is signed by %s", (_, signers, bounds, missing) => {
   expect(listMissingSignatures(signers, bounds, intent())).toEqual(missing);
 });
 
-test("a mandate that too few can sign attended says so", () => {
+test("too few people with attended keys are reported as unreachable", () => {
   const few = intent({ required_approvers: { standard: 1, major: 3 } });
   expect(listMissingSignatures([], covering(["ui.*"]), few)).toEqual([
     { rule: "required_approvers", count: 3, of: ["ana", "bo"], unreachable: true },

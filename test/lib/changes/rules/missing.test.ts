@@ -1,4 +1,4 @@
-/** The consents that a change still lacks, rule by rule. */
+/** The consents that a change still needs, by rule. */
 import { expect, test } from "vitest";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
 import {
@@ -25,34 +25,34 @@ const change = (approvers: string[] = [], over: object = {}): Change =>
 const QUORUM = "required_approvers";
 
 test.each<[string, object, Change, object[]]>([
-  ["of anybody", {}, change(), [{ rule: QUORUM, count: 1, of: [] }]],
-  ["none, where one is enough", {}, change(["ana"]), []],
+  ["one of any person", {}, change(), [{ rule: QUORUM, count: 1, of: [] }]],
+  ["none after the only one", {}, change(["ana"]), []],
   [
-    "of two of three, the proposer left out",
+    "two of the approvers without the proposer",
     { approvers: ["Ana", "bo", "pat"], required_approvers: { standard: 2 }, self_approval: false },
     change(),
     [{ rule: QUORUM, count: 2, of: ["ana", "bo"] }],
   ],
   [
-    "of the proposer too, where they may",
+    "one of the proposer if self_approval is allowed",
     { approvers: ["ana", "pat"], required_approvers: { standard: 2 }, self_approval: true },
     change(["ANA"]),
     [{ rule: QUORUM, count: 1, of: ["pat"] }],
   ],
   [
-    "of more than are left",
+    "one that no approver is left to give",
     { approvers: ["ana", "pat"], required_approvers: { standard: 2 }, self_approval: false },
     change(["ana"]),
     [{ rule: QUORUM, count: 1, of: [], unreachable: true }],
   ],
   [
-    "of a name that no longer approves",
+    "one more if an approver is no longer listed",
     { approvers: ["bo"] },
     change(["ana"]),
     [{ rule: QUORUM, count: 1, of: ["bo"] }],
   ],
   [
-    "of owners, of each rule for itself",
+    "those of owners, for each rule",
     {
       owners: [
         { targets: ["price.*", "rate.*"], approvers: ["fin", "Fin", "kim"], required: 2 },
@@ -67,18 +67,18 @@ test.each<[string, object, Change, object[]]>([
       { rule: "owners * for t1, t2", count: 1, of: ["ana"] },
     ],
   ],
-])("are %s", (_, policy, asked, missing) => {
-  expect(listMissingConsents(asked, makeIntent({ policy }).intent)).toEqual(missing);
+])("the missing consents are %s", (_, policy, candidate, missing) => {
+  expect(listMissingConsents(candidate, makeIntent({ policy }).intent)).toEqual(missing);
 });
 
-test("an owner who cannot sign where signatures are needed cannot be reached", () => {
+test("an owner without a key is not listed where signatures are required", () => {
   const keys = { ana: person(passkey()) };
   const rules = { owners: [{ targets: ["*"], approvers: ["ana", "bo"], required: 1 }], approvers: ["ana"] };
   const { intent } = makeIntent({ principals: keys, policy: rules });
   expect(listMissingConsents(change(), intent).at(-1)).toEqual({ rule: "owners *", count: 1, of: ["ana"] });
 });
 
-test("an emergency's consents leave nothing missing, and count for no quorum", () => {
+test("emergency consents leave nothing missing and do not count for the quorum", () => {
   const { intent } = makeIntent({ policy: { break_glass: { approvers: ["ana"] } } });
   const approvals = [{ approver: "ana", note: "", at: "2026-01-02T00:00:00.000Z", emergency: true }];
   const urgent = change([], { approvals, review: { due: "2026-01-03T00:00:00.000Z" } });
@@ -87,7 +87,7 @@ test("an emergency's consents leave nothing missing, and count for no quorum", (
   expect(countQuorum(urgent, intent)).toEqual({ received: 0, needed: 1 });
 });
 
-test("an owner counts for the quorum where approvers name them", () => {
+test("an owner counts for the quorum only if listed in approvers", () => {
   const owners = [{ targets: ["*"], approvers: ["fin"] }];
   const { intent } = makeIntent({ policy: { approvers: ["ana"], owners } });
   expect(countQuorum(change(["fin", "Ana", "ana"]), intent)).toEqual({ received: 1, needed: 1 });

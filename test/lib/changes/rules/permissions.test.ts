@@ -1,4 +1,4 @@
-/** Who may do what apart from deciding on a change, action by action. */
+/** Permissions for actions other than decisions on a change. */
 import { expect, test } from "vitest";
 import type { PermissionAction } from "../../../../lib/changes/rules/permission_lists.ts";
 import { listPermittedNames, requirePermission } from "../../../../lib/changes/rules/permissions.ts";
@@ -18,13 +18,13 @@ const LISTED = Object.fromEntries(
 );
 const break_glass = { approvers: ["oncall"] };
 
-test("without any list everything is open", () => {
+test("without lists all actions are open to all callers", () => {
   for (const action of ACTIONS) expect(listPermittedNames(action, makeIntent().intent), action).toBeUndefined();
   for (const action of ACTIONS)
     expect(listPermittedNames(action, makeIntent({ policy: { break_glass } }).intent), action).toBeUndefined();
 });
 
-test("what releases a brake or removes evidence is for those who may approve", () => {
+test("without lists only approvers may unfreeze, erase, or accept a clock or a loss", () => {
   const { intent } = makeIntent({ policy: { approvers: ["ana", "bo"], break_glass: { approvers: ["bo", "oncall"] } } });
   for (const action of ACTIONS)
     expect(listPermittedNames(action, intent), action).toEqual(
@@ -32,7 +32,7 @@ test("what releases a brake or removes evidence is for those who may approve", (
     );
 });
 
-test("a list is for those whom it names, and for an emergency's approvers where one needs it", () => {
+test("a list permits the names in it and, for freeze and rollback, emergency approvers", () => {
   const { intent } = makeIntent({ policy: { approvers: ["ana"], permissions: LISTED, break_glass } });
   for (const action of ACTIONS)
     expect(listPermittedNames(action, intent), action).toEqual(
@@ -40,7 +40,7 @@ test("a list is for those whom it names, and for an emergency's approvers where 
     );
 });
 
-test("without an emergency's approvers a list is what it names", () => {
+test("without emergency approvers a list permits only the names in it", () => {
   const permissions = { freeze: ["ops"] };
   expect(listPermittedNames("freeze", makeIntent({ policy: { permissions } }).intent)).toEqual(["ops"]);
   expect(listPermittedNames("unfreeze", makeIntent({ policy: { approvers: ["ana"] } }).intent)).toEqual(["ana"]);
@@ -54,45 +54,51 @@ const PRINCIPALS = { ana: person(passkey()), cy: { kind: "person" } };
 const OPEN = { approvers: ["ana"], signed_only: false };
 
 test.each<[string, Actor, PermissionAction, object, string | undefined]>([
-  ["nobody, of an open action", claims(null, null), "apply", {}, undefined],
+  ["a caller without a name may do an open action", claims(null, null), "apply", {}, undefined],
   [
-    "nobody, of a listed one",
+    "a caller without a name may not do a listed action",
     claims(null, null),
     "apply",
     { policy: { permissions: LISTED } },
     "nobody is named in actor",
   ],
-  ["another", claims("eve"), "apply", { policy: { permissions: LISTED } }, "eve is not one of them"],
   [
-    "a listed name where names are taken at their word",
+    "a name that is not listed may not",
+    claims("eve"),
+    "apply",
+    { policy: { permissions: LISTED } },
+    "eve is not one of them",
+  ],
+  [
+    "a claimed listed name may if the intent has no principals",
     claims("OPS "),
     "apply",
     { policy: { permissions: LISTED } },
     undefined,
   ],
   [
-    "a listed name that is only claimed",
+    "a claimed listed name may not if the intent has principals",
     claims("ops"),
     "apply",
     { principals: PRINCIPALS, policy: { ...OPEN, permissions: LISTED } },
     "nothing but the request says that this is ops",
   ],
   [
-    "a listed name that the proxy names",
+    "a listed name from the proxy may",
     claims("ops", "proxy"),
     "apply",
     { principals: PRINCIPALS, policy: { ...OPEN, permissions: LISTED } },
     undefined,
   ],
   [
-    "a listed name with keys, which signs",
+    "a listed name with keys may, with a signature",
     claims("ana"),
     "apply",
     { principals: PRINCIPALS, policy: { ...OPEN, permissions: { apply: ["ana"] } } },
     undefined,
   ],
   [
-    "an approver without a list",
+    "an approver may unfreeze without a list",
     claims("cy"),
     "unfreeze",
     { principals: PRINCIPALS, policy: { approvers: ["ana", "cy"], signed_only: false } },

@@ -1,4 +1,4 @@
-/** Who is who in an intent: what is taken, what is refused, and how names are looked up. */
+/** Principals of an intent: valid and invalid ones, and how names are found. */
 import { describe, expect, test } from "vitest";
 import { listAgents, isAgent, findPrincipal, principalFacts } from "../../../../lib/changes/rules/principals.ts";
 import { IntentInvalid } from "../../../../lib/changes/rules/intent.ts";
@@ -32,22 +32,22 @@ test("people and agents are found under any spelling of their name", () => {
   expect(names.map((name) => isAgent(name, intent))).toEqual([false, true, true, true, false]);
 });
 
-test("without principals nobody is known, and a name reserved for agents is still an agent's", () => {
+test("without principals no name is known, and names of agents are still reserved", () => {
   const { intent } = makeIntent();
   expect(intent.principals).toEqual({});
   expect([isAgent("agent:x", intent), isAgent("ana", intent)]).toEqual([true, false]);
 });
 
-test("a field that begins with x- is free", () => {
+test("a field that begins with x- is accepted", () => {
   expect(loading({ "agent:a": { ...agent(), "x-owner": "team pricing" } })().principals).toEqual({
     "agent:a": agent(),
   });
 });
 
-describe("refused:", () => {
+describe("principals are rejected with", () => {
   test.each<[string, unknown, string]>([
     ["a list", [], "principals must be an object"],
-    ["no kind", { ana: {} }, "principals.ana.kind must be person or agent"],
+    ["a principal without a kind", { ana: {} }, "principals.ana.kind must be person or agent"],
     ["another kind", { ana: { kind: "robot" } }, "principals.ana.kind must be person or agent"],
     ["a misspelt field", { a: { kind: "agent", token_sha265: HASH } }, "token_sha265: did you mean token_sha256?"],
     ["an agent without a secret", { a: { kind: "agent" } }, "principals.a.token_sha256 is required of an agent"],
@@ -56,8 +56,8 @@ describe("refused:", () => {
     ["a person with a secret", { ana: { kind: "person", token_sha256: HASH } }, "token_sha256 is an agent's"],
     ["one secret for two", { a: agent(), b: agent(HASH.toUpperCase()) }, "principals.b has the same token_sha256 as a"],
     ["two spellings of a name", { Ana: person(), "ana ": person() }, "is the same name as Ana"],
-    ["a name of nothing", { " ": person() }, "must be a name of 1 to 200 visible characters"],
-    ["a name with what nobody sees", { "a\u200Bna": person() }, "visible characters"],
+    ["a blank name", { " ": person() }, "must be a name of 1 to 200 visible characters"],
+    ["a name with an invisible character", { "a\u200Bna": person() }, "visible characters"],
     ["a name that is too long", { ["a".repeat(201)]: person() }, "1 to 200"],
     ["a model", { "llm:m1": agent() }, "must not begin with llm:"],
     ["a peer", { "Peer:acme": agent() }, "must not begin with llm:"],
@@ -68,14 +68,14 @@ describe("refused:", () => {
     expect(loading(principals)).toThrow(reported);
   });
 
-  test("an agent among those who approve, however its name is written", () => {
+  test("an agent among the approvers, in any spelling", () => {
     const robo = { robo: agent() };
     expect(loading(robo, { approvers: ["ana", "Robo "] })).toThrow("policy.approvers.1 is an agent");
     expect(loading(robo, { approvers: ["ana"] })).not.toThrow();
   });
 });
 
-test("the log keeps which keys there are, by their fingerprints", () => {
+test("the log has the fingerprints of the keys", () => {
   const intent = loading({ ana: person(PASSKEY, SSH), "agent:a": agent() })();
   const print = expect.stringMatching(/^SHA256:[A-Za-z0-9+/]{43}$/);
   expect(principalFacts(intent)).toEqual({

@@ -1,4 +1,4 @@
-/** The state machine by itself: what is decided, what an event does, and that the two say the same. */
+/** The state machine: decisions, the effect of events, and the fold of entries. */
 import { describe, expect, test } from "vitest";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import { type Actor, serviceActor } from "../../../../lib/changes/rules/actor.ts";
@@ -26,20 +26,20 @@ const context = (policy: Manifest = {}, actor: Actor = ANA): Context => {
   return { intent, manifest_hash, sha256: portableSha256, actor };
 };
 
-/** A log of changes, as the service would keep it. */
-function logOf(given: Context) {
+/** Creates a log of changes in memory. */
+function createLog(given: Context) {
   const entries: { id: number; timestamp: string; event_type: string; change_id: string; detail: string }[] = [];
   const records = new Map<string, ChangeRecord>();
-  /** Decides, records the event and evolves the record; throws what `decide` throws. */
-  const command = (change_id: string, asked: Command, by = given): ChangeRecord => {
+  /** Decides a command, adds the event to the log and updates the record; throws the error of `decide`. */
+  const run = (change_id: string, command: Command, by = given): ChangeRecord => {
     const before = records.get(change_id);
-    const decided = decide(before?.change, asked, by);
+    const decided = decide(before?.change, command, by);
     const id = entries.length + 1;
     const timestamp = new Date(Date.UTC(2026, 0, 2, 3, 4, id)).toISOString();
     const { event_type, content, detail } = decided;
     entries.push({ id, timestamp, event_type, change_id, detail: JSON.stringify(detail) });
     const state = evolve(before, { id, timestamp, event_type, change_id, detail });
-    expect(state, `${asked.type} of a ${before?.change.status ?? "new"} change`).toBeDefined();
+    expect(state, `${command.type} of a ${before?.change.status ?? "new"} change`).toBeDefined();
     const after = { ...state!, change: toChange(state!, content) };
     if ("status" in detail) expect(after.change.status).toBe(detail.status);
     records.set(change_id, after);
@@ -49,7 +49,7 @@ function logOf(given: Context) {
     entries
       .filter((entry) => entry.change_id === change_id)
       .reduce<ReturnType<typeof evolve>>((state, entry) => evolve(state, parseEvent(entry)), undefined);
-  return { command, fold, entries, records };
+  return { run, fold, entries, records };
 }
 
 const PROPOSE: Command = { type: "propose", input: INPUT, minor_today: 0, live: [] };
@@ -58,8 +58,8 @@ const APPLIED: Command = { type: "succeed", operation: "apply", circumstance: { 
 const ROLLED_BACK: Command = { type: "succeed", operation: "rollback", circumstance: { adapter: null } };
 const FAILURE = { stage: "apply", error: "no", host: "absent" };
 
-/** The commands that bring a new change to a status. */
-const WAY: Record<Exclude<Status, "proposed">, Command[]> = {
+/** The commands that lead a new change to a status. */
+const COMMANDS_TO: Record<Exclude<Status, "proposed">, Command[]> = {
   pending_consent: [PROPOSE],
   denied: [PROPOSE, { type: "deny", name: "ana", note: "" }],
   approved: [PROPOSE, APPROVE],
@@ -67,11 +67,11 @@ const WAY: Record<Exclude<Status, "proposed">, Command[]> = {
   rolled_back: [PROPOSE, APPROVE, APPLIED, ROLLED_BACK],
 };
 
-function brought(status: Status, given = context()) {
-  const log = logOf(given);
-  for (const asked of WAY[status === "proposed" ? "pending_consent" : status]) log.command("chg_1", asked);
+function changeIn(status: Status, given = context()) {
+  const log = createLog(given);
+  for (const command of COMMANDS_TO[status === "proposed" ? "pending_consent" : status]) log.run("chg_1", command);
   const record = log.records.get("chg_1")!;
-  // As another version of the service may have left it.
+  // An earlier version of the service may have stored this status.
   if (status === "proposed") log.records.set("chg_1", { ...record, change: { ...record.change, status } });
   return { log, record: log.records.get("chg_1")! };
 }
@@ -96,18 +96,18 @@ const ALLOWED: Record<Status, string[]> = {
   denied: [],
 };
 
-/** Transitions that time alone causes. */
-const DUE: Partial<Record<Status, string>> = { pending_consent: "expire", approved: "lapse" };
+/** Transitions that are caused by time. */
+const TIMED: Partial<Record<Status, string>> = { pending_consent: "expire", approved: "lapse" };
 
 describe.each(STATUSES)("a change that is %s", (status) => {
-  test("may be asked what the specification's table says", () => {
-    expect(listAllowedActions(brought(status).record.change, context().intent)).toEqual(ALLOWED[status]);
+  test("has the allowed actions of the table in the specification", () => {
+    expect(listAllowedActions(changeIn(status).record.change, context().intent)).toEqual(ALLOWED[status]);
   });
 
-  test.each(Object.keys(COMMANDS))("%s: is judged by that table", (name) => {
-    const { log } = brought(status);
-    const legal = ALLOWED[status].includes(name) || DUE[status] === name;
-    const ask = () => log.command("chg_1", COMMANDS[name]!);
+  test.each(Object.keys(COMMANDS))("%s: is accepted or rejected as the table says", (name) => {
+    const { log } = changeIn(status);
+    const legal = ALLOWED[status].includes(name) || TIMED[status] === name;
+    const ask = () => log.run("chg_1", COMMANDS[name]!);
     if (legal) return expect(ask).not.toThrow();
     expect(ask).toThrow(
       expect.objectContaining({
@@ -117,15 +117,15 @@ describe.each(STATUSES)("a change that is %s", (status) => {
     );
   });
 
-  test.each(["apply", "rollback"] as const)("%s: may be begun where it may be recorded", (operation) => {
-    const { record } = brought(status);
+  test.each(["apply", "rollback"] as const)("%s: may begin only where its result may be recorded", (operation) => {
+    const { record } = changeIn(status);
     const begin = () => requireOperable(record.change, operation, context().intent);
     if (ALLOWED[status].includes(operation)) expect(begin).not.toThrow();
     else expect(begin).toThrow(expect.objectContaining({ code: "illegal_transition" }));
   });
 });
 
-describe("an event that does not follow is not believed", () => {
+describe("an event that cannot follow is rejected:", () => {
   const event = (over: Partial<ChangeEvent>): ChangeEvent => ({
     id: 9,
     timestamp: "2026-01-02T04:00:00.000Z",
@@ -134,15 +134,15 @@ describe("an event that does not follow is not believed", () => {
     detail: { decision: "approved", approver: "ana", note: "" },
     ...over,
   });
-  const pending = () => brought("pending_consent").record;
+  const pending = () => changeIn("pending_consent").record;
 
-  test("one that does follow is", () => {
+  test("but an approval of a pending change is accepted", () => {
     expect(evolve(pending(), event({}))).toMatchObject({ change: { status: "approved" }, audit: [1, 9] });
   });
 
-  test("of fewer consents than were asked for; of more, as the intent asked then, it is", () => {
-    const log = logOf(context({ required_approvers: { standard: 2 } }));
-    const proposed = log.command("chg_1", PROPOSE);
+  test("an approval with fewer consents than the entry of the proposal requires", () => {
+    const log = createLog(context({ required_approvers: { standard: 2 } }));
+    const proposed = log.run("chg_1", PROPOSE);
     const of = (status: Status) =>
       evolve(proposed, event({ detail: { decision: "approved", approver: "ana", note: "", status } }));
     expect(of("approved")).toBeUndefined();
@@ -156,37 +156,37 @@ describe("an event that does not follow is not believed", () => {
     ["of another change", { change_id: "chg_2" }],
     ["about another content", { detail: { decision: "approved", approver: "ana", note: "", digest: "0".repeat(64) } }],
     ["without a decision", { detail: {} }],
-    ["with a decision that is none", { detail: { decision: "constructor" as never } }],
+    ["with an unknown decision", { detail: { decision: "constructor" as never } }],
     ["of an apply without consent", { event_type: "change_applied" }],
     ["of a failed apply without consent", { event_type: "change_apply_failed" }],
     ["of drift before the apply", { event_type: "change_drifted" }],
     ["of a second proposal", { event_type: "change_proposed", detail: { status: "pending_consent", digest: "0" } }],
-    ["of a kind that moves no change", { event_type: "kpi_refreshed", detail: {} }],
-    ["of no kind", { event_type: "constructor", detail: {} }],
+    ["of a type that concerns no change", { event_type: "kpi_refreshed", detail: {} }],
+    ["of an unknown type", { event_type: "constructor", detail: {} }],
   ])("%s", (_, over) => {
     expect(evolve(pending(), event(over))).toBeUndefined();
   });
 
   test.each<[string, Partial<ChangeEvent>]>([
-    ["that is no proposal", {}],
+    ["that is not a proposal", {}],
     [
-      "whose status does not go with its tier",
+      "whose status contradicts its tier",
       { event_type: "change_proposed", detail: { status: "approved", digest: "d" } },
     ],
     ["without a digest", { event_type: "change_proposed", detail: { status: "pending_consent" } }],
-  ])("as the first: one %s", (_, over) => {
+  ])("a first event %s", (_, over) => {
     expect(evolve(undefined, event(over))).toBeUndefined();
   });
 
-  test("a detail that is no object says nothing", () => {
+  test("a detail that is not an object is read as an empty one", () => {
     for (const detail of ["", "plain", "null", "7", '"text"'])
       expect(parseEvent({ ...event({}), detail }).detail).toEqual({});
   });
 });
 
-describe("what is recorded", () => {
-  const detailOf = (change: Change | undefined, asked: Command, given = context()) =>
-    decide(change, asked, given).detail;
+describe("an entry", () => {
+  const detailOf = (change: Change | undefined, command: Command, given = context()) =>
+    decide(change, command, given).detail;
   const proposal = (over: Partial<ProposeInput> = {}): Command => ({ ...PROPOSE, input: { ...INPUT, ...over } });
   const MINOR = { minor: { kinds: ["config"], targets: ["ui.*"], max_affected_users: 50 } };
   const minor = { tier: "minor", affected_users: 1, risk: "low", reversible: true } as const;
@@ -194,18 +194,18 @@ describe("what is recorded", () => {
   test.each<[string, string | undefined, Actor["authenticated"], string]>([
     ["a model", "llm:m1", "token", "model"],
     ["a peer", "peer:acme@2", null, "peer"],
-    ["whom the proxy names", "pat", "proxy", "person"],
-    ["who says so", "pat", "claimed", "unknown"],
-    ["who holds the token", "pat", "token", "unknown"],
-    ["nobody", undefined, null, "unknown"],
-  ])("a proposal by %s", (_, proposer, authenticated, proposer_kind) => {
+    ["a caller whom the proxy names", "pat", "proxy", "person"],
+    ["a caller who claims a name", "pat", "claimed", "unknown"],
+    ["a caller with the token", "pat", "token", "unknown"],
+    ["a caller without a name", undefined, null, "unknown"],
+  ])("of a proposal names the kind of its proposer: %s", (_, proposer, authenticated, proposer_kind) => {
     const actor: Actor = { actor: proposer ?? null, authenticated };
     expect(detailOf(undefined, proposal({ proposer }), context({}, actor))).toMatchObject({ proposer_kind, ...actor });
   });
 
-  test("a minor change says which of its day it is, and a model's is never minor", () => {
-    const asked = { ...proposal(minor), minor_today: 4 } as Command;
-    expect(detailOf(undefined, asked, context(MINOR))).toMatchObject({
+  test("of a minor change has its number of the day; a change of a model is never minor", () => {
+    const command = { ...proposal(minor), minor_today: 4 } as Command;
+    expect(detailOf(undefined, command, context(MINOR))).toMatchObject({
       tier: "minor",
       minor_number: 5,
       status: "approved",
@@ -217,55 +217,55 @@ describe("what is recorded", () => {
     expect(detailOf(undefined, proposal(), context(MINOR))).not.toHaveProperty("minor_number");
   });
 
-  test("entry and record, but not the digest, have the change that a proposal puts in force again", () => {
-    const log = logOf(context());
-    const again = log.command("chg_1", proposal({ supersedes: "chg_0" }));
-    const first = log.command("chg_2", proposal());
+  test("and the record name the superseded change, which the digest does not cover", () => {
+    const log = createLog(context());
+    const again = log.run("chg_1", proposal({ supersedes: "chg_0" }));
+    const first = log.run("chg_2", proposal());
     expect(JSON.parse(log.entries[0]!.detail).supersedes).toBe("chg_0");
     expect(again.change.supersedes).toBe("chg_0");
     expect(first.change).not.toHaveProperty("supersedes");
     expect(again.change.digest).toBe(first.change.digest);
   });
 
-  test("only the approval that makes it approved says who owned the target", () => {
+  test("of the approval that completes the quorum names the owner of the target", () => {
     const given = context({ required_approvers: { standard: 2 } });
-    const log = logOf(given);
-    const { change } = log.command("chg_1", PROPOSE);
+    const log = createLog(given);
+    const { change } = log.run("chg_1", PROPOSE);
     expect(detailOf(change, { ...APPROVE, target_owner: "chg_0" } as Command, given)).not.toHaveProperty(
       "target_owner",
     );
-    const once = log.command("chg_1", APPROVE).change;
+    const once = log.run("chg_1", APPROVE).change;
     expect(detailOf(once, { ...APPROVE, name: "bo", target_owner: "chg_0" } as Command, given)).toMatchObject({
       target_owner: "chg_0",
       progress: "2 of 2",
     });
   });
 
-  test("an apply stores KPIs and previous digest; members that the adapter lacks are absent", () => {
+  test("of an apply has the KPIs and, if the adapter reports it, the previous digest", () => {
     const facts = { kpis: { csat: 4 }, previous_digest: null };
-    const { log } = brought("approved");
-    const { applied } = log.command("chg_1", { ...APPLIED, circumstance: { adapter: null, ...facts } } as Command);
+    const { log } = changeIn("approved");
+    const { applied } = log.run("chg_1", { ...APPLIED, circumstance: { adapter: null, ...facts } } as Command);
     expect(applied).toEqual({ entry: 3, at: log.entries[2]!.timestamp, ...facts });
-    expect(brought("applied").record.applied).toEqual({ entry: 3, at: expect.any(String), kpis: {} });
-    expect(brought("approved").record.applied).toBeNull();
+    expect(changeIn("applied").record.applied).toEqual({ entry: 3, at: expect.any(String), kpis: {} });
+    expect(changeIn("approved").record.applied).toBeNull();
   });
 
-  test("every step names the manifest, the content and who took it", () => {
-    for (const [status, asked] of [
+  test("of every step names the manifest hash, the digest and the actor", () => {
+    for (const [status, command] of [
       ["pending_consent", APPROVE],
       ["approved", APPLIED],
       ["applied", { type: "fail", operation: "rollback", circumstance: FAILURE }],
       ["applied", { type: "drift", circumstance: { state: "missing", host: "absent" } }],
     ] as [Status, Command][]) {
-      const { change } = brought(status).record;
+      const { change } = changeIn(status).record;
       const { manifest_hash } = context();
-      expect(detailOf(change, asked)).toMatchObject({ digest: change.digest, manifest_hash, ...ANA });
+      expect(detailOf(change, command)).toMatchObject({ digest: change.digest, manifest_hash, ...ANA });
     }
   });
 });
 
-/** Some command of any kind, legal or not. */
-function someCommand(random: (below: number) => number): Command {
+/** Draws a command, which may be illegal. */
+function drawCommand(random: (below: number) => number): Command {
   const name = ["ana", "bo", "Ana ", "pat"][random(4)]!;
   const note = ["", "fine", "é 🙂"][random(3)]!;
   const operation = (["apply", "rollback"] as const)[random(2)]!;
@@ -283,7 +283,7 @@ function someCommand(random: (below: number) => number): Command {
   ][random(9)] as Command;
 }
 
-test("in random histories the record is the fold of its entries, whatever was asked", () => {
+test("in random scenarios each record is equal to the fold of its entries", () => {
   const seen = new Set<string>();
   for (let seed = 1; seed <= 300; seed++) {
     const random = numbers(seed);
@@ -291,13 +291,13 @@ test("in random histories the record is the fold of its entries, whatever was as
       required_approvers: { standard: 1, major: 1 + random(3) },
       minor: { kinds: ["config"], targets: ["*"] },
     });
-    const log = logOf({ ...given, actor: random(2) === 0 ? ANA : serviceActor() });
+    const log = createLog({ ...given, actor: random(2) === 0 ? ANA : serviceActor() });
     for (let step = 0; step < 40; step++) {
       const change_id = `chg_${random(3)}`;
-      const asked = someCommand(random);
-      if ((asked.type === "propose") === log.records.has(change_id)) continue;
+      const command = drawCommand(random);
+      if ((command.type === "propose") === log.records.has(change_id)) continue;
       try {
-        seen.add(log.command(change_id, asked).change.status);
+        seen.add(log.run(change_id, command).change.status);
       } catch (error) {
         expect(error).toMatchObject({ name: "AppError" });
       }

@@ -1,4 +1,4 @@
-/** Rules for values in an intent: what loads, and what is rejected with the field that was meant. */
+/** `policy.targets`: valid and invalid rules for values. */
 import { describe, expect, test } from "vitest";
 import { loadIntent } from "../../../../lib/changes/rules/intent.ts";
 import { findContradictions } from "../../../../lib/changes/rules/contradictions.ts";
@@ -10,7 +10,7 @@ const load = (targets: unknown, policy: object = {}) => makeIntent({ policy: { t
 const rule = (over: object) => [{ match: ["price.*"], ...over }];
 const schema = (over: object) => rule({ schema: over });
 
-const EVERYTHING = [
+const FULL_RULES = [
   {
     match: ["price.*", "limits"],
     schema: {
@@ -38,31 +38,31 @@ const EVERYTHING = [
   },
 ];
 
-/** Each field name below a value, with its path. */
-function* fieldsIn(value: unknown, path: readonly (string | number)[] = []): Generator<(string | number)[]> {
+/** Returns the paths of all fields below a value. */
+function* listFieldPaths(value: unknown, path: readonly (string | number)[] = []): Generator<(string | number)[]> {
   if (typeof value !== "object" || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
     const here = [...path, Array.isArray(value) ? Number(key) : key];
-    // Members of `properties` are names of the product's own.
+    // The author of the intent chooses the names of the members of `properties`.
     if (!Array.isArray(value) && path.at(-1) !== "properties") yield here;
-    yield* fieldsIn(inner, here);
+    yield* listFieldPaths(inner, here);
   }
 }
 
-/** A copy in which the field at a path has another name. */
-function renamed(value: unknown, [first, ...rest]: readonly (string | number)[], name: string): unknown {
-  if (Array.isArray(value)) return value.map((item, index) => (index === first ? renamed(item, rest, name) : item));
+/** Returns a copy in which the field at a path has another name. */
+function renameField(value: unknown, [first, ...rest]: readonly (string | number)[], name: string): unknown {
+  if (Array.isArray(value)) return value.map((item, index) => (index === first ? renameField(item, rest, name) : item));
   return Object.fromEntries(
     Object.entries(value as object).map(([key, inner]) =>
-      key !== first ? [key, inner] : rest.length === 0 ? [name, inner] : [key, renamed(inner, rest, name)],
+      key !== first ? [key, inner] : rest.length === 0 ? [name, inner] : [key, renameField(inner, rest, name)],
     ),
   );
 }
 
-const FIELDS = [...new Map([...fieldsIn(EVERYTHING)].map((path) => [path.at(-1), path])).values()];
+const FIELDS = [...new Map([...listFieldPaths(FULL_RULES)].map((path) => [path.at(-1), path])).values()];
 
-test("every field of a rule is in the example", () => {
-  expect(load(EVERYTHING).policy.targets).toHaveLength(1);
+test("the full rules of this test have every field", () => {
+  expect(load(FULL_RULES).policy.targets).toHaveLength(1);
   expect(FIELDS.map((path) => path.at(-1)).toSorted()).toEqual(
     [
       "match schema max_step unit kpi_required type properties required additionalProperties minimum maximum",
@@ -76,15 +76,15 @@ test("every field of a rule is in the example", () => {
 });
 
 test.each(FIELDS.map((path) => [path.at(-1) as string, path] as const))(
-  "%s misspelt by one letter is rejected with the name that was meant",
+  "%s with one letter wrong is rejected, and the error names it",
   (name, path) => {
     const at = Math.floor(name.length / 2);
-    const slip = `${name.slice(0, at)}${name[at] === "q" ? "w" : "q"}${name.slice(at + 1)}`;
-    expect(() => load(renamed(EVERYTHING, path, slip))).toThrow(
-      new RegExp(`has no field ${slip}: (did you mean ${name}\\?|known are .*\\b${name}\\b)`),
+    const misspelling = `${name.slice(0, at)}${name[at] === "q" ? "w" : "q"}${name.slice(at + 1)}`;
+    expect(() => load(renameField(FULL_RULES, path, misspelling))).toThrow(
+      new RegExp(`has no field ${misspelling}: (did you mean ${name}\\?|known are .*\\b${name}\\b)`),
     );
     if (name.length > 4)
-      expect(() => load(renamed(EVERYTHING, path, name.slice(0, -1)))).toThrow(`did you mean ${name}?`);
+      expect(() => load(renameField(FULL_RULES, path, name.slice(0, -1)))).toThrow(`did you mean ${name}?`);
   },
 );
 
@@ -98,16 +98,24 @@ describe("a schema is rejected", () => {
     ["without type", { minimum: 3 }, "type is required with other keywords"],
     ["with an unknown type", { type: "float" }, "type must be one of"],
     ["with a keyword of another type", { type: "string", minimum: 3 }, "minimum has no effect on the type string"],
-    ["with bounds that leave nothing", { type: "number", minimum: 3, maximum: 2 }, "maximum leaves no value"],
-    ["with open bounds that leave nothing", { type: "number", minimum: 3, exclusiveMaximum: 3 }, "leaves no value"],
+    ["with bounds that allow no value", { type: "number", minimum: 3, maximum: 2 }, "maximum leaves no value"],
+    [
+      "with exclusive bounds that allow no value",
+      { type: "number", minimum: 3, exclusiveMaximum: 3 },
+      "leaves no value",
+    ],
     ["with multipleOf 0", { type: "number", multipleOf: 0 }, "multipleOf must be above 0"],
     ["with an empty enum", { type: "number", enum: [] }, "enum must have a value"],
     ["with an enum of another type", { type: "number", enum: ["3"] }, "enum has a value that is no number"],
     ["with a const of another type", { type: "integer", const: 1.5 }, "const has a value that is no integer"],
-    ["with uniqueItems of any number", { type: "array", uniqueItems: true }, "uniqueItems needs maxItems"],
-    ["with uniqueItems of 201", { type: "array", uniqueItems: true, maxItems: 201 }, "uniqueItems needs maxItems"],
-    ["with a pattern of any length", { type: "string", pattern: "^a$" }, "pattern needs maxLength"],
-    ["with a pattern of 257", { type: "string", pattern: "^a$", maxLength: 257 }, "pattern needs maxLength"],
+    ["with uniqueItems without maxItems", { type: "array", uniqueItems: true }, "uniqueItems needs maxItems"],
+    [
+      "with uniqueItems and maxItems 201",
+      { type: "array", uniqueItems: true, maxItems: 201 },
+      "uniqueItems needs maxItems",
+    ],
+    ["with a pattern without maxLength", { type: "string", pattern: "^a$" }, "pattern needs maxLength"],
+    ["with a pattern and maxLength 257", { type: "string", pattern: "^a$", maxLength: 257 }, "pattern needs maxLength"],
     ["with a reserved member", { type: "object", properties: { constructor: {} } }, "is a reserved word"],
     ["with a reserved requirement", { type: "object", required: ["toString"] }, "is a reserved word"],
     ["that requires what it excludes", { type: "object", required: ["a"], additionalProperties: false }, "excludes"],
@@ -115,13 +123,13 @@ describe("a schema is rejected", () => {
     ["of 16 KiB", { type: "string", enum: ["x".repeat(16 * 1024)] }, "has more than 16384 bytes"],
   ])("%s", (_, given, message) => {
     expect(() => load(schema(given))).toThrow(message);
-    // However deep it lies.
+    // The same is true of a nested schema.
     if (!message.includes("deep"))
       expect(() => load(schema({ type: "array", items: { type: "object", properties: { a: given } } }))).toThrow(
         message,
       );
   });
-  test("but not of 8 levels, nor for notes", () => {
+  test("but not with 8 levels or with fields that begin with x-", () => {
     load(schema(nested(8)));
     load(schema({ type: "number", "x-why": "the board said so" }));
     load(schema({}));
@@ -153,8 +161,8 @@ describe("a rule is rejected", () => {
   test.each([
     ["without a rule", rule({}), "has no rule"],
     ["without a target", [{ match: [], unit: "EUR" }], "match must name a target"],
-    ["with a target that none matches", [{ match: ["/x"], unit: "EUR" }], "matches no target"],
-    ["with two sorts of step", rule({ max_step: { relative: 0.1, absolute: 3 } }), "must have relative or absolute"],
+    ["with a pattern that matches no target", [{ match: ["/x"], unit: "EUR" }], "matches no target"],
+    ["with two kinds of step", rule({ max_step: { relative: 0.1, absolute: 3 } }), "must have relative or absolute"],
     ["with no step", rule({ max_step: { hours: 3 } }), "must have relative or absolute"],
     ["with a step of 0", rule({ max_step: { relative: 0 } }), "relative must be above 0"],
     ["with a window of 0", rule({ max_step: { relative: 1, hours: 0 } }), "hours must be above 0"],
@@ -170,7 +178,7 @@ describe("a rule is rejected", () => {
   ])("%s", (_, given, message) => expect(() => load(given)).toThrow(message));
 });
 
-test("members that are called approvers, permissions or groups are no lists of names", () => {
+test("members named approvers, permissions or groups are not read as lists of names", () => {
   const members = Object.fromEntries(
     ["approvers", "permissions", "groups"].map((name) => [
       name,
@@ -181,7 +189,7 @@ test("members that are called approvers, permissions or groups are no lists of n
   expect(load(schema(stated)).policy.targets[0]!.schema).toEqual(stated);
 });
 
-test("the rules are said in words, and one of a forbidden target is reported", () => {
+test("the rules are described, and a rule for a forbidden target is reported", () => {
   const intent = load(
     [...rule({ schema: { type: "number" }, max_step: { relative: 0.05 }, kpi_required: true }), ...rule({ max_step: { absolute: 2, hours: 1 }, unit: "EUR" })],
     { forbidden_targets: ["price.*"] },

@@ -1,4 +1,4 @@
-/** When changes may be applied, verified against a clock that is looked at minute by minute. */
+/** Windows in which changes may be applied, compared with a check of every minute. */
 import { expect, test } from "vitest";
 import { findClosure, DAYS } from "../../../../lib/changes/rules/windows.ts";
 import { makeIntent, type Manifest } from "../../../support/intents.ts";
@@ -28,7 +28,7 @@ test.each([
   if (closed) expect(closed.reason).toBe("it is outside the hours that the intent allows");
 });
 
-test("a denied period holds to its end, whatever the hours, and says why", () => {
+test("a denied period blocks until its end, also in office hours, and has its reason", () => {
   const deny = [{ from: "2026-12-20T00:00:00+01:00", to: "2027-01-04T00:00:00+01:00", reason: "year end" }];
   const windows = windowsOf({ deny, allow: [OFFICE] });
   expect(findClosure(windows, at("2026-12-21T10:00:00Z"))).toEqual({
@@ -39,13 +39,13 @@ test("a denied period holds to its end, whatever the hours, and says why", () =>
   expect(findClosure(windowsOf({ deny }), at("2027-01-03T23:00:00Z"))).toBeUndefined();
 });
 
-test("clocks that are set between now and the opening are minded", () => {
+test("a change of daylight saving time before the opening is considered", () => {
   const windows = windowsOf({ allow: [{ days: ["sun"], from: "09:00", to: "17:00", tz: "Europe/Berlin" }] });
   expect(findClosure(windows, at("2026-03-29T00:30:00Z"))?.opens_at).toBe("2026-03-29T07:00:00.000Z");
   expect(findClosure(windows, at("2026-10-25T00:30:00Z"))?.opens_at).toBe("2026-10-25T08:00:00.000Z");
 });
 
-test("a window over midnight belongs to the day on which it begins", () => {
+test("a window across midnight belongs to the day on which it begins", () => {
   const windows = windowsOf({ allow: [{ days: ["sat"], from: "22:00", to: "02:00", tz: "UTC" }] });
   expect(findClosure(windows, at("2026-01-03T22:00:00Z"))).toBeUndefined();
   expect(findClosure(windows, at("2026-01-04T01:59:00Z"))).toBeUndefined();
@@ -53,7 +53,7 @@ test("a window over midnight belongs to the day on which it begins", () => {
   expect(findClosure(windows, at("2026-01-04T02:00:00Z"))?.opens_at).toBe("2026-01-10T22:00:00.000Z");
 });
 
-test("hours that no clock shows on the day are skipped, and no opening in sight is shown as none", () => {
+test("hours that do not exist on a day are skipped; a missing opening is null", () => {
   const windows = windowsOf({ allow: [{ days: ["sun"], from: "02:10", to: "02:40", tz: "Europe/Berlin" }] });
   expect(findClosure(windows, at("2026-03-28T00:00:00Z"))?.opens_at).toBe("2026-04-05T00:10:00.000Z");
   const deny = [{ from: "2026-01-01T00:00:00Z", to: "9999-01-01T00:00:00Z", reason: "" }];
@@ -68,7 +68,7 @@ const swedish = (timeZone: string): Intl.DateTimeFormat => {
   return format;
 };
 
-/** Open or not by another way: the local time as Swedish writes it. */
+/** Returns true if a window is open, by a second implementation on local time in the Swedish format. */
 function isOpen(windows: ReturnType<typeof windowsOf>, now: number): boolean {
   if (windows.deny.some(({ from, to }) => now >= at(from) && now < at(to))) return false;
   return (
@@ -83,7 +83,7 @@ function isOpen(windows: ReturnType<typeof windowsOf>, now: number): boolean {
   );
 }
 
-test("the next opening of random windows is the first minute that is open", () => {
+test("the next opening of random windows is the first open minute", () => {
   const zones = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Asia/Kathmandu"];
   const starts = ["2026-03-27T12:07:31Z", "2026-10-23T23:50:00Z", "2026-03-06T04:00:00Z", "2026-07-15T11:11:11Z"];
   let closed = 0;
