@@ -1,4 +1,4 @@
-/** A process that stops in the middle of an operation: the next start asks the host, and settles it. */
+/** Recovery of operations that a crash interrupted: the next start asks the host for the state and records the result. */
 import { expect, test, vi } from "vitest";
 import type { HostState } from "../../../../lib/changes/operations/adapter_port.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
@@ -15,15 +15,15 @@ import { core, makeCore, type Core } from "../../../support/core.ts";
 type Operation = "apply" | "rollback";
 type Step = "validate" | "apply" | "verify" | "rollback";
 
-/** Runs an operation up to a step that never ends, as at a crash, with the host left as given. */
-async function stopped(operation: Operation, at: Step, host: HostState | "as it was") {
+/** Runs an operation up to a step that never ends, as in a crash, and sets the state of the host. */
+async function crashDuring(operation: Operation, at: Step, host: HostState | "as it was") {
   const adapter = scriptedAdapter();
   const before = await core({ adapter });
   const change_id = await before.bring(operation === "apply" ? "approved" : "applied");
   adapter.calls.length = 0;
   const reached = new Promise<void>((resolve) => {
     adapter.on(at, (change, signal) => {
-      // A rollback looks before it begins, too.
+      // A rollback calls verify once before it begins, which is not the step to stop at.
       if (operation === "rollback" && at === "verify" && !adapter.calls.includes("rollback")) return undefined;
       if (host !== "as it was") adapter.host.set(change_id, host);
       resolve();
@@ -39,7 +39,7 @@ async function stopped(operation: Operation, at: Step, host: HostState | "as it 
 const start = async (before: Core, exclusive: boolean): Promise<Core> =>
   makeCore(await restarted(before.deps, { exclusive }));
 
-const CRASHES: [Operation, Step, HostState | "as it was", status: string, event: string][] = [
+const CRASH_CASES: [Operation, Step, HostState | "as it was", status: string, event: string][] = [
   ["apply", "validate", "as it was", "approved", "change_apply_failed"],
   ["apply", "apply", "as it was", "approved", "change_apply_failed"],
   ["apply", "apply", "applied", "applied", "change_applied"],
@@ -53,10 +53,10 @@ const CRASHES: [Operation, Step, HostState | "as it was", status: string, event:
   ["rollback", "verify", "as it was", "rolled_back", "change_rolled_back"],
 ];
 
-test.each(CRASHES)(
-  "%s stopped in %s, the host %s: the start settles it as %s",
+test.each(CRASH_CASES)(
+  "a start resolves %s interrupted in %s with the host %s: the change is %s",
   async (operation, at, host, status, event) => {
-    const { adapter, before, change_id } = await stopped(operation, at, host);
+    const { adapter, before, change_id } = await crashDuring(operation, at, host);
     const reported = (await before.audit()).length;
     adapter.calls.length = 0;
     const api = await start(before, true);
@@ -74,8 +74,8 @@ test.each(CRASHES)(
   },
 );
 
-test("a start that may not be alone leaves the claim until its time is over", async () => {
-  const { before, change_id } = await stopped("apply", "apply", "applied");
+test("a start that is not exclusive leaves a lease until it expires", async () => {
+  const { before, change_id } = await crashDuring("apply", "apply", "applied");
   const api = await start(before, false);
   expect((await api.change(change_id)).status).toBe("approved");
   expect((await api.act("apply", change_id)).status).toBe(409);
@@ -84,15 +84,15 @@ test("a start that may not be alone leaves the claim until its time is over", as
   expect((await api.change(change_id)).status).toBe("applied");
 });
 
-test("without its adapter the operation is recorded as failed", async () => {
-  const { before, change_id } = await stopped("apply", "apply", "applied");
+test("an interrupted operation is recorded as failed by a start without an adapter", async () => {
+  const { before, change_id } = await crashDuring("apply", "apply", "applied");
   const api = makeCore(await restarted(before.deps, { adapter: undefined, exclusive: true }));
   expect((await api.change(change_id)).status).toBe("approved");
   expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject({ stage: "interrupted", host: "unknown" });
 });
 
-test("a host that cannot be asked is recorded as unknown once, and asked until it answers", async () => {
-  const { adapter, before, change_id } = await stopped("apply", "apply", "applied");
+test("an unreachable host is recorded as unknown once, and asked until it answers", async () => {
+  const { adapter, before, change_id } = await crashDuring("apply", "apply", "applied");
   adapter.on("verify", fails("unreachable"), 3);
   const api = await start(before, true);
   expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject({ stage: "interrupted", host: "unknown" });
@@ -104,29 +104,29 @@ test("a host that cannot be asked is recorded as unknown once, and asked until i
   expect((await api.change(change_id)).status).toBe("applied");
 });
 
-test("an operation that cannot be resolved is reported and blocks neither the service nor others", async () => {
-  const { adapter, before, change_id } = await stopped("apply", "apply", "applied");
+test("an operation that cannot be resolved is reported and blocks no other operation", async () => {
+  const { adapter, before, change_id } = await crashDuring("apply", "apply", "applied");
   const { store } = before.deps;
   await store.transact(async (tx) => {
     const [lease] = await tx.list("leases", { limit: 1 });
     tx.put("leases", "chg_0", { ...lease!.value, change_id: "chg_0", place: "chg_0" });
   });
-  const warned: unknown[] = [];
+  const warnings: unknown[] = [];
   const log = {
     info: () => {},
     error: () => {},
-    warn: (message: string, fields?: object) => warned.push([message, fields]),
+    warn: (message: string, fields?: object) => warnings.push([message, fields]),
   };
   const api = makeCore(await restarted(before.deps, { exclusive: true, adapter, log }));
   expect((await api.change(change_id)).status).toBe("applied");
-  expect(warned).toContainEqual([
+  expect(warnings).toContainEqual([
     "an interrupted operation cannot be settled",
     expect.objectContaining({ change_id: "chg_0" }),
   ]);
 });
 
 test("a start does not wait for a target system that is slow to answer", async () => {
-  const { adapter, before, change_id } = await stopped("apply", "apply", "applied");
+  const { adapter, before, change_id } = await crashDuring("apply", "apply", "applied");
   const answer = gate();
   adapter.on("verify", (change) => (change.change_id === change_id ? answer.opened : undefined));
   const api = await start(before, true);
@@ -136,7 +136,7 @@ test("a start does not wait for a target system that is slow to answer", async (
   await vi.waitFor(async () => expect((await api.change(change_id)).status).toBe("applied"));
 });
 
-test("several interrupted operations are all settled", async () => {
+test("a start resolves several interrupted operations", async () => {
   const adapter = scriptedAdapter();
   const before = await core({ adapter });
   const ids = await Promise.all([0, 1, 2].map((one) => before.bring("approved", { target: `ui.x${one}` })));
@@ -156,44 +156,41 @@ test("several interrupted operations are all settled", async () => {
 test.each([
   ["the store fails", undefined],
   ["others keep the store busy", () => new StoreBusy("contended after 8 tries")],
-])(
-  "a result that cannot be written since %s is not acknowledged, and is settled by the next operation",
-  async (_, made) => {
-    const store = failingStore(memoryStore());
-    const adapter = scriptedAdapter();
-    const api = await core({ store, adapter });
-    const change_id = await api.bring("approved");
-    adapter.on("apply", () => void store.fail(made));
-    // It would not be true that nothing was changed.
-    const error = `the host product was asked to apply ${change_id}, and the result could not be written; the next request for the change, or a cycle, asks the host and settles it`;
-    expect(await api.act("apply", change_id)).toMatchObject({
-      status: 503,
-      body: { code: "store_unavailable", error },
-    });
-    expect((await api.change(change_id)).status).toBe("approved");
-    store.mend();
-    adapter.calm();
-    expect((await api.act("apply", change_id)).body.code).toBe("illegal_transition");
-    expect((await api.change(change_id)).status).toBe("applied");
-    expect(adapter.calls.filter((step) => step === "apply")).toHaveLength(1);
-  },
-);
+])("a result that cannot be written since %s is 503, and the next operation resolves it", async (_, makeError) => {
+  const store = failingStore(memoryStore());
+  const adapter = scriptedAdapter();
+  const api = await core({ store, adapter });
+  const change_id = await api.bring("approved");
+  adapter.on("apply", () => void store.fail(makeError));
+  // The error must not claim that nothing was changed.
+  const error = `the host product was asked to apply ${change_id}, and the result could not be written; the next request for the change, or a cycle, asks the host and settles it`;
+  expect(await api.act("apply", change_id)).toMatchObject({
+    status: 503,
+    body: { code: "store_unavailable", error },
+  });
+  expect((await api.change(change_id)).status).toBe("approved");
+  store.mend();
+  adapter.calm();
+  expect((await api.act("apply", change_id)).body.code).toBe("illegal_transition");
+  expect((await api.change(change_id)).status).toBe("applied");
+  expect(adapter.calls.filter((step) => step === "apply")).toHaveLength(1);
+});
 
 test.each([
-  ["was kept", true],
-  ["was not kept", false],
-])("of a result that %s, with the answer lost, the caller learns that, and it is settled once", async (_, kept) => {
+  ["was stored", true],
+  ["was not stored", false],
+])("if the store's answer is lost, the result, which %s, is 503 and is recorded once", async (_, isStored) => {
   const store = unsureStore(memoryStore());
   const adapter = scriptedAdapter();
   const api = await core({ store, adapter });
   const change_id = await api.bring("approved");
-  adapter.on("apply", () => store.loseAnswer(kept));
+  adapter.on("apply", () => store.loseAnswer(isStored));
   const error = `the host product was asked to apply ${change_id}, and the store did not say whether it kept the result; where the change does not show it, the next request for the change, or a cycle, asks the host and settles it`;
   expect(await api.act("apply", change_id)).toMatchObject({
     status: 503,
     body: { code: "store_unavailable", change_id, error },
   });
-  expect((await api.change(change_id)).status).toBe(kept ? "applied" : "approved");
+  expect((await api.change(change_id)).status).toBe(isStored ? "applied" : "approved");
   adapter.calm();
   expect((await api.act("apply", change_id)).body.code).toBe("illegal_transition");
   expect((await api.change(change_id)).status).toBe("applied");
@@ -201,22 +198,22 @@ test.each([
   expect((await api.audit()).filter(({ event_type }) => event_type === "change_applied")).toHaveLength(1);
 });
 
-test("a result is written although others keep the store busy for a while", async () => {
+test("writing a result is repeated while the store is busy", async () => {
   const store = failingStore(memoryStore());
   const adapter = scriptedAdapter();
   const api = await core({ store, adapter });
   const change_id = await api.bring("approved");
-  let left = 4;
+  let failuresLeft = 4;
   const busy = (): Error => {
-    if (--left === 0) store.mend();
+    if (--failuresLeft === 0) store.mend();
     return new StoreBusy("contended after 8 tries");
   };
   adapter.on("apply", () => void store.fail(busy));
   expect(await api.act("apply", change_id)).toMatchObject({ status: 200, body: { status: "applied" } });
-  expect(left).toBe(0);
+  expect(failuresLeft).toBe(0);
 });
 
-test("when the intention cannot be written, the adapter does not run", async () => {
+test("the adapter does not run if the lease cannot be stored", async () => {
   const store = failingStore(memoryStore());
   const adapter = scriptedAdapter();
   const api = await core({ store, adapter });

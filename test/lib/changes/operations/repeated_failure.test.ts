@@ -6,8 +6,8 @@ const NOW = Date.UTC(2026, 5, 2);
 const FAILURE = { stage: "rollback", error: "down", host: "unknown" } as const;
 const REQUEST = { operation: "rollback", actor: "policy:stages", authenticated: null };
 
-/** Finds the failure among these entries, the oldest first, each some milliseconds old. */
-async function find(entries: { age?: number; type?: string; detail?: object }[], request: object = {}) {
+/** Returns the index of the entry that records the same failure; entries are oldest first, `age` in milliseconds. */
+async function findSame(entries: { age?: number; type?: string; detail?: object }[], request: object = {}) {
   const stored = entries.map(({ age = 1000, type = "change_rollback_failed", detail = {} }, id) => ({
     id,
     event_type: type,
@@ -23,12 +23,12 @@ async function find(entries: { age?: number; type?: string; detail?: object }[],
   return found && (found.value as { id: number }).id;
 }
 
-const others = (count: number) => Array.from({ length: count }, () => ({ type: "stage_held" }));
+const otherEntries = (count: number) => Array.from({ length: count }, () => ({ type: "stage_held" }));
 
 test.each([
   ["the same failure a second ago", [{}], 0],
   ["the newest of two", [{}, {}], 1],
-  ["one behind entries of other types", [{}, { type: "stage_held" }], 0],
+  ["one before entries of other types", [{}, { type: "stage_held" }], 0],
   ["one a millisecond younger than a day", [{ age: DAY_MS - 1 }], 0],
   ["one that is a day old", [{ age: DAY_MS }], undefined],
   ["another type of entry", [{ type: "change_apply_failed" }], undefined],
@@ -36,10 +36,10 @@ test.each([
   ["another stage", [{ detail: { stage: "verify" } }], undefined],
   ["another reason", [{ detail: { error: "full" } }], undefined],
   ["another state of the host", [{ detail: { host: "applied" } }], undefined],
-  ["one behind fifty other entries", [{}, ...others(50)], undefined],
-  ["one behind 49 other entries", [{}, ...others(49)], 0],
-])("a failed rollback is recorded once a day for a reason: %s", async (_, entries, expected) => {
-  expect(await find(entries)).toBe(expected);
+  ["one before fifty other entries", [{}, ...otherEntries(50)], undefined],
+  ["one before 49 other entries", [{}, ...otherEntries(49)], 0],
+])("the same failure of an automatic rollback is recorded once a day: %s", async (_, entries, expected) => {
+  expect(await findSame(entries)).toBe(expected);
 });
 
 test.each([
@@ -48,6 +48,6 @@ test.each([
   ["a caller under the name of the policy", { authenticated: "proxy" }],
 ])("each failure of %s is recorded", async (_, request) => {
   expect(
-    await find([{ detail: { by: (request as { actor?: string }).actor ?? "policy:stages" } }], request),
+    await findSame([{ detail: { by: (request as { actor?: string }).actor ?? "policy:stages" } }], request),
   ).toBeUndefined();
 });

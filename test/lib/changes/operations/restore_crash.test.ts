@@ -1,4 +1,4 @@
-/** A process that dies at any write of a restore, or of its recovery: the next one leaves a true log and nothing stuck. */
+/** Crashes at each write of a restore or of its recovery: the next process corrects the log and leaves no lease. */
 import { expect, test } from "vitest";
 import type { ProductAdapter } from "../../../../lib/changes/operations/adapter_port.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
@@ -14,11 +14,11 @@ import { memoryTarget } from "../../../support/memory_target.ts";
 import { type Death, DEATHS, mortal } from "../../../support/mortal.ts";
 
 const ENTRY = { tenant_id: "t1", target: "ui.a", kind: "config" } as const;
-/** Text that parsing and rendering would change: a rollback restores it to the byte. */
+/** Text that parsing and rendering would change, to test that a rollback restores each byte. */
 const FOREIGN = '{ "old":  1.50 }';
 
-/** A change with the value 2 whose target was set to 7; `next` starts another process on the same store and target. */
-async function edited() {
+/** Creates a change with the value 2 whose target was set to 7, with functions to start processes that crash. */
+async function withEditedTarget() {
   const clock = testClock();
   const store = memoryStore();
   const { system, overwrite, raw, faults } = memoryTarget();
@@ -35,7 +35,7 @@ async function edited() {
   overwrite(ENTRY, FOREIGN);
   const change_id = await first.bring("applied", { target: "ui.a", value: "2" });
   overwrite(ENTRY, "7");
-  /** Starts another process, which dies as given: its start and what is done with it end there. */
+  /** Starts another process that crashes at `death`, and runs `act` in it; returns true if it crashed. */
   const run = async (death: Death, act: (api: Core) => Promise<unknown>): Promise<boolean> => {
     const { store: dying, system: set, died } = mortal(store, system, death);
     try {
@@ -55,8 +55,8 @@ async function edited() {
     later: () => clock.advance(20 * MINUTE),
     leases: () => store.list("leases", { limit: 9 }),
     lose: (fault: "lost answer" | "lost request") => void faults.push(fault),
-    /** A write that gets no answer is carried out right before the next rollback. */
-    comeLate: () =>
+    /** Lets the unanswered write of the value take effect right before the next rollback. */
+    writeBeforeRollback: () =>
       void (hooks.beforeRollback = () => {
         hooks.beforeRollback = () => {};
         overwrite(ENTRY, "2");
@@ -66,17 +66,17 @@ async function edited() {
     rollback: (api: Core, more: object = {}) => api.post("rollback", { change_id, actor: "ops", ...more }),
   };
 }
-type Edited = Awaited<ReturnType<typeof edited>>;
+type Edited = Awaited<ReturnType<typeof withEditedTarget>>;
 
-/** Requires what must be true after a death, and that a rollback then ends it. */
-async function requireTruth({ start, restore, rollback, later, value, leases, first }: Edited): Promise<void> {
+/** Checks the log and the value after a crash, and that a rollback then succeeds. */
+async function checkAfterCrash({ start, restore, rollback, later, value, leases, first }: Edited): Promise<void> {
   const api = await start();
   later();
   await api.cycle();
   const [left] = await leases();
   const restored = async () => (await api.audit()).filter(({ event_type }) => event_type === "value_restored").length;
   if (left) {
-    // A rollback that died over the edit is there to be repeated; the write comes late in that one.
+    // The rollback crashed while the edit was in place, and can be repeated; the late write precedes that one.
     expect([left.value.operation, value(), await restored()]).toEqual(["rollback", "7", 0]);
     expect((await rollback(api, { over_drift: "true", note: "n" })).status).toBe(200);
     return expect([value(), await restored(), await leases()]).toEqual([FOREIGN, 1, []]);
@@ -91,40 +91,40 @@ async function requireTruth({ start, restore, rollback, later, value, leases, fi
   expect(chainFault(await first.audit())).toBeNull();
 }
 
-/** Makes a process die at each of its writes, before and after it; returns the number of deaths. */
-async function dieAtEachWrite(
+/** Crashes a process before and after each of its writes; returns the number of crashes. */
+async function crashAtEachWrite(
   act: (api: Core, one: Edited) => Promise<unknown>,
   prepare: (one: Edited) => Promise<unknown> = async () => undefined,
 ): Promise<number> {
-  let deaths = 0;
+  let crashes = 0;
   for (const when of dealt(DEATHS, 1))
     for (let at = 1, isAlive = false; !isAlive; at++) {
-      const one = await edited();
+      const one = await withEditedTarget();
       await prepare(one);
       isAlive = !(await one.run({ at, when }, (api) => act(api, one)));
-      if (!isAlive) deaths++;
-      await requireTruth(one);
+      if (!isAlive) crashes++;
+      await checkAfterCrash(one);
     }
-  return deaths;
+  return crashes;
 }
 
-test("a death at any write of a restore leaves the edit or the value, and the log says which", async () => {
-  expect(await dieAtEachWrite((api, { restore }) => restore(api))).toBeGreaterThanOrEqual(6);
+test("after a crash at any write of a restore the log agrees with the value on the target", async () => {
+  expect(await crashAtEachWrite((api, { restore }) => restore(api))).toBeGreaterThanOrEqual(6);
 });
 
-test("a death at any write of the recovery of a restore changes nothing of that", async () => {
+test("after a crash at any write of the recovery the log agrees with the value", async () => {
   const interrupted = ({ run, restore, lose }: Edited) => {
     lose("lost answer");
     return run({ at: Infinity, when: "after" }, restore);
   };
-  expect(await dieAtEachWrite((api) => api.cycle(), interrupted)).toBeGreaterThanOrEqual(2);
+  expect(await crashAtEachWrite((api) => api.cycle(), interrupted)).toBeGreaterThanOrEqual(2);
 });
 
-test("a death at any write of a rollback after an unanswered restore records both once", async () => {
-  const unanswered = async ({ run, restore, lose, comeLate }: Edited) => {
+test("a crash at any write of a rollback after an unanswered restore leaves one entry of each", async () => {
+  const unanswered = async ({ run, restore, lose, writeBeforeRollback }: Edited) => {
     lose("lost request");
     await run({ at: Infinity, when: "after" }, restore);
-    comeLate();
+    writeBeforeRollback();
   };
-  expect(await dieAtEachWrite((api, { rollback }) => rollback(api), unanswered)).toBeGreaterThanOrEqual(4);
+  expect(await crashAtEachWrite((api, { rollback }) => rollback(api), unanswered)).toBeGreaterThanOrEqual(4);
 });

@@ -1,4 +1,4 @@
-/** Apply and rollback through an adapter: what is called, what is audited, and what a failure leaves behind. */
+/** Apply and rollback through an adapter: which methods are called, which entries are logged, and how failures end. */
 import { expect, test } from "vitest";
 import { serviceActor } from "../../../../lib/changes/rules/actor.ts";
 import type { Command } from "../../../../lib/changes/rules/command.ts";
@@ -19,7 +19,7 @@ async function withAdapter(status: Reachable) {
   return { adapter, api, change_id };
 }
 
-test("apply validates, applies, verifies, audits", async () => {
+test("an apply calls validate, apply and verify, and logs the result", async () => {
   const { adapter, api, change_id } = await withAdapter("approved");
   const { status, body } = await api.act("apply", change_id);
   expect([status, body.status, body.adapter]).toEqual([200, "applied", { name: "scripted", result: "applied" }]);
@@ -31,7 +31,7 @@ test("apply validates, applies, verifies, audits", async () => {
   expect(JSON.parse(entry.detail)).toMatchObject({ status: "applied", adapter: body.adapter, digest, manifest_hash });
 });
 
-test("rollback rolls back and verifies", async () => {
+test("a rollback calls verify, rollback and verify again", async () => {
   const { adapter, api, change_id } = await withAdapter("applied");
   const { status, body } = await api.act("rollback", change_id);
   expect([status, body.status, body.adapter.result]).toEqual([200, "rolled_back", "rolled_back"]);
@@ -39,7 +39,7 @@ test("rollback rolls back and verifies", async () => {
   expect(adapter.host.get(change_id)).toBe("rolled_back");
 });
 
-test("an adapter's own words and details are passed on", async () => {
+test("the reply has the result and the details that the adapter returned", async () => {
   const { adapter, api, change_id } = await withAdapter("applied");
   adapter.on("rollback", () => ({ result: "superseded", detail: { by: "chg_9" } }));
   adapter.on("verify", () => "rolled_back");
@@ -47,7 +47,7 @@ test("an adapter's own words and details are passed on", async () => {
   expect(body.adapter).toEqual({ name: "scripted", result: "superseded", detail: { by: "chg_9" } });
 });
 
-test("a change whose apply failed a thousand times is applied no more, and can still be revoked", async () => {
+test("a change whose apply failed a thousand times can be revoked but not applied", async () => {
   const { api, adapter, change_id } = await withAdapter("approved");
   const failed = { type: "fail", operation: "apply", circumstance: { stage: "apply", error: "away", host: "absent" } };
   const fail = (times: number) =>
@@ -58,7 +58,7 @@ test("a change whose apply failed a thousand times is applied no more, and can s
     });
   for (let failed = 0; failed < 984; failed += 24) await fail(24);
   await fail(15);
-  // Two entries are no failures: a thousand entries alone end nothing.
+  // Two of these entries are no failures, so the limit is not reached yet.
   expect((await api.change(change_id)).audit_entries).toHaveLength(1001);
   adapter.on("apply", fails("away"));
   expect((await api.act("apply", change_id)).body).toMatchObject({ status: 502, code: "adapter_failed" });
@@ -69,14 +69,14 @@ test("a change whose apply failed a thousand times is applied no more, and can s
 });
 
 type Failure = [
-  what: string,
+  title: string,
   action: Action,
   script: (on: ReturnType<typeof scriptedAdapter>) => void,
   expected: { stage: string; host: string; calls: string[] },
 ];
 
-/** Does the work, then fails. */
-const after =
+/** Applies the change on the host, then throws. */
+const failAfterApplying =
   (host: Map<string, unknown>): Script =>
   ({ change_id }) => {
     host.set(change_id, "applied");
@@ -91,43 +91,43 @@ const FAILURES: Failure[] = [
     { stage: "validate", host: "absent", calls: ["validate", "verify"] },
   ],
   [
-    "apply fails before it did anything",
+    "apply fails before the value is set",
     "apply",
     (a) => a.on("apply", fails(CAUSE)),
     { stage: "apply", host: "absent", calls: ["validate", "apply", "verify"] },
   ],
   [
-    "apply fails after it did its work",
+    "apply fails after the value is set",
     "apply",
-    (a) => a.on("apply", after(a.host)),
+    (a) => a.on("apply", failAfterApplying(a.host)),
     { stage: "apply", host: "rolled_back", calls: ["validate", "apply", "verify", "rollback", "verify"] },
   ],
   [
-    "apply fails half way, and so does its rollback",
+    "apply fails after the value is set, and so does the rollback",
     "apply",
-    (a) => (a.on("apply", after(a.host)), a.on("rollback", fails(CAUSE))),
+    (a) => (a.on("apply", failAfterApplying(a.host)), a.on("rollback", fails(CAUSE))),
     { stage: "apply", host: "applied", calls: ["validate", "apply", "verify", "rollback", "verify"] },
   ],
   [
-    "verify shows nothing after apply",
+    "verify reports absent after apply",
     "apply",
     (a) => a.on("verify", () => "absent"),
     { stage: "verify", host: "absent", calls: ["validate", "apply", "verify", "verify"] },
   ],
   [
-    "verify shows something else after apply",
+    "verify reports unknown after apply",
     "apply",
     (a) => a.on("verify", () => "unknown", 2),
     { stage: "verify", host: "rolled_back", calls: ["validate", "apply", "verify", "verify", "rollback", "verify"] },
   ],
   [
-    "verify fails after apply, and the rollback helps",
+    "verify fails after apply, and the rollback succeeds",
     "apply",
     (a) => a.on("verify", fails(CAUSE), 2),
     { stage: "verify", host: "rolled_back", calls: ["validate", "apply", "verify", "verify", "rollback", "verify"] },
   ],
   [
-    "verify never answers well after apply",
+    "verify always fails after apply",
     "apply",
     (a) => a.on("verify", fails(CAUSE)),
     { stage: "verify", host: "unknown", calls: ["validate", "apply", "verify", "verify", "rollback", "verify"] },
@@ -153,7 +153,7 @@ const FAILURES: Failure[] = [
 ];
 
 test.each(FAILURES)(
-  "%s: 502, the status stays, the failure is audited, and it may be tried again",
+  "%s: 502, the status is unchanged, the failure is logged, and a retry is possible",
   async (_, action, script, expected) => {
     const from = action === "apply" ? "approved" : "applied";
     const { adapter, api, change_id } = await withAdapter(from);
@@ -177,9 +177,9 @@ test.each(FAILURES)(
     });
 
     adapter.calm();
-    // Work that the host has done by then is not repeated.
-    const done = action === "rollback" && adapter.host.get(change_id) === "rolled_back" && host === "unknown";
-    expect((await api.act(action, change_id)).status).toBe(done ? 400 : 200);
+    // A rollback that the host has carried out is not repeated.
+    const isCarriedOut = action === "rollback" && adapter.host.get(change_id) === "rolled_back" && host === "unknown";
+    expect((await api.act(action, change_id)).status).toBe(isCarriedOut ? 400 : 200);
     expect((await api.change(change_id)).status).toBe(action === "apply" ? "applied" : "rolled_back");
     expect(chainFault(await api.audit())).toBeNull();
   },
@@ -192,7 +192,7 @@ test("no part of the adapter's error reaches the client of a failed apply", asyn
   expect(JSON.parse((await api.audit()).at(-1).detail).error).toBe(CAUSE);
 });
 
-test("a change that the adapter rejects: 400, audited, the host untouched", async () => {
+test("a change that the adapter rejects is 400 and logged, and the host is not changed", async () => {
   const { adapter, api, change_id } = await withAdapter("approved");
   adapter.on("validate", () => ({ ok: false, reason: "banner must be text" }));
   const { status, body } = await api.act("apply", change_id);
@@ -205,7 +205,7 @@ test("a change that the adapter rejects: 400, audited, the host untouched", asyn
   expect((await api.change(change_id)).status).toBe("approved");
 });
 
-test("a dry run validates, shows what apply would do, and changes nothing", async () => {
+test("a dry run of an apply validates, previews the result and changes nothing", async () => {
   const { adapter, api, change_id } = await withAdapter("approved");
   const before = [await api.change(change_id), await api.audit()];
   const { status, body } = await api.post("apply", { change_id, dry_run: 1 });
@@ -216,7 +216,7 @@ test("a dry run validates, shows what apply would do, and changes nothing", asyn
   expect([await api.change(change_id), await api.audit()]).toEqual(before);
 });
 
-test("a dry run of a rollback passes by a change that was rolled back meanwhile", async () => {
+test("a dry run of a rollback names a change that was rolled back meanwhile", async () => {
   const api = await core({ adapter: scriptedAdapter() });
   const [first, second] = [await api.bring("applied"), await api.bring("applied")];
   const preview = async () => (await api.post("rollback", { change_id: second, dry_run: 1 })).body.adapter.preview;
@@ -225,7 +225,7 @@ test("a dry run of a rollback passes by a change that was rolled back meanwhile"
   expect(await preview()).toEqual({ target_owner: second, passes: first });
 });
 
-test("a dry run of a rollback says whether anything comes back, and what the host shows", async () => {
+test("a dry run of a rollback reports whether a value is restored, and the state of the host", async () => {
   const { adapter, api, change_id } = await withAdapter("applied");
   const before = [await api.change(change_id), await api.audit()];
   const dryRun = async () => (await api.post("rollback", { change_id, dry_run: 1 })).body.adapter;
@@ -240,7 +240,7 @@ test("a dry run of a rollback says whether anything comes back, and what the hos
   expect(await dryRun()).toMatchObject({ result: "superseded", preview: { target_owner: later } });
 });
 
-test("a dry run asks for no consent, and a forbidden target is refused all the same", async () => {
+test("a dry run needs no consent", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const { change_id } = await api.propose();
@@ -253,13 +253,13 @@ test.each([
   ["rejected", () => ({ ok: false, reason: "no" }), 400, "adapter_rejected"],
   ["failing", fails(CAUSE), 502, "adapter_failed"],
 ] as [string, Script, number, string][])(
-  "a dry run that is %s says so and audits nothing",
+  "a dry run whose validation is %s reports the error and logs nothing",
   async (_, script, status, code) => {
     const { adapter, api, change_id } = await withAdapter("approved");
     adapter.on("validate", script);
-    const refused = await api.post("apply", { change_id, dry_run: 1 });
-    expect(refused).toMatchObject({ status, body: { code } });
-    expect(refused.text).not.toContain("secret.json");
+    const rejected = await api.post("apply", { change_id, dry_run: 1 });
+    expect(rejected).toMatchObject({ status, body: { code } });
+    expect(rejected.text).not.toContain("secret.json");
     expect(await api.steps()).toHaveLength(2);
   },
 );
@@ -270,13 +270,13 @@ test.each(["apply", "rollback"] as const)("20 parallel requests for %s run the a
   expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
   expect(replies.filter(({ body }) => body.code === "illegal_transition")).toHaveLength(19);
   expect(adapter.calls.filter((step) => step === action)).toHaveLength(1);
-  const done = (await api.audit()).filter(
+  const entries = (await api.audit()).filter(
     ({ event_type }) => event_type === (action === "apply" ? "change_applied" : "change_rolled_back"),
   );
-  expect(done).toHaveLength(1);
+  expect(entries).toHaveLength(1);
 });
 
-test("20 parallel applies with one key are one apply and one answer", async () => {
+test("20 parallel applies with one idempotency key run once and get the same reply", async () => {
   const { adapter, api, change_id } = await withAdapter("approved");
   const replies = await Promise.all(
     Array.from({ length: 20 }, () => api.act("apply", change_id, { "idempotency-key": "k" })),
@@ -286,20 +286,20 @@ test("20 parallel applies with one key are one apply and one answer", async () =
   expect(adapter.calls).toEqual(["validate", "apply", "verify"]);
 });
 
-test("a failure is not kept under its key", async () => {
+test("a failed apply can be repeated with the same idempotency key", async () => {
   const { adapter, api, change_id } = await withAdapter("approved");
   adapter.on("apply", fails(CAUSE), 1);
   const send = () => api.act("apply", change_id, { "idempotency-key": "k" });
   expect([(await send()).status, (await send()).status]).toEqual([502, 200]);
 });
 
-test("If-Match is looked at before the adapter", async () => {
+test("If-Match is checked before the adapter is called", async () => {
   const { adapter, api, change_id } = await withAdapter("approved");
   expect((await api.act("apply", change_id, { "if-match": '"1"' })).status).toBe(412);
   expect(adapter.calls).toEqual([]);
 });
 
-test("with a trusted proxy the entry names who asked", async () => {
+test("with a trusted proxy the entry names the caller", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter, identityHeader: "x-person" });
   const { change_id } = (await api.post("propose", PROPOSAL, { "x-person": "pat" })).body;

@@ -1,4 +1,4 @@
-/** Each step has 10 s. Time is the timers', not the tests'. */
+/** Time limits of adapter calls: each has 10 s, measured with fake timers. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
 import { runOnHost } from "../../../../lib/changes/operations/run_adapter.ts";
@@ -10,23 +10,23 @@ const change = { change_id: "chg_1" } as Change;
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Runs while time passes; gives the result and how many seconds it took. */
-async function elapsed<T>(run: Promise<T>): Promise<[T, seconds: number]> {
+/** Awaits a promise while the fake time advances; returns the result and the seconds that it took. */
+async function measureSeconds<T>(run: Promise<T>): Promise<[T, seconds: number]> {
   const start = Date.now();
   let end = start;
-  const done = run.finally(() => (end = Date.now()));
-  done.catch(() => undefined);
+  const finished = run.finally(() => (end = Date.now()));
+  finished.catch(() => undefined);
   await vi.advanceTimersByTimeAsync(120_000);
-  return [await done, (end - start) / 1000];
+  return [await finished, (end - start) / 1000];
 }
 
-test("a step that answers leaves no timer behind", async () => {
+test("no timer is left after a step has ended", async () => {
   expect(await runWithTimeLimit(async () => "done")).toBe("done");
   await expect(runWithTimeLimit(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a step is asked to stop when its time is over, and is not waited for", async () => {
+test("a step is aborted at its time limit, and its result is not awaited", async () => {
   let aborted = false;
   const late = runWithTimeLimit((signal) => {
     signal.addEventListener("abort", () => (aborted = true));
@@ -46,47 +46,50 @@ test.each([
   ["verify", "apply", "verify", "unknown", 30],
   ["rollback", "rollback", "rollback", "unknown", 10],
   ["verify", "rollback", "verify", "unknown", 10],
-] as const)("%s that never answers fails the %s after its time", async (silent, operation, stage, host, seconds) => {
-  const adapter = scriptedAdapter();
-  if (operation === "rollback") adapter.host.set(change.change_id, "applied");
-  adapter.on(silent, hangs);
-  const [result, took] = await elapsed(runOnHost(adapter, [change], operation));
-  expect(result).toMatchObject({ ok: false, failure: { stage, host } });
-  expect(took).toBe(seconds);
-});
+] as const)(
+  "a %s that never answers makes the %s fail at the time limit",
+  async (silent, operation, stage, host, seconds) => {
+    const adapter = scriptedAdapter();
+    if (operation === "rollback") adapter.host.set(change.change_id, "applied");
+    adapter.on(silent, hangs);
+    const [result, took] = await measureSeconds(runOnHost(adapter, [change], operation));
+    expect(result).toMatchObject({ ok: false, failure: { stage, host } });
+    expect(took).toBe(seconds);
+  },
+);
 
-test("an apply that is late is neither looked after nor undone: it may still come", async () => {
+test("an apply that timed out is neither verified nor rolled back", async () => {
   const adapter = scriptedAdapter();
-  const obedient: Script = (_, signal) =>
+  const rejectsOnAbort: Script = (_, signal) =>
     new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-  for (const late of [hangs, obedient]) {
+  for (const script of [hangs, rejectsOnAbort]) {
     adapter.calls.length = 0;
-    adapter.on("apply", late);
-    const [result] = await elapsed(runOnHost(adapter, [change], "apply"));
+    adapter.on("apply", script);
+    const [result] = await measureSeconds(runOnHost(adapter, [change], "apply"));
     const failure = { stage: "apply", host: "unknown", unanswered: true, error: "no answer within 10 s" };
     expect(result).toMatchObject({ ok: false, failure });
     expect(adapter.calls).toEqual(["validate", "apply"]);
   }
 });
 
-test("an adapter that throws before it returns a promise fails like any other", async () => {
+test("an adapter that throws before it returns a promise makes the operation fail", async () => {
   const adapter = {
     ...scriptedAdapter(),
     apply: () => {
       throw new Error("at once");
     },
   };
-  expect((await elapsed(runOnHost(adapter, [change], "apply")))[0]).toMatchObject({
+  expect((await measureSeconds(runOnHost(adapter, [change], "apply")))[0]).toMatchObject({
     ok: false,
     failure: { error: "at once" },
   });
 });
 
-test("an error text is well-formed and bounded, whatever was thrown", async () => {
+test("the error text is well-formed and limited in length for any thrown value", async () => {
   for (const thrown of [new Error(`\ud800${"x".repeat(5000)}`), "text", undefined]) {
     const adapter = scriptedAdapter();
     adapter.on("apply", () => Promise.reject(thrown));
-    const [result] = await elapsed(runOnHost(adapter, [change], "apply"));
+    const [result] = await measureSeconds(runOnHost(adapter, [change], "apply"));
     const { error } = (result as { failure: { error: string } }).failure;
     expect(error.isWellFormed()).toBe(true);
     expect(error.length).toBeLessThanOrEqual(1000);

@@ -1,4 +1,4 @@
-/** A host that cannot be asked how an operation left it: nothing else happens to the change until it answers. */
+/** Operations whose result an unreachable host does not report: the change is blocked until the host answers. */
 import { expect, test } from "vitest";
 import type { HostState } from "../../../../lib/changes/operations/adapter_port.ts";
 import type { Action } from "../../../support/client.ts";
@@ -7,87 +7,93 @@ import { restarted } from "../../../support/deps.ts";
 import { makeIntent } from "../../../support/intents.ts";
 import { fails, type ScriptedAdapter, scriptedAdapter } from "../../../support/scripted_adapter.ts";
 
-/** An operation that timed out on a host that did its work, or left it as given, and then is silent. */
-async function silent(operation: Action, left: HostState) {
+/** Runs an operation that times out on a host, which is left in `state` and cannot be reached from then on. */
+async function withSilentHost(operation: Action, state: HostState) {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring(operation === "apply" ? "approved" : "applied");
   adapter.on(operation as "apply", () => {
-    adapter.host.set(change_id, left);
+    adapter.host.set(change_id, state);
     throw new Error("no answer within 10 s");
   });
   adapter.on("verify", fails("unreachable"));
   const failed = await api.act(operation, change_id);
   expect(failed).toMatchObject({ status: 502, body: { code: "adapter_failed", host: "unknown" } });
-  adapter.host.set(change_id, left);
+  adapter.host.set(change_id, state);
   return { adapter, api, change_id };
 }
 
-const answers = (adapter: ScriptedAdapter): void => {
+const makeHostAnswer = (adapter: ScriptedAdapter): void => {
   adapter.calm();
   adapter.calls.length = 0;
 };
-const detailOf = async (api: Core) => JSON.parse((await api.audit()).at(-1).detail);
+const readNewestDetail = async (api: Core) => JSON.parse((await api.audit()).at(-1).detail);
 
-test.each(["apply", "rollback"] as const)("while it is silent, %s is 409 and nothing is written", async (operation) => {
-  const { adapter, api, change_id } = await silent(operation, "applied");
-  const reported = await api.audit();
-  for (let cycle = 0; cycle < 3; cycle++) expect((await api.cycle()).recovered).toBe(0);
-  expect(await api.act(operation, change_id)).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
-  expect(adapter.calls.filter((step) => step === operation)).toHaveLength(1);
-  expect(await api.audit()).toEqual(reported);
-  expect((await api.change(change_id)).gates).toContainEqual(
-    expect.objectContaining({ gate: "operation", state: "block", message: expect.stringContaining("has not said") }),
-  );
-});
+test.each(["apply", "rollback"] as const)(
+  "while the host is silent, %s is 409 and nothing is written",
+  async (operation) => {
+    const { adapter, api, change_id } = await withSilentHost(operation, "applied");
+    const reported = await api.audit();
+    for (let cycle = 0; cycle < 3; cycle++) expect((await api.cycle()).recovered).toBe(0);
+    expect(await api.act(operation, change_id)).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
+    expect(adapter.calls.filter((step) => step === operation)).toHaveLength(1);
+    expect(await api.audit()).toEqual(reported);
+    expect((await api.change(change_id)).gates).toContainEqual(
+      expect.objectContaining({ gate: "operation", state: "block", message: expect.stringContaining("has not said") }),
+    );
+  },
+);
 
 test.each([
   ["apply", "applied", "applied", "change_applied"],
   ["apply", "absent", "approved", "change_apply_failed"],
   ["rollback", "rolled_back", "rolled_back", "change_rolled_back"],
   ["rollback", "applied", "applied", "change_rollback_failed"],
-] as const)("after %s it turns out to show %s: %s", async (operation, host, status, event) => {
-  const { adapter, api, change_id } = await silent(operation, host);
-  answers(adapter);
-  expect((await api.cycle()).recovered).toBe(1);
-  expect(adapter.calls).toContain("verify");
-  expect(adapter.calls).not.toContain(operation);
-  expect((await api.change(change_id)).status).toBe(status);
-  expect((await api.audit()).at(-1).event_type).toBe(event);
-  expect(await detailOf(api)).toMatchObject({ late: true });
-  expect(await api.deps.store.list("leases", { limit: 1 })).toEqual([]);
-  const next = { applied: "rollback", approved: "apply", rolled_back: undefined }[status];
-  if (next) expect((await api.act(next as Action, change_id)).status).toBe(200);
-});
+] as const)(
+  "if the host answers after %s that the change is %s there, its status is %s",
+  async (operation, host, status, event) => {
+    const { adapter, api, change_id } = await withSilentHost(operation, host);
+    makeHostAnswer(adapter);
+    expect((await api.cycle()).recovered).toBe(1);
+    expect(adapter.calls).toContain("verify");
+    expect(adapter.calls).not.toContain(operation);
+    expect((await api.change(change_id)).status).toBe(status);
+    expect((await api.audit()).at(-1).event_type).toBe(event);
+    expect(await readNewestDetail(api)).toMatchObject({ late: true });
+    expect(await api.deps.store.list("leases", { limit: 1 })).toEqual([]);
+    const next = { applied: "rollback", approved: "apply", rolled_back: undefined }[status];
+    if (next) expect((await api.act(next as Action, change_id)).status).toBe(200);
+  },
+);
 
-test("a request asks the host itself, and does not apply what it shows already", async () => {
-  const { adapter, api, change_id } = await silent("apply", "applied");
-  answers(adapter);
+test("a request to apply asks the host first, and does not repeat an apply that was carried out", async () => {
+  const { adapter, api, change_id } = await withSilentHost("apply", "applied");
+  makeHostAnswer(adapter);
   expect((await api.act("apply", change_id)).body.code).toBe("illegal_transition");
   expect((await api.change(change_id)).status).toBe("applied");
   expect(adapter.calls).toEqual(["verify"]);
 });
 
-test("a host that answers that it holds neither may be asked for the same operation again", async () => {
-  const { adapter, api, change_id } = await silent("apply", "unknown");
-  answers(adapter);
+test("an apply may be requested again if the host answers that the state is unknown", async () => {
+  const { adapter, api, change_id } = await withSilentHost("apply", "unknown");
+  makeHostAnswer(adapter);
   expect((await api.cycle()).recovered).toBe(0);
   expect((await api.act("apply", change_id)).status).toBe(200);
   expect((await api.change(change_id)).status).toBe("applied");
 });
 
-test("another process settles it as well, and it counts once", async () => {
-  const { adapter, api, change_id } = await silent("apply", "applied");
+test("an operation that two processes resolve concurrently is recorded once", async () => {
+  const { adapter, api, change_id } = await withSilentHost("apply", "applied");
   const second = makeCore(await restarted(api.deps));
-  answers(adapter);
-  const settled = await Promise.all([api.cycle(), second.cycle()]);
-  expect(settled.map(({ recovered }) => recovered).sort()).toEqual([0, 1]);
+  makeHostAnswer(adapter);
+  const cycles = await Promise.all([api.cycle(), second.cycle()]);
+  expect(cycles.map(({ recovered }) => recovered).sort()).toEqual([0, 1]);
   expect((await second.change(change_id)).status).toBe("applied");
 });
 
-test("what the host shows late without a consent that still stands is taken back", async () => {
-  const { adapter, api, change_id } = await silent("apply", "applied");
-  answers(adapter);
+test("a late apply is rolled back on the host if its consent is no longer valid", async () => {
+  const { adapter, api, change_id } = await withSilentHost("apply", "applied");
+  makeHostAnswer(adapter);
   const product = { ...api.deps.product!, ...makeIntent({ update_epoch: 4, policy: { approvers: ["bo"] } }) };
   const later = makeCore({ ...api.deps, product });
   adapter.on("rollback", fails("refused"), 2);
@@ -97,10 +103,10 @@ test("what the host shows late without a consent that still stands is taken back
   expect((await later.cycle()).recovered).toBe(1);
   expect(adapter.host.get(change_id)).toBe("rolled_back");
   expect((await later.change(change_id)).status).toBe("approved");
-  expect(await detailOf(later)).toMatchObject({ stage: "consent", host: "rolled_back", late: true });
+  expect(await readNewestDetail(later)).toMatchObject({ stage: "consent", host: "rolled_back", late: true });
 });
 
-test("a change that the adapter refused before anything was sent is held up by no silent host", async () => {
+test("a change that the adapter rejects leaves no lease although the host is silent", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring("approved");
@@ -110,7 +116,7 @@ test("a change that the adapter refused before anything was sent is held up by n
   expect(await api.deps.store.list("leases", { limit: 1 })).toEqual([]);
 });
 
-test("an apply is answered from its key while the host is silent about the change", async () => {
+test("a repeated apply with the same idempotency key is answered while the host is silent", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring("approved");
@@ -129,7 +135,7 @@ test("a request resolves all operations that were left on other changes of its t
   const own = await api.bring("approved");
   adapter.on("apply", fails("no answer within 10 s"));
   adapter.on("verify", fails("unreachable"));
-  // The lease of the first keeps the second from starting: it is taken by hand.
+  // The lease of the first change prevents a second apply, so the test stores the second lease itself.
   await api.act("apply", left[0]!);
   const { value } = (await api.deps.store.list("leases", { limit: 1 }))[0]!;
   const place = value.place.replace(left[0]!, left[1]!);

@@ -1,4 +1,4 @@
-/** A host that carries an operation out after the service gave up waiting, or that lost what is to be rolled back. */
+/** Operations that the host product carries out after the time limit, and rollbacks of changes that it no longer knows. */
 import { expect, test } from "vitest";
 import { Unanswered } from "../../../../lib/kit/time_limit.ts";
 import { webhookAdapter } from "../../../../lib/targets/webhook.ts";
@@ -10,27 +10,27 @@ import type { Manifest } from "../../../support/intents.ts";
 import { makeIntent } from "../../../support/intents.ts";
 import { fails, scriptedAdapter } from "../../../support/scripted_adapter.ts";
 
-const late = () => {
+const timeOut = () => {
   throw new Unanswered("no answer within 10 s");
 };
 
-/** An apply whose answer did not come in time; the host shows nothing of it yet. */
-async function slow(intent: Manifest = {}) {
+/** Creates a change whose apply timed out and is not visible on the host yet. */
+async function withTimedOutApply(intent: Manifest = {}) {
   const adapter = scriptedAdapter();
   const api = await core({ adapter, intent });
   const change_id = await api.bring("approved");
-  adapter.on("apply", late, 1);
+  adapter.on("apply", timeOut, 1);
   const failed = await api.act("apply", change_id);
   expect(failed).toMatchObject({ status: 502, body: { code: "adapter_failed", stage: "apply", host: "unknown" } });
   adapter.calls.length = 0;
   return { adapter, api, change_id };
 }
-const detailOf = async (api: Pick<Awaited<ReturnType<typeof core>>, "audit">) =>
+const readNewestDetail = async (api: Pick<Awaited<ReturnType<typeof core>>, "audit">) =>
   JSON.parse((await api.audit()).at(-1).detail);
 
-test("a later effect at the host is a late apply, and is rolled back like any other", async () => {
-  const { adapter, api, change_id } = await slow();
-  expect(await detailOf(api)).toMatchObject({ host: "unknown", unanswered: true });
+test("an apply that becomes visible late is recorded as late and can be rolled back", async () => {
+  const { adapter, api, change_id } = await withTimedOutApply();
+  expect(await readNewestDetail(api)).toMatchObject({ host: "unknown", unanswered: true });
   for (let cycle = 0; cycle < 3; cycle++) expect((await api.cycle()).recovered).toBe(0);
   for (const [action, fields] of [
     ["revoke", { approver: "ana" }],
@@ -41,25 +41,25 @@ test("a later effect at the host is a late apply, and is rolled back like any ot
   adapter.host.set(change_id, "applied");
   expect((await api.cycle()).recovered).toBe(1);
   expect(adapter.calls).not.toContain("rollback");
-  expect(await detailOf(api)).toMatchObject({ status: "applied", late: true });
+  expect(await readNewestDetail(api)).toMatchObject({ status: "applied", late: true });
   expect((await api.act("rollback", change_id)).status).toBe(200);
   expect(adapter.host.get(change_id)).toBe("rolled_back");
 });
 
-test("a host that shows nothing is asked for ten minutes after the lease, and then believed", async () => {
-  const { adapter, api, change_id } = await slow();
+test("an apply counts as failed if the host does not show it ten minutes after the lease", async () => {
+  const { adapter, api, change_id } = await withTimedOutApply();
   api.deps.clock.advance(10 * MINUTE + 59_999);
   expect((await api.cycle()).recovered).toBe(0);
   expect(await api.act("revoke", change_id)).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
   api.deps.clock.advance(1);
   expect((await api.cycle()).recovered).toBe(1);
-  expect(await detailOf(api)).toMatchObject({ stage: "interrupted", host: "absent", late: true });
+  expect(await readNewestDetail(api)).toMatchObject({ stage: "interrupted", host: "absent", late: true });
   expect(adapter.calls).not.toContain("rollback");
   expect((await api.act("revoke", change_id)).status).toBe(200);
 });
 
-test("another process asks on, and takes nothing shown for nothing done no sooner", async () => {
-  const { adapter, api, change_id } = await slow();
+test("another process resolves an apply that timed out under the same time limit", async () => {
+  const { adapter, api, change_id } = await withTimedOutApply();
   const next = makeCore(await restarted(api.deps, { exclusive: true }));
   expect((await next.change(change_id)).gates).toContainEqual(
     expect.objectContaining({ gate: "operation", state: "block" }),
@@ -69,8 +69,8 @@ test("another process asks on, and takes nothing shown for nothing done no soone
   expect((await next.change(change_id)).status).toBe("applied");
 });
 
-test("meanwhile it may be asked for again, and counts once", async () => {
-  const { adapter, api, change_id } = await slow();
+test("a change whose apply timed out can be applied again, and is recorded as applied once", async () => {
+  const { adapter, api, change_id } = await withTimedOutApply();
   expect((await api.act("apply", change_id)).status).toBe(200);
   expect(events(await api.steps()).slice(2)).toEqual(["change_apply_failed", "change_applied"]);
   expect((await api.cycle()).recovered).toBe(0);
@@ -79,41 +79,40 @@ test("meanwhile it may be asked for again, and counts once", async () => {
 
 test.each([
   [
-    "an approver left",
+    "an approver was removed",
     {},
-    async (api: Awaited<ReturnType<typeof slow>>["api"]) => {
+    async (api: Awaited<ReturnType<typeof withTimedOutApply>>["api"]) => {
       const product = { ...api.deps.product!, ...makeIntent({ update_epoch: 4, policy: { approvers: ["bo"] } }) };
       return makeCore({ ...api.deps, product });
     },
   ],
   [
-    "the approval lapsed",
+    "the approval expired",
     { policy: { approval_ttl_hours: 1 } },
-    async (api: Awaited<ReturnType<typeof slow>>["api"]) => {
+    async (api: Awaited<ReturnType<typeof withTimedOutApply>>["api"]) => {
       await pass(api.deps, HOUR + 1);
       return api;
     },
   ],
 ])(
-  "where its consent no longer stands, since %s, it is taken back on the host, and the log says so",
-  async (...given) => {
-    const [, intent, over] = given;
-    const { adapter, api, change_id } = await slow(intent);
+  "a late apply is rolled back and logged where its consent is no longer valid: %s",
+  async (_, intent, invalidateConsent) => {
+    const { adapter, api, change_id } = await withTimedOutApply(intent);
     adapter.host.set(change_id, "applied");
-    const then = await over(api);
-    await then.cycle();
+    const next = await invalidateConsent(api);
+    await next.cycle();
     expect(adapter.calls).toContain("rollback");
     expect(adapter.host.get(change_id)).toBe("rolled_back");
-    const reported = (await then.audit()).filter(({ event_type }) => event_type === "change_apply_failed").at(-1);
+    const reported = (await next.audit()).filter(({ event_type }) => event_type === "change_apply_failed").at(-1);
     expect(JSON.parse(reported.detail)).toMatchObject({ stage: "consent", host: "rolled_back", late: true });
   },
 );
 
-test("a rollback that the host carries out late is recorded when it shows", async () => {
+test("a rollback that the host carries out late is recorded by the next cycle", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring("applied");
-  adapter.on("rollback", late, 1);
+  adapter.on("rollback", timeOut, 1);
   expect((await api.act("rollback", change_id)).body).toMatchObject({ stage: "rollback", host: "unknown" });
   expect((await api.cycle()).recovered).toBe(0);
   adapter.host.set(change_id, "rolled_back");
@@ -121,17 +120,17 @@ test("a rollback that the host carries out late is recorded when it shows", asyn
   expect((await api.change(change_id)).status).toBe("rolled_back");
 });
 
-test("what another change of the target hears promises nothing that its own time limit forbids", async () => {
-  const { api, change_id } = await slow({ policy: { approval_ttl_hours: 1 } });
+test("the error for another change of the target does not offer to apply an expired approval", async () => {
+  const { api, change_id } = await withTimedOutApply({ policy: { approval_ttl_hours: 1 } });
   const second = await api.bring("approved");
-  const refused = await api.act("apply", second);
-  expect(refused).toMatchObject({ status: 409, body: { code: "operation_in_progress", conflicts: [change_id] } });
-  expect(refused.body.error).toContain(`it is asked again in each cycle, and by each request to apply ${change_id}`);
-  expect(refused.body.error).not.toContain("once more");
+  const rejected = await api.act("apply", second);
+  expect(rejected).toMatchObject({ status: 409, body: { code: "operation_in_progress", conflicts: [change_id] } });
+  expect(rejected.body.error).toContain(`it is asked again in each cycle, and by each request to apply ${change_id}`);
+  expect(rejected.body.error).not.toContain("once more");
 });
 
-test("a webhook whose answer does not come is not taken for a refusal", async () => {
-  const api = (status: number) =>
+test("a webhook without an answer is unresolved; an error status of the host is a failure", async () => {
+  const webhookWithStatus = (status: number) =>
     webhookAdapter({
       url: "https://host.example/hook",
       secret: "a secret of the tests",
@@ -144,31 +143,31 @@ test("a webhook whose answer does not come is not taken for a refusal", async ()
   const change = { change_id: "chg_1", revision: 1 } as never;
   const { signal } = new AbortController();
   for (const status of [0, 429, 502, 503, 504])
-    await expect(api(status).apply(change, signal)).rejects.toThrow(Unanswered);
+    await expect(webhookWithStatus(status).apply(change, signal)).rejects.toThrow(Unanswered);
   for (const status of [400, 409, 500])
-    await expect(api(status).apply(change, signal)).rejects.not.toBeInstanceOf(Unanswered);
+    await expect(webhookWithStatus(status).apply(change, signal)).rejects.not.toBeInstanceOf(Unanswered);
 });
 
 test.each([
-  ["shows nothing of it afterwards", 502, "applied", (lost: Map<string, unknown>, id: string) => lost.delete(id)],
-  ["shows it as taken back", 200, "rolled_back", () => true],
-] as const)("a host that lost the change, and %s: %i", async (_, status, then, work) => {
+  ["does not show it after the rollback", 502, "applied", (lost: Map<string, unknown>, id: string) => lost.delete(id)],
+  ["shows it as rolled back", 200, "rolled_back", () => true],
+] as const)("a rollback on a host that lost the change and %s is %i", async (_, status, changeStatus, onVerify) => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring("applied");
   adapter.host.delete(change_id);
-  adapter.on("verify", () => void work(adapter.host, change_id));
+  adapter.on("verify", () => void onVerify(adapter.host, change_id));
   const reply = await api.act("rollback", change_id);
   expect(reply.status).toBe(status);
-  expect((await api.change(change_id)).status).toBe(then);
+  expect((await api.change(change_id)).status).toBe(changeStatus);
   if (status === 200) return;
   expect(reply.body).toMatchObject({ code: "adapter_failed", stage: "verify", host: "absent" });
-  expect((await detailOf(api)).error).toContain("nobody can say that what was there before is back");
+  expect((await readNewestDetail(api)).error).toContain("nobody can say that what was there before is back");
   adapter.calm();
   expect((await api.act("rollback", change_id)).status).toBe(200);
 });
 
-test("a host that forgets rolled back changes is believed if it showed the change before", async () => {
+test("a change that a host no longer shows counts as rolled back if the host showed it before", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const [first, second, third] = [

@@ -1,4 +1,4 @@
-/** Two changes of one target: what an apply was judged by holds until it is done. */
+/** Two changes of one target: while an operation on one is under way, no operation on the other begins. */
 import { expect, test } from "vitest";
 import { events } from "../../../support/client.ts";
 import { HOUR, SECOND, pass } from "../../../support/clock.ts";
@@ -9,17 +9,17 @@ import { fails, gate, hangs, type ScriptedAdapter, scriptedAdapter } from "../..
 
 const BLOCK = { policy: { on_stale: "block" } };
 
-/** Two approved changes of one target. */
-async function two(intent: Manifest = BLOCK) {
+/** Creates two approved changes of one target. */
+async function withTwoApproved(intent: Manifest = BLOCK) {
   const adapter = scriptedAdapter();
   const api = await core({ adapter, intent });
   const [first, second] = [await api.bring("approved"), await api.bring("approved")];
   return { adapter, api, first, second };
 }
 
-/** The same, with the first in the middle of its apply. */
+/** Creates two approved changes of one target, the first of which is being applied. */
 async function midApply(intent?: Manifest) {
-  const world = await two(intent);
+  const world = await withTwoApproved(intent);
   const hold = gate();
   world.adapter.on("apply", () => hold.opened, 1);
   const running = world.api.act("apply", world.first);
@@ -27,12 +27,12 @@ async function midApply(intent?: Manifest) {
   return { ...world, running, finish: hold.open };
 }
 
-/** The same, with an apply of the first of which the host says nothing; it left it as given. */
-async function silent(left: "applied" | "absent", intent?: Manifest) {
-  const world = await two(intent);
+/** Creates two approved changes; the apply of the first failed, and the host, which left it in `state`, does not answer. */
+async function withSilentHost(state: "applied" | "absent", intent?: Manifest) {
+  const world = await withTwoApproved(intent);
   const { adapter, api, first } = world;
   adapter.on("apply", () => {
-    adapter.host.set(first, left);
+    adapter.host.set(first, state);
     throw new Error("no answer within 10 s");
   });
   adapter.on("verify", fails("unreachable"));
@@ -41,38 +41,41 @@ async function silent(left: "applied" | "absent", intent?: Manifest) {
   return world;
 }
 
-const leftOver = (api: Core) => api.deps.store.list("leases", { limit: 9, keysOnly: true });
-const inUse = (change_id: string, other: string) => ({
+const listLeaseKeys = (api: Core) => api.deps.store.list("leases", { limit: 9, keysOnly: true });
+const operationInProgress = (change_id: string, other: string) => ({
   status: 409,
   body: { code: "operation_in_progress", change_id, conflicts: [other], error: expect.stringContaining(other) },
 });
-const applies = ({ calls }: ScriptedAdapter) => calls.filter((step) => step === "apply").length;
+const countApplies = ({ calls }: ScriptedAdapter) => calls.filter((step) => step === "apply").length;
 
-test.each(["here", "in another process"])("a second apply on the target is 409 while one runs, %s", async (where) => {
-  const { adapter, api, first, second, running, finish } = await midApply();
-  const asking = where === "here" ? api : makeCore(await restarted(api.deps, { intent: BLOCK }));
-  expect(await asking.act("apply", second)).toMatchObject(inUse(second, first));
-  const { gates } = await asking.change(second);
-  expect(gates).toContainEqual({
-    gate: "operation",
-    state: "block",
-    message: `an operation on ${first}, which is on the same target, is under way`,
-  });
-  finish();
-  expect((await running).status).toBe(200);
-  expect(await leftOver(api)).toEqual([]);
-  expect((await asking.act("apply", second)).body.code).toBe("target_moved");
-  expect(applies(adapter)).toBe(1);
-});
+test.each(["in the same process", "in another process"])(
+  "a second apply on a target is 409 while one is under way %s",
+  async (process) => {
+    const { adapter, api, first, second, running, finish } = await midApply();
+    const caller = process === "in the same process" ? api : makeCore(await restarted(api.deps, { intent: BLOCK }));
+    expect(await caller.act("apply", second)).toMatchObject(operationInProgress(second, first));
+    const { gates } = await caller.change(second);
+    expect(gates).toContainEqual({
+      gate: "operation",
+      state: "block",
+      message: `an operation on ${first}, which is on the same target, is under way`,
+    });
+    finish();
+    expect((await running).status).toBe(200);
+    expect(await listLeaseKeys(api)).toEqual([]);
+    expect((await caller.act("apply", second)).body.code).toBe("target_moved");
+    expect(countApplies(adapter)).toBe(1);
+  },
+);
 
-test("of two concurrent applies one succeeds, and the other is judged by the target afterwards", async () => {
-  const { api, first, second } = await two();
+test("of two concurrent applies on one target one succeeds, and the other is 409", async () => {
+  const { api, first, second } = await withTwoApproved();
   const codes = (await Promise.all([api.act("apply", first), api.act("apply", second)])).map(({ status }) => status);
   expect(codes.sort()).toEqual([200, 409]);
-  expect(await leftOver(api)).toEqual([]);
+  expect(await listLeaseKeys(api)).toEqual([]);
 });
 
-test("a rollback on the target waits for it as well, and an apply for a rollback", async () => {
+test("an apply is 409 while a rollback on its target is under way, and the other way round", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter, intent: BLOCK });
   const [first, second] = [await api.bring("applied"), await api.bring("approved")];
@@ -80,7 +83,7 @@ test("a rollback on the target waits for it as well, and an apply for a rollback
   adapter.on("rollback", () => hold.opened, 1);
   const running = api.act("rollback", first);
   while (!adapter.calls.includes("rollback")) await new Promise((resolve) => setImmediate(resolve));
-  expect(await api.act("apply", second)).toMatchObject(inUse(second, first));
+  expect(await api.act("apply", second)).toMatchObject(operationInProgress(second, first));
   hold.open();
   expect((await running).status).toBe(200);
   expect((await api.act("apply", second)).body.code).toBe("target_moved");
@@ -88,15 +91,15 @@ test("a rollback on the target waits for it as well, and an apply for a rollback
   const fourth = await api.bring("approved");
   const held = gate();
   adapter.on("apply", () => held.opened, 1);
-  const before = applies(adapter);
+  const before = countApplies(adapter);
   const applying = api.act("apply", fourth);
-  while (applies(adapter) === before) await new Promise((resolve) => setImmediate(resolve));
-  expect(await api.act("rollback", third)).toMatchObject(inUse(third, fourth));
+  while (countApplies(adapter) === before) await new Promise((resolve) => setImmediate(resolve));
+  expect(await api.act("rollback", third)).toMatchObject(operationInProgress(third, fourth));
   held.open();
   expect([(await applying).status, (await api.act("rollback", third)).status]).toEqual([200, 200]);
 });
 
-test("other targets and tenants, a dry run and a decision go on meanwhile", async () => {
+test("an apply does not block other targets or tenants, dry runs or decisions", async () => {
   const { api, second, running, finish } = await midApply();
   for (const over of [{ target: "ui.other" }, { tenant_id: "t2" }])
     expect(await api.bring("applied", over)).toMatch(/^chg_/);
@@ -107,44 +110,45 @@ test("other targets and tenants, a dry run and a decision go on meanwhile", asyn
 });
 
 test.each([
-  ["is there", "applied", [409, "target_moved"]],
-  ["is not there", "absent", [200, undefined]],
+  ["was applied", "applied", [409, "target_moved"]],
+  ["was not applied", "absent", [200, undefined]],
 ] as const)(
-  "after a crash the next apply on the target settles what was left first: it %s",
+  "after a crash the next apply on the target resolves the interrupted one, which %s",
   async (_, left, reported) => {
-    const { adapter, api, first, second } = await two();
+    const { adapter, api, first, second } = await withTwoApproved();
     adapter.on("apply", hangs, 1);
     void api.act("apply", first);
     while (!adapter.calls.includes("apply")) await new Promise((resolve) => setImmediate(resolve));
     const next = makeCore(await restarted(api.deps, { intent: BLOCK }));
-    expect(await next.act("apply", second)).toMatchObject(inUse(second, first));
+    expect(await next.act("apply", second)).toMatchObject(operationInProgress(second, first));
     adapter.host.set(first, left);
     next.deps.clock.advance(60 * SECOND);
     const { status, body } = await next.act("apply", second);
     expect([status, body.code]).toEqual(reported);
-    const settled = left === "applied" ? ["change_applied"] : ["change_apply_failed", "change_applied"];
-    expect(events(await next.steps()).slice(4)).toEqual(settled);
-    expect(await leftOver(next)).toEqual([]);
+    const expectedEvents = left === "applied" ? ["change_applied"] : ["change_apply_failed", "change_applied"];
+    expect(events(await next.steps()).slice(4)).toEqual(expectedEvents);
+    expect(await listLeaseKeys(next)).toEqual([]);
   },
 );
 
-test("while the host is silent of one, nothing is applied over it; once it answers, all goes on", async () => {
-  const { adapter, api, first, second } = await silent("applied");
-  for (let count = 0; count < 2; count++) expect(await api.act("apply", second)).toMatchObject(inUse(second, first));
+test("no change is applied over one that the host has not reported on; then applies go on", async () => {
+  const { adapter, api, first, second } = await withSilentHost("applied");
+  for (let count = 0; count < 2; count++)
+    expect(await api.act("apply", second)).toMatchObject(operationInProgress(second, first));
   expect((await api.change(second)).gates).toContainEqual(
     expect.objectContaining({ gate: "operation", state: "block", message: expect.stringContaining("has not said") }),
   );
   adapter.calm();
   expect((await api.act("apply", second)).body.code).toBe("target_moved");
   expect((await api.change(first)).status).toBe("applied");
-  expect(await leftOver(api)).toEqual([]);
+  expect(await listLeaseKeys(api)).toEqual([]);
 });
 
 test.each([
   ["block", "approved", "rolled_back", { stage: "consent", late: true }],
   ["report", "applied", "applied", { late: true, target_moved: { now: null } }],
 ] as const)(
-  "a rollback meanwhile is judged again when the host answers: on_stale %s",
+  "a late apply is checked again if the target was rolled back meanwhile: on_stale %s",
   async (on_stale, status, host, detail) => {
     const adapter = scriptedAdapter();
     const api = await core({ adapter, intent: { policy: { on_stale } } });
@@ -166,12 +170,12 @@ test.each([
     expect((await api.change(second)).status).toBe(status);
     expect(adapter.host.get(second)).toBe(host);
     expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject(detail);
-    expect(await leftOver(api)).toEqual([]);
+    expect(await listLeaseKeys(api)).toEqual([]);
   },
 );
 
-test("a consent that lapsed while the host was silent does not count when it answers", async () => {
-  const { adapter, api, first } = await silent("applied", { policy: { approval_ttl_hours: 1 } });
+test("a consent that expired while the host was silent does not count when it answers", async () => {
+  const { adapter, api, first } = await withSilentHost("applied", { policy: { approval_ttl_hours: 1 } });
   await pass(api.deps, HOUR + 1);
   adapter.calm();
   await api.cycle();
@@ -182,24 +186,24 @@ test("a consent that lapsed while the host was silent does not count when it ans
   expect(events(reported)).toEqual(["change_apply_failed", "change_apply_failed", "consent_decision"]);
 });
 
-test("without an adapter what an earlier one left is settled first", async () => {
-  const { api, first, second } = await silent("applied");
+test("without an adapter an operation left by an earlier adapter is resolved first", async () => {
+  const { api, first, second } = await withSilentHost("applied");
   const without = makeCore(await restarted(api.deps, { adapter: undefined }));
   expect((await without.act("apply", second)).status).toBe(200);
   expect((await without.change(first)).status).toBe("approved");
-  expect(await leftOver(without)).toEqual([]);
+  expect(await listLeaseKeys(without)).toEqual([]);
 });
 
-test("revoke settles first what a crash left, as an apply does", async () => {
-  const { adapter, api, first, second } = await two();
+test("revoke first resolves an operation that a crash interrupted", async () => {
+  const { adapter, api, first, second } = await withTwoApproved();
   for (const [change_id, left, reported] of [
     [first, "absent", 200],
     [second, "applied", 400],
   ] as const) {
     adapter.on("apply", hangs, 1);
-    const before = applies(adapter);
+    const before = countApplies(adapter);
     void api.act("apply", change_id);
-    while (applies(adapter) === before) await new Promise((resolve) => setImmediate(resolve));
+    while (countApplies(adapter) === before) await new Promise((resolve) => setImmediate(resolve));
     const next = makeCore(await restarted(api.deps, { intent: BLOCK }));
     expect(await next.act("revoke", change_id)).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
     next.deps.clock.advance(60 * SECOND);
@@ -207,12 +211,12 @@ test("revoke settles first what a crash left, as an apply does", async () => {
     const { status, body } = await next.act("revoke", change_id);
     expect(status).toBe(reported);
     if (reported === 400) expect(body).toMatchObject({ current_status: "applied", allowed: ["rollback"] });
-    expect(await leftOver(next)).toEqual([]);
+    expect(await listLeaseKeys(next)).toEqual([]);
   }
 });
 
 test("an apply after its approval expired names the silent host, not another process", async () => {
-  const { adapter, api, first } = await silent("absent", { policy: { approval_ttl_hours: 1 } });
+  const { adapter, api, first } = await withSilentHost("absent", { policy: { approval_ttl_hours: 1 } });
   adapter.on("verify", () => "unknown");
   api.deps.clock.advance(2 * HOUR);
   expect(await api.act("apply", first)).toMatchObject({

@@ -1,4 +1,4 @@
-/** A rollback while a restore has no answer yet: the log says whether the restore set the value, before it says what followed. */
+/** Rollbacks while the result of a restore is unknown: the log records a restore that succeeded before the rollback. */
 import { expect, test } from "vitest";
 import { sha256 } from "../../../../local/node_ports.ts";
 import { MINUTE } from "../../../support/clock.ts";
@@ -6,13 +6,13 @@ import { core, makeCore } from "../../../support/core.ts";
 import { restarted } from "../../../support/deps.ts";
 import { editableTarget } from "../../../support/editable_target.ts";
 
-type Said = "done" | "not_done" | "open" | undefined;
+type Resolution = "done" | "not_done" | "open" | undefined;
 
-/** A change with the value 2 whose target was set to 7, and a restore of it that got no answer. */
-async function unanswered(fault: "lost answer" | "lost request", said?: Said) {
+/** Creates a change with the value 2 whose target was set to 7, and a restore without an answer. */
+async function withUnansweredRestore(fault: "lost answer" | "lost request", resolution?: Resolution) {
   const { target, adapter, edit, value } = editableTarget();
-  const system = { said };
-  if (said !== undefined) target.system.resolve = async () => system.said;
+  const system = { resolution };
+  if (resolution !== undefined) target.system.resolve = async () => system.resolution;
   const api = await core({ adapter });
   const change_id = await api.bring("applied", { target: "ui.a", value: "2" });
   const length = (await api.audit()).length;
@@ -35,28 +35,28 @@ async function unanswered(fault: "lost answer" | "lost request", said?: Said) {
 const OVER = { over_drift: "true", note: "n" };
 const RESTORED = { late: true, replaced_digest: sha256("7"), adapter: { name: "memory", result: "restored" } };
 
-test("a rollback waits while a restore may still come, and follows it in the log", async () => {
-  const { system, events, details, rollback, value, leases } = await unanswered("lost answer", "open");
+test("a rollback is rejected while a restore is unresolved, and is logged after it", async () => {
+  const { system, events, details, rollback, value, leases } = await withUnansweredRestore("lost answer", "open");
   for (const more of [{}, OVER]) expect((await rollback(more)).body.code).toBe("operation_in_progress");
-  system.said = "done";
+  system.resolution = "done";
   expect([(await rollback()).status, value("ui.a"), await leases()]).toEqual([200, undefined, 0]);
   expect(await events()).toEqual(["change_drifted", "value_restored", "change_rolled_back"]);
   expect((await details()).at(-2)).toMatchObject(RESTORED);
 });
 
-test("a restore that turns out done after a restart is recorded once", async () => {
-  const { api, adapter, system, events, rollback, value } = await unanswered("lost answer", "open");
+test("a restore that is found done after a restart is recorded once", async () => {
+  const { api, adapter, system, events, rollback, value } = await withUnansweredRestore("lost answer", "open");
   await rollback();
   const next = makeCore(await restarted(api.deps, { adapter, exclusive: true }));
-  system.said = "done";
+  system.resolution = "done";
   await next.cycle();
   expect((await rollback({}, next)).status).toBe(200);
   expect(value("ui.a")).toBeUndefined();
   expect((await events()).filter((type) => type === "value_restored")).toHaveLength(1);
 });
 
-test("a restore that comes between the look at it and the rollback is recorded with the rollback", async () => {
-  const { adapter, events, details, edit, value, rollback, leases } = await unanswered("lost request");
+test("a restore that takes effect just before the rollback is recorded with the rollback", async () => {
+  const { adapter, events, details, edit, value, rollback, leases } = await withUnansweredRestore("lost request");
   const { rollback: run } = adapter;
   adapter.rollback = (...request) => {
     edit("ui.a", "2");
@@ -67,8 +67,8 @@ test("a restore that comes between the look at it and the rollback is recorded w
   expect((await details()).at(-2)).toMatchObject(RESTORED);
 });
 
-test("a restore that comes after a rollback failed is recorded by a cycle", async () => {
-  const { api, events, details, edit, rollback, leases } = await unanswered("lost request");
+test("a restore that takes effect after a failed rollback is recorded by a cycle", async () => {
+  const { api, events, details, edit, rollback, leases } = await withUnansweredRestore("lost request");
   expect((await rollback()).body.code).toBe("target_drifted");
   edit("ui.a", "2");
   await api.cycle();
@@ -76,8 +76,8 @@ test("a restore that comes after a rollback failed is recorded by a cycle", asyn
   expect([(await details()).at(-1), await leases()]).toMatchObject([RESTORED, 0]);
 });
 
-test("a restore that set nothing delays no rollback, and leaves no entry", async () => {
-  const { api, events, rollback, value, leases } = await unanswered("lost request");
+test("a restore that set nothing does not block a rollback, and has no entry", async () => {
+  const { api, events, rollback, value, leases } = await withUnansweredRestore("lost request");
   expect((await rollback()).body.code).toBe("target_drifted");
   expect(await leases()).toBe(1);
   expect((await rollback(OVER)).status).toBe(200);
@@ -87,11 +87,11 @@ test("a restore that set nothing delays no rollback, and leaves no entry", async
   expect(await events()).toEqual(["change_drifted", "change_rollback_failed", "change_rolled_back"]);
 });
 
-test("a restore that cannot come any more and set nothing leaves no lease and no entry", async () => {
-  const { api, system, events, leases } = await unanswered("lost request", "open");
+test("the lease of a restore that set nothing is deleted, without an entry", async () => {
+  const { api, system, events, leases } = await withUnansweredRestore("lost request", "open");
   await api.cycle();
   expect(await leases()).toBe(1);
-  system.said = "not_done";
+  system.resolution = "not_done";
   api.deps.clock.advance(20 * MINUTE);
   await api.cycle();
   expect(await leases()).toBe(0);

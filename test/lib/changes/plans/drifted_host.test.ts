@@ -1,10 +1,10 @@
-/** A rollback of a plan looks at entries whose adapter has no check of its own, such as a webhook, before it begins. */
+/** Before a rollback of a plan the service checks for edits of targets whose adapter has no check, such as a webhook. */
 import { expect, test } from "vitest";
 import type { ProductAdapter } from "../../../../lib/changes/operations/adapter_port.ts";
 import { bringPlan, memorySystems, planBench, planEntry } from "../../../support/plan_bench.ts";
 
-/** A host product that sets one value for each target and shows it. */
-function host() {
+/** Creates a host product that stores one value for each target. */
+function createHost() {
   const values = new Map<string, unknown>();
   const applied = new Map<string, unknown>();
   const rolledBack: string[] = [];
@@ -33,18 +33,18 @@ function host() {
 
 const ENTRIES = [planEntry("a", 1), planEntry("crm", 1), planEntry("crm", 2)];
 
-async function applied() {
-  const crm = host();
+async function withAppliedPlan() {
+  const crm = createHost();
   const more = [{ name: "crm", match: ["crm/*"], adapter: crm.adapter }];
   const bench = await planBench(memorySystems(["a"]), { more });
   return { ...bench, crm, id: await bringPlan(bench.api, "applied", ENTRIES) };
 }
 
-test("an edited entry of a host refuses the whole rollback, and over_drift passes", async () => {
-  const { api, crm, id, raw } = await applied();
+test("an edited entry on a host blocks the rollback of the plan unless over_drift is set", async () => {
+  const { api, crm, id, raw } = await withAppliedPlan();
   crm.values.set("crm/2", "edited");
-  const refused = await api.act("rollback", id);
-  expect(refused).toMatchObject({
+  const rejected = await api.act("rollback", id);
+  expect(rejected).toMatchObject({
     status: 409,
     body: { code: "target_drifted", expected: "new 2", held: "edited" },
   });
@@ -53,11 +53,11 @@ test("an edited entry of a host refuses the whole rollback, and over_drift passe
   expect([raw(ENTRIES[0]!), crm.rolledBack]).toEqual([undefined, ["crm/2", "crm/1"]]);
 });
 
-test("a value of a later change, or one that the host does not say, refuses no rollback", async () => {
-  const { api, id } = await applied();
+test("a value of a later change, or one that the host does not report, blocks no rollback", async () => {
+  const { api, id } = await withAppliedPlan();
   await api.bring("applied", { target: "crm/2", value: '"later"' });
   expect((await api.act("rollback", id)).body.code).not.toBe("target_drifted");
-  const other = await applied();
+  const other = await withAppliedPlan();
   other.crm.values.set("crm/2", "edited");
   other.crm.adapter.held = async () => undefined;
   expect((await other.api.act("rollback", other.id)).body.code).not.toBe("target_drifted");

@@ -1,4 +1,4 @@
-/** Each rule looks at every entry of a plan: one that only the last entry breaks is treated as that entry alone would be. */
+/** Each rule checks every entry of a plan: if only the last entry breaks it, the plan gets the reply of that entry alone. */
 import { describe, expect, test } from "vitest";
 import { systemClock, portableSha256 } from "../../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
@@ -26,16 +26,16 @@ const COMMON = { kind: "config", summary: "s", reversible: true };
 const MINOR = { tier: "minor", affected_users: 1, risk: "low" };
 
 interface Case {
-  /** Members of the intent. */
+  /** Fields of the intent. */
   intent?: Manifest;
   options?: () => TestOptions;
-  /** Earlier events. */
+  /** Creates earlier changes. */
   before?: (api: TestService) => Promise<unknown>;
   /** The entry that breaks the rule. */
   last?: Entry;
   over?: object;
   headers?: HeadersInit;
-  /** The members of an answer that the rule decides; by default its status and code. */
+  /** Returns the part of the reply that the rule decides, by default the status and the code. */
   read?: (reply: Reply, api: TestService) => unknown;
   expected: unknown;
 }
@@ -58,7 +58,7 @@ const proposeSingle = (
   headers?: HeadersInit,
 ) => api.json("propose", { ...COMMON, ...over, tenant_id, target, value }, headers);
 
-/** A system whose targets under `flags/` are set, and cannot hold text. */
+/** A target system for `ui.*` and `limits.*` that rejects text. */
 function onSystem(over: { place?: (target: string) => string; fails?: string } = {}): TestOptions {
   const { system } = memoryTarget();
   const place = over.place ?? ((target: string) => `memory ${target}`);
@@ -95,7 +95,7 @@ const CASES: Readonly<Record<string, Case>> = {
     intent: { policy: { targets: [{ match: ["limits.*"], schema: { type: "number", maximum: 49 } }] } },
     expected: "400 value_not_allowed",
   },
-  "a step that is too long": {
+  "a step that is too large": {
     intent: { policy: { targets: [{ match: ["limits.*"], max_step: { absolute: 5 } }] } },
     before: (api) => api.bring("applied", { ...set("limits.seats", "40"), ...COMMON } as never),
     expected: "400 value_not_allowed",
@@ -104,7 +104,7 @@ const CASES: Readonly<Record<string, Case>> = {
     intent: { policy: { targets: [{ match: ["limits.*"], kpi_required: true }] } },
     expected: "400 value_not_allowed",
   },
-  "a split where the system splits nothing": {
+  "a split on a system without splits": {
     options: () => onSystem(),
     last: set("limits.seats", {
       $split: {
@@ -117,7 +117,7 @@ const CASES: Readonly<Record<string, Case>> = {
     }),
     expected: "400 value_not_allowed",
   },
-  "a value that its system cannot hold": {
+  "a value that its system rejects": {
     options: () => onSystem(),
     last: set("limits.seats", "fifty"),
     expected: "400 value_not_allowed",
@@ -127,27 +127,27 @@ const CASES: Readonly<Record<string, Case>> = {
     last: set("billing.plan", 1),
     expected: "400 no_target_system",
   },
-  "a place that belongs to another target": {
+  "a key of the system that belongs to another target": {
     options: () => onSystem({ place: (target) => (target.startsWith("limits") ? "one place" : target) }),
     before: (api) => api.bring("applied", { ...set("limits.teams", "1"), ...COMMON } as never),
     expected: "409 target_conflict",
   },
-  "a live change where the intent blocks": {
+  "an open change with on_conflict: block": {
     intent: { policy: { on_conflict: "block" } },
     before: (api) => proposeSingle(api, set("Limits.Seats", 40)),
     expected: "409 target_conflict",
   },
-  "a live plan where the intent blocks": {
+  "an open plan with on_conflict: block": {
     intent: { policy: { on_conflict: "block" } },
     before: (api) => proposePlan(api, [set("ui.x"), set("limits.seats", 40)]),
     expected: "409 target_conflict",
   },
-  "a live plan where the intent reports": {
+  "an open plan with on_conflict: report": {
     before: (api) => proposePlan(api, [set("ui.x"), set("limits.seats", 40)]),
     read: readConflicts,
     expected: 1,
   },
-  "a live change where the intent reports": {
+  "an open change with on_conflict: report": {
     before: (api) => proposeSingle(api, set("limits.seats", 40)),
     read: readConflicts,
     expected: 1,
@@ -213,7 +213,7 @@ const CASES: Readonly<Record<string, Case>> = {
     read: readGate("promotion"),
     expected: "promotion",
   },
-  "text of an agent that reads as another type": {
+  "text of an agent that looks like another type": {
     intent: agent(),
     headers: AS_AGENT,
     last: set("ui.c", "true"),
@@ -225,25 +225,25 @@ const CASES: Readonly<Record<string, Case>> = {
 const proposePlan = (api: TestService, sets: readonly Entry[], over: object = {}, headers?: HeadersInit) =>
   api.json("propose", { ...COMMON, ...over, tenant_id: "t1", target: NAME, sets }, headers);
 
-/** Answers to the last entry alone, to a plan that ends in it, and to a plan without it. */
-async function answersTo({ intent = {}, options, before, last = LAST, over = {}, headers, read = readCode }: Case) {
-  const ask = async (propose: (api: TestService) => Promise<Reply>): Promise<unknown> => {
+/** Returns the replies to the last entry alone, to a plan that ends in it, and to a plan without it. */
+async function proposeEach({ intent = {}, options, before, last = LAST, over = {}, headers, read = readCode }: Case) {
+  const replyTo = async (propose: (api: TestService) => Promise<Reply>): Promise<unknown> => {
     const api = await service({ intent, ...options?.() });
     await before?.(api);
     return read(await propose(api), api);
   };
   return {
-    single: await ask((api) => proposeSingle(api, last, over, headers)),
-    plan: await ask((api) => proposePlan(api, [...OTHERS, last], over, headers)),
-    without: await ask((api) => proposePlan(api, OTHERS, over, headers)),
+    single: await replyTo((api) => proposeSingle(api, last, over, headers)),
+    plan: await replyTo((api) => proposePlan(api, [...OTHERS, last], over, headers)),
+    without: await replyTo((api) => proposePlan(api, OTHERS, over, headers)),
   };
 }
 
-describe("a plan whose last entry alone is", () => {
-  test.each(Object.entries(CASES))("%s", async (_, given) => {
-    const { single, plan, without } = await answersTo(given);
-    expect(single, "the entry alone").toEqual(given.expected);
-    expect(plan, "the plan").toEqual(given.expected);
-    expect(without, "the plan without it").not.toEqual(given.expected);
+describe("a plan gets the same reply as its last entry alone for", () => {
+  test.each(Object.entries(CASES))("%s", async (_, testCase) => {
+    const { single, plan, without } = await proposeEach(testCase);
+    expect(single, "the entry alone").toEqual(testCase.expected);
+    expect(plan, "the plan").toEqual(testCase.expected);
+    expect(without, "the plan without it").not.toEqual(testCase.expected);
   });
 });

@@ -1,4 +1,4 @@
-/** Remains of a plan: it only goes back, all of its leases can be given up, and its targets have places of their own. */
+/** Failed plans: interrupted rollbacks, leases, ownership of targets, and erasure. */
 import { expect, test } from "vitest";
 import { finishErasures } from "../../../../lib/operations/erasures.ts";
 import { memories } from "../../../../lib/projections/memory.ts";
@@ -26,16 +26,16 @@ import {
 const NO_FAULT = undefined as unknown as WriteFault;
 const ENTRIES = [planEntry("a", 1), planEntry("b", 1), planEntry("c", 1)];
 
-test("a failed plan goes back after a crash in the middle of that, and is never applied", async () => {
+test("a failed plan whose rollback a crash interrupted is rolled back, and is not applied", async () => {
   const systems = memorySystems(["a", "b"]);
   const [store, clock] = [memoryStore(), testClock()];
-  let isDead = false;
-  const mortal: Store = {
+  let hasCrashed = false;
+  const crashingStore: Store = {
     ...store,
     transact: (...work: Parameters<Store["transact"]>) =>
-      isDead ? Promise.reject(new Error("the process is gone")) : store.transact(...work),
+      hasCrashed ? Promise.reject(new Error("the process is gone")) : store.transact(...work),
   } as Store;
-  const api = await core({ store: mortal, clock, adapter: routeSystems(systems, mortal, clock) });
+  const api = await core({ store: crashingStore, clock, adapter: routeSystems(systems, crashingStore, clock) });
   const id = await bringPlan(api, "approved", ENTRIES.slice(0, 2));
   const [a, b] = [systems.get("a")!, systems.get("b")!];
   a.faults.push(NO_FAULT, "rejected");
@@ -44,25 +44,25 @@ test("a failed plan goes back after a crash in the middle of that, and is never 
   clock.advance(2 * MINUTE);
   for (const { edits } of [a, b])
     edits.push(() => {
-      isDead = true;
+      hasCrashed = true;
       throw new Error("the process is gone");
     });
   await api.cycle().catch(() => undefined);
-  expect(isDead).toBe(true);
+  expect(hasCrashed).toBe(true);
   for (const { edits } of [a, b]) edits.length = 0;
   clock.advance(20 * MINUTE);
   const next = makeCore(await restarted(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
   await next.cycle();
   expect((await next.change(id)).status).toBe("approved");
-  const held = ENTRIES.slice(0, 2).map((entry) => systems.get(entry.target[0]!)!.raw({ ...entry, kind: "config" }));
-  expect(held).toEqual([undefined, undefined]);
+  const values = ENTRIES.slice(0, 2).map((entry) => systems.get(entry.target[0]!)!.raw({ ...entry, kind: "config" }));
+  expect(values).toEqual([undefined, undefined]);
   expect(await store.list("leases", { limit: 9 })).toEqual([]);
   const types = (await next.audit("?limit=100")).map(({ event_type }) => event_type as string);
   expect(types).not.toContain("change_applied");
 });
 
 test.each([["a", "b"], ["a"], ["b"]])(
-  "a revocation gives up all leases of a plan, where none can be asked about: moved %s %s",
+  "revoke deletes the leases of a plan only if all their systems have moved: %s %s",
   async (...moved) => {
     const systems = memorySystems(["a", "b", "c"]);
     const [store, clock] = [memoryStore(), testClock()];
@@ -88,7 +88,7 @@ test.each([["a", "b"], ["a"], ["b"]])(
   },
 );
 
-test("two entries of a plan cannot take one place of a system", async () => {
+test("two entries of a plan cannot set the same key of a system", async () => {
   const [store, clock, { system }] = [memoryStore(), testClock(), memoryTarget()];
   const place: typeof system.place = ({ target }) => `memory ${target.split("/")[1]}`;
   const adapter = routingAdapter(
@@ -104,7 +104,7 @@ test("two entries of a plan cannot take one place of a system", async () => {
   expect(await proposePlan(api, [planEntry("a", 1), planEntry("b", 2)])).toMatch(/^chg_/);
 });
 
-test("a refused restore of a plan that is named as one of its targets reports no drift", async () => {
+test("a rejected restore of a plan that has the name of one of its targets logs no drift", async () => {
   const { api, store } = await planBench(memorySystems(["a", "b", "c"]));
   const id = await bringPlan(api, "applied", ENTRIES, { target: ENTRIES[0]!.target });
   expect(await api.post("restore", { change_id: id })).toMatchObject({
@@ -114,7 +114,7 @@ test("a refused restore of a plan that is named as one of its targets reports no
   expect(await store.list("drift", { limit: 9 })).toEqual([]);
 });
 
-test("after a rollback that took back a part of a plan, no change of that part is minor", async () => {
+test("after a partial rollback of a plan no change of a restored target is minor", async () => {
   const minor = { kinds: ["config"], targets: ["*"], max_affected_users: 50, max_risk: "low" };
   const intent = { policy: { minor, self_approval: true, required_approvers: { standard: 1, major: 2 } } } as Manifest;
   const { api, systems } = await planBench(memorySystems(["a", "b", "c"]), { intent });
@@ -127,7 +127,7 @@ test("after a rollback that took back a part of a plan, no change of that part i
 });
 
 test.each([false, true])(
-  "a rollback that fails takes a release of its plan back, unless an edit refuses it: %s",
+  "a failed rollback revokes a release of the plan, but not if an edit blocks it: %s",
   async (isEdited) => {
     const more = [{ name: "gate", match: ["deploy/*"], adapter: gateAdapter("gate") }];
     const { api, systems, store, details, overwrite } = await planBench(memorySystems(["a", "b"]), { more });
@@ -144,16 +144,18 @@ test.each([false, true])(
     expect((await api.act("rollback", id)).status).toBe(isEdited ? 409 : 502);
     const owned = (await store.list("owners", { limit: 9 })).map(({ id: key }) => key.split("\n")[0]);
     expect(owned).toEqual(isEdited ? ["a/1", "b/1", "deploy/1/prod"] : ["b/1"]);
-    const taken = expect.objectContaining({ target: "deploy/1/prod", adapter: null, target_holds: null });
+    const revokedRelease = expect.objectContaining({ target: "deploy/1/prod", adapter: null, target_holds: null });
     const [failed] = await details("change_rollback_failed");
-    expect(failed!.sets).toEqual(isEdited ? expect.not.arrayContaining([taken]) : expect.arrayContaining([taken]));
+    expect(failed!.sets).toEqual(
+      isEdited ? expect.not.arrayContaining([revokedRelease]) : expect.arrayContaining([revokedRelease]),
+    );
     if (isEdited) return;
     await api.must("rollback", id);
     expect((await api.change(id)).status).toBe("rolled_back");
   },
 );
 
-test("an erasure removes each value of a plan, and a system that is gone does not hold it up", async () => {
+test("an erasure deletes all values of a plan although one of its systems is gone", async () => {
   const { api, store, systems, clock } = await planBench(memorySystems(["a", "b"]));
   const id = await bringPlan(api, "approved", [planEntry("a", 1, "one"), planEntry("b", 1, "two")]);
   systems.get("b")!.faults.push("lost request");

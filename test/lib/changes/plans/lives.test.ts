@@ -1,11 +1,11 @@
-/** Plans over systems in memory, with a fault at a random step: each ends all set, or all as before. */
+/** Plans on systems in memory, with a fault at a random step. */
 import { expect, test } from "vitest";
 import { judge } from "../../../local/verify/judge_export.ts";
 import { rounds } from "../../../support/length.ts";
 import { livingSystems } from "../../../support/living_memory.ts";
 import { runPlanLives } from "../../../support/plan_lives.ts";
 
-test("a plan ends all set or all as before, whatever fails at which step", { timeout: 300_000 }, async () => {
+test("after a fault at any step a plan is applied completely or not at all", { timeout: 300_000 }, async () => {
   const figures = await runPlanLives(livingSystems(), [1, rounds(8, 40, 400)]);
   expect(figures.applied).toBeGreaterThan(rounds(0, 3, 3));
   expect(figures.rolledBack).toBeGreaterThan(3);

@@ -1,4 +1,4 @@
-/** Leases of a plan that the store lost, or that the configuration has stranded: each is looked at. */
+/** Plans with leases that the store has lost, or whose target keys changed with the configuration. */
 import { expect, test } from "vitest";
 import type { Store } from "../../../../lib/store/store.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
@@ -11,13 +11,13 @@ import { bringPlan, memorySystems, planBench, planEntry, routeSystems } from "..
 const NO_FAULT = undefined as unknown as WriteFault;
 const ENTRIES = [planEntry("a", 1), planEntry("b", 1)];
 
-const dropLease = (store: Store, target: string): Promise<void> =>
+const deleteLease = (store: Store, target: string): Promise<void> =>
   store.transact(async (tx) => {
     for (const { id } of await tx.list("leases", { limit: 9 }))
       if (id.startsWith(`${target}\n`)) tx.delete("leases", id);
   });
 
-test.each(["a/1", "b/1"])("a failed apply is taken back at %s, whose lease the store lost", async (lost) => {
+test.each(["a/1", "b/1"])("a failed apply is rolled back on %s although its lease is lost", async (lost) => {
   const systems = memorySystems(["a", "b"]);
   const bench = await planBench(systems);
   const { api, store, clock } = bench;
@@ -26,32 +26,32 @@ test.each(["a/1", "b/1"])("a failed apply is taken back at %s, whose lease the s
   systems.get("b")!.faults.push("lost answer");
   expect((await api.act("apply", id)).status).toBe(502);
   expect(ENTRIES.map(bench.raw)).not.toContain(undefined);
-  await dropLease(store, lost);
+  await deleteLease(store, lost);
   clock.advance(20 * MINUTE);
   await api.cycle();
   expect([ENTRIES.map(bench.raw), await bench.leases()]).toEqual([[undefined, undefined], []]);
   const last = (await bench.details("change_apply_failed")).at(-1)!;
-  const left = last.sets!.map(({ target, host }) => [target, host]);
-  expect(left.toSorted()).toEqual(ENTRIES.map(({ target }) => [target, "rolled_back"]));
+  const states = last.sets!.map(({ target, host }) => [target, host]);
+  expect(states.toSorted()).toEqual(ENTRIES.map(({ target }) => [target, "rolled_back"]));
   expect((await api.act("revoke", id)).status).toBe(200);
 });
 
-test.each(["a/1", "b/1"])("an interrupted apply goes back where the lease on %s was lost", async (lost) => {
+test.each(["a/1", "b/1"])("an interrupted apply is rolled back although the lease on %s is lost", async (lost) => {
   const systems = memorySystems(["a", "b"]);
   const [store, clock] = [memoryStore(), testClock()];
-  let isDead = false;
-  const mortal = {
+  let hasCrashed = false;
+  const crashingStore = {
     ...store,
     transact: (...work: Parameters<Store["transact"]>) =>
-      isDead ? Promise.reject(new Error("the process is gone")) : store.transact(...work),
+      hasCrashed ? Promise.reject(new Error("the process is gone")) : store.transact(...work),
   } as Store;
-  const api = await core({ store: mortal, clock, adapter: routeSystems(systems, store, clock) });
+  const api = await core({ store: crashingStore, clock, adapter: routeSystems(systems, store, clock) });
   const id = await bringPlan(api, "approved", ENTRIES);
-  systems.get("b")!.edits.push(() => (isDead = true));
+  systems.get("b")!.edits.push(() => (hasCrashed = true));
   await api.act("apply", id).catch(() => undefined);
   const raw = () => ENTRIES.map((entry) => systems.get(entry.target[0]!)!.raw({ ...entry, kind: "config" }));
   expect(raw()).not.toContain(undefined);
-  await dropLease(store, lost);
+  await deleteLease(store, lost);
   clock.advance(20 * MINUTE);
   const next = makeCore(await restarted(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
   await next.cycle();
@@ -59,15 +59,18 @@ test.each(["a/1", "b/1"])("an interrupted apply goes back where the lease on %s 
   expect((await next.change(id)).status).toBe("approved");
 });
 
-/** A rollback of which neither system answered, and the next process with another place for some of them. */
-async function stranded(moved: readonly string[], down: readonly string[]): Promise<{ next: Core; id: string }> {
+/** Creates an unanswered rollback, and a next process with other keys for `moved` systems and unreadable `down` systems. */
+async function withMovedSystems(
+  moved: readonly string[],
+  down: readonly string[],
+): Promise<{ next: Core; id: string }> {
   const systems = memorySystems(["a", "b"]);
   const [store, clock] = [memoryStore(), testClock()];
   const api = await core({ store, clock, adapter: routeSystems(systems, store, clock) });
   const id = await bringPlan(api, "applied", ENTRIES);
   for (const name of ["a", "b"]) systems.get(name)!.faults.push("lost request");
   expect((await api.act("rollback", id)).status).toBe(502);
-  const today = new Map(
+  const newSystems = new Map(
     [...systems].map(([name, { system }]) => {
       const place: typeof system.place = (entry) => `moved ${system.place(entry)}`;
       const read: typeof system.read = () => Promise.reject(new Error("it is down"));
@@ -78,7 +81,7 @@ async function stranded(moved: readonly string[], down: readonly string[]): Prom
     }),
   );
   clock.advance(20 * MINUTE);
-  return { next: makeCore(await restarted(api.deps, { store, adapter: routeSystems(today, store, clock) })), id };
+  return { next: makeCore(await restarted(api.deps, { store, adapter: routeSystems(newSystems, store, clock) })), id };
 }
 
 test.each([
@@ -87,9 +90,12 @@ test.each([
   [["a", "b"], [], 200],
   [["a"], ["b"], 409],
   [["b"], ["a"], 409],
-] as const)("moved %j and down %j: a rollback over drift passes what nobody can ask", async (moved, down, status) => {
-  const { next, id } = await stranded(moved, down);
-  expect((await next.act("rollback", id)).status).toBe(409);
-  const over = await next.post("rollback", { change_id: id, actor: "ops", over_drift: "true", note: "n" });
-  expect([over.status, over.body.code]).toEqual([status, status === 409 ? "operation_in_progress" : undefined]);
-});
+] as const)(
+  "a rollback with over_drift skips moved systems %j and waits for systems that are down %j",
+  async (moved, down, status) => {
+    const { next, id } = await withMovedSystems(moved, down);
+    expect((await next.act("rollback", id)).status).toBe(409);
+    const forced = await next.post("rollback", { change_id: id, actor: "ops", over_drift: "true", note: "n" });
+    expect([forced.status, forced.body.code]).toEqual([status, status === 409 ? "operation_in_progress" : undefined]);
+  },
+);

@@ -1,51 +1,51 @@
-/** Apply and rollback of a plan: all of its entries or none, and what is left where a system fails. */
+/** Apply and rollback of a plan: all of its entries are set or none, also when a system fails. */
 import { expect, test } from "vitest";
 import { reconcile } from "../../../../lib/changes/reconcile.ts";
 import { MINUTE } from "../../../support/clock.ts";
 import { bringPlan, memorySystems, planBench, planEntry } from "../../../support/plan_bench.ts";
 
 const ENTRIES = [planEntry("a", 1), planEntry("b", 1), planEntry("a", 2), planEntry("c", 1)];
-const bench = () => planBench(memorySystems(["a", "b", "c"], ["c"]));
-type Bench = Awaited<ReturnType<typeof bench>>;
+const createBench = () => planBench(memorySystems(["a", "b", "c"], ["c"]));
+type Bench = Awaited<ReturnType<typeof createBench>>;
 
-const texts = ({ raw }: Bench) => ENTRIES.map((entry) => raw(entry));
+const readTexts = ({ raw }: Bench) => ENTRIES.map((entry) => raw(entry));
 const NOTHING = ENTRIES.map(() => undefined);
 const SET = ENTRIES.map(({ value }) => JSON.stringify(value));
 
-test("a plan is set as a whole, and taken back as a whole to what was there before", async () => {
-  const world = await bench();
-  const { api, leases, details } = world;
-  world.overwrite(ENTRIES[1]!, '{ "old": 1.50 }');
-  const before = texts(world);
+test("a plan sets all of its targets, and a rollback restores their previous values", async () => {
+  const bench = await createBench();
+  const { api, leases, details } = bench;
+  bench.overwrite(ENTRIES[1]!, '{ "old": 1.50 }');
+  const before = readTexts(bench);
   const id = await bringPlan(api, "applied", ENTRIES);
-  expect(texts(world)).toEqual(SET);
-  expect(world.systems.writes.splice(0)).toEqual([["a/1", "a/2"], ["b/1"], ["c/1"]]);
+  expect(readTexts(bench)).toEqual(SET);
+  expect(bench.systems.writes.splice(0)).toEqual([["a/1", "a/2"], ["b/1"], ["c/1"]]);
   const [applied] = await details("change_applied");
   expect(applied!.sets).toMatchObject(
     ENTRIES.map(({ tenant_id, target }) => ({ tenant_id, target, target_held: null, adapter: { result: "applied" } })),
   );
   expect((await api.must("rollback", id)).status).toBe("rolled_back");
-  expect(texts(world)).toEqual(before);
-  expect(world.systems.writes.splice(0)).toEqual([["c/1"], ["b/1"], ["a/2", "a/1"]]);
+  expect(readTexts(bench)).toEqual(before);
+  expect(bench.systems.writes.splice(0)).toEqual([["c/1"], ["b/1"], ["a/2", "a/1"]]);
   expect(await leases()).toEqual([]);
   expect((await details("change_rolled_back"))[0]!.sets).toMatchObject(
     ENTRIES.map(({ target }) => ({ target, target_holds: null })),
   );
 });
 
-test("an apply that fails on one system takes back the others, and says how each was left", async () => {
-  const world = await bench();
-  const { api, systems, leases, details } = world;
+test("an apply that fails on one system is rolled back on the others, and logs each state", async () => {
+  const bench = await createBench();
+  const { api, systems, leases, details } = bench;
   const id = await bringPlan(api, "approved", ENTRIES);
   systems.get("c")!.faults.push("rejected");
   const failed = await api.act("apply", id);
   expect(failed).toMatchObject({ status: 502, body: { code: "adapter_failed", current_status: "approved" } });
-  expect(texts(world)).toEqual(NOTHING);
-  const [set, back] = [
+  expect(readTexts(bench)).toEqual(NOTHING);
+  const [applies, rollbacks] = [
     [["a/1", "a/2"], ["b/1"], ["c/1"]],
     [["b/1"], ["a/2", "a/1"]],
   ];
-  expect(world.systems.writes).toEqual([...set, ...back]);
+  expect(bench.systems.writes).toEqual([...applies, ...rollbacks]);
   expect(await leases()).toEqual([]);
   const [detail] = await details("change_apply_failed");
   expect(detail!.sets).toMatchObject([
@@ -55,19 +55,19 @@ test("an apply that fails on one system takes back the others, and says how each
     { target: "c/1", host: "absent", error: "the system rejects this value" },
   ]);
   expect((await api.act("apply", id)).status).toBe(200);
-  expect(texts(world)).toEqual(SET);
+  expect(readTexts(bench)).toEqual(SET);
 });
 
 test.each(["lost answer", "lost request"] as const)(
-  "only an entry that is unknown keeps its lease: %s",
+  "only an entry in an unknown state keeps its lease: %s",
   async (fault) => {
-    const world = await bench();
-    const { api, systems, leases, details, clock } = world;
+    const bench = await createBench();
+    const { api, systems, leases, details, clock } = bench;
     const id = await bringPlan(api, "approved", ENTRIES);
     systems.get("b")!.faults.push(fault);
     expect((await api.act("apply", id)).status).toBe(502);
     const [set] = fault === "lost answer" ? [SET[1]] : [undefined];
-    expect(texts(world)).toEqual([undefined, set, undefined, undefined]);
+    expect(readTexts(bench)).toEqual([undefined, set, undefined, undefined]);
     expect(await leases()).toMatchObject([{ change_id: id, place: `b/1\nt1\n${id}`, state: "unanswered" }]);
     expect((await details("change_apply_failed"))[0]).toMatchObject({
       host: "unknown",
@@ -83,36 +83,36 @@ test.each(["lost answer", "lost request"] as const)(
     clock.advance(20 * MINUTE);
     await api.cycle();
     expect(await leases()).toEqual([]);
-    expect(texts(world)).toEqual(NOTHING);
+    expect(readTexts(bench)).toEqual(NOTHING);
     expect((await api.change(id)).status).toBe("approved");
     expect((await api.act("apply", id)).status).toBe(200);
-    expect(texts(world)).toEqual(SET);
+    expect(readTexts(bench)).toEqual(SET);
   },
 );
 
-test("one edited entry refuses the whole rollback, and over_drift passes", async () => {
-  const world = await bench();
-  const { api, leases, details } = world;
+test("one edited entry blocks the rollback of the plan unless over_drift is set", async () => {
+  const bench = await createBench();
+  const { api, leases, details } = bench;
   const id = await bringPlan(api, "applied", ENTRIES);
-  world.overwrite(ENTRIES[2]!, '"edited"');
-  const refused = await api.act("rollback", id);
-  expect(refused).toMatchObject({ status: 409, body: { code: "target_drifted", held: "edited" } });
-  expect(texts(world)).toEqual([SET[0], SET[1], '"edited"', SET[3]]);
+  bench.overwrite(ENTRIES[2]!, '"edited"');
+  const rejected = await api.act("rollback", id);
+  expect(rejected).toMatchObject({ status: 409, body: { code: "target_drifted", held: "edited" } });
+  expect(readTexts(bench)).toEqual([SET[0], SET[1], '"edited"', SET[3]]);
   expect(await leases()).toEqual([]);
   expect((await details("change_rollback_failed"))[0]!.sets![2]).toMatchObject({ target: "a/2", drifted: true });
   const forced = await api.post("rollback", { change_id: id, over_drift: 1, note: "known" });
   expect(forced.status).toBe(200);
-  expect(texts(world)).toEqual(NOTHING);
+  expect(readTexts(bench)).toEqual(NOTHING);
 });
 
-test("a dead system holds up no other entry of a rollback, and a repeated one takes it back", async () => {
-  const world = await bench();
-  const { api, systems, leases, details, clock } = world;
+test("if one system fails, the others are rolled back, and a second rollback does the rest", async () => {
+  const bench = await createBench();
+  const { api, systems, leases, details, clock } = bench;
   const id = await bringPlan(api, "applied", ENTRIES);
   systems.get("b")!.faults.push("rejected");
   const failed = await api.act("rollback", id);
   expect(failed).toMatchObject({ status: 502, body: { code: "adapter_failed", current_status: "applied" } });
-  expect(texts(world)).toEqual([undefined, SET[1], undefined, undefined]);
+  expect(readTexts(bench)).toEqual([undefined, SET[1], undefined, undefined]);
   expect(await leases()).toEqual([]);
   const [detail] = await details("change_rollback_failed");
   expect(detail!.sets).toMatchObject([
@@ -121,13 +121,13 @@ test("a dead system holds up no other entry of a rollback, and a repeated one ta
     { target: "a/2", host: "rolled_back", target_holds: null },
     { target: "c/1", host: "rolled_back", target_holds: null },
   ]);
-  // The plan owns what is left alone: the other targets are free.
+  // The plan still owns the target that failed; other plans may set the others.
   const next = await bringPlan(api, "applied", [planEntry("a", 1, "next"), planEntry("c", 1, "next")]);
   await api.must("rollback", id);
-  expect(texts(world)).toEqual(['"next"', undefined, undefined, '"next"']);
+  expect(readTexts(bench)).toEqual(['"next"', undefined, undefined, '"next"']);
   expect((await details("change_rolled_back"))[0]!.sets).toMatchObject([{ target: "b/1", target_holds: null }]);
   await api.must("rollback", next);
-  expect(texts(world)).toEqual(NOTHING);
+  expect(readTexts(bench)).toEqual(NOTHING);
   clock.advance(MINUTE);
   expect((await reconcile(api.deps)).mismatches).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Proposals of plans: their shape, what counts of them, and their page. */
+/** Proposals of plans: validation, counts, promotion, search and erasure. */
 import { describe, expect, test } from "vitest";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import { findSupersedeProblem } from "../../../../lib/changes/rules/supersede.ts";
@@ -11,7 +11,7 @@ const plan = (sets: readonly object[] = SETS, over: object = {}) => ({
   ...over,
 });
 const propose = (api: TestService, sets?: readonly object[], over?: object) => api.json("propose", plan(sets, over));
-const many = (count: number) => Array.from({ length: count }, (_, index) => set(`ui.${index}`));
+const makeEntries = (count: number) => Array.from({ length: count }, (_, index) => set(`ui.${index}`));
 
 test("a plan has one digest of all its entries, and its entry in the log names their targets", async () => {
   const api = await service();
@@ -28,21 +28,21 @@ test("a plan has one digest of all its entries, and its entry in the log names t
 });
 
 test.each<[string, object[] | undefined, object, string]>([
-  ["one entry", many(1), {}, "sets"],
-  ["21 entries", many(21), {}, "sets"],
+  ["one entry", makeEntries(1), {}, "sets"],
+  ["21 entries", makeEntries(21), {}, "sets"],
   ["a target twice", [...SETS, set("UI.A", 2)], {}, "sets.3"],
   ["an entry without a value", [set("ui.a"), { tenant_id: "t1", target: "ui.b" }], {}, "sets.1.value"],
   ["an entry without a tenant", [set("ui.a"), { target: "ui.b", value: 1 }], {}, "sets.1.tenant_id"],
-  ["a target that is none", [set("ui.a"), set("../b")], {}, "sets.1.target"],
+  ["an invalid target", [set("ui.a"), set("../b")], {}, "sets.1.target"],
   ["a value of its own", SETS, { value: 1 }, "value"],
   ["no tenant", SETS, { tenant_id: undefined }, "tenant_id"],
-])("a plan with %s is rejected by the field's name", async (_, sets, over, field) => {
+])("a plan with %s is rejected, and the error names the field", async (_, sets, over, field) => {
   const api = await service();
   const { status, body } = await propose(api, sets, over);
   expect([status, body.code, body.fields[0].field]).toEqual([400, "invalid_field", field]);
 });
 
-test("a plan has no stages, and no number that cannot be stored", async () => {
+test("a plan with stages or with a number that would be rounded is rejected", async () => {
   const api = await service();
   const stages = {
     ...{ steps: [{ share: 100, advance: "manual", min_hours: 1 }], fed_by: "agent:one", unit: "user" },
@@ -58,42 +58,46 @@ test("a plan has no stages, and no number that cannot be stored", async () => {
   ]);
 });
 
-test("a form carries the entries as JSON text", async () => {
+test("a form sends the entries of a plan as JSON text", async () => {
   const api = await service();
   const { status, body } = await api.post("propose", { ...plan(), sets: JSON.stringify(SETS) } as never);
   expect([status, body.sets]).toEqual([201, SETS]);
 });
 
-test("rules by pattern judge the plan's own name", async () => {
+test("rules with patterns also apply to the name of a plan", async () => {
   const api = await service({ intent: { policy: { forbidden_targets: ["release.*"] } } });
   expect((await propose(api)).body.code).toBe("forbidden_target");
 });
 
-describe("the numbers of a day", () => {
-  test("each entry counts as a minor change", async () => {
+describe("in a daily limit", () => {
+  test("each entry of a plan counts as a minor change", async () => {
     const minor = { kinds: ["config"], targets: ["*"], max_per_day: 4 };
     const api = await service({ intent: { policy: { minor } } });
-    const asked = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
-    const tier = async (sets: readonly object[]) => (await propose(api, sets, asked)).body.tier;
-    expect([await tier(many(5)), await tier(SETS), await tier(many(2))]).toEqual(["standard", "minor", "standard"]);
-    const single = { tenant_id: "t1", kind: "config", target: "ui.x", summary: "s", value: 1, ...asked };
+    const minorFields = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
+    const tier = async (sets: readonly object[]) => (await propose(api, sets, minorFields)).body.tier;
+    expect([await tier(makeEntries(5)), await tier(SETS), await tier(makeEntries(2))]).toEqual([
+      "standard",
+      "minor",
+      "standard",
+    ]);
+    const single = { tenant_id: "t1", kind: "config", target: "ui.x", summary: "s", value: 1, ...minorFields };
     expect([(await api.json("propose", single)).body.tier, (await api.json("propose", single)).body.tier]).toEqual([
       "minor",
       "standard",
     ]);
   });
 
-  test("each entry counts as a proposal of an agent", async () => {
+  test("each entry of a plan counts as a proposal of an agent", async () => {
     const may = { max_per_day: 5 };
     const principals = { "agent:one": { kind: "agent", token_sha256: portableSha256("s"), may } };
     const api = await service({ intent: { principals } });
     const asAgent = (sets: readonly object[]) =>
       api.json("propose", plan(sets), { authorization: "Bearer s" }).then(({ status }) => status);
-    expect([await asAgent(SETS), await asAgent(SETS), await asAgent(many(2))]).toEqual([201, 429, 201]);
+    expect([await asAgent(SETS), await asAgent(SETS), await asAgent(makeEntries(2))]).toEqual([201, 429, 201]);
   });
 });
 
-test("each target is recorded as it was first applied", async () => {
+test("each target of a plan is recorded in the spelling that was first applied", async () => {
   const api = await service();
   await api.bring("applied", { ...set("Limits.Seats", "40", "t2"), kind: "config" } as never);
   const { body } = await propose(api);
@@ -107,13 +111,13 @@ test.each<[string, object, object, string | undefined]>([
   ["a change of another tenant", set("ui.a", 1, "t3"), plan(), "names a change of another tenant"],
   ["a plan by a change of one of its targets", plan(), set("ui.a"), "names a change"],
   ["a plan by one that sets more", plan(), plan([...SETS, set("ui.d")]), undefined],
-])("taking the place of %s", (_, of, by, problem) => {
+])("a proposal may supersede an applied change only if it sets all of its targets: %s", (_, of, by, problem) => {
   const found = findSupersedeProblem({ status: "applied", ...of } as never, by as never);
   expect(found?.slice(0, problem?.length ?? 1)).toBe(problem);
 });
 
 describe("a plan that is promoted", () => {
-  const promoted = async (sets: readonly object[], over: object) => {
+  const promote = async (sets: readonly object[], over: object) => {
     const api = await service();
     const { change_id } = (await propose(api, sets)).body;
     const { status, body } = await api.json("propose", { promotes: change_id, summary: "On to it", ...over });
@@ -121,17 +125,22 @@ describe("a plan that is promoted", () => {
   };
 
   test("sets the same values for one tenant", async () => {
-    const sets = await promoted(SETS, { tenant_id: "production" });
+    const sets = await promote(SETS, { tenant_id: "production" });
     expect(sets).toEqual(SETS.map((entry) => ({ ...entry, tenant_id: "production" })));
   });
 
   test.each<[string, object[], object, string]>([
-    ["where entries coincide", [set("ui.a"), set("UI.A", 2, "t2")], { tenant_id: "production" }, "promotes"],
-    ["where it is already", many(2), { tenant_id: "t1" }, "tenant_id"],
+    [
+      "where two entries get the same target",
+      [set("ui.a"), set("UI.A", 2, "t2")],
+      { tenant_id: "production" },
+      "promotes",
+    ],
+    ["to its own tenant", makeEntries(2), { tenant_id: "t1" }, "tenant_id"],
     ["under another name", SETS, { tenant_id: "production", target: "release.8" }, "target"],
-    ["with other values", SETS, { tenant_id: "production", sets: many(2) }, "sets"],
+    ["with other values", SETS, { tenant_id: "production", sets: makeEntries(2) }, "sets"],
   ])("is rejected %s", async (_, sets, over, field) => {
-    expect(await promoted(sets, over)).toBe(field);
+    expect(await promote(sets, over)).toBe(field);
   });
 });
 
@@ -152,7 +161,7 @@ test("queries find a plan by each of its targets and tenants, and by its name", 
   ]);
 });
 
-test("what a plan set can be erased, and its targets stay named", async () => {
+test("the values of a plan can be erased, and its targets are kept", async () => {
   const api = await service();
   const { change_id } = (await propose(api)).body;
   await api.must("deny", change_id);

@@ -1,4 +1,4 @@
-/** Restores of a plan: the entry that was changed outside is set back alone. */
+/** Restores of a plan: only entries that another program has edited are restored. */
 import { expect, test } from "vitest";
 import { checkDueDrift } from "../../../../lib/changes/check_drift.ts";
 import { restoreEdited } from "../../../../lib/changes/restore_edited.ts";
@@ -11,8 +11,8 @@ import { bringPlan, memorySystems, planBench, planEntry } from "../../../support
 const ENTRIES = [planEntry("a", 1), planEntry("a", 2), planEntry("b", 1)] as const;
 const [A1, A2, B1] = ENTRIES;
 
-/** An applied plan over two systems; `edit` sets a target as another program would. */
-async function applied(intent?: Manifest) {
+/** Creates an applied plan over two systems; `edit` sets a target as another program would. */
+async function withAppliedPlan(intent?: Manifest) {
   const systems = memorySystems(["a", "b"]);
   const bench = await planBench(systems, { ...(intent && { intent }), longLived: true });
   const { api } = bench;
@@ -35,11 +35,11 @@ async function applied(intent?: Manifest) {
     episodes: async () => (await api.get("drift")).body.drifted.map(({ target }: { target: string }) => target),
   };
 }
-const code = ({ status, body }: { status: number; body: { code?: string } }) => [status, body.code];
+const errorOf = ({ status, body }: { status: number; body: { code?: string } }) => [status, body.code];
 const SET = ENTRIES.map(({ value }) => JSON.stringify(value));
 
-test("the drifted entry alone is set back, and the entry of the log names it", async () => {
-  const { api, systems, id, edit, restore, restored, values, episodes } = await applied();
+test("only the edited entry of a plan is restored, and the log names it", async () => {
+  const { api, systems, id, edit, restore, restored, values, episodes } = await withAppliedPlan();
   edit(A2);
   const { status, body } = await restore({ note: "Edited by hand." });
   const set = { tenant_id: "t1", target: "a/2" };
@@ -58,25 +58,25 @@ test("the drifted entry alone is set back, and the entry of the log names it", a
     },
   ]);
   expect(await episodes()).toEqual([]);
-  // A rollback brings back the same as without a restore.
+  // A rollback restores the same values as without the restore.
   expect([(await api.act("rollback", id)).status, values()]).toEqual([200, [undefined, undefined, undefined]]);
 });
 
-test("a restore of a plan of which each entry holds its value is refused, and reports no drift", async () => {
-  const { restore, details, restored } = await applied();
-  expect(code(await restore())).toEqual([400, "illegal_transition"]);
+test("a restore of a plan without edited entries is rejected and logs no drift", async () => {
+  const { restore, details, restored } = await withAppliedPlan();
+  expect(errorOf(await restore())).toEqual([400, "illegal_transition"]);
   expect([await details("change_drifted"), await restored()]).toEqual([[], []]);
 });
 
 test("an entry that belongs to a later change, or was rolled back, is not restored", async () => {
-  const { api, systems, id, edit, restore, values, restored } = await applied();
+  const { api, systems, id, edit, restore, values, restored } = await withAppliedPlan();
   await api.bring("applied", { target: "a/1", value: '"later"' });
   edit(A1);
-  const refused = await restore();
-  expect(code(refused)).toEqual([400, "illegal_transition"]);
-  expect(refused.body.error).toContain("a/1");
+  const rejected = await restore();
+  expect(errorOf(rejected)).toEqual([400, "illegal_transition"]);
+  expect(rejected.body.error).toContain("a/1");
   systems.get("a")!.faults.push("rejected", "rejected");
-  expect(code(await api.act("rollback", id))).toEqual([502, "adapter_failed"]);
+  expect(errorOf(await api.act("rollback", id))).toEqual([502, "adapter_failed"]);
   edit(B1);
   edit(A2);
   expect((await restore()).status).toBe(200);
@@ -84,8 +84,8 @@ test("an entry that belongs to a later change, or was rolled back, is not restor
   expect((await restored()).map(({ sets }) => sets!.map(({ target }) => target))).toEqual([["a/2"]]);
 });
 
-test("a system that fails holds up no other, and a repeated restore sets what is left", async () => {
-  const { systems, edit, restore, values, restored, leases } = await applied();
+test("if one system fails, the others are restored, and a second restore sets the rest", async () => {
+  const { systems, edit, restore, values, restored, leases } = await withAppliedPlan();
   edit(A1);
   edit(B1);
   systems.get("a")!.faults.push("rejected");
@@ -100,16 +100,16 @@ test("a system that fails holds up no other, and a repeated restore sets what is
 test.each([
   ["lost answer", true],
   ["lost request", false],
-] as const)("an entry whose restore had a %s is resolved by its own value", async (fault, isDone) => {
-  const { api, systems, edit, restore, values, restored, leases } = await applied();
+] as const)("an entry whose restore had a %s is resolved by the value on its target", async (fault, isDone) => {
+  const { api, systems, edit, restore, values, restored, leases } = await withAppliedPlan();
   edit(A1);
   edit(B1);
   systems.get("b")!.faults.push(fault);
-  expect(code(await restore())).toEqual([502, "adapter_failed"]);
+  expect(errorOf(await restore())).toEqual([502, "adapter_failed"]);
   expect((await leases()).map(({ operation, place }) => [operation, place.split("\n")[0]])).toEqual([
     ["restore", "b/1"],
   ]);
-  expect(code(await restore())).toEqual(isDone ? [400, "illegal_transition"] : [409, "operation_in_progress"]);
+  expect(errorOf(await restore())).toEqual(isDone ? [400, "illegal_transition"] : [409, "operation_in_progress"]);
   api.deps.clock.advance(12 * MINUTE);
   await api.cycle();
   expect([values(), await leases()]).toEqual([[SET[0], SET[1], isDone ? SET[2] : "7"], []]);
@@ -119,8 +119,8 @@ test.each([
   ]);
 });
 
-test("a place that is contested is left alone, and the others are restored", async () => {
-  const { api, edit, restore, values, id } = await applied();
+test("an entry with a contested value is not restored, and the others are", async () => {
+  const { api, edit, restore, values, id } = await withAppliedPlan();
   for (let one = 0; one < 3; one++) {
     edit(A1, `${one + 10}`);
     expect((await restore()).status).toBe(200);
@@ -129,21 +129,21 @@ test("a place that is contested is left alone, and the others are restored", asy
   edit(A1);
   edit(B1);
   expect([(await restore()).status, values()]).toEqual([200, ["7", SET[1], SET[2]]]);
-  const refused = await restore();
-  expect([...code(refused), typeof refused.body.contested_until]).toEqual([409, "restore_contested", "string"]);
+  const rejected = await restore();
+  expect([...errorOf(rejected), typeof rejected.body.contested_until]).toEqual([409, "restore_contested", "string"]);
   expect((await api.get("drift")).body.drifted).toMatchObject([
-    { change_id: id, target: "a/1", contested_until: refused.body.contested_until },
+    { change_id: id, target: "a/1", contested_until: rejected.body.contested_until },
   ]);
 });
 
-test("under on_drift: restore the next cycle restores the entry that it saw edited", async () => {
-  const { edit, values, restored, cycle, episodes } = await applied({ policy: { on_drift: "restore" } });
+test("with on_drift: restore the next cycle restores the edited entries", async () => {
+  const { edit, values, restored, cycle, episodes } = await withAppliedPlan({ policy: { on_drift: "restore" } });
   edit(A1);
   edit(B1);
   expect([await cycle(), values()]).toEqual([0, ["7", SET[1], "7"]]);
   expect([await cycle(SECOND), values(), await episodes()]).toEqual([2, SET, []]);
-  const made = (await restored()).map(({ actor, sets }) => [actor, sets!.map(({ target }) => target)]);
-  expect(made.toSorted()).toEqual([
+  const restores = (await restored()).map(({ actor, sets }) => [actor, sets!.map(({ target }) => target)]);
+  expect(restores.toSorted()).toEqual([
     ["policy:on_drift", ["a/1"]],
     ["policy:on_drift", ["b/1"]],
   ]);
@@ -151,11 +151,11 @@ test("under on_drift: restore the next cycle restores the entry that it saw edit
 });
 
 test("a restore is offered on a plan with an edited entry, and rejected during a freeze", async () => {
-  const { api, id, edit, restore, cycle } = await applied();
+  const { api, id, edit, restore, cycle } = await withAppliedPlan();
   edit(B1);
   await cycle();
   const { caller } = await readChangeView(api.deps, id, { actor: "ops", authenticated: "proxy" });
   expect(caller?.may).toContain("restore");
   await api.post("freeze", { actor: "ops", note: "n" });
-  expect(code(await restore())).toEqual([409, "frozen"]);
+  expect(errorOf(await restore())).toEqual([409, "frozen"]);
 });

@@ -1,4 +1,4 @@
-/** Readers that look for one target find it in a plan, whichever entry it is. */
+/** Reads and searches for one target find each entry of a plan. */
 import { expect, test } from "vitest";
 import { service } from "../../../support/service.ts";
 
@@ -7,7 +7,7 @@ const SETS = [
   { tenant_id: "t2", target: "search.limit", value: 40 },
 ];
 
-test("flags, values and Find see each entry of a plan, and none once it is rolled back", async () => {
+test("flags and search return each entry of a plan until the plan is rolled back", async () => {
   const api = await service();
   const proposal = { tenant_id: "t1", kind: "config", target: "relaunch", summary: "Relaunch", sets: SETS };
   const { body, status } = await api.json("/api/product/propose", proposal);

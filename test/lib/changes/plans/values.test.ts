@@ -1,26 +1,26 @@
-/** The values that readers get while a plan is in force, and when a part of it was taken back. */
+/** The list of managed values with an applied plan, and after a partial rollback. */
 import { expect, test } from "vitest";
 import { readValuePage } from "../../../../lib/operations/values.ts";
 import { bringPlan, memorySystems, planBench, planEntry } from "../../../support/plan_bench.ts";
 
-test("each entry is a value of its own, and what a failed rollback took back is one no more", async () => {
-  const world = await planBench(memorySystems(["a", "b", "c"]));
-  const { api, systems } = world;
-  const listed = async () =>
+test("each entry of a plan is listed as a value until it is rolled back", async () => {
+  const bench = await planBench(memorySystems(["a", "b", "c"]));
+  const { api, systems } = bench;
+  const listValues = async () =>
     (await readValuePage(api.deps, { limit: 100 })).values.map(
       (one) => `${one["target"]} ${one.state === "governed" ? JSON.stringify(one["value"]) : one.state}`,
     );
   const first = await bringPlan(api, "applied", [planEntry("a", 1, 1), planEntry("b", 1, 1), planEntry("c", 1, 1)]);
-  expect(await listed()).toEqual(["a/1 1", "b/1 1", "c/1 1"]);
+  expect(await listValues()).toEqual(["a/1 1", "b/1 1", "c/1 1"]);
   const entries = Array.from({ length: 20 }, (_, index) => planEntry("abc"[index % 3]!, 1 + Math.floor(index / 3), 2));
   const second = await bringPlan(api, "applied", entries);
-  expect(await listed()).toEqual(entries.map(({ target }) => `${target} 2`).sort());
+  expect(await listValues()).toEqual(entries.map(({ target }) => `${target} 2`).sort());
   systems.get("b")!.faults.push(...Array.from({ length: 8 }, () => "rejected" as const));
   expect((await api.act("rollback", second)).status).toBe(502);
   const left = entries.filter(({ target }) => target.startsWith("b/")).map(({ target }) => `${target} 2`);
-  expect(await listed()).toEqual(["a/1 1", ...left, "c/1 1"].sort());
+  expect(await listValues()).toEqual(["a/1 1", ...left, "c/1 1"].sort());
   await api.must("rollback", second);
-  expect(await listed()).toEqual(["a/1 1", "b/1 1", "c/1 1"]);
+  expect(await listValues()).toEqual(["a/1 1", "b/1 1", "c/1 1"]);
   await api.must("rollback", first);
-  expect(await listed()).toEqual([]);
+  expect(await listValues()).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** A log in which an apply or a rollback of a plan names some of its targets does not follow. */
+/** Entries about an apply or a rollback of a plan are valid only if they name exactly its targets. */
 import { expect, test } from "vitest";
 import type { AuditEntry } from "../../../../lib/audit/entry.ts";
 import { foldEntries } from "../../../../lib/changes/ledger/verify_record.ts";
@@ -7,11 +7,11 @@ import { bringPlan, memorySystems, planBench, planEntry } from "../../../support
 type Sets = { target: string }[];
 
 test.each<[string, (sets: Sets) => Sets | undefined]>([
-  ["some of them", (sets) => sets.slice(1)],
-  ["another one", (sets) => [{ ...sets[0]!, target: "a/9" }, ...sets.slice(1)]],
-  ["one more", (sets) => [...sets, { ...sets[0]!, target: "a/9" }]],
-  ["none", () => undefined],
-])("an apply or a rollback of %s does not follow", async (_, edit) => {
+  ["some of the targets", (sets) => sets.slice(1)],
+  ["another target", (sets) => [{ ...sets[0]!, target: "a/9" }, ...sets.slice(1)]],
+  ["one target more", (sets) => [...sets, { ...sets[0]!, target: "a/9" }]],
+  ["no targets", () => undefined],
+])("an entry about an apply or a rollback that names %s is rejected", async (_, edit) => {
   const { api } = await planBench(memorySystems(["a", "b"]));
   const id = await bringPlan(api, "applied", [planEntry("a", 1), planEntry("a", 2), planEntry("b", 1)]);
   await api.must("rollback", id);
