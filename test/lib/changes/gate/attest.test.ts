@@ -1,4 +1,4 @@
-/** Attestations: what is attested, and who accepts it: a verifier written from the DSSE document, openssl, sigstore's and our own. */
+/** Attestations: which changes get one, and which verifiers accept it: an own DSSE verifier, openssl, sigstore and the CLI. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash, generateKeyPairSync, type KeyObject, sign, verify } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -28,13 +28,13 @@ const targets = () => [
   { name: "deploys", match: ["deploy/*"], adapter: gateAdapter("deploys") },
   { name: "rest", match: ["*"], adapter: scriptedAdapter() },
 ];
-const attesting = (options = {}) => service({ attestationSigner: signerOf(PAIR), targets: targets(), ...options });
+const serviceWithKey = (options = {}) => service({ attestationSigner: signerOf(PAIR), targets: targets(), ...options });
 const release = { target: TARGET, value: VALUE };
-const fetchOne = (api: TestService, id: string) => api.get(`changes/${id}/attestation`);
+const fetchAttestation = (api: TestService, id: string) => api.get(`changes/${id}/attestation`);
 const statementIn = ({ payload }: Envelope) => JSON.parse(Buffer.from(payload, "base64").toString("utf8"));
 
-/** Written from the DSSE document alone: PAE(type, body) = "DSSEv1" + SP + LEN(type) + SP + type + SP + LEN(body) + SP + body. */
-function accepts(envelope: Envelope, key: KeyObject): boolean {
+/** Verifies an envelope by the DSSE specification alone: PAE(type, body) = "DSSEv1" + SP + LEN(type) + SP + type + SP + LEN(body) + SP + body. */
+function isSignedBy(envelope: Envelope, key: KeyObject): boolean {
   const body = Buffer.from(envelope.payload, "base64");
   const type = Buffer.from(envelope.payloadType, "utf8");
   const space = Buffer.from(" ");
@@ -43,12 +43,12 @@ function accepts(envelope: Envelope, key: KeyObject): boolean {
   return envelope.signatures.some(({ sig }) => verify(null, pae, key, Buffer.from(sig, "base64")));
 }
 
-test("an allowed release is attested by change, content and commit, and again when it is applied", async () => {
-  const api = await attesting({ publicUrl: "https://gov.acme.example" });
+test("an attestation of an allowed release names its change, content and commit", async () => {
+  const api = await serviceWithKey({ publicUrl: "https://gov.acme.example" });
   const id = await api.bring("approved", release);
   const { digest } = await api.change(id);
   const before = await api.audit();
-  const { status, body: envelope } = await fetchOne(api, id);
+  const { status, body: envelope } = await fetchAttestation(api, id);
   expect(status).toBe(200);
   const policy = {
     uri: "https://gov.acme.example/api/product/intent",
@@ -72,95 +72,98 @@ test("an allowed release is attested by change, content and commit, and again wh
   expect(envelope.signatures[0].keyid).toBe(createHash("sha256").update(spki).digest("hex"));
   expect(await api.audit()).toEqual(before);
   await api.must("apply", id);
-  const applied = statementIn((await fetchOne(api, id)).body);
+  const applied = statementIn((await fetchAttestation(api, id)).body);
   expect(applied.predicate.properties).toEqual(["COUNTERSIGN_CHANGE_APPROVED", "COUNTERSIGN_CHANGE_APPLIED"]);
 });
 
-test("another change is attested while it is applied and owns its target", async () => {
-  const api = await attesting();
+test("a change that is no release is attested while it is applied and owns its target", async () => {
+  const api = await serviceWithKey();
   const { change_id: id } = await api.propose();
-  const refused = async (reason: string) =>
-    expect(await fetchOne(api, id)).toMatchObject({
+  const expectRejection = async (reason: string) =>
+    expect(await fetchAttestation(api, id)).toMatchObject({
       status: 409,
       body: { code: "not_in_force", error: expect.stringContaining(reason) },
     });
-  await refused("it is pending_consent");
+  await expectRejection("it is pending_consent");
   await api.must("approve", id);
-  await refused("it is approved");
+  await expectRejection("it is approved");
   await api.must("apply", id);
-  const { subject, predicate } = statementIn((await fetchOne(api, id)).body);
+  const { subject, predicate } = statementIn((await fetchAttestation(api, id)).body);
   const { digest } = await api.change(id);
   expect(subject).toEqual([{ name: id, digest: { sha256: digest }, annotations: { tenant_id: "t1" } }]);
   expect(predicate.verifier.id).toMatch(/^urn:countersign:acme-crm%2Faudit%2F/);
   const later = await api.bring("applied");
-  await refused(`ui.banner belongs to ${later} now`);
+  await expectRejection(`ui.banner belongs to ${later} now`);
   await api.must("rollback", later);
-  expect((await fetchOne(api, id)).status).toBe(200);
+  expect((await fetchAttestation(api, id)).status).toBe(200);
   await api.must("rollback", id);
-  await refused("it is rolled_back");
+  await expectRejection("it is rolled_back");
 });
 
-test("the policy of a statement is the intent under which the consents were judged", async () => {
-  const api = await attesting();
+test("the policy of an attestation is the intent under which the change was approved", async () => {
+  const api = await serviceWithKey();
   const [other, released] = [await api.bring("applied"), await api.bring("applied", release)];
   const before = api.deps.product!.manifest_hash;
   const intent = { update_epoch: 9, policy: { required_approvers: { standard: 2 } } };
   const options = { adapter: undefined, intent, attestationSigner: signerOf(PAIR), targets: targets() };
   const later = makeService(await restarted(api.deps, options));
-  // Today's intent asks for two consents, and this change has one: it was applied under the former.
-  const { policies } = statementIn((await fetchOne(later, other)).body).predicate.verifier;
+  // The new intent requires two consents; this change was applied with one, under the earlier intent.
+  const { policies } = statementIn((await fetchAttestation(later, other)).body).predicate.verifier;
   expect(policies).toMatchObject([{ digest: { sha256: before } }]);
   expect(later.deps.product!.manifest_hash).not.toBe(before);
-  expect((await fetchOne(later, released)).body.code).toBe("not_in_force");
+  expect((await fetchAttestation(later, released)).body.code).toBe("not_in_force");
 });
 
 test("a release that the gate does not allow is not attested", async () => {
-  const api = await attesting();
+  const api = await serviceWithKey();
   const { change_id: id } = await api.propose(release);
-  expect((await fetchOne(api, id)).body).toMatchObject({
+  expect((await fetchAttestation(api, id)).body).toMatchObject({
     code: "not_in_force",
     error: expect.stringContaining("waits for 1"),
   });
   await api.must("approve", id);
   await api.post("freeze", { actor: "ops" });
-  expect((await fetchOne(api, id)).body).toMatchObject({
+  expect((await fetchAttestation(api, id)).body).toMatchObject({
     code: "not_in_force",
     error: expect.stringContaining("frozen"),
   });
   await api.post("unfreeze", { actor: "ops" });
   const again = await api.bring("approved", release);
-  // The same commit, consented to again: only the newer change stands for it.
-  expect((await fetchOne(api, id)).body).toMatchObject({ code: "not_in_force", error: expect.stringContaining(again) });
-  expect((await fetchOne(api, again)).status).toBe(200);
+  // Of two changes with the same commit only the newer one is attested.
+  expect((await fetchAttestation(api, id)).body).toMatchObject({
+    code: "not_in_force",
+    error: expect.stringContaining(again),
+  });
+  expect((await fetchAttestation(api, again)).status).toBe(200);
 });
 
-test("a change whose target no system covers any more is not attested", async () => {
-  const api = await attesting();
+test("a change whose target no system covers is not attested", async () => {
+  const api = await serviceWithKey();
   const id = await api.bring("applied", release);
   const targets = [{ name: "rest", match: ["ui.*"], adapter: scriptedAdapter() }];
   const options = { adapter: undefined, attestationSigner: signerOf(PAIR), targets };
-  const now = makeService(await restarted(api.deps, options));
-  expect(await fetchOne(now, id)).toMatchObject({ status: 409, body: { code: "not_in_force" } });
+  const later = makeService(await restarted(api.deps, options));
+  expect(await fetchAttestation(later, id)).toMatchObject({ status: 409, body: { code: "not_in_force" } });
 });
 
-test("an unknown change, edited content and a service without a key have their own errors", async () => {
-  const api = await attesting();
-  expect((await fetchOne(api, "chg_none")).body.code).toBe("change_not_found");
+test("an unknown change, edited content and a missing key have separate error codes", async () => {
+  const api = await serviceWithKey();
+  expect((await fetchAttestation(api, "chg_none")).body.code).toBe("change_not_found");
   const id = await api.bring("applied");
   await api.deps.store.transact(async (tx) => {
     const record = (await tx.get("changes", id))!.value;
     tx.put("changes", id, { ...record, change: { ...record.change, summary: "Another" } });
   });
-  expect((await fetchOne(api, id)).body.code).toBe("approval_stale");
+  expect((await fetchAttestation(api, id)).body.code).toBe("approval_stale");
   const without = await service();
-  expect((await fetchOne(without, await without.bring("applied"))).body.code).toBe("not_found");
+  expect((await fetchAttestation(without, await without.bring("applied"))).body.code).toBe("not_found");
 });
 
-/** An attestation with its key in files. */
-async function written() {
-  const api = await attesting();
+/** Creates an attestation and writes it and its key to files. */
+async function writeAttestation() {
+  const api = await serviceWithKey();
   const id = await api.bring("applied", release);
-  const envelope = (await fetchOne(api, id)).body as Envelope;
+  const envelope = (await fetchAttestation(api, id)).body as Envelope;
   const folder = mkdtempSync(join(tmpdir(), "attest-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const put = (name: string, content: string | Uint8Array): string => {
@@ -177,23 +180,23 @@ async function written() {
   return { api, id, envelope, put, files };
 }
 
-/** The same statement with another commit, under the same signature. */
+/** Returns the envelope with another commit in the statement and the same signature. */
 const edited = (envelope: Envelope): Envelope => ({
   ...envelope,
   payload: Buffer.from(JSON.stringify(statementIn(envelope)).replaceAll(X, "b".repeat(40))).toString("base64"),
 });
 
-describe("verifiers accept it, and reject another key, payload and type", () => {
-  test("one that is written from the DSSE document", async () => {
-    const { envelope } = await written();
-    expect(accepts(envelope, PAIR.publicKey)).toBe(true);
-    expect(accepts(envelope, OTHER.publicKey)).toBe(false);
-    expect(accepts(edited(envelope), PAIR.publicKey)).toBe(false);
-    expect(accepts({ ...envelope, payloadType: "application/json" }, PAIR.publicKey)).toBe(false);
+describe("an attestation is accepted, and rejected with another key, payload or type, by", () => {
+  test("a verifier written from the DSSE specification", async () => {
+    const { envelope } = await writeAttestation();
+    expect(isSignedBy(envelope, PAIR.publicKey)).toBe(true);
+    expect(isSignedBy(envelope, OTHER.publicKey)).toBe(false);
+    expect(isSignedBy(edited(envelope), PAIR.publicKey)).toBe(false);
+    expect(isSignedBy({ ...envelope, payloadType: "application/json" }, PAIR.publicKey)).toBe(false);
   });
 
   test.skipIf(spawnSync("openssl", ["version"]).status !== 0)("openssl", async () => {
-    const { envelope, put, files } = await written();
+    const { envelope, put, files } = await writeAttestation();
     const openssl = (one: Envelope, key: string): boolean => {
       const pae = put("pae", signedBytes(one.payloadType, Buffer.from(one.payload, "base64")));
       const sig = put("sig", Buffer.from(one.signatures[0]!.sig, "base64"));
@@ -205,8 +208,12 @@ describe("verifiers accept it, and reject another key, payload and type", () => 
         return false;
       }
     };
-    const tried = [openssl(envelope, files.key), openssl(envelope, files.other), openssl(edited(envelope), files.key)];
-    expect(tried).toEqual([true, false, false]);
+    const results = [
+      openssl(envelope, files.key),
+      openssl(envelope, files.other),
+      openssl(edited(envelope), files.key),
+    ];
+    expect(results).toEqual([true, false, false]);
   });
 
   const npm = join(dirname(process.execPath), "../lib/node_modules/npm/package.json");
@@ -214,7 +221,7 @@ describe("verifiers accept it, and reject another key, payload and type", () => 
     const require = createRequire(npm);
     const { bundleFromJSON } = require("@sigstore/bundle");
     const { toSignedEntity, toTrustMaterial, Verifier } = require("@sigstore/verify");
-    const { envelope } = await written();
+    const { envelope } = await writeAttestation();
     const sigstore = (one: Envelope, publicKey: KeyObject): boolean => {
       const bundle = bundleFromJSON({
         mediaType: "application/vnd.dev.sigstore.bundle.v0.3+json",
@@ -235,16 +242,16 @@ describe("verifiers accept it, and reject another key, payload and type", () => 
         return false;
       }
     };
-    const tried = [
+    const results = [
       sigstore(envelope, PAIR.publicKey),
       sigstore(envelope, OTHER.publicKey),
       sigstore(edited(envelope), PAIR.publicKey),
     ];
-    expect(tried).toEqual([true, false, false]);
+    expect(results).toEqual([true, false, false]);
   });
 
-  test("countersign attestation verify, which also requires change, content and commit", async () => {
-    const { api, id, envelope, put, files } = await written();
+  test("countersign attestation verify, which also checks change, content and commit", async () => {
+    const { api, id, envelope, put, files } = await writeAttestation();
     const { call } = await commandLine();
     const verified = async (file: string, key: string, ...more: string[]) =>
       (await call(["attestation", "verify", file, "--key", key, ...more])).code;

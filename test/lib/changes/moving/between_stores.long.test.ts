@@ -1,4 +1,4 @@
-/** A product's life goes from each kind of store to each, and back: it is the same log, and goes on. */
+/** Moves between all kinds of stores and back: the log and the records are unchanged, and writes continue. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, onTestFinished, test, vi } from "vitest";
@@ -24,13 +24,13 @@ const { kinds, folder, stop } = await movableStores();
 afterAll(stop);
 const sha256 = fastestSha256();
 const names = Object.keys(kinds);
-/** Each kind once as the source and once as the destination; in the full run each pair. */
+/** Pairs of a source and a destination: in the full run all, otherwise each kind once on either side. */
 const pairs = FULL
   ? names.flatMap((from) => names.map((to) => [from, to] as const))
   : names.map((from, index) => [from, names[(index + 1) % names.length]!] as const);
 
-/** A first half of the month in a store of its own, with its clock. */
-async function lived(): Promise<Month> {
+/** Returns a store of its own with the first half of the simulated month, and its clock. */
+async function createMonth(): Promise<Month> {
   const month = await openMonth();
   await october(month);
   return month;
@@ -42,7 +42,7 @@ async function open(movable: Movable): Promise<Store> {
   return store;
 }
 
-async function all<T>(of: AsyncIterable<T> | Iterable<T>): Promise<T[]> {
+async function collect<T>(of: AsyncIterable<T> | Iterable<T>): Promise<T[]> {
   const found: T[] = [];
   for await (const one of of) found.push(one);
   return found;
@@ -50,9 +50,9 @@ async function all<T>(of: AsyncIterable<T> | Iterable<T>): Promise<T[]> {
 
 const write = (store: Store): Promise<void> => store.transact((tx) => tx.put("review_due", "late", true));
 
-const versions = async (store: Store): Promise<Version[]> => (await all(store.bulk!.dump())).flat();
-/** Every record but what a move adds. */
-const shown = (found: readonly Version[], length: number): string[] =>
+const versions = async (store: Store): Promise<Version[]> => (await collect(store.bulk!.dump())).flat();
+/** Returns the records as sorted lines, without those that a move adds. */
+const listRecords = (found: readonly Version[], length: number): string[] =>
   found
     .filter(({ id, json }) => id !== "" && json)
     .filter(({ collection, id }) => !(collection === "meta" && id === "chain"))
@@ -60,10 +60,11 @@ const shown = (found: readonly Version[], length: number): string[] =>
     .map(({ collection, id, revision, json }) => `${collection}/${id} ${revision} ${json!.text}`)
     .sort();
 
-const exported = (store: Store): Promise<string> => joined(exportContents(store));
+const readExport = (store: Store): Promise<string> => joined(exportContents(store));
 
-async function verified(store: Store, file: string): Promise<string> {
-  const text = await exported(store);
+/** Verifies the export of a store with the command-line verifier; returns its text. */
+async function verifyExport(store: Store, file: string): Promise<string> {
+  const text = await readExport(store);
   const head = (await readHead(store))!;
   const path = join(folder, `${file}.jsonl`);
   writeFileSync(path, text);
@@ -76,22 +77,22 @@ async function verified(store: Store, file: string): Promise<string> {
         .filter(({ id }) => id),
     ),
   ).toBeNull();
-  const given = ["--changes", "--json", "--expected-length", String(head.length), "--expected-head", head.head];
-  const said = vi.spyOn(process.stdout, "write").mockReturnValue(true);
-  const code = await verifier([path, ...given]);
-  said.mockRestore();
+  const options = ["--changes", "--json", "--expected-length", String(head.length), "--expected-head", head.head];
+  const output = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  const code = await verifier([path, ...options]);
+  output.mockRestore();
   expect(code).toBe(0);
   return text;
 }
 
-test.each(pairs)("from %s to %s, and back", async (here, there) => {
-  const month = await lived();
+test.each(pairs)("a move from %s to %s and back keeps the log and the records", async (here, there) => {
+  const month = await createMonth();
   const { clock } = month.deps;
   const deps = { clock, sha256 };
   const [first, second, third] = await Promise.all([kinds[here]!(), kinds[there]!(), kinds[here]!()]);
   let from: Store = month.deps.store;
   let name = "the month";
-  let reported = await exported(from);
+  let reported = await readExport(from);
   for (const [at, movable] of [first, second, third].entries()) {
     const before = await versions(from);
     const head = (await readHead(from))!;
@@ -99,9 +100,9 @@ test.each(pairs)("from %s to %s, and back", async (here, there) => {
     const moved = await migrate({ from: from.bulk!, name }, { to, name: movable.name, actor: "ana" }, deps);
     expect(moved.log).toEqual(head);
 
-    // The same records under the same revisions, the same log, and behind it the move.
-    expect(shown(await versions(to), head.length)).toEqual(shown(before, head.length));
-    const after = await verified(to, `${here}-${there}-${at}`);
+    // The records, their revisions and the log are unchanged; one entry about the move is added.
+    expect(listRecords(await versions(to), head.length)).toEqual(listRecords(before, head.length));
+    const after = await verifyExport(to, `${here}-${there}-${at}`);
     expect(after.startsWith(reported)).toBe(true);
     const { detail, ...entry } = JSON.parse(after.slice(reported.length));
     expect(entry).toMatchObject({
@@ -118,7 +119,7 @@ test.each(pairs)("from %s to %s, and back", async (here, there) => {
       authenticated: "claimed",
     });
 
-    // The source of a move rejects writes, here and in another process, and can be read.
+    // The source of the move can be read, and rejects writes in this and in another process.
     await expect(write(from)).rejects.toThrow(/it moved to .* at /);
     if (name !== "the month" && !name.endsWith("state.json"))
       await expect(write(await open([first, second, third][at - 1]!))).rejects.toThrow(/it moved to/);
@@ -129,7 +130,7 @@ test.each(pairs)("from %s to %s, and back", async (here, there) => {
     reported = after;
   }
 
-  // It goes on: the next write is taken, and no revision comes twice.
+  // The destination accepts the next write, with a revision that was not used before.
   const { revision } = (await from.get("meta", "chain"))!;
   const service = await restarted(month.deps, { store: from, intent: INTENT, identityHeader: PERSON });
   const fields = {
@@ -145,7 +146,7 @@ test.each(pairs)("from %s to %s, and back", async (here, there) => {
 });
 
 test.each(Object.keys(kinds))(
-  "in %s a record that was deleted before a move begins above its last revision after it",
+  "after a move from %s a deleted record is created again with a higher revision",
   async (kind) => {
     for (const other of Object.keys(kinds)) {
       const [here, there] = [await open(await kinds[kind]!()), await open(await kinds[other]!())];

@@ -1,6 +1,4 @@
-/**
- * A move that fails, or whose process dies, at each of its steps: no two stores take writes, none is lost, and it can be ended.
- */
+/** Moves that fail or crash at each step: at most one store accepts writes, no record is lost, and the move can be repeated. */
 import { expect, test } from "vitest";
 import { readHead } from "../../../../lib/audit/chain.ts";
 import { exportStore } from "../../../../lib/changes/moving/export_store.ts";
@@ -17,35 +15,35 @@ import { service, type TestService } from "../../../support/service.ts";
 
 const sha256 = fastestSha256();
 
-/** The fault at the step of a number, and at all later steps. */
-interface Breaking {
+/** A fault at the step with the number `at`. */
+interface StepFault {
   at: number;
   /**
-   * Once: the step fails. Unanswered: it is done, and its answer is lost. For good: the process is gone, and nothing is put
-   * right. After: gone when the step was done.
+   * `once`: the step fails. `unanswered`: the step succeeds, but its answer is lost. `for good`: this step and all later ones
+   * fail. `after`: all later steps fail.
    */
   how: "once" | "unanswered" | "for good" | "after";
 }
 
-/** Counts the steps of a move, on both sides, and breaks it. */
-function breaking({ at, how }: Breaking) {
+/** Counts the writes of a move to both stores, and makes them fail. */
+function withFault({ at, how }: StepFault) {
   let steps = 0;
   const step = async <T>(work: () => Promise<T>): Promise<T> => {
     steps++;
-    const isIt = how === "once" || how === "unanswered" ? steps === at : how === "after" ? steps > at : steps >= at;
-    if (isIt && how === "unanswered") await work();
-    if (isIt) throw new Error(`broken at step ${at}`);
+    const fails = how === "once" || how === "unanswered" ? steps === at : how === "after" ? steps > at : steps >= at;
+    if (fails && how === "unanswered") await work();
+    if (fails) throw new Error(`broken at step ${at}`);
     return work();
   };
-  const whole = (real: BulkAccess): BulkAccess => ({
+  const wrapBulk = (real: BulkAccess): BulkAccess => ({
     ...real,
     commit: (writes, marking) => step(() => real.commit(writes, marking)),
     clear: (loading) => step(() => real.clear(loading)),
   });
-  return { whole, store: (real: Store): Store => ({ ...real, bulk: whole(real.bulk!) }), steps: () => steps };
+  return { wrapBulk, store: (real: Store): Store => ({ ...real, bulk: wrapBulk(real.bulk!) }), steps: () => steps };
 }
 
-async function lived(): Promise<TestService> {
+async function withProposals(): Promise<TestService> {
   const api = await service({ clock: testClock("2026-11-16T09:00:00.000Z") });
   for (let count = 0; count < 40; count++) await api.propose();
   return api;
@@ -63,29 +61,32 @@ const isEmpty = async (store: Store): Promise<boolean> => {
   return true;
 };
 
-/** Runs the move again, as the command line does: what it left in the destination is removed first. */
-async function again(from: Store, to: Store, deps: Parameters<typeof migrate>[2]): Promise<void> {
+/** Repeats the move as the command line does: partly loaded records in the destination are deleted first. */
+async function repeatMove(from: Store, to: Store, deps: Parameters<typeof migrate>[2]): Promise<void> {
   const left = await to.bulk!.moveState();
   if (left?.state === "loading") await to.bulk!.clear(left);
   await migrate({ from: from.bulk!, name: "a" }, { to, name: "b" }, deps);
 }
 
-/** Breaks a move at each of its steps, and then runs it again. */
-async function atEachStep(how: Breaking["how"], look: (from: Store, to: Store) => Promise<void>): Promise<number> {
+/** Makes a move fail at each of its steps, calls `check`, and repeats the move; returns the number of steps. */
+async function failAtEachStep(
+  how: StepFault["how"],
+  check: (from: Store, to: Store) => Promise<void>,
+): Promise<number> {
   for (let at = 1; ; at++) {
-    const { deps } = await lived();
+    const { deps } = await withProposals();
     const [from, to] = [deps.store, memoryStore()];
     const { length, head, origin } = (await readHead(from))!;
-    const broken = breaking({ at, how });
+    const broken = withFault({ at, how });
     const moving = migrate(
-      { from: broken.whole(from.bulk!), name: "a" },
+      { from: broken.wrapBulk(from.bulk!), name: "a" },
       { to: broken.store(to), name: "b" },
       { ...deps, sha256 },
     );
     await moving.catch(() => undefined);
     if (broken.steps() < at) return at - 1;
-    await look(from, to);
-    await again(from, to, { ...deps, sha256 });
+    await check(from, to);
+    await repeatMove(from, to, { ...deps, sha256 });
     expect(await readHead(to)).toMatchObject({ length: length + 1, origin });
     const last = (await to.get("audit", String(length + 1).padStart(16, "0")))!.value;
     expect(last).toMatchObject({ event_type: "store_moved", previous_hash: head });
@@ -95,12 +96,12 @@ async function atEachStep(how: Breaking["how"], look: (from: Store, to: Store) =
 }
 
 test.each(["once", "unanswered", "for good", "after"] as const)(
-  "a step that breaks (%s) never leaves two stores that take writes, and the move can be repeated",
+  "after a failed step (%s) at most one store accepts writes; the move can be repeated",
   async (how) => {
-    const steps = await atEachStep(how, async (from, to) => {
+    const steps = await failAtEachStep(how, async (from, to) => {
       const isDestinationOpen = (await readHead(to)) !== undefined && (await isWritable(to));
       expect([await isWritable(from), isDestinationOpen]).not.toEqual([true, true]);
-      // Whatever was loaded is either complete and open, or takes no writes.
+      // A destination that is loaded in part rejects writes.
       if (!isDestinationOpen && !(await isEmpty(to)))
         expect(await to.bulk!.moveState()).toMatchObject({ state: "loading" });
     });
@@ -108,10 +109,10 @@ test.each(["once", "unanswered", "for good", "after"] as const)(
   },
 );
 
-test("a move that failed is given up: the source takes writes, and the destination stays empty", async () => {
-  const { deps } = await lived();
+test("after a failed move is cancelled, the source accepts writes and the destination is empty", async () => {
+  const { deps } = await withProposals();
   const to = memoryStore();
-  const broken = breaking({ at: 4, how: "once" });
+  const broken = withFault({ at: 4, how: "once" });
   const source = { from: deps.store.bulk!, name: "a" };
   await expect(migrate(source, { to: broken.store(to), name: "b" }, { ...deps, sha256 })).rejects.toThrow("broken");
   expect([await isWritable(deps.store), await isEmpty(to)]).toEqual([false, true]);
@@ -120,22 +121,22 @@ test("a move that failed is given up: the source takes writes, and the destinati
   await expect(unfenceStore(source)).rejects.toThrow("a is not fenced");
 });
 
-test("a fenced store moves to one destination only, and again into it when that one is empty", async () => {
-  const { deps } = await lived();
+test("a moved store can be moved again only to the same destination", async () => {
+  const { deps } = await withProposals();
   const from = { from: deps.store.bulk!, name: "a" };
-  const given = { ...deps, sha256 };
+  const ports = { ...deps, sha256 };
   const { length } = (await readHead(deps.store))!;
-  await migrate(from, { to: memoryStore(), name: "b" }, given);
-  await expect(migrate(from, { to: memoryStore(), name: "c" }, given)).rejects.toThrow(
+  await migrate(from, { to: memoryStore(), name: "b" }, ports);
+  await expect(migrate(from, { to: memoryStore(), name: "c" }, ports)).rejects.toThrow(
     "a cannot be moved: it moved to b",
   );
   const to = memoryStore();
-  await migrate(from, { to, name: "b" }, given);
+  await migrate(from, { to, name: "b" }, ports);
   expect(await readHead(to)).toMatchObject({ length: length + 1 });
 });
 
-test("a destination that changes what it is given is not opened", async () => {
-  const { deps } = await lived();
+test("a destination that loses an entry is cleared", async () => {
+  const { deps } = await withProposals();
   const to = memoryStore();
   const losing: Store = {
     ...to,
@@ -153,20 +154,20 @@ test("a destination that changes what it is given is not opened", async () => {
   expect(await isEmpty(to)).toBe(true);
 });
 
-test("an export that nobody reads to its end leaves a fenced store, which can be released", async () => {
-  const { deps } = await lived();
+test("an aborted export leaves a fenced store, which can be released", async () => {
+  const { deps } = await withProposals();
   const source = { from: deps.store.bulk!, name: "a" };
-  let pieces = 0;
+  let chunks = 0;
   for await (const _ of exportStore(source, { kind: "export", to: "f" }, { ...deps, sha256 }))
-    if (++pieces === 2) break;
+    if (++chunks === 2) break;
   expect(await source.from.moveState()).toMatchObject({ state: "moving", to: "f" });
   await unfenceStore(source);
   for await (const _ of exportStore(source, { kind: "backup", to: "f" }, { ...deps, sha256 })) break;
   expect(await isWritable(deps.store)).toBe(true);
 });
 
-test("two moves of one store do not get in each other's way: one goes on", async () => {
-  const { deps } = await lived();
+test("of two concurrent moves of one store exactly one succeeds", async () => {
+  const { deps } = await withProposals();
   const { store } = deps;
   const stores = [memoryStore(), memoryStore()];
   const ends = await Promise.allSettled(
@@ -182,7 +183,7 @@ test("two moves of one store do not get in each other's way: one goes on", async
   expect(await isEmpty(stores.find((one) => one !== winner)!)).toBe(true);
 });
 
-test("leftovers of a move are cleared by one process, and a late loader writes nothing there", async () => {
+test("while a failed move is cleared, another process can neither load nor clear", async () => {
   const to = memoryStore();
   const { dump, commit } = to.bulk!;
   const left = { state: "loading", move: "left", from: "a", at: "2026-11-16T09:00:00.000Z" } as const;
@@ -190,29 +191,29 @@ test("leftovers of a move are cleared by one process, and a late loader writes n
   await commit([], { from: undefined, to: left });
   const all = Array.from({ length: 150 }, (_, number) => record(String(number).padStart(3, "0")));
   await commit(all, { from: left, to: left });
-  const refused: unknown[] = [];
-  const reported = (error: Error): void => void refused.push(error.message);
-  // A caller who loads goes on at each page that is taken out, and another wants to take it out as well.
+  const errors: unknown[] = [];
+  const recordError = (error: Error): void => void errors.push(error.message);
+  // At each page that is deleted, one process tries to load further records and another tries to clear the store.
   const meanwhile = async function* () {
     for await (const page of dump()) {
-      await commit([record("late")], { from: left, to: left }).catch(reported);
-      await to.bulk!.clear(left).catch(reported);
+      await commit([record("late")], { from: left, to: left }).catch(recordError);
+      await to.bulk!.clear(left).catch(recordError);
       yield page;
     }
   };
   await clearLoaded({ dump: meanwhile, commit }, left);
-  expect(refused).toEqual(Array(4).fill("another move has taken over the store that this one loads"));
+  expect(errors).toEqual(Array(4).fill("another move has taken over the store that this one loads"));
   expect([await to.bulk!.moveState(), await isEmpty(to)]).toEqual([undefined, true]);
 });
 
-test("a log that does not hold is not moved", async () => {
-  const { deps } = await lived();
+test("a store whose log has a missing entry is not moved", async () => {
+  const { deps } = await withProposals();
   const { store } = deps;
-  const whole = store.bulk!;
+  const bulk = store.bulk!;
   const changed: BulkAccess = {
-    ...whole,
+    ...bulk,
     async *dump() {
-      for await (const page of whole.dump())
+      for await (const page of bulk.dump())
         yield page.filter(({ collection, id }) => collection !== "audit" || Number(id) !== 7);
     },
   };

@@ -1,4 +1,4 @@
-/** A life goes into a Durable Object, from there into another, and out again, by the files of exports. */
+/** Moves into a Durable Object, on into another one and out again, by export files. */
 import { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readHead } from "../../../../lib/audit/chain.ts";
@@ -23,14 +23,14 @@ beforeAll(async () => {
 });
 afterAll(() => workerd.dispose());
 
-async function ask(object: string, how: string, body?: string): Promise<string> {
+async function post(object: string, how: string, body?: string): Promise<string> {
   const response = await workerd.dispatchFetch(`http://worker/${object}/${how}`, { method: "POST", body: body ?? "" });
   const text = await response.text();
   if (!response.ok) throw new Error(text);
   return text;
 }
 
-test("in, on and out again: the same log, and what it was moved away from takes nothing", async () => {
+test("moves in, on and out keep the log, and a store that was moved away rejects writes", async () => {
   const { api, store } = await service({ clock: testClock(new Date().toISOString()) }).then((made) => ({
     api: made,
     store: made.deps.store,
@@ -41,23 +41,23 @@ test("in, on and out again: the same log, and what it was moved away from takes 
   const { length, head, origin } = (await readHead(store))!;
   const reported = await joined(exportContents(store));
   let file = "";
-  for await (const piece of exportStore({ from: store.bulk!, name: "memory" }, { kind: "export", to: "the file" }))
-    file += piece;
+  for await (const chunk of exportStore({ from: store.bulk!, name: "memory" }, { kind: "export", to: "the file" }))
+    file += chunk;
 
-  expect(JSON.parse(await ask("one", "import", file))).toMatchObject({ length, head, origin });
-  await expect(ask("one", "import", file)).rejects.toThrow(`is not empty: it has the log ${origin}`);
-  expect(Number(await ask("one", "write"))).toBeGreaterThan(5);
-  const backup = await ask("one", "backup");
-  expect(Number(await ask("one", "write"))).toBeGreaterThan(6);
-  await expect(ask("two", "import", backup)).rejects.toThrow("countersign restore");
-  const next = await ask("one", "export");
-  await expect(ask("one", "write")).rejects.toThrow(
+  expect(JSON.parse(await post("one", "import", file))).toMatchObject({ length, head, origin });
+  await expect(post("one", "import", file)).rejects.toThrow(`is not empty: it has the log ${origin}`);
+  expect(Number(await post("one", "write"))).toBeGreaterThan(5);
+  const backup = await post("one", "backup");
+  expect(Number(await post("one", "write"))).toBeGreaterThan(6);
+  await expect(post("two", "import", backup)).rejects.toThrow("countersign restore");
+  const next = await post("one", "export");
+  await expect(post("one", "write")).rejects.toThrow(
     /StoreUnavailable: the store takes no writes: it moved to the file at /,
   );
 
-  await expect(ask("two", "import", `${next.slice(0, -200)}\n`)).rejects.toThrow("MoveRejected");
-  expect(JSON.parse(await ask("two", "import", next))).toMatchObject({ length: length + 1, origin });
-  const out = await ask("two", "export");
+  await expect(post("two", "import", `${next.slice(0, -200)}\n`)).rejects.toThrow("MoveRejected");
+  expect(JSON.parse(await post("two", "import", next))).toMatchObject({ length: length + 1, origin });
+  const out = await post("two", "export");
   const to = memoryStore();
   const lines = () => splitLines(new Blob([out]).stream());
   await importStore({ name: "the file", lines }, "import", { to, name: "memory" });

@@ -15,18 +15,18 @@ const FACTS = {
   at: "2026-01-02T03:04:05.678Z",
 } as const;
 
-test("a statement is the RFC 8785 JSON of what is consented to", () => {
+test("a statement is the RFC 8785 JSON of its facts", () => {
   expect(statementText(FACTS)).toBe(canonicalJson({ v: "countersign-consent/1", ...FACTS }));
   expect(statementText({ ...FACTS, note: "", change_id: undefined, decision: "propose" })).toBe(
     `{"approver":"ana@acme.example","at":"2026-01-02T03:04:05.678Z","decision":"propose","digest":"${FACTS.digest}","manifest_hash":"${FACTS.manifest_hash}","note":"","origin":"acme-crm/audit/0f","v":"countersign-consent/1"}`,
   );
 });
 
-test("a passkey is asked to sign its SHA-256 in base64url", () => {
+test("the challenge for a passkey is the SHA-256 of the statement in base64url", () => {
   expect(computePasskeyChallenge("", sha256)).toBe("47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU");
 });
 
-test("when it was made is read of it, and of nothing else", () => {
+test("the time is read from a statement, and from no other text", () => {
   expect(parseStatementTime(statementText(FACTS))).toBe(FACTS.at);
   for (const text of ["", "{}", "null", '{"at":1}', "no JSON"]) expect(parseStatementTime(text)).toBeUndefined();
 });

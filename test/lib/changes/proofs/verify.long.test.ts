@@ -18,8 +18,8 @@ const keyOf = (line: object): KnownKey => {
   return { ...key, id: signingKeyId(key, sha256) };
 };
 
-/** Why it is refused; "" where it holds. */
-async function why(proof: Proof, key: object, statement = STATEMENT): Promise<string> {
+/** Returns the reason why a proof is rejected, or "" if it is valid. */
+async function findFault(proof: Proof, key: object, statement = STATEMENT): Promise<string> {
   const verified = await verifyProof(proof, statement, [keyOf(key)]);
   return "refused" in verified ? verified.refused : "";
 }
@@ -35,40 +35,43 @@ const PENS = {
 };
 
 describe.each(Object.entries(PENS))("%s", (_, { key, sign }) => {
-  test("signs a statement, and no other", async () => {
-    for (let i = 0; i < 10; i++) expect(await why(sign(STATEMENT), key)).toBe("");
-    expect(await why(sign(STATEMENT), key, `${STATEMENT} `)).not.toBe("");
-    expect(await why(sign(`${STATEMENT} `), key)).not.toBe("");
+  test("makes a proof that is valid for the signed statement only", async () => {
+    for (let i = 0; i < 10; i++) expect(await findFault(sign(STATEMENT), key)).toBe("");
+    expect(await findFault(sign(STATEMENT), key, `${STATEMENT} `)).not.toBe("");
+    expect(await findFault(sign(`${STATEMENT} `), key)).not.toBe("");
   });
 
-  const survivors = async (flips: (value: string) => Iterable<string>): Promise<[tried: number, string[]]> => {
+  const findAccepted = async (flips: (value: string) => Iterable<string>): Promise<[tried: number, string[]]> => {
     const proof = sign(STATEMENT);
-    const held: string[] = [];
+    const accepted: string[] = [];
     let tried = 0;
     for (const [field, value] of Object.entries(proof).filter(([name]) => name !== "type"))
       for (const flipped of flips(value)) {
         tried++;
-        if ((await why({ ...proof, [field]: flipped } as Proof, key)) === "") held.push(`${field} ${flipped}`);
+        if ((await findFault({ ...proof, [field]: flipped } as Proof, key)) === "")
+          accepted.push(`${field} ${flipped}`);
       }
-    return [tried, held];
+    return [tried, accepted];
   };
 
-  test("no flipped bit of what a proof says goes unnoticed", async () => {
-    const [tried, held] = await survivors((value) => (value.includes("-----") ? armourFlips(value) : byteFlips(value)));
-    expect(held).toEqual([]);
+  test("makes a proof that is invalid after a flip of any bit of the decoded data", async () => {
+    const [tried, accepted] = await findAccepted((value) =>
+      value.includes("-----") ? armourFlips(value) : byteFlips(value),
+    );
+    expect(accepted).toEqual([]);
     expect(tried).toBeGreaterThan(FULL ? 1000 : 200);
   });
 
-  test("no flipped bit of how it is written does", async () => {
-    const [tried, held] = await survivors(textFlips);
-    expect(held).toEqual([]);
+  test("makes a proof that is invalid after a flip of any bit of the encoded text", async () => {
+    const [tried, accepted] = await findAccepted(textFlips);
+    expect(accepted).toEqual([]);
     expect(tried).toBeGreaterThan(FULL ? 1000 : 200);
   });
 
-  test("a proof that is cut, or has more to it, holds nothing", async () => {
+  test("makes a proof that is invalid when it is shortened or extended", async () => {
     const proof = sign(STATEMENT);
     for (const [field, value] of Object.entries(proof).filter(([name]) => name !== "type"))
-      for (const bent of [
+      for (const altered of [
         "",
         value.slice(1),
         value.slice(0, -2),
@@ -77,12 +80,12 @@ describe.each(Object.entries(PENS))("%s", (_, { key, sign }) => {
         ...(proof.type === "ssh" ? [] : [` ${value}`]),
         value + value,
       ])
-        expect(await why({ ...proof, [field]: bent } as Proof, key), `${field} ${bent}`).not.toBe("");
+        expect(await findFault({ ...proof, [field]: altered } as Proof, key), `${field} ${altered}`).not.toBe("");
   });
 });
 
-/** Every fifth bit; in the full run each. */
-function* flipsOf(bytes: Buffer): Generator<Buffer> {
+/** Returns copies with one flipped bit: every fifth bit, or each one in the full run. */
+function* flipEachBit(bytes: Buffer): Generator<Buffer> {
   for (let bit = 0; bit < bytes.length * 8; bit += FULL ? 1 : 5) {
     const flipped = Buffer.from(bytes);
     flipped[bit >> 3]! ^= 1 << (bit & 7);
@@ -91,15 +94,15 @@ function* flipsOf(bytes: Buffer): Generator<Buffer> {
 }
 
 function* byteFlips(text: string): Generator<string> {
-  for (const flipped of flipsOf(Buffer.from(text, "base64url"))) yield flipped.toString("base64url");
+  for (const flipped of flipEachBit(Buffer.from(text, "base64url"))) yield flipped.toString("base64url");
 }
 
 function* armourFlips(text: string): Generator<string> {
-  for (const flipped of flipsOf(unarmoured(text))) yield armoured(flipped);
+  for (const flipped of flipEachBit(unarmoured(text))) yield armoured(flipped);
 }
 
 function* textFlips(text: string): Generator<string> {
-  for (const flipped of flipsOf(Buffer.from(text, "latin1"))) yield flipped.toString("latin1");
+  for (const flipped of flipEachBit(Buffer.from(text, "latin1"))) yield flipped.toString("latin1");
 }
 
 describe("a passkey", () => {
@@ -110,9 +113,9 @@ describe("a passkey", () => {
     ["an origin below the relying party that is not listed", { origin: "https://a.gov.acme.example" }, "a page of"],
     ["another port", { origin: "https://gov.acme.example:8443" }, "a page of"],
     ["another relying party", { rp_id: "evil.example" }, "not given for gov.acme.example"],
-    ["nobody present", { flags: 4 }, "nobody was present"],
+    ["no person present", { flags: 4 }, "nobody was present"],
     ["a person not verified", { flags: 1 }, "not verified"],
-    ["backed up, though it cannot be", { flags: 21 }, "contradict"],
+    ["the flag of a backup without that of a key that allows it", { flags: 21 }, "contradict"],
     ["a registration", { type: "webauthn.create" }, "no assertion"],
     ["another challenge", { challenge: "AAAA" }, "another statement"],
     [
@@ -126,80 +129,84 @@ describe("a passkey", () => {
       "repeats the member",
     ],
     ["client data nested too deep", withMember("[".repeat(65) + "]".repeat(65)), "nested deeper than 64 levels"],
-    ["half a character in its client data", withMember('"\\ud800"'), "not well-formed Unicode"],
-    ["a number that no reader can hold", withMember("1".repeat(5000)), "a number that is too large"],
-    ["client data that is no JSON", withMember("NaN"), "not valid JSON"],
+    ["a lone surrogate in the client data", withMember('"\\ud800"'), "not well-formed Unicode"],
+    ["a number that is too large", withMember("1".repeat(5000)), "a number that is too large"],
+    ["client data that is not JSON", withMember("NaN"), "not valid JSON"],
     ["a frame in another site's page", { client: { crossOrigin: true } }, "inside a page"],
     ["a top origin", { client: { topOrigin: "https://gov.acme.example" } }, "inside a page"],
-  ])("refuses %s", async (_, bent, reason) => {
-    expect(await why(sign(STATEMENT, bent), key)).toContain(reason);
+  ])("is rejected with %s", async (_, altered, reason) => {
+    expect(await findFault(sign(STATEMENT, altered), key)).toContain(reason);
   });
 
-  test("takes one that is backed up, with any counter and further members of the client data", async () => {
-    expect(await why(sign(STATEMENT, { flags: 29, client: { other_keys_can_be_added_here: "yes" } }), key)).toBe("");
+  test("may be backed up, with any counter and additional members of the client data", async () => {
+    expect(await findFault(sign(STATEMENT, { flags: 29, client: { other_keys_can_be_added_here: "yes" } }), key)).toBe(
+      "",
+    );
   });
 
-  test("is asked for by the origins that it lists, or by its relying party's own", async () => {
+  test("is accepted from its listed origins, by default from that of its relying party", async () => {
     const origins = ["https://a.acme.example:8443", "https://acme.example"];
     const listed = passkey("ES256", { rp_id: "acme.example", origins });
-    for (const origin of origins) expect(await why(listed.sign(STATEMENT, { origin }), listed.key)).toBe("");
-    expect(await why(listed.sign(STATEMENT, { origin: "https://b.acme.example" }), listed.key)).toContain("a page of");
+    for (const origin of origins) expect(await findFault(listed.sign(STATEMENT, { origin }), listed.key)).toBe("");
+    expect(await findFault(listed.sign(STATEMENT, { origin: "https://b.acme.example" }), listed.key)).toContain(
+      "a page of",
+    );
     const local = passkey("ES256", { rp_id: "localhost" });
-    expect(await why(local.sign(STATEMENT, { origin: "http://localhost:8420" }), local.key)).toBe("");
+    expect(await findFault(local.sign(STATEMENT, { origin: "http://localhost:8420" }), local.key)).toBe("");
     for (const origin of ["http://localhost.evil.example", "http://localhost:8420/", "http://127.0.0.1:8420"])
-      expect(await why(local.sign(STATEMENT, { origin }), local.key)).toContain("a page of");
+      expect(await findFault(local.sign(STATEMENT, { origin }), local.key)).toContain("a page of");
   });
 
-  test("is not another's", async () => {
-    expect(await why(passkey().sign(STATEMENT), key)).toContain("no key that the intent lists");
+  test("does not verify a signature of another passkey", async () => {
+    expect(await findFault(passkey().sign(STATEMENT), key)).toContain("no key that the intent lists");
     const other = passkey().sign(STATEMENT);
-    expect(await why({ ...other, credential_id: key.credential_id }, key)).toContain("not of this key");
+    expect(await findFault({ ...other, credential_id: key.credential_id }, key)).toContain("not of this key");
   });
 });
 
 describe("an SSH key", () => {
   test.each(["sk-ssh-ed25519@openssh.com", "sk-ecdsa-sha2-nistp256@openssh.com"] as const)(
-    "of the type %s needs a person, present and verified",
+    "of the type %s requires that a person was present and verified",
     async (type) => {
       const { key, sign } = sshPen(type);
-      expect(await why(sign(STATEMENT, { flags: 4 }), key)).toContain("nobody was present");
-      expect(await why(sign(STATEMENT, { flags: 1 }), key)).toContain("not verified");
+      expect(await findFault(sign(STATEMENT, { flags: 4 }), key)).toContain("nobody was present");
+      expect(await findFault(sign(STATEMENT, { flags: 1 }), key)).toContain("not verified");
     },
   );
 
-  test("signs for this namespace only", async () => {
+  test("is accepted in the namespace countersign-consent only", async () => {
     const { key, sign } = sshPen();
     for (const namespace of ["git", "file", "", "countersign-consent2"])
-      expect(await why(sign(STATEMENT, { namespace }), key)).toContain("namespace");
-    expect(await why(sign(STATEMENT, { hash: "sha256" }), key)).toBe("");
+      expect(await findFault(sign(STATEMENT, { namespace }), key)).toContain("namespace");
+    expect(await findFault(sign(STATEMENT, { hash: "sha256" }), key)).toBe("");
   });
 
-  test("is armoured at any width, with any line ends and blanks around it", async () => {
+  test("is read with any line width, line ends and surrounding blanks", async () => {
     const { key, sign } = sshPen();
     const { signature } = sign(STATEMENT);
     const text = unarmoured(signature).toString("base64");
     const one = `-----BEGIN SSH SIGNATURE-----\n${text}\n-----END SSH SIGNATURE-----`;
-    expect(await why({ type: "ssh", signature: one }, key)).toBe("");
-    expect(await why({ type: "ssh", signature: ` \n${signature.replaceAll("\n", "\r\n")}\t` }, key)).toBe("");
+    expect(await findFault({ type: "ssh", signature: one }, key)).toBe("");
+    expect(await findFault({ type: "ssh", signature: ` \n${signature.replaceAll("\n", "\r\n")}\t` }, key)).toBe("");
     const longer = armoured(Buffer.concat([unarmoured(signature), Buffer.alloc(3)]));
-    expect(await why({ type: "ssh", signature: longer }, key)).not.toBe("");
+    expect(await findFault({ type: "ssh", signature: longer }, key)).not.toBe("");
     for (const torn of [signature.replaceAll("\n", " "), "signed, ana", longer])
-      expect(await why({ type: "ssh", signature: torn }, key)).toContain("no SSH signature that can be read");
-    expect(await why(sshPen().sign(STATEMENT), key)).toContain("of no key that the intent lists under this name");
+      expect(await findFault({ type: "ssh", signature: torn }, key)).toContain("no SSH signature that can be read");
+    expect(await findFault(sshPen().sign(STATEMENT), key)).toContain("of no key that the intent lists under this name");
   });
 });
 
 const version = spawnSync("ssh-keygen", ["-?"]);
-const without = version.error ? "there is no ssh-keygen here" : undefined;
-if (without) process.stderr.write(`stock ssh-keygen is not tried: ${without}\n`);
+const skipReason = version.error ? "there is no ssh-keygen here" : undefined;
+if (skipReason) process.stderr.write(`stock ssh-keygen is not tried: ${skipReason}\n`);
 
-describe.skipIf(without !== undefined)("stock ssh-keygen", () => {
+describe.skipIf(skipReason !== undefined)("stock ssh-keygen", () => {
   const folder = mkdtempSync(join(tmpdir(), "ssh-"));
   const file = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text, { mode: 0o600 });
     return join(folder, name);
   };
-  const holds = (publicKey: string, signature: string, statement = STATEMENT): boolean => {
+  const isValid = (publicKey: string, signature: string, statement = STATEMENT): boolean => {
     const [type, blob] = publicKey.split(" ");
     const signers = file("signers", `ana namespaces="countersign-consent" ${type} ${blob}\n`);
     const args = ["-Y", "verify", "-f", signers, "-I", "ana", "-n", "countersign-consent"];
@@ -209,7 +216,7 @@ describe.skipIf(without !== undefined)("stock ssh-keygen", () => {
   test.each([
     ["ed25519", "256"],
     ["ecdsa", "256"],
-  ])("signs with %s what is verified here", async (type, bits) => {
+  ])("makes a signature with %s that is accepted here", async (type, bits) => {
     const path = join(folder, type);
     execFileSync("ssh-keygen", ["-q", "-t", type, "-b", bits, "-N", "", "-C", "ana", "-f", path]);
     execFileSync("ssh-keygen", [
@@ -224,18 +231,18 @@ describe.skipIf(without !== undefined)("stock ssh-keygen", () => {
     ]);
     const public_key = readFileSync(`${path}.pub`, "utf8").trim();
     const signature = readFileSync(`${path}.txt.sig`, "utf8");
-    expect(await why({ type: "ssh", signature }, { type: "ssh", public_key, unattended: true })).toBe("");
-    expect(holds(public_key, signature)).toBe(true);
-    const shown = execFileSync("ssh-keygen", ["-l", "-f", `${path}.pub`], { encoding: "utf8" });
-    expect(shown.split(" ")[1]).toBe(keyOf({ type: "ssh", public_key, unattended: true }).id);
+    expect(await findFault({ type: "ssh", signature }, { type: "ssh", public_key, unattended: true })).toBe("");
+    expect(isValid(public_key, signature)).toBe(true);
+    const fingerprint = execFileSync("ssh-keygen", ["-l", "-f", `${path}.pub`], { encoding: "utf8" });
+    expect(fingerprint.split(" ")[1]).toBe(keyOf({ type: "ssh", public_key, unattended: true }).id);
   });
 
   test.each(["sk-ssh-ed25519@openssh.com", "sk-ecdsa-sha2-nistp256@openssh.com"] as const)(
-    "verifies what %s signed",
+    "verifies a signature of %s",
     (type) => {
       const { key, sign } = sshPen(type);
-      for (let i = 0; i < 5; i++) expect(holds(key.public_key, sign(STATEMENT).signature)).toBe(true);
-      expect(holds(key.public_key, sign(STATEMENT).signature, `${STATEMENT}\n`)).toBe(false);
+      for (let i = 0; i < 5; i++) expect(isValid(key.public_key, sign(STATEMENT).signature)).toBe(true);
+      expect(isValid(key.public_key, sign(STATEMENT).signature, `${STATEMENT}\n`)).toBe(false);
     },
   );
 });

@@ -1,4 +1,4 @@
-/** Rollouts on a target system: what is set there, verified and recorded, and how it is all taken back. */
+/** Rollouts on a target system: how each step is set, verified and recorded, and how a rollback restores the target. */
 import { describe, expect, test } from "vitest";
 import { recoverAbandoned } from "../../../../lib/changes/operations/recover.ts";
 import { reconcile } from "../../../../lib/changes/reconcile.ts";
@@ -12,7 +12,7 @@ import { FOREIGN, rolloutOnTarget } from "../../../support/target_rollout.ts";
 
 const WORSE = totals(100_000, 1000, [0.1, 0.2]);
 
-test("each advance is set and verified before it is recorded, and the last sets the value", async () => {
+test("each advance is set and verified before it is recorded; the last one sets the value", async () => {
   const { api, change_id, share, goOn, exposure, detail, leases, edits, text } = await rolloutOnTarget();
   expect([share(), await detail("change_applied")]).toMatchObject([1000, { stage: { step: 0, share: 1000 } }]);
   const pending: unknown[] = [];
@@ -28,14 +28,14 @@ test("each advance is set and verified before it is recorded, and the last sets 
   expect((await reconcile(api.deps)).mismatches).toEqual([]);
 });
 
-test.each([0, 1, 2])("a rollback by hand from step %i restores the text to the byte", async (last) => {
+test.each([0, 1, 2])("a rollback by a person at step %i restores the exact previous text", async (last) => {
   const { api, change_id, goOn, text, events } = await rolloutOnTarget();
   for (let step = 0; step < last; step++) await goOn(step);
   await api.must("rollback", change_id);
   expect([text(), (await events()).at(-1)]).toEqual([FOREIGN, "change_rolled_back"]);
 });
 
-test("the rule rolls back to the byte, also where an advance has no answer yet", async () => {
+test("an automatic rollback restores the exact text while an advance is unanswered", async () => {
   const { api, change_id, feedNow, goOn, text, faults, leases, events, hours } = await rolloutOnTarget();
   faults.push("lost request");
   expect(await goOn()).toEqual({ advanced: [], rolled_back: [] });
@@ -48,7 +48,7 @@ test("the rule rolls back to the byte, also where an advance has no answer yet",
   expect([level_L4, rollbacks_rollout, rollbacks_person]).toEqual([1, 1, 0]);
 });
 
-test("an advance found done after the rule stopped the rollout is recorded and rolled back", async () => {
+test("an advance that is found done after the rollout stopped is recorded and rolled back", async () => {
   const { change_id, feedNow, goOn, text, faults, events, decide, exposure } = await rolloutOnTarget();
   faults.push("lost answer");
   await goOn();
@@ -65,7 +65,7 @@ test("an advance found done after the rule stopped the rollout is recorded and r
   ]);
 });
 
-test("a rollback that fails leaves an advance without an answer to be resolved", async () => {
+test("after a failed rollback an unanswered advance can still be resolved", async () => {
   const { api, change_id, goOn, text, faults, leases, share } = await rolloutOnTarget();
   faults.push("lost request");
   await goOn();
@@ -76,7 +76,7 @@ test("a rollback that fails leaves an advance without an answer to be resolved",
   expect([text(), await leases()]).toEqual([FOREIGN, []]);
 });
 
-test("a rollback that the rule orders and that cannot be done waits for a person", async () => {
+test("an automatic rollback that an edit blocks waits for a person", async () => {
   const { api, change_id, feedNow, overwrite, exposure, detail, decide, text } = await rolloutOnTarget();
   overwrite("7");
   expect(await feedNow(WORSE)).toEqual({ advanced: [], rolled_back: [] });
@@ -88,7 +88,7 @@ test("a rollback that the rule orders and that cannot be done waits for a person
   expect(text()).toBe(FOREIGN);
 });
 
-test("no hold, no number of failed tries and no restart ends a rollback that is ordered", async () => {
+test("an automatic rollback is retried despite a hold, failures and a restart", async () => {
   const { api, change_id, feedNow, faults, act, decide, exposure, text, events, clock, adapter } =
     await rolloutOnTarget();
   faults.push(...Array.from({ length: 8 }, () => "rejected" as const));
@@ -96,7 +96,7 @@ test("no hold, no number of failed tries and no restart ends a rollback that is 
   const { status, body } = await act(0, "hold");
   expect([status, body.code, (await exposure())!.waits_for]).toEqual([400, "illegal_transition", "rollback"]);
   for (let tries = 0; tries < 9; tries++) await decide();
-  // Five tries one after the other, then pauses.
+  // Five tries without a pause; further tries wait for growing pauses.
   expect([faults.length, (await exposure())!.waits_for]).toEqual([3, "rollback_blocked"]);
   for (const minutes of [1, 2]) {
     clock.advance(minutes * MINUTE);
@@ -114,23 +114,23 @@ test("no hold, no number of failed tries and no restart ends a rollback that is 
   expect([text(), blocked.length]).toEqual([FOREIGN, 1]);
 });
 
-test("of failed tries of the service a day has one entry for each reason", async () => {
+test("failures of an automatic rollback are logged once a day for each reason", async () => {
   const { api, change_id, feedNow, faults, overwrite, decide, events, clock } = await rolloutOnTarget();
   const failures = async () => (await events()).filter((type) => type === "change_rollback_failed").length;
   faults.push(...Array.from({ length: 40 }, () => "rejected" as const));
   await feedNow(WORSE);
-  const tryFor = async (hours: number) => {
+  const retryForHours = async (hours: number) => {
     for (let tries = 0; tries < hours * 6; tries++) {
       clock.advance(10 * MINUTE);
       await decide();
     }
     return failures();
   };
-  expect([await failures(), await tryFor(2), faults.length < 30]).toEqual([1, 1, true]);
+  expect([await failures(), await retryForHours(2), faults.length < 30]).toEqual([1, 1, true]);
   overwrite("7");
-  expect(await tryFor(1)).toBe(2);
+  expect(await retryForHours(1)).toBe(2);
   clock.advance(24 * 60 * MINUTE);
-  expect(await tryFor(1)).toBe(3);
+  expect(await retryForHours(1)).toBe(3);
   await api.post("rollback", { change_id, actor: "ops" });
   expect(await failures()).toBe(4);
 });
@@ -141,11 +141,11 @@ const splitOver = (rest: unknown, salt: string, share: number) => ({
   version: "1",
 });
 
-test.each<[what: string, edit: (id: string) => object]>([
-  ["what it replaced", () => ({ previous: PREVIOUS })],
-  ["the split that it set", (id) => ({ next: splitOver({ old: 1.5 }, id, 9000) })],
+test.each<[title: string, edit: (id: string) => object]>([
+  ["the previous value", () => ({ previous: PREVIOUS })],
+  ["the split", (id) => ({ next: splitOver({ old: 1.5 }, id, 9000) })],
   ["both", (id) => ({ previous: PREVIOUS, next: splitOver(PREVIOUS.value, id, 1000) })],
-])("an edit of the record of %s is set neither by an advance nor by a restore", async (_, edit) => {
+])("an edited record of %s is used neither by an advance nor by a restore", async (_, edit) => {
   const { api, change_id, store, goOn, text, overwrite, detail, exposure, hours } = await rolloutOnTarget();
   const before = text();
   await store.transact(async (tx) => {
@@ -164,7 +164,7 @@ describe("an advance", () => {
   test.each([
     ["lost answer", 1],
     ["lost request", 0],
-  ] as const)("with a %s is recorded as step %i once the system says it", async (fault, step) => {
+  ] as const)("with a %s is resolved by the value on the target to step %i", async (fault, step) => {
     const { api, goOn, faults, exposure, clock, leases, detail, share, decide } = await rolloutOnTarget();
     faults.push(fault);
     await goOn();
@@ -180,7 +180,7 @@ describe("an advance", () => {
     expect([(await exposure())!.step, share()]).toEqual([1, 5000]);
   });
 
-  test("over an edit sets nothing, says so once, and goes on when the value is restored", async () => {
+  test("over an edited target is logged as held once, and is set after a restore", async () => {
     const { api, change_id, goOn, overwrite, exposure, text, events, decide, detail, leases } = await rolloutOnTarget();
     overwrite("7");
     await goOn();
@@ -197,7 +197,7 @@ describe("an advance", () => {
   test.each([
     ["another value", () => "7"],
     ["the split of the step before", (before: string) => before],
-  ])("that another program overwrites with %s is recorded, and restored before a rollback", async (_, choose) => {
+  ])("that is overwritten with %s is recorded, and needs a restore before a rollback", async (_, choose) => {
     const edit: (() => void)[] = [];
     const { api, change_id, goOn, feedNow, overwrite, exposure, leases, system, share, decide, text } =
       await rolloutOnTarget();
@@ -223,12 +223,12 @@ describe("an advance", () => {
     expect([text(), (await reconcile(api.deps)).mismatches]).toEqual([FOREIGN, []]);
   });
 
-  test("that a person holds while it is under way is recorded, and the next one is held", async () => {
+  test("that is under way when a person holds the rollout is recorded, and the next is held", async () => {
     const { api, change_id, goOn, edits, exposure, detail, share, decide, act } = await rolloutOnTarget();
-    let held: Promise<{ status: number }> | undefined;
-    edits.push(() => void (held = act(0, "hold")));
+    let holdReply: Promise<{ status: number }> | undefined;
+    edits.push(() => void (holdReply = act(0, "hold")));
     await goOn();
-    expect((await held!).status).toBe(200);
+    expect((await holdReply!).status).toBe(200);
     expect([(await exposure())!, share()]).toMatchObject([{ step: 1, waits_for: "by_hand" }, 5000]);
     const { ordered } = await detail("stage_advanced");
     expect(ordered).toBeLessThanOrEqual((await api.deps.store.get("changes", change_id))!.value.rollout!.by_hand!);
@@ -237,7 +237,7 @@ describe("an advance", () => {
     expect((await reconcile(api.deps)).mismatches).toEqual([]);
   });
 
-  test("by hand is set and verified, and its failure is answered", async () => {
+  test("by a person is set and verified, and its failure is in the reply", async () => {
     const stages = { steps: [{ share: 1000, advance: "manual", min_hours: 24 }] };
     const { act, goOn, faults, exposure, text, detail, overwrite, leases } = await rolloutOnTarget({ stages });
     await goOn();
@@ -253,7 +253,7 @@ describe("an advance", () => {
     expect(await detail("stage_advanced")).toMatchObject({ reason: "manual", actor: "ana" });
   });
 
-  test("is judged as an apply is, and sets nothing while the service is frozen", async () => {
+  test("sets nothing while the service is frozen", async () => {
     const { api, goOn, share, exposure } = await rolloutOnTarget();
     await api.post("freeze", { actor: "ana" });
     await goOn();
@@ -261,7 +261,7 @@ describe("an advance", () => {
   });
 });
 
-test("a change beneath a running rollout is not rolled back before it", async () => {
+test("an earlier change of the target cannot be rolled back while a rollout is running", async () => {
   const { api, change_id } = await rolloutOnTarget();
   const earlier = await api.bring("applied", { target: "ui.b", value: "1" });
   const stages = JSON.stringify(STAGES);

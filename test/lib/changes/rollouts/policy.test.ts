@@ -1,4 +1,4 @@
-/** Rules of the intent for rollouts: what may be rolled out, what needs no consent, which guardrails act, and signed acts. */
+/** Rules of the intent for rollouts: allowed plans, minor rollouts, guardrails, and signed actions. */
 import { expect, test } from "vitest";
 import { PROPOSAL } from "../../../support/client.ts";
 import { core, makeCore } from "../../../support/core.ts";
@@ -12,14 +12,14 @@ const plan = (over: object = {}) => JSON.stringify({ ...STAGES, watch: [WATCHED]
 
 test.each([
   ["another target", { targets: ["limits.*"] }, {}],
-  ["a KPI that every rollout watches", { watch: ["csat"] }, {}],
+  ["a missing KPI that every rollout must watch", { watch: ["csat"] }, {}],
   ["another feeder", { fed_by: ["agent:other"] }, {}],
   ["a larger allowance", { max_allowed: { incident_rate: 0.005 } }, {}],
   ["an allowance of another kind", { max_allowed: { incident_rate: { relative: 0.1 } } }, {}],
   ["a feeder that is no agent", {}, { fed_by: "ana" }],
   ["shares that do not grow", {}, { steps: [STAGES.steps[1], STAGES.steps[0]] }],
   ["a KPI twice", {}, { watch: [WATCHED, WATCHED] }],
-])("a plan that policy.stages or its form does not allow is 400: %s", async (_, stages, over) => {
+])("invalid stages, or stages that policy.stages does not allow, are 400: %s", async (_, stages, over) => {
   const api = await core({ intent: { principals: AGENTS, policy: { stages } } });
   const { status, body } = await api.post("propose", { ...PROPOSAL, value: "1", stages: plan(over) });
   expect([status, body.code]).toEqual([400, "invalid_field"]);
@@ -51,21 +51,24 @@ test.each([
   [true, { incident_rate: 0.05 }, "applied"],
   [true, {}, "rolled_back"],
   [false, { incident_rate: 0.05 }, "rolled_back"],
-])("with replaces_guardrails %s and max_allowed %j a guardrail leaves it %s", async (replaces, max_allowed, end) => {
-  const policy = {
-    guardrails: [{ kpi: "incident_rate", max_regression: 0.02, action: "rollback" }],
-    stages: { replaces_guardrails: replaces, max_allowed },
-  };
-  const proposal = { kpi: "incident_rate", expected_delta_k: 0.01 };
-  const api = await core({ intent: { principals: AGENTS, policy } });
-  await api.post("kpi", { incident_rate: 0.03 });
-  const change_id = await api.bring("applied", { ...proposal, value: "1", stages: plan() });
-  await api.post("kpi", { incident_rate: 0.09 });
-  await api.cycle();
-  expect((await api.change(change_id)).status).toBe(end);
-});
+])(
+  "with replaces_guardrails %s and max_allowed %j a bad KPI leaves the rollout %s",
+  async (replaces, max_allowed, end) => {
+    const policy = {
+      guardrails: [{ kpi: "incident_rate", max_regression: 0.02, action: "rollback" }],
+      stages: { replaces_guardrails: replaces, max_allowed },
+    };
+    const proposal = { kpi: "incident_rate", expected_delta_k: 0.01 };
+    const api = await core({ intent: { principals: AGENTS, policy } });
+    await api.post("kpi", { incident_rate: 0.03 });
+    const change_id = await api.bring("applied", { ...proposal, value: "1", stages: plan() });
+    await api.post("kpi", { incident_rate: 0.09 });
+    await api.cycle();
+    expect((await api.change(change_id)).status).toBe(end);
+  },
+);
 
-test("acts on a rollout are signed by who has keys, for one step and act", async () => {
+test("a signature on a rollout is required of people with keys, for one step and action", async () => {
   const ANA = sshPen();
   const principals = { ...AGENTS, ana: person(ANA), eve: { kind: "person" } };
   const policy = { signed_only: false };
@@ -73,8 +76,8 @@ test("acts on a rollout are signed by who has keys, for one step and act", async
   const signing = makeCore(await restarted(api.deps, { intent: { principals, policy } }));
   const { act, exposure, detail } = actOnRollout(signing, change_id);
   expect((await act(0, "hold")).body.code).toBe("proof_required");
-  const sign = async (action: string, asked: object = {}) => {
-    const fields = { change_id, step: 0, action, ...asked };
+  const sign = async (action: string) => {
+    const fields = { change_id, step: 0, action };
     const statement = await requestStatement(signing, { decision: "stage", approver: "ana", ...fields });
     return { change_id, step: 0, actor: "ana", ...proven(ANA, statement) };
   };
@@ -87,14 +90,14 @@ test("acts on a rollout are signed by who has keys, for one step and act", async
   expect((await exposure())!.waits_for).toBe("resumed");
 });
 
-test("the next step waits while the newest resume or manual advance lacks its signature", async () => {
+test("the next step waits while the newest resume or manual advance has no valid signature", async () => {
   const [ANA, OTHER] = [sshPen(), sshPen()];
   const steps = [
     { share: 1000, advance: "manual", min_hours: 1 },
     { share: 5000, advance: "proven", min_hours: 1 },
   ];
   const { api, change_id } = await rollout({ stages: { steps } });
-  const under = async (pen: typeof ANA) => {
+  const withKeyOfBo = async (pen: typeof ANA) => {
     const principals = { ...AGENTS, bo: person(pen), eve: { kind: "person" } };
     const signing = makeCore(await restarted(api.deps, { intent: { principals, policy: { signed_only: false } } }));
     const rolling = actOnRollout(signing, change_id);
@@ -110,17 +113,17 @@ test("the next step waits while the newest resume or manual advance lacks its si
     };
     return { ...rolling, act, judge };
   };
-  const first = await under(ANA);
+  const first = await withKeyOfBo(ANA);
   first.hours(2);
   await first.feedNow();
   expect(await first.act(0, "advance")).toBe(200);
   first.hours(2);
-  // The step was advanced by a key that is not his any more.
-  const second = await under(OTHER);
+  // The intent no longer lists the key that signed the advance.
+  const second = await withKeyOfBo(OTHER);
   expect(await second.judge()).toEqual([1, "proof_invalid"]);
   expect(await second.detail("stage_held")).toMatchObject({ decision: "hold", error: expect.stringMatching("of bo") });
   expect([await second.act(1, "hold"), await second.act(1, "resume")]).toEqual([200, 200]);
-  // Nor does a resume by a key that is gone let it go on.
-  expect(await (await under(ANA)).judge()).toEqual([1, "proof_invalid"]);
-  expect(await (await under(OTHER)).judge()).toEqual([2, null]);
+  // The same is true of a resume.
+  expect(await (await withKeyOfBo(ANA)).judge()).toEqual([1, "proof_invalid"]);
+  expect(await (await withKeyOfBo(OTHER)).judge()).toEqual([2, null]);
 });

@@ -1,14 +1,14 @@
-/** Writes of a rollout under an idempotency key: a client that got no answer sends them again. */
+/** Writes of a rollout that a client repeats with the same idempotency key. */
 import { expect, test } from "vitest";
 import { PROPOSAL } from "../../../support/client.ts";
 import { core } from "../../../support/core.ts";
 import { AGENTS, STAGES } from "../../../support/rollouts.ts";
 
-test("each write of a rollout is answered again to the letter under its key", async () => {
+test("a repeated write of a rollout gets the same reply and adds no entry", async () => {
   const api = await core({ intent: { principals: AGENTS } });
   const proposal = { ...PROPOSAL, value: "true", stages: JSON.stringify(STAGES) };
   let change_id = "";
-  const acts: [path: string, fields: () => Record<string, string>][] = [
+  const writes: [path: string, fields: () => Record<string, string>][] = [
     ["propose", () => proposal],
     ["approve", () => ({ change_id, approver: "ana" })],
     ["apply", () => ({ change_id })],
@@ -16,7 +16,7 @@ test("each write of a rollout is answered again to the letter under its key", as
     ["stage", () => ({ change_id, step: "0", action: "resume", actor: "ana" })],
     ["rollback", () => ({ change_id })],
   ];
-  for (const [index, [path, fields]] of acts.entries()) {
+  for (const [index, [path, fields]] of writes.entries()) {
     const key = { "idempotency-key": `key-${index}` };
     const first = await api.post(path, fields(), key);
     expect(first.body.error, path).toBeUndefined();

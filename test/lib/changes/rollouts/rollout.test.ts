@@ -1,4 +1,4 @@
-/** Rollouts on the record: from the first step to everybody, back, and everything that holds them. */
+/** Rollouts without a target system: how they advance, are held, are rolled back and receive samples. */
 import { describe, expect, test } from "vitest";
 import { rebuildRecords } from "../../../../lib/changes/rebuild.ts";
 import { reconcile } from "../../../../lib/changes/reconcile.ts";
@@ -19,17 +19,17 @@ import {
   totals,
 } from "../../../support/rollouts.ts";
 
-const refusal = ({ status, body }: { status: number; body: { code?: string } }) => [status, body.code];
+const errorOf = ({ status, body }: { status: number; body: { code?: string } }) => [status, body.code];
 
 describe("a rollout", () => {
-  test("is applied from its first step on, to the share of that step", async () => {
+  test("is applied with the share of its first step", async () => {
     const { api, change_id, exposure, detail } = await rollout();
     expect((await api.change(change_id)).status).toBe("applied");
     expect(await exposure()).toEqual({ step: 0, share: 1000, since: api.deps.clock.iso(), waits_for: "no_data" });
     expect(await detail("change_applied")).toMatchObject({ stage: { step: 0, share: 1000 } });
   });
 
-  test("advances step by step until everybody has the value", async () => {
+  test("advances step by step to the full share", async () => {
     const { api, events, exposure, feedNow, hours, detail, decide } = await rollout();
     await feedNow();
     expect((await exposure())!.waits_for).toBe("min_hours");
@@ -51,7 +51,7 @@ describe("a rollout", () => {
     expect(await api.deps.store.list("samples", { limit: 1 })).toEqual([]);
   });
 
-  test("is rolled back in the cycle of the feed that shows it worse than allowed", async () => {
+  test("is rolled back as soon as samples show a KPI worse than allowed", async () => {
     const { api, change_id, feedNow, detail, events } = await rollout();
     const pass = await feedNow(totals(100_000, 1000, [0.1, 0.2]));
     expect(pass).toEqual({ advanced: [], rolled_back: [change_id] });
@@ -62,7 +62,7 @@ describe("a rollout", () => {
     expect(await detail("change_rolled_back")).toMatchObject({ by: "policy:stages" });
   });
 
-  test("is rolled back although the service is frozen, held by a person, or its clock is behind", async () => {
+  test("is rolled back also while frozen, held by a person, or with a clock that is behind", async () => {
     const { api, change_id, act, feed, decide } = await rollout();
     await act(0, "hold");
     await feed([sample(api, totals(100_000, 1000, [0.1, 0.2]))]);
@@ -71,7 +71,7 @@ describe("a rollout", () => {
     expect((await decide()).rolled_back).toEqual([change_id]);
   });
 
-  test("gets its decision although another one cannot be decided on", async () => {
+  test("is decided although the samples of another rollout are invalid", async () => {
     const { api, change_id, feed, decide } = await rollout();
     const other = await api.bring("applied", { target: "ui.other", value: "1", stages: JSON.stringify(STAGES) });
     const rows = [sample(api, totals(100_000, 1000, [0.1, 0.2]))];
@@ -87,7 +87,7 @@ describe("a rollout", () => {
     expect((await decide()).rolled_back).toEqual([second]);
   });
 
-  test("is decided on after a restart by the same samples", async () => {
+  test("is decided after a restart with the samples from before", async () => {
     const { api, change_id, feed, hours } = await rollout();
     hours(24);
     await feed([sample(api)]);
@@ -95,7 +95,7 @@ describe("a rollout", () => {
     expect((await decideRollouts(deps)).advanced).toEqual([change_id]);
   });
 
-  test("lets no other change be applied on its target", async () => {
+  test("blocks applies of other changes of its target", async () => {
     const { api, change_id, hours, feedNow } = await rollout();
     const other = await api.bring("approved", { value: "1" });
     const { status, body } = await api.act("apply", other);
@@ -107,23 +107,23 @@ describe("a rollout", () => {
     expect((await api.act("apply", other)).status).toBe(200);
   });
 
-  test("holds another apply back after the value of that is judged", async () => {
+  test("blocks another apply only if the value of that change is allowed", async () => {
     const { api } = await rollout({ proposal: { value: "10" } });
     const other = await api.bring("approved", { value: "14" });
-    expect(refusal(await api.act("apply", other))).toEqual([409, "rollout_in_progress"]);
+    expect(errorOf(await api.act("apply", other))).toEqual([409, "rollout_in_progress"]);
     const targets = [{ match: ["ui.*"], schema: { type: "number", maximum: 9 } }];
     const later = makeCore(await restarted(api.deps, { intent: { principals: AGENTS, policy: { targets } } }));
-    expect(refusal(await later.act("apply", other))).toEqual([400, "value_not_allowed"]);
+    expect(errorOf(await later.act("apply", other))).toEqual([400, "value_not_allowed"]);
   });
 
-  test("is rolled back by a person at any step", async () => {
+  test("can be rolled back by a person", async () => {
     const { api, change_id, decide } = await rollout();
     await api.must("rollback", change_id);
     expect((await api.change(change_id)).status).toBe("rolled_back");
     expect(await decide()).toEqual({ advanced: [], rolled_back: [] });
   });
 
-  test("has a record that the log makes again, with its index", async () => {
+  test("can be rebuilt from the log, with its index", async () => {
     const { api, change_id, exposure, act } = await rollout();
     await act(0, "hold");
     const before = await exposure();
@@ -141,7 +141,7 @@ describe("a rollout", () => {
   });
 });
 
-test("a rollout shows its estimate before consent, then bounds and what it waits for", async () => {
+test("a rollout shows an estimate before consent, and measured bounds while it runs", async () => {
   const { api, change_id, feedNow, hours } = await rollout({ stages: { users_a_day: 10_000 } });
   const view = async (id = change_id) => (await readChangeDetail(api.deps, id)).rollout;
   const stages = JSON.stringify({ ...STAGES, users_a_day: 10_000 });
@@ -167,15 +167,15 @@ test("a rollout shows its estimate before consent, then bounds and what it waits
   expect(ended.measured[0]!.worse_at_least).toBeGreaterThan(0.05);
 });
 
-describe("a rollout holds", () => {
-  test("while numbers show neither harm nor safety", async () => {
+describe("a rollout is held", () => {
+  test("while samples prove neither harm nor safety", async () => {
     const { feedNow, hours, exposure } = await rollout();
     hours(24);
     await feedNow(totals(200, 1000));
     expect((await exposure())!.waits_for).toBe("not_yet");
   });
 
-  test("without data, and once they are silent for too long", async () => {
+  test("without samples, and when the newest are too old", async () => {
     const { feedNow, hours, exposure, decide, events } = await rollout();
     await decide();
     expect((await events()).length).toBe(3);
@@ -185,7 +185,7 @@ describe("a rollout holds", () => {
     expect((await exposure())!.waits_for).toBe("no_data");
   });
 
-  test("counts silence from as_of where that is earlier than the arrival", async () => {
+  test("when as_of of the newest samples is too old, although they arrived just now", async () => {
     const { api, feedNow, hours, exposure } = await rollout();
     const as_of = api.deps.clock.iso();
     hours(25);
@@ -193,7 +193,7 @@ describe("a rollout holds", () => {
     expect((await exposure())!.waits_for).toBe("no_data");
   });
 
-  test("while the counted users do not match the share, until a person resumes it", async () => {
+  test("while the counts of users do not match the share, until a person resumes it", async () => {
     const { api, feedNow, feed, hours, exposure, act, detail } = await rollout();
     await feedNow(totals(100_000, 900));
     expect((await exposure())!.waits_for).toBe("mismatch");
@@ -202,7 +202,7 @@ describe("a rollout holds", () => {
     expect((await exposure())!.waits_for).toBe("mismatch");
     expect((await act(0, "resume")).status).toBe(200);
     expect((await detail("stage_resumed")).totals[0]).toMatchObject(totals(10_000_000, 1000));
-    // All of it together proves enough, what came since the resume proves nothing yet.
+    // Only samples since the resume count, and they prove nothing yet.
     await feedNow(totals(10_000_100, 1000));
     expect((await exposure())!.waits_for).toBe("not_yet");
     await feed([sample(api, totals(10_100_000, 1000))]);
@@ -212,7 +212,7 @@ describe("a rollout holds", () => {
     expect(await detail("stage_advanced")).toMatchObject({ baseline: expect.any(Number) });
   });
 
-  test("on impossible numbers, which are recorded, until possible ones come", async () => {
+  test("after impossible samples, which are logged, until valid ones arrive", async () => {
     const { api, feed, feedNow, exposure, detail, hours, decide, events } = await rollout();
     await feedNow();
     const { n } = totals(100_000, 1000).treated;
@@ -233,11 +233,11 @@ describe("a rollout holds", () => {
     expect((await exposure())!.step).toBe(1);
   });
 
-  test("where users became fewer by more than 1 %", async () => {
+  test("after a sample with over 1 % fewer users, which is rejected", async () => {
     const { api, feed } = await rollout();
     expect((await feed([sample(api)])).status).toBe(200);
     expect((await feed([sample(api, totals(99_100, 1000))])).status).toBe(200);
-    expect(refusal(await feed([sample(api, totals(98_900, 1000))]))).toEqual([400, "impossible_sample"]);
+    expect(errorOf(await feed([sample(api, totals(98_900, 1000))]))).toEqual([400, "impossible_sample"]);
   });
 
   test("while the service is frozen", async () => {
@@ -259,7 +259,7 @@ describe("a rollout holds", () => {
     expect((await exposure())!).toMatchObject({ step: 0, waits_for: "outside_window" });
   });
 
-  test("without a consent that is valid today, names it, and goes on with a further one", async () => {
+  test("without a valid consent, which it names, until another consent is given", async () => {
     const { api, change_id, feed, hours } = await rollout({ policy: { approvers: ["ana", "bo"] } });
     hours(24);
     await feed([sample(api)]);
@@ -276,14 +276,14 @@ describe("a rollout holds", () => {
     expect((await later.change(change_id)).status).toBe("applied");
     await decide();
     expect((await exposure())!.step).toBe(1);
-    expect(refusal(await later.post("approve", { change_id, approver: "cleo" }))).toEqual([400, "illegal_transition"]);
+    expect(errorOf(await later.post("approve", { change_id, approver: "cleo" }))).toEqual([400, "illegal_transition"]);
   });
 
   test.each([
     ["forbidden_target", { forbidden_targets: ["ui.*"] }],
     ["value_not_allowed", { targets: [{ match: ["ui.*"], schema: { type: "string" } }] }],
     ["value_not_allowed", { stages: { targets: ["limits.*"] } }],
-  ])("under an intent of today with the code %s", async (code, policy) => {
+  ])("under a new intent with the code %s", async (code, policy) => {
     const { api, change_id, feed, hours } = await rollout();
     hours(24);
     await feed([sample(api)]);
@@ -294,37 +294,37 @@ describe("a rollout holds", () => {
   });
 });
 
-describe("by hand", () => {
+describe("a person's action", () => {
   const MANUAL = { steps: [{ share: 1000, advance: "manual", min_hours: 24 }] };
 
-  test("a hold stops advances until a person resumes", async () => {
+  test("hold stops advances until a resume", async () => {
     const { act, hours, feedNow, exposure, decide } = await rollout();
     expect((await act(0, "hold")).status).toBe(200);
     hours(24);
     await feedNow();
     expect((await exposure())!).toMatchObject({ step: 0, waits_for: "by_hand" });
-    expect(refusal(await act(0, "hold"))).toEqual([400, "illegal_transition"]);
+    expect(errorOf(await act(0, "hold"))).toEqual([400, "illegal_transition"]);
     expect((await act(0, "resume")).status).toBe(200);
     await decide();
     expect((await exposure())!.step).toBe(1);
-    expect(refusal(await act(1, "resume"))).toEqual([400, "illegal_transition"]);
+    expect(errorOf(await act(1, "resume"))).toEqual([400, "illegal_transition"]);
   });
 
-  test("names the step where the rollout stands; a hold takes any step reached so far", async () => {
+  test("must name the current step; a hold may name an earlier one", async () => {
     const { act, hours, feedNow } = await rollout();
     hours(24);
     await feedNow();
-    expect(refusal(await act(0, "resume"))).toEqual([400, "illegal_transition"]);
-    expect(refusal(await act(2, "hold"))).toEqual([400, "illegal_transition"]);
+    expect(errorOf(await act(0, "resume"))).toEqual([400, "illegal_transition"]);
+    expect(errorOf(await act(2, "hold"))).toEqual([400, "illegal_transition"]);
     expect((await act(0, "hold")).status).toBe(200);
   });
 
-  test("a manual step is advanced by a person alone, after its hours, while nothing else holds it", async () => {
+  test("advance is needed for a manual step, and is accepted after its minimum hours", async () => {
     const { act, hours, feedNow, exposure, detail } = await rollout({ stages: MANUAL });
-    expect(refusal(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
+    expect(errorOf(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
     await feedNow();
     expect((await exposure())!.waits_for).toBe("manual");
-    expect(refusal(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
+    expect(errorOf(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
     hours(24);
     await feedNow();
     expect((await exposure())!.step).toBe(0);
@@ -333,22 +333,22 @@ describe("by hand", () => {
     expect(await detail("stage_advanced")).toMatchObject({ reason: "manual", actor: "ana" });
   });
 
-  test("a step that is not manual is not advanced by hand", async () => {
+  test("advance is rejected for a step that is not manual", async () => {
     const { api, act, hours, feed } = await rollout();
     hours(24);
     await feed([sample(api)]);
-    expect(refusal(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
+    expect(errorOf(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
   });
 
-  test("a manual step is judged as an apply is", async () => {
+  test("advance is rejected while the service is frozen", async () => {
     const { api, act, hours, feedNow } = await rollout({ stages: MANUAL });
     hours(24);
     await feedNow();
     await api.post("freeze", { actor: "ana" });
-    expect(refusal(await act(0, "advance"))).toEqual([409, "frozen"]);
+    expect(errorOf(await act(0, "advance"))).toEqual([409, "frozen"]);
   });
 
-  test("resume and advance are for those who may approve, and not for the proposer", async () => {
+  test("resume and advance are rejected for the proposer and for people who may not approve", async () => {
     const { api } = await rollout();
     const approvers = ["ana", "bo"];
     const later = makeCore(
@@ -358,43 +358,43 @@ describe("by hand", () => {
     const change_id = await later.bring("applied", { value: "1", target: "ui.other", stages, proposer: "bo" });
     const { act } = actOnRollout(later, change_id);
     expect((await act(0, "hold", "bo")).status).toBe(200);
-    expect(refusal(await act(0, "resume", "cleo"))).toEqual([403, "not_an_approver"]);
-    expect(refusal(await act(0, "resume", "bo"))).toEqual([403, "self_approval_forbidden"]);
-    // The rollout is judged before the intent.
+    expect(errorOf(await act(0, "resume", "cleo"))).toEqual([403, "not_an_approver"]);
+    expect(errorOf(await act(0, "resume", "bo"))).toEqual([403, "self_approval_forbidden"]);
+    // An action that the rollout does not allow is reported before missing permissions.
     for (const [step, action] of [
       [1, "resume"],
       [0, "hold"],
       [0, "advance"],
     ] as const)
-      expect(refusal(await act(step, action, "cleo")), action).toEqual([400, "illegal_transition"]);
+      expect(errorOf(await act(step, action, "cleo")), action).toEqual([400, "illegal_transition"]);
     expect((await act(0, "resume", "ana")).status).toBe(200);
   });
 
-  test("a hold is for those who may approve, freeze or roll back", async () => {
-    const freezes = await rollout({ policy: { approvers: ["ana"], permissions: { rollback: ["rob"] } } });
-    expect((await freezes.act(0, "hold", "fred")).status).toBe(200);
+  test("hold is allowed for people who may approve, freeze or roll back", async () => {
+    const withoutFreezers = await rollout({ policy: { approvers: ["ana"], permissions: { rollback: ["rob"] } } });
+    expect((await withoutFreezers.act(0, "hold", "fred")).status).toBe(200);
     const permissions = { freeze: ["fred"], rollback: ["rob"] };
-    const neither = await rollout({ policy: { approvers: ["ana"], permissions } });
-    expect(refusal(await neither.act(0, "hold", "eve"))).toEqual([403, "not_permitted"]);
-    expect((await neither.act(0, "hold", "ana")).status).toBe(200);
+    const withBoth = await rollout({ policy: { approvers: ["ana"], permissions } });
+    expect(errorOf(await withBoth.act(0, "hold", "eve"))).toEqual([403, "not_permitted"]);
+    expect((await withBoth.act(0, "hold", "ana")).status).toBe(200);
   });
 });
 
-test("a proposal with stages is 400 value_not_allowed where a target system would be set", async () => {
+test("a proposal with stages is rejected if its target system supports no splits", async () => {
   const api = await core({ adapter: scriptedAdapter(), intent: { principals: AGENTS } });
   const fields = { ...PROPOSAL, value: "true", stages: JSON.stringify(STAGES) };
-  expect(refusal(await api.post("propose", fields))).toEqual([400, "value_not_allowed"]);
+  expect(errorOf(await api.post("propose", fields))).toEqual([400, "value_not_allowed"]);
 });
 
 describe("samples", () => {
-  test("are taken from the agent that the plan names, and from nobody else", async () => {
+  test("are accepted only from the agent that the plan names", async () => {
     const { api, feed } = await rollout();
-    expect(refusal(await feed([sample(api)], AS_OTHER))).toEqual([403, "agent_may_not"]);
-    expect(refusal(await feed([sample(api)], {}))).toEqual([403, "agent_may_not"]);
+    expect(errorOf(await feed([sample(api)], AS_OTHER))).toEqual([403, "agent_may_not"]);
+    expect(errorOf(await feed([sample(api)], {}))).toEqual([403, "agent_may_not"]);
     expect(await feed([sample(api)])).toMatchObject({ status: 200, body: { accepted: 1, step: 0 } });
   });
 
-  test("do nothing when they are fed again", async () => {
+  test("have no effect when they are sent again", async () => {
     const { feedNow, events } = await rollout();
     await feedNow();
     const before = await events();
@@ -409,21 +409,21 @@ describe("samples", () => {
     ["more than five minutes ahead", { as_of: "2026-01-02T03:09:06.000Z" }],
   ])("%s are 400 invalid_field", async (_, over) => {
     const { api, feed } = await rollout();
-    expect(refusal(await feed([sample(api, over)]))).toEqual([400, "invalid_field"]);
+    expect(errorOf(await feed([sample(api, over)]))).toEqual([400, "invalid_field"]);
   });
 
-  test("before those fed last are 400 invalid_field, and nothing of such a feed is taken", async () => {
+  test("older than the newest ones, or repeated in one request, are 400 invalid_field", async () => {
     const { api, feed, hours } = await rollout();
     const as_of = api.deps.clock.iso();
     hours(1);
     await feed([sample(api)]);
-    expect(refusal(await feed([sample(api, { as_of })]))).toEqual([400, "invalid_field"]);
-    expect(refusal(await feed([sample(api), sample(api)]))).toEqual([400, "invalid_field"]);
+    expect(errorOf(await feed([sample(api, { as_of })]))).toEqual([400, "invalid_field"]);
+    expect(errorOf(await feed([sample(api), sample(api)]))).toEqual([400, "invalid_field"]);
   });
 
-  test("of a change that is not rolled out are 400 illegal_transition", async () => {
+  test("of a change that is rolled back are 400 illegal_transition", async () => {
     const { api, change_id, feed } = await rollout();
     await api.must("rollback", change_id);
-    expect(refusal(await feed([sample(api)]))).toEqual([400, "illegal_transition"]);
+    expect(errorOf(await feed([sample(api)]))).toEqual([400, "illegal_transition"]);
   });
 });
