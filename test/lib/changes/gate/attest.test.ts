@@ -129,7 +129,7 @@ test("a release that the gate does not allow is not attested", async () => {
   });
   await api.post("unfreeze", { actor: "ops" });
   const again = await api.bring("approved", release);
-  // Of two changes with the same commit only the newer one is attested.
+  // Only the newer one of two changes with the same commit is attested.
   expect((await fetchAttestation(api, id)).body).toMatchObject({
     code: "not_in_force",
     error: expect.stringContaining(again),

@@ -23,7 +23,7 @@ export interface Rules {
   limit?: Limit | undefined;
   /** Ways in which the service may apply changes by itself; absent: none. */
   automatic?: readonly ("approved" | "scheduled")[] | undefined;
-  /** Whether automatic changes and changes of agents may be minor. */
+  /** Permissions for automatic changes, and for changes of agents, to be minor. */
   minor_may?: { apply_when: boolean; agents: boolean } | undefined;
   /** Scopes of agents by name. */
   agents?: Readonly<Record<string, Scope>> | undefined;
