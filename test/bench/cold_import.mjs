@@ -1,4 +1,4 @@
-/** How long a fresh process takes to import one handler's Lambda bundle, next to a module with nothing in it. */
+/** Measures how long a new process takes to import the Lambda bundle of one handler, compared with an empty module. */
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ function once(file) {
   return Number(stdout);
 }
 
-/** The median of what the bundle takes longer than the empty module, in milliseconds. */
+/** Returns the median of the additional time for the bundle, in milliseconds. */
 export async function coldImport({ runs }) {
   const folder = await temporaryFolder();
   await buildLambda(folder, (one) => one === HANDLER);

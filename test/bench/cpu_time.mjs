@@ -1,7 +1,7 @@
 /** Processor time that a process has used. */
 import { readdir, readFile } from "node:fs/promises";
 
-/** The processor's time of all its threads so far, in microseconds; NaN where the system does not tell. */
+/** Returns the processor time of all threads of a process so far, in microseconds; NaN without /proc. */
 export async function processorTime({ child }) {
   const tasks = `/proc/${child.pid}/task`;
   const names = await readdir(tasks).catch(() => []);

@@ -1,11 +1,11 @@
-/** A log that has grown: whether it proposes and reads as fast as a short one, its verification, its start and memory. */
+/** Measures a service with a long log: proposals and reads compared with a short log, verification, start and memory. */
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { findChangeId, followUp, load, median, requestBytes } from "./load.mjs";
-import { caughtUp, measureMemory, startService, stop, temporaryFolder } from "./programs.mjs";
+import { runCycle, measureMemory, startService, stop, temporaryFolder } from "./programs.mjs";
 
 const VERIFIER = fileURLToPath(new URL("../../dist/local/verify/main.js", import.meta.url));
 const SHORT_LOG = 1_000;
@@ -27,7 +27,7 @@ async function fill({ port }, changes, live) {
 }
 
 /**
- * Figures by name, each as soon as it is measured: ratios of a long log to a short one in the same run, times in seconds,
+ * Yields figures by name as soon as they are measured: ratios of a long log to a short one in the same run, times in seconds,
  * memory in MiB.
  */
 export async function* grown({ changes, live, rounds, requests }) {
@@ -53,10 +53,9 @@ export async function* grown({ changes, live, rounds, requests }) {
   // Proposals first: a service that was just started has none of its newest entries in memory yet.
   yield { proposingEarly: await propose() };
   yield { readingEarly: await readPages() };
-  // The whole log is checked after a start, and followers go on with what was left to them; who asks for either waits for its
-  // end.
+  // After a start the service checks the whole log and updates its projections; both requests wait for the end of this.
   for (const { port } of [long, short]) await (await fetch(`http://127.0.0.1:${port}/api/product/audit/verify`)).text();
-  for (const server of [long, short]) await caughtUp(server);
+  for (const server of [long, short]) await runCycle(server);
   yield { proposing: await propose() };
   yield { reading: await readPages() };
 
@@ -65,7 +64,7 @@ export async function* grown({ changes, live, rounds, requests }) {
   await writeFile(log, exported.body);
   const began = performance.now();
   const run = promisify(execFile)(process.execPath, [VERIFIER, log]);
-  // 2: nothing that was kept elsewhere is verified against it.
+  // Exit code 2: the log was not compared with a receipt or checkpoint.
   const { code, stdout } = await run.catch((error) => error);
   if (code !== 2) throw new Error(`countersign-verify ended with ${code}: ${stdout}`);
   yield { verified: (performance.now() - began) / 1000 };

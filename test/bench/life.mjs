@@ -1,10 +1,10 @@
-/** Every step of a change's life, and the pages people read, next to node:http that parses and answers as many bytes. */
+/** Measures each step of a change and some reads, compared with a node:http server that parses and answers as many bytes. */
 import { processorTime } from "./cpu_time.mjs";
 import { findChangeId, load, median, requestBytes } from "./load.mjs";
 import {
-  atRest,
+  waitUntilIdle,
   countFolderBytes,
-  caughtUp,
+  runCycle,
   longestPause,
   startReference,
   startService,
@@ -23,7 +23,7 @@ const PROPOSAL = {
   kpi: "deal_win_rate",
 };
 
-/** Rates and processor's time of the service's answers over those of the reference, by the median of the rounds. */
+/** Returns rates and processor time of the service relative to the reference, as medians of the rounds. */
 export async function life({ warmUp, rounds, requests, seconds }) {
   const folder = await temporaryFolder();
   const service = await startService(folder);
@@ -35,8 +35,8 @@ export async function life({ warmUp, rounds, requests, seconds }) {
     return { ...measured, cpu: ((await processorTime(server)) - before) / plan.count };
   };
   const rows = new Map();
-  /** One load of the service, then the same requests to the reference. */
-  const pair = async (name, plan, settled) => {
+  /** Measures the service, then the reference with the same requests. */
+  const measurePair = async (name, plan, settled) => {
     const ours = await measured(service, plan, settled);
     await reference.answering(ours.bytes);
     const theirs = await measured(reference, { ...plan, expected: 200, answered: undefined });
@@ -44,10 +44,10 @@ export async function life({ warmUp, rounds, requests, seconds }) {
     rows.get(name).push({ ours, theirs });
   };
   const written = new Map();
-  /** Projections count with the writes they follow; they are done when the reference runs on the same core. */
-  const writing = async (name, plan) => {
+  /** Measures writes together with their projections, which end before the reference runs on the same core. */
+  const measureWrites = async (name, plan) => {
     const before = await countFolderBytes(service);
-    await pair(name, plan, () => atRest(service));
+    await measurePair(name, plan, () => waitUntilIdle(service));
     if (!written.has(name)) written.set(name, []);
     written.get(name).push(((await countFolderBytes(service)) - before) / plan.count);
   };
@@ -71,14 +71,14 @@ export async function life({ warmUp, rounds, requests, seconds }) {
   for (let round = -1; round < rounds; round++) {
     const count = round < 0 ? warmUp : requests;
     const ids = [];
-    await writing("propose", proposing(count, ids));
-    await writing("approve", step(ids, "/api/product/approve", { approver: "bo" }));
-    await writing("apply", step(ids, "/api/product/apply", {}));
-    await writing("rollback", step(ids, "/api/product/rollback", {}));
-    await pair("audit page of 100", { ...read("/api/product/audit?limit=100"), count: Math.ceil(count / 4) });
-    await pair("state", read("/api/state"));
-    await pair("one change's page", read(`/api/product/changes/${ids[0]}`));
-    await pair("livez", read("/livez"));
+    await measureWrites("propose", proposing(count, ids));
+    await measureWrites("approve", step(ids, "/api/product/approve", { approver: "bo" }));
+    await measureWrites("apply", step(ids, "/api/product/apply", {}));
+    await measureWrites("rollback", step(ids, "/api/product/rollback", {}));
+    await measurePair("audit page of 100", { ...read("/api/product/audit?limit=100"), count: Math.ceil(count / 4) });
+    await measurePair("state", read("/api/state"));
+    await measurePair("one change's page", read(`/api/product/changes/${ids[0]}`));
+    await measurePair("livez", read("/livez"));
     if (round < 0) for (const kept of [rows, written]) kept.clear();
   }
 
@@ -86,7 +86,7 @@ export async function life({ warmUp, rounds, requests, seconds }) {
     for (const end = performance.now() + seconds * 1000; performance.now() < end;) {
       const ids = [];
       await load({ port: service.port, ...proposing(requests, ids) });
-      // Left open, ten minutes of proposals would measure millions of open changes.
+      // Denied, because ten minutes of proposals would otherwise leave millions of open changes.
       await load({ port: service.port, ...step(ids, "/api/product/deny", { approver: "bo" }) });
     }
   });

@@ -40,7 +40,7 @@ const timers = {
     )(setTimeout(run, ms)),
 };
 
-/** Talks lines; calls `onMessage` for each. */
+/** Exchanges lines of JSON; calls `onMessage` for each received line and returns a function that sends one. */
 function lines(socket, onMessage) {
   let rest = "";
   socket.setNoDelay(true);
@@ -107,7 +107,7 @@ function askLinked(link, port) {
   });
 }
 
-/** Answers a second with 64 questions under way. */
+/** Returns the responses a second with 64 concurrent questions. */
 async function rate(ask) {
   const end = performance.now() + SECONDS * 1000;
   let answered = 0;

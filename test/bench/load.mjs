@@ -1,7 +1,7 @@
-/** A bounded load on loopback: raw sockets and prepared bytes, so that the client costs as little as it can. */
+/** Sends a number of requests over loopback with raw sockets and prepared bytes, so that the client costs little. */
 import { connect } from "node:net";
 
-/** The bytes of one request; `form`: the fields of a POST. */
+/** Returns the bytes of a request; `form`: the fields of a POST. */
 export function requestBytes(method, path, form) {
   const body = form === undefined ? "" : new URLSearchParams(form).toString();
   const head = [`${method} ${path} HTTP/1.1`, "host: 127.0.0.1", "connection: keep-alive"];
@@ -10,21 +10,20 @@ export function requestBytes(method, path, form) {
   return Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
-/** The specification's proposal. */
+/** The example proposal of the specification. */
 export const followUp = requestBytes("POST", "/api/product/propose-crm-followup", {
   tenant_id: "t1",
   affected_users: "40",
   expected_delta_k: "12",
 });
 
-/** The id in an answer to a proposal. */
+/** Returns the change id in a response to a proposal. */
 export const findChangeId = (answer) => /"change_id":"([^"]+)"/.exec(answer.latin1Slice())[1];
 
 /**
- * Sends `count` requests over `connections` sockets, one at a time on each. `request(n)` gives the bytes of one;
- * `answered(n, answer)` sees each whole answer. Returns answers a second, the mean length of their bodies, and latencies in
- * milliseconds.
- * Throws on any status but `expected`.
+ * Sends `count` requests over `connections` sockets, one at a time on each. `request(n)` returns the bytes of request n;
+ * `answered(n, answer)` is called with each complete response. Returns responses a second, their mean body length, and latencies
+ * in milliseconds. Throws on any status but `expected`.
  */
 export async function load({ port, request, expected, count, connections = 64, answered = () => {} }) {
   const latencies = [];
@@ -47,7 +46,7 @@ export async function load({ port, request, expected, count, connections = 64, a
       socket.on("error", reject);
       socket.on("data", (data) => {
         received = received.length === 0 ? data : Buffer.concat([received, data]);
-        const [head, body] = splitPointer(received);
+        const [head, body] = measureResponse(received);
         if (received.length < head + body) return;
         const status = Number(received.latin1Slice(9, 12));
         if (status !== expected) return reject(new Error(`answered ${status}: ${received.toString().slice(-300)}`));
@@ -67,8 +66,8 @@ export async function load({ port, request, expected, count, connections = 64, a
 
 const at = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 
-/** Lengths of the first answer's head and body; endless while its head is not complete. */
-function splitPointer(buffer) {
+/** Returns the lengths of the first response's head and body; Infinity while the head is not complete. */
+function measureResponse(buffer) {
   const end = buffer.indexOf("\r\n\r\n");
   if (end === -1) return [Infinity, 0];
   if (buffer.latin1Slice(9, 12) === "304") return [end + 4, 0];
@@ -77,7 +76,7 @@ function splitPointer(buffer) {
   return [end + 4, Number(length[1])];
 }
 
-/** The middle of some numbers. */
+/** Returns the median. */
 export function median(numbers) {
   const sorted = [...numbers].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)];

@@ -20,8 +20,8 @@ const { values: options } = parseArgs({
   },
 });
 const size = options.long ? "long" : options.short ? "short" : "usual";
-// Until the engine has compiled what they run through, the first 2,000 proposals cost more than thrice as much, and all of
-// the first 8,000 more: the short run is warm enough for ratios.
+// Before the engine has compiled their code, the first 2,000 proposals cost more than three times as much, and the first 8,000
+// still cost more; the warm-up of the short run is enough for ratios.
 const PLANS = {
   short: { warmUp: 3_000, rounds: 3, requests: 1_500, seconds: 3, changes: 3_000, live: 1_000, runs: 3 },
   usual: { warmUp: 10_000, rounds: 7, requests: 5_000, seconds: 30, changes: 100_000, live: 10_000, runs: 21 },
@@ -31,7 +31,7 @@ const plan = PLANS[size];
 const limits = JSON.parse(await readFile(new URL("limits.json", import.meta.url), "utf8"));
 const rows = [];
 
-/** `atLeast`: the figure is better the greater it is. */
+/** Prints and records a figure; `atLeast`: greater is better. */
 function row(name, value, { atLeast = true, beside = "" } = {}) {
   const { must, aim, guard } = limits[name] ?? {};
   const holds = (limit) => limit === undefined || (atLeast ? value >= limit : value <= limit);

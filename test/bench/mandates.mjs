@@ -19,7 +19,7 @@ const POLL_MS = 20;
 const SECRET = "the agent's secret";
 const AS_AGENT = { authorization: `Bearer ${SECRET}` };
 
-/** Loads the pens of the tests. */
+/** Builds and imports the signing keys of the tests. */
 async function loadPens() {
   const outfile = join("node_modules/.cache/countersign", "pens.mjs");
   await build({
@@ -84,7 +84,7 @@ async function open() {
   return { service, call, sign };
 }
 
-/** Changes at a fixed rate, whatever the answers take; returns their latencies in milliseconds, sorted. */
+/** Proposes changes at a fixed rate, independent of response times; returns the sorted latencies in milliseconds. */
 async function drive({ call, sign }, count, isInside) {
   const one = async (at) => {
     const began = performance.now();

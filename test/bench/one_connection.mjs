@@ -1,4 +1,4 @@
-/** One proposal after another: how many times as long one takes as the disk takes to keep its bytes. */
+/** Measures sequential proposals relative to the time that the disk needs to store the bytes of one. */
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { followUp, load, median } from "./load.mjs";
@@ -7,7 +7,7 @@ import { startService, stop, temporaryFolder } from "./programs.mjs";
 const COUNT = 300;
 const BYTES = Buffer.alloc(2048, 120);
 
-/** Both medians in milliseconds; writes and proposals in turn, so that a drifting disk drifts for both. */
+/** Returns both medians in milliseconds; writes and proposals alternate, so that changes of the disk affect both. */
 export async function oneConnection({ warmUp, rounds }) {
   const folder = await temporaryFolder();
   const service = await startService(folder);
@@ -25,7 +25,7 @@ export async function oneConnection({ warmUp, rounds }) {
   };
 }
 
-/** The median of one append and `fdatasync`. */
+/** Returns the median time of an append with `fdatasync`. */
 async function syncTime(path) {
   const file = await open(path, "w");
   const times = [];

@@ -1,4 +1,4 @@
-/** The programs under test, each in a process of its own on the first core; the measuring process takes the second. */
+/** Starts the programs under test, each in its own process on the first core; the measuring process uses the second core. */
 import { fork, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, open, readdir, readFile, rm } from "node:fs/promises";
@@ -12,13 +12,13 @@ import { processorTime } from "./cpu_time.mjs";
 const PROGRAM = fileURLToPath(new URL("../../dist/local/ui_server.js", import.meta.url));
 const INTENT = fileURLToPath(new URL("../../dist/local/example/product_intent.json", import.meta.url));
 const PACKAGE = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"));
-/** Options of Node, as `npm start` has them. */
+/** Options of Node in `npm start`. */
 const FLAGS = PACKAGE.scripts.start.split(" ").filter((word) => word.startsWith("--v8"));
 const PROBE = new URL("pause_probe.mjs", import.meta.url).href;
 const REFERENCE = fileURLToPath(new URL("reference.mjs", import.meta.url));
 
 const pinned = availableParallelism() > 1 && pin(process.pid, 1);
-/** Names the machine and versions of a run. */
+/** Describes the cores that the programs use. */
 export const where = pinned
   ? "server on one core, client on another"
   : "server and client wherever the system puts them";
@@ -30,21 +30,21 @@ function pin(pid, core) {
   return spawnSync("taskset", ["-a", "-c", "-p", String(core), String(pid)]).status === 0;
 }
 
-function started(child) {
+function registerChild(child) {
   if (pinned) pin(child.pid, 0);
   running.add(child);
   child.once("exit", () => running.delete(child));
   return child;
 }
 
-/** A folder that is gone when all has ended. */
+/** Creates a folder, which `endAll` removes. */
 export async function temporaryFolder() {
   const folder = await mkdtemp(join(tmpdir(), "countersign-bench-"));
   folders.push(folder);
   return folder;
 }
 
-/** Starts the built service on a state file, with more options; `tookMs`: from spawning it until it listens. */
+/** Starts the built service on a state file with further options; `tookMs`: time from the spawn until it listens. */
 export async function startService(folder, state = join(folder, "state.json"), more = []) {
   const began = performance.now();
   const args = [
@@ -61,7 +61,7 @@ export async function startService(folder, state = join(folder, "state.json"), m
     INTENT,
     ...more,
   ];
-  const child = started(spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe", "ipc"] }));
+  const child = registerChild(spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe", "ipc"] }));
   for await (const line of createInterface({ input: child.stderr })) {
     const { message, url } = JSON.parse(line);
     if (message !== "listening") continue;
@@ -72,9 +72,9 @@ export async function startService(folder, state = join(folder, "state.json"), m
   throw new Error("the service did not start");
 }
 
-/** Starts node:http alone, with the same options; `answering` sets how many bytes it answers. */
+/** Starts a plain node:http server with the same options of Node; `answering` sets the length of its responses. */
 export async function startReference() {
-  const child = started(fork(REFERENCE, { execArgv: FLAGS }));
+  const child = registerChild(fork(REFERENCE, { execArgv: FLAGS }));
   const [{ port }] = await once(child, "message");
   return {
     child,
@@ -86,19 +86,19 @@ export async function startReference() {
   };
 }
 
-/** Ends it in good order, and waits until it has. */
+/** Stops a program with SIGTERM and waits until it has ended. */
 export async function stop({ child }) {
   child.kill("SIGTERM");
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
 }
 
-/** Ends whatever still runs, and removes what was written. */
+/** Kills all running programs and removes the temporary folders. */
 export async function endAll() {
   for (const child of running) child.kill("SIGKILL");
   for (const folder of folders) await rm(folder, { recursive: true, force: true });
 }
 
-/** Resident memory in MiB; NaN where the system does not tell. */
+/** Returns the resident memory in MiB; NaN without /proc. */
 export async function measureMemory({ child }) {
   const status = await readFile(`/proc/${child.pid}/status`, "utf8").catch(() => "");
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? NaN) / 1024;
@@ -107,15 +107,15 @@ export async function measureMemory({ child }) {
 /** Returns the bytes in the service's files, without the zeros of space reserved in advance. */
 export async function countFolderBytes({ folder }) {
   const names = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((one) => one.isFile());
-  const sizes = await Promise.all(names.map(({ parentPath, name }) => writtenIn(join(parentPath, name))));
+  const sizes = await Promise.all(names.map(({ parentPath, name }) => countWrittenBytes(join(parentPath, name))));
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 const PIECE = 64 * 1024;
 
-async function writtenIn(path) {
+async function countWrittenBytes(path) {
   const file = await open(path).catch((fault) => {
-    // A snapshot that was being written when the folder was listed has its own name by now.
+    // A temporary file that was renamed since the folder was listed.
     if (fault.code !== "ENOENT") throw fault;
   });
   if (file === undefined) return 0;
@@ -132,29 +132,29 @@ async function writtenIn(path) {
   }
 }
 
-/** Waits until what follows the log has come to its end: reads that fold what is unseen are another measure. */
-export async function caughtUp({ port }) {
+/** Runs a cycle, after which all projections are current; reads that must update projections are not measured. */
+export async function runCycle({ port }) {
   const body = new URLSearchParams({ action: "cycle" });
   const answer = await fetch(`http://127.0.0.1:${port}/api/action/run-now`, { method: "POST", body });
   if (!answer.ok) throw new Error(`a cycle answered ${answer.status}`);
 }
 
-const LOOK_MS = 200;
+const SAMPLE_MS = 200;
 
-/** Waits until it does nothing any more: it has followed the log to its end. Where nobody tells, until the first look. */
-export async function atRest(server) {
+/** Waits until a program is idle; without /proc waits for one sample. */
+export async function waitUntilIdle(server) {
   let before = await processorTime(server);
-  for (let used = Infinity; used > (LOOK_MS * 1000) / 10;) {
-    await setTimeout(LOOK_MS);
+  for (let used = Infinity; used > (SAMPLE_MS * 1000) / 10;) {
+    await setTimeout(SAMPLE_MS);
     const now = await processorTime(server);
     [used, before] = [now - before, now];
   }
 }
 
-/** The longest the service's event loop is held up while something is done, in milliseconds. */
-export async function longestPause({ child }, during) {
+/** Returns the longest pause of the service's event loop during `run`, in milliseconds. */
+export async function longestPause({ child }, run) {
   child.send("watch");
-  await during();
+  await run();
   child.send("tell");
   const [{ longest }] = await once(child, "message");
   return longest;

@@ -20,7 +20,7 @@ const MAX_GROWTH = 2;
 const server = await startService(await temporaryFolder(), undefined, ["--cycle-interval", "10"]);
 const agent = new Agent({ keepAlive: true });
 
-/** Sends a request and returns its body; throws where the status is another one. */
+/** Sends a request and returns the response body; throws on any other status. */
 function send(method, path, fields, expected) {
   const body = fields && new URLSearchParams(fields).toString();
   const headers = body && { "content-type": "application/x-www-form-urlencoded", "content-length": body.length };
@@ -60,7 +60,7 @@ async function live(number) {
   if (number % KPI_EVERY_LIVES === 0) await post("kpi", { deal_win_rate: String(0.22 + (number % 7) / 1000) }, 200);
 }
 
-/** Calls `act` at a steady pace until `end`, however long each call takes; resolves when all have ended. */
+/** Calls `act` at a steady pace until `end`, independent of their durations; resolves when all calls have ended. */
 async function atPace(perSecond, end, act) {
   const begun = performance.now();
   const calls = [];

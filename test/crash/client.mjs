@@ -1,9 +1,9 @@
-/** A client that takes changes through their lives and keeps every receipt; what was not answered it asks again. */
+/** A client that runs changes from proposal to rollback and stores every receipt; it repeats requests without a response. */
 import { ask } from "./service.mjs";
 
 const TARGETS = ["crm.followup", "crm.reminder", "crm.digest"];
 
-/** A client on its own tenant. `ledger` takes the receipts; `random` decides what it does. */
+/** Creates a client with its own tenant. `ledger` receives the receipts; `random` decides the steps. */
 export function newClient(tenant, ledger, random) {
   let count = 0;
   let step;
@@ -25,24 +25,24 @@ export function newClient(tenant, ledger, random) {
     return propose();
   };
 
-  /** Works until the service is killed; a fault ends it too. */
+  /** Sends steps until the service is killed or a fault is found. */
   return async function work(service) {
     for (step ??= propose(); ; step = next(step)) {
-      const again = step.sent;
+      const isRepeated = step.sent;
       step.sent = true;
-      const answer = await ask(service.url, `/api/product/${step.name}`, step).catch((error) => ({ error }));
-      if (answer.error) {
-        if (!service.killed) ledger.fault("answer", `${step.name} was not answered: ${answer.error.message}`);
+      const response = await ask(service.url, `/api/product/${step.name}`, step).catch((error) => ({ error }));
+      if (response.error) {
+        if (!service.killed) ledger.fault("answer", `${step.name} was not answered: ${response.error.message}`);
         return;
       }
-      const { status, body } = answer;
+      const { status, body } = response;
       if (status < 300) {
         step.change_id ??= body.change_id;
         ledger.receive(body);
-      } else if (again && body.code === "illegal_transition") {
-        // The start settled what the kill interrupted: the change must be where the question would have brought it.
-        const reached = { approve: "approved", apply: "applied", rollback: "rolled_back" }[step.name];
-        if (body.current_status !== reached)
+      } else if (isRepeated && body.code === "illegal_transition") {
+        // The start resolved the interrupted operation: the change must have the status that the request would have set.
+        const expectedStatus = { approve: "approved", apply: "applied", rollback: "rolled_back" }[step.name];
+        if (body.current_status !== expectedStatus)
           return ledger.fault("mismatch", `${step.change_id} is ${body.current_status} after ${step.name}`);
       } else return ledger.fault("answer", `${step.name} of ${step.change_id} was answered ${status} ${body.error}`);
     }

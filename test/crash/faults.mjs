@@ -1,7 +1,7 @@
 /**
- * node test/crash/faults.mjs [--short]: one system call of the running program fails, or kills it (strace), and the faults of
- * passing_faults.mjs; then the program is started again and compared with every receipt. Exit code 1: a fault of the program.
- * If strace or mount is not allowed, that part is skipped with the reason.
+ * node test/crash/faults.mjs [--short]: lets one system call of the running program fail or kill it (strace), and runs the
+ * faults of passing_faults.mjs; then starts the program again and compares it with every receipt. Exit code 1: a fault of the
+ * program. If strace or mount is not allowed, that part is skipped with the reason.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtemp } from "node:fs/promises";
@@ -16,7 +16,7 @@ import { compare, CONFIG, FOLDER, intent, JOURNAL, newFolder, program, say, verd
 const short = process.argv.includes("--short");
 const SNAPSHOT = "data/state.json";
 
-/** System call, its file (null: any), what is done to it, and at which of its calls. Calls of a folder are those on itself. */
+/** System call, its file (null: any), the injected errors, and the numbers of the calls. Calls on a folder are those on the folder itself. */
 const FAULTS = [
   ["pwrite64", JOURNAL, ["EIO", "ENOSPC", "KILL"], [1, 2, 3, 4, 7, 11]],
   ["fdatasync", JOURNAL, ["EIO", "ENOSPC", "KILL"], [1, 2, 3, 4, 7, 11]],
@@ -27,38 +27,40 @@ const FAULTS = [
   ["openat", CONFIG, ["EIO", "EACCES", "KILL"], [1, 2, 3, 4]],
 ];
 
-/** One fault in one life of the program. */
+/** Runs the program once with one fault. */
 async function inject(home, [call, file, fault, when]) {
   const folder = await newFolder(home);
   const ledger = newLedger();
   const done = fault === "KILL" ? "signal=SIGKILL" : `error=${fault}`;
-  // Calls are counted by thread, so there is one for the file system. The log names each call that was met.
+  // strace counts calls by thread, so the file system gets one thread. The log lists each injected call.
   const log = join(folder, "strace.log");
   const paths = file === null ? [] : ["-P", file, "-P", join(folder, file)];
   const traced = ["-f", "-qq", "-e", "signal=none", "-o", log, ...paths];
   const under = ["strace", ...traced, "-e", `trace=${call}`, "-e", `inject=${call}:${done}:when=${when}`];
   const service = spawnService(program, intent, folder, { under, env: { UV_THREADPOOL_SIZE: "1" } });
-  let met = "";
+  let effect = "";
   let adapterFailed = false;
   try {
     await service.listening;
     const { refused, failed, gone } = await work(service, ledger, { adapterMayFail: true });
     adapterFailed = failed > 0;
     const counts = [refused && `${refused} writes refused`, failed && `${failed} failed`, gone && "killed"];
-    met = counts.filter(Boolean).join(", ");
+    effect = counts.filter(Boolean).join(", ");
     if (gone && fault !== "KILL") ledger.fault("answer", "it ended by itself");
   } catch (error) {
-    met = "no start";
+    effect = "no start";
     if (fault !== "KILL" && !error.message.includes("ui_server:")) ledger.fault("start", error.message);
   }
   await service.kill();
   const injected =
-    fault === "KILL" ? met.endsWith("killed") || met === "no start" : readFileSync(log, "utf8").includes("(INJECTED)");
+    fault === "KILL"
+      ? effect.endsWith("killed") || effect === "no start"
+      : readFileSync(log, "utf8").includes("(INJECTED)");
   await compare(folder, ledger, { adapterFailed });
-  return { ledger, met: injected ? met || "went on" : "no such call" };
+  return { ledger, effect: injected ? effect || "went on" : "no such call" };
 }
 
-/** With `--exit-when-read-only 1` a failed sync ends the program with 1; resolves with the number of faults. */
+/** Requires that a failed sync ends the program with 1 under `--exit-when-read-only 1`; resolves with the number of faults. */
 async function exitAfterSync(home) {
   const folder = await newFolder(home);
   const ledger = newLedger();
@@ -79,7 +81,7 @@ async function exitAfterSync(home) {
   return ledger.faults.length > 0 ? 1 : 0;
 }
 
-function straceMissing() {
+function findStraceProblem() {
   const trace = ["-qq", "-o", "/dev/null", "-e", "inject=fdatasync:error=EIO", "true"];
   try {
     execFileSync("strace", trace, { stdio: "pipe" });
@@ -93,20 +95,20 @@ const home = await mkdtemp(join(tmpdir(), "countersign-faults-"));
 process.on("exit", () => rmSync(home, { recursive: true, force: true }));
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
-let bad = 0;
+let faultyRuns = 0;
 const all = FAULTS.flatMap(([call, file, faults, whens]) =>
   faults.flatMap((fault) => whens.map((when) => [call, file, fault, when])),
 );
-const missing = straceMissing();
+const missing = findStraceProblem();
 if (missing) say(`failing system calls: skipped, ${missing}`);
 else
   for (const [index, fault] of all.entries()) {
     if (short && index % 5 !== 0) continue;
-    const { ledger, met } = await inject(home, fault);
+    const { ledger, effect } = await inject(home, fault);
     const [call, file, what, when] = fault;
-    say(`${call} of ${file ?? "any file"}, ${what} at call ${when}: ${met}: ${verdict(ledger)}`);
-    if (ledger.faults.length > 0) bad++;
+    say(`${call} of ${file ?? "any file"}, ${what} at call ${when}: ${effect}: ${verdict(ledger)}`);
+    if (ledger.faults.length > 0) faultyRuns++;
   }
-if (!missing) bad += await exitAfterSync(home);
-bad += await passingFaults(home);
-process.exitCode = bad > 0 ? 1 : 0;
+if (!missing) faultyRuns += await exitAfterSync(home);
+faultyRuns += await passingFaults(home);
+process.exitCode = faultyRuns > 0 ? 1 : 0;

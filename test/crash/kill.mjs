@@ -1,6 +1,6 @@
 /**
  * node test/crash/kill.mjs [--kills N] [--short] [--minutes M] [--seed S] [--slow MS] [--prove]: kills the built program
- * with SIGKILL under eight writing clients, starts it again, and holds it against every receipt. Exit code 1: a fault.
+ * with SIGKILL under eight writing clients, starts it again, and compares it with every receipt. Exit code 1: a fault.
  */
 import { cp, mkdtemp, open, readFile, symlink } from "node:fs/promises";
 import { rmSync } from "node:fs";
@@ -35,18 +35,18 @@ const minutes = Number(options.minutes ?? 60);
 const kills = Number(options.kills ?? (options.short || options.prove ? 25 : 1000));
 const say = (line) => process.stdout.write(`${line}\n`);
 
-/** Processor time of a process so far, in milliseconds; 0 where there is no /proc. It tells a slow start from a busy machine. */
-async function cpuOf(pid) {
+/** Returns the processor time of a process in milliseconds, or 0 without /proc. It distinguishes a slow start from a busy machine. */
+async function readCpuTime(pid) {
   const stat = await readFile(`/proc/${pid}/stat`, "latin1").catch(() => "");
   const [user = 0, system = 0] = stat.split(" ").slice(13, 15);
   return (Number(user) + Number(system)) * 10;
 }
 
-/** A kill seldom cuts a write short, so the harness does at times: half a line, as a write cut short leaves it. */
-async function tear(journal) {
+/** Appends half a line to the journal, as an interrupted write leaves it; kills rarely interrupt a write. */
+async function appendTornLine(journal) {
   const file = await open(journal, "r+");
   try {
-    // Behind the last line lie zeros, where the next would have been written.
+    // After the last line the file has zeros, which the next line would overwrite.
     const content = await file.readFile();
     const size = content.findLastIndex((byte) => byte !== 0) + 1;
     const line = content.subarray(content.lastIndexOf(10, size - 2) + 1, size);
@@ -56,10 +56,10 @@ async function tear(journal) {
   }
 }
 
-/** A slow start may be the machine's: it fails the run, which goes on to look for worse. */
-const ends = ({ kind }) => kind !== "slow" || options.prove;
+/** Returns whether a fault ends the run. A slow start, which the machine may cause, only fails it at the end. */
+const endsRun = ({ kind }) => kind !== "slow" || options.prove;
 
-/** Kills a program again and again in a folder of its own, until the kills or the time are used up or a fault shows. */
+/** Kills and restarts a program in its own folder until enough kills, the end of the time, or a fault. */
 async function campaign(program, folder, random) {
   const ledger = newLedger();
   const clients = Array.from({ length: CLIENTS }, (_, index) => newClient(`t${index}`, ledger, random));
@@ -81,27 +81,27 @@ async function campaign(program, folder, random) {
       service = spawnService(program, intent, folder);
       const last = done.kills >= kills || performance.now() >= deadline;
       if (!last && starts.length > 0 && random() < 0.3) {
-        // The first part of a start only loads the program.
+        // Not in the first part of a start, which only loads the program.
         await sleep((0.4 + 0.6 * random()) * starts.at(-1));
         await kill();
         continue;
       }
       await service.listening;
       starts.push(service.took);
-      cpu.push(await cpuOf(service.child.pid));
+      cpu.push(await readCpuTime(service.child.pid));
       if (service.took > slow) ledger.fault("slow", `a start took ${Math.round(service.took)} ms`);
       const all = last || done.kills - readAt >= 100;
       if (all) readAt = done.kills;
       await ledger.check(service.url, config, { all, chain: all || starts.length % 5 === 0 });
-      if (last || ledger.faults.some(ends)) break;
+      if (last || ledger.faults.some(endsRun)) break;
       const working = clients.map((client) => client(service));
-      // Mostly short, for many kills; at times long enough for a cycle and a snapshot to be under way.
+      // Mostly short, for many kills; sometimes long enough for a cycle and a snapshot to be running.
       await sleep(random() < 0.15 ? 780 + random() * 500 : random() * 300);
       await kill();
       await Promise.all(working);
-      if (ledger.faults.some(ends)) break;
+      if (ledger.faults.some(endsRun)) break;
       if (random() < 0.2) {
-        await tear(join(folder, "data/state.json.journal.jsonl"));
+        await appendTornLine(join(folder, "data/state.json.journal.jsonl"));
         done.torn++;
       }
       if (all) say(`  ${done.kills} kills, ${ledger.acknowledged} acknowledged`);
@@ -119,10 +119,10 @@ function maxAndMedian(numbers) {
   return `${sorted.at(-1)} max, ${sorted[sorted.length >> 1]} median`;
 }
 
-const ofKind = ({ faults }, ...kinds) => faults.filter(({ kind }) => kinds.includes(kind)).length;
+const countFaults = ({ faults }, ...kinds) => faults.filter(({ kind }) => kinds.includes(kind)).length;
 
-async function run(folder) {
-  // Its own copy: another build may empty dist meanwhile.
+async function killProgram(folder) {
+  // A copy, because another build may empty dist meanwhile.
   await cp(join(root, "dist"), join(folder, "dist"), { recursive: true });
   const { ledger, starts, cpu, done } = await campaign(
     join(folder, "dist/local/ui_server.js"),
@@ -137,18 +137,18 @@ async function run(folder) {
     "receipts compared": ledger.compared,
     "restarts, ms": maxAndMedian(starts),
     "of it processor, ms": maxAndMedian(cpu),
-    lost: ofKind(ledger, "lost"),
-    duplicated: ofKind(ledger, "duplicated"),
-    mismatches: ofKind(ledger, "mismatch"),
-    "slow restarts": ofKind(ledger, "slow"),
-    "other faults": ofKind(ledger, "start", "answer"),
+    lost: countFaults(ledger, "lost"),
+    duplicated: countFaults(ledger, "duplicated"),
+    mismatches: countFaults(ledger, "mismatch"),
+    "slow restarts": countFaults(ledger, "slow"),
+    "other faults": countFaults(ledger, "start", "answer"),
   };
   for (const [name, value] of Object.entries(rows)) say(`${name.padEnd(24)} ${value}`);
   for (const { kind, text } of ledger.faults.slice(0, 10)) say(`${kind}: ${text}`);
   return ledger.faults.length === 0;
 }
 
-async function prove(folder) {
+async function proveVariants(folder) {
   let right = 0;
   for (const variant of VARIANTS) {
     const [name, kinds] = variant;
@@ -170,6 +170,6 @@ process.on("exit", () => (keep ? say(`kept for a look: ${folder}`) : rmSync(fold
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 await symlink(join(root, "node_modules"), join(folder, "node_modules"));
 say(`seed ${seed}`);
-const fine = await (options.prove ? prove(folder) : run(folder));
+const fine = await (options.prove ? proveVariants(folder) : killProgram(folder));
 keep = !fine && !options.prove;
 process.exitCode = fine ? 0 : 1;

@@ -1,12 +1,12 @@
-/** Answers that the clients got, and whether the service still says so. Independent of the program's own code. */
+/** Compares the receipts of the clients with the service's log, changes and product file, without the program's own code. */
 import { readFile } from "node:fs/promises";
 import { ask } from "./service.mjs";
 
 const RANK = { pending_consent: 0, approved: 1, applied: 2, rolled_back: 3 };
 const STATUS = { change_proposed: "pending_consent", consent_decision: "approved", change_applied: "applied" };
-const ONCE = { ...STATUS, change_rolled_back: "rolled_back" };
+const STATUS_AFTER_EVENT = { ...STATUS, change_rolled_back: "rolled_back" };
 
-/** An empty ledger; `faults` fills when a check fails. */
+/** Creates an empty ledger; each failed check adds to `faults`. */
 export function newLedger() {
   const faults = [];
   const receipts = [];
@@ -21,7 +21,7 @@ export function newLedger() {
 
   const ledger = { faults, fault, asked: {}, acknowledged: 0, compared: 0 };
 
-  /** Keeps what an answer to a write promised. */
+  /** Stores the receipt in a response to a write. */
   ledger.receive = ({ audit_entry: entry, change_id, status }) => {
     ledger.acknowledged++;
     if ((receipts[entry.id] ?? entry).current_hash !== entry.current_hash)
@@ -32,15 +32,15 @@ export function newLedger() {
     touched.add(change_id);
   };
 
-  /** Follows an entry that was not seen before. */
+  /** Applies a new entry to the expected statuses and values. */
   const fold = ({ id, event_type, change_id, tenant, detail }) => {
     seen[event_type] = (seen[event_type] ?? 0) + 1;
-    if (!(event_type in ONCE)) return;
+    if (!(event_type in STATUS_AFTER_EVENT)) return;
     const { target } = event_type === "change_proposed" ? JSON.parse(detail) : {};
     const change = folded.get(change_id) ?? { place: JSON.stringify([tenant, target]), logged: new Set() };
     if (change.logged.has(event_type)) fault("duplicated", `entry ${id} tells ${event_type} of ${change_id} again`);
     change.logged.add(event_type);
-    change.status = ONCE[event_type];
+    change.status = STATUS_AFTER_EVENT[event_type];
     folded.set(change_id, change);
     const stack = stacks.get(change.place) ?? [];
     if (event_type === "change_applied") stacks.set(change.place, [...stack, change_id]);
@@ -51,7 +51,7 @@ export function newLedger() {
       );
   };
 
-  /** Pages through the log: what is new in it, or all. */
+  /** Reads the new entries of the log, or all, and compares them with the receipts. */
   const readLog = async (url, all) => {
     let after = all ? 0 : Math.max(0, hashes.length - 1);
     for (let next = after; next !== null;) {
@@ -63,10 +63,10 @@ export function newLedger() {
         if (hashes[after] !== undefined && previous_hash !== hashes[after])
           fault("mismatch", `entry ${id} does not go on from entry ${after}`);
         if ((hashes[id] ?? current_hash) !== current_hash) fault("mismatch", `entry ${id} is another than before`);
-        const kept = receipts[id];
-        if (kept) ledger.compared++;
-        for (const field of Object.keys(kept ?? {}))
-          if (kept[field] !== entry[field]) fault("mismatch", `entry ${id} has another ${field} than its receipt`);
+        const receipt = receipts[id];
+        if (receipt) ledger.compared++;
+        for (const field of Object.keys(receipt ?? {}))
+          if (receipt[field] !== entry[field]) fault("mismatch", `entry ${id} has another ${field} than its receipt`);
         if (hashes[id] === undefined) fold(entry);
         hashes[id] = current_hash;
         after = id;
@@ -83,8 +83,8 @@ export function newLedger() {
 
   const checkChain = async (url) => {
     const last = receipts.length - 1;
-    const kept = last > 0 ? `?expected_length=${last}&expected_head=${receipts[last].current_hash}` : "";
-    const { body } = await ask(url, `/api/product/audit/verify${kept}`);
+    const receipt = last > 0 ? `?expected_length=${last}&expected_head=${receipts[last].current_hash}` : "";
+    const { body } = await ask(url, `/api/product/audit/verify${receipt}`);
     const { valid, reason, state } = body;
     if (!valid) fault("mismatch", `audit/verify: ${reason} at ${body.first_invalid}`);
     else if (state.mismatched + state.unsettled > 0) fault("mismatch", `audit/verify: ${JSON.stringify(state)}`);
@@ -110,9 +110,9 @@ export function newLedger() {
     touched = new Set();
   };
 
-  /** The product's file is whole, shows each change as the log does, and holds what the last applied changes set. */
+  /** Requires that the product's file is complete, shows each change as the log does, and has the values of the last applied changes. */
   const checkConfig = async (url, path) => {
-    const owned = [...stacks].filter(([, stack]) => stack.length > 0);
+    const setTargets = [...stacks].filter(([, stack]) => stack.length > 0);
     const text = await readFile(path, "utf8").catch(() => "{}");
     let config;
     try {
@@ -125,8 +125,9 @@ export function newLedger() {
       if (folded.get(id)?.status !== state)
         fault("mismatch", `the product's file shows ${id} as ${state}, the log as ${folded.get(id)?.status}`);
     const held = Object.values(values).reduce((sum, targets) => sum + Object.keys(targets).length, 0);
-    if (held !== owned.length) fault("mismatch", `the product's file holds ${held} values, not ${owned.length}`);
-    for (const [place, stack] of owned) {
+    if (held !== setTargets.length)
+      fault("mismatch", `the product's file holds ${held} values, not ${setTargets.length}`);
+    for (const [place, stack] of setTargets) {
       const [tenant, target] = JSON.parse(place);
       const { body } = await ask(url, `/api/product/changes/${stack.at(-1)}`);
       if (JSON.stringify(values[tenant]?.[target]) !== JSON.stringify(body.value))
@@ -135,8 +136,8 @@ export function newLedger() {
   };
 
   /**
-   * Compares every answer the clients got with a service that nobody writes to; `all`: from the first entry on. A `configPath` of
-   * null leaves the product's file out.
+   * Compares every receipt with a service that nobody writes to; `all`: from the first entry on. With a `configPath` of null the
+   * product's file is not compared.
    */
   ledger.check = async (url, configPath, { all, chain }) => {
     await readLog(url, all);

@@ -1,6 +1,6 @@
 /**
- * Faults that pass, of a real disk and of real limits: the service says within ten seconds that it takes no writes and what to
- * do, and takes them again by itself once the fault has passed. Each function resolves with its ledger.
+ * Temporary faults of a real disk and of real limits: the service says within ten seconds that it rejects writes and what to do,
+ * and accepts writes again without a restart once the fault is gone. Each function resolves with its ledger.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { readdirSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
@@ -10,11 +10,11 @@ import { newLedger } from "./ledger.mjs";
 import { ask, spawnService } from "./service.mjs";
 import { compare, FOLDER, intent, JOURNAL, newFolder, program, say, verdict } from "./session.mjs";
 
-/** Probes are true within this time, and two cycles of a second are over. */
+/** Time within which the probes must report a fault; enough for two cycles of a second. */
 const LIMIT_MS = 10_000;
 const STEP_LIMIT_MS = 100;
 
-/** Repeats a question until it is answered with a value; a fault of the ledger after the time limit. */
+/** Repeats a request until it returns a value; adds a fault to the ledger after the time limit. */
 async function until(ledger, what, read) {
   const began = performance.now();
   for (;;) {
@@ -134,7 +134,7 @@ const fullDisk = (home) =>
     { mount: "192k" },
   );
 
-/** `prlimit` of a running process. */
+/** Sets a limit of a running process with `prlimit`. */
 const limit = ({ child: { pid } }, what) => execFileSync("prlimit", ["--pid", String(pid), what]);
 
 const fileSize = (home) =>
@@ -147,7 +147,7 @@ const fileSize = (home) =>
     return `${refused}, ${await expectWrites(service, ledger, session)}`;
   });
 
-/** The lowest number that a file would have which the process opens; the lowest of some samples, for it opens files now and then. */
+/** Returns the lowest free file descriptor of a process, over several samples, because the process opens files now and then. */
 async function lowestFree(pid) {
   let lowest = Infinity;
   for (let count = 0; count < 10; count++) {
@@ -158,7 +158,7 @@ async function lowestFree(pid) {
   return lowest;
 }
 
-/** No file can be opened while an erasure is due: writes go on, and the erasure ends once files can be opened. */
+/** If no file can be opened during an erasure, writes continue, and the erasure ends once files can be opened again. */
 const openFiles = (home) =>
   experiment(home, "a limit of open files", async ({ service, ledger, session, folder }) => {
     const erase = await session.prepareErasure();
@@ -175,7 +175,7 @@ const openFiles = (home) =>
     return written;
   });
 
-/** Runs the command that a message names. */
+/** Runs the command in the message about a removed file. */
 function rescue(folder, service, file, ledger) {
   const line = service.log.find((one) => one.includes(`fd/`) && one.includes(file));
   const command = /cp \/proc\/\d+\/fd\/\d+ '[^']*'/.exec(line ?? "")?.[0];
@@ -199,7 +199,7 @@ const sealedRemoved = (home) =>
       await session.prepareErasure()
     )();
     const sealed = join(folder, FOLDER, "state.json.journal.000001.jsonl");
-    // Compaction writes the sealed file once more, and then the catalog: removed before, it would only come back.
+    // Compaction writes the sealed file again, then the catalog: a file removed before that would be written again.
     const catalog = join(folder, FOLDER, "state.json.journal.catalog");
     await until(ledger, "the journal is sealed and compacted", async () => statSync(catalog).size > 0);
     renameSync(sealed, `${sealed}.away`);
@@ -243,7 +243,7 @@ const compactionWithoutRoom = (home) =>
     { mount: "16m" },
   );
 
-/** Runs all; resolves with how many showed a fault of the program. */
+/** Runs all experiments; resolves with the number of those that found a fault of the program. */
 export async function passingFaults(home) {
   let bad = 0;
   const count = (ledger) => void (ledger?.faults.length > 0 && bad++);

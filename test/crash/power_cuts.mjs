@@ -1,8 +1,8 @@
 /**
- * node test/crash/power_cuts.mjs [--cuts N] [--short] [--seed S] [--prove]: records what the built program does to its files under
- * eight writing clients and erasures, lays out what the disk may hold after power cuts at random moments, starts the program on each
- * and compares it with every receipt from before the cut. Exit code 1: something is lost. `--prove`: with syncs that do nothing, which
- * must lose something.
+ * node test/crash/power_cuts.mjs [--cuts N] [--short] [--seed S] [--prove]: records the file operations of the built program under
+ * eight writing clients and erasures, creates the files that a disk may have after power cuts at random moments, starts the program
+ * on them and compares it with every receipt from before the cut. Exit code 1: something is lost. `--prove`: with syncs that do
+ * nothing, which must lose something.
  */
 import { mkdir, mkdtemp, readFile, stat, symlink } from "node:fs/promises";
 import { rmSync } from "node:fs";
@@ -13,17 +13,17 @@ import { parseArgs } from "node:util";
 import { newClient } from "./client.mjs";
 import { newLedger } from "./ledger.mjs";
 import { seededRandom } from "./random.mjs";
-import { layOut, readRecords, RecordedDisk } from "./recorded_disk.mjs";
+import { readRecords, RecordedDisk, writeFiles } from "./recorded_disk.mjs";
 import { ask, spawnService } from "./service.mjs";
 import { CONFIG, FOLDER, intent, program, say, verdict } from "./session.mjs";
 
 const CLIENTS = 8;
-const CUTS_PER_LIFE = 50;
-/** How long the clients of one life write, in milliseconds, and how much longer until something is erased. */
-const LIFE_MS = 4000;
-const LONGEST_LIFE_MS = 20_000;
-/** Cycles compact what was erased. */
-const CYCLES_MS = 2500;
+const CUTS_PER_RUN = 50;
+/** How long the clients of one run write, and how much longer at most until something is erased. */
+const RUN_MS = 4000;
+const MAX_EXTRA_RUN_MS = 20_000;
+/** Time for the cycles that compact erased contents away. */
+const COMPACTION_MS = 2500;
 const recorder = join(import.meta.dirname, "disk_recorder.mjs");
 
 const { values: options } = parseArgs({
@@ -44,8 +44,8 @@ await symlink(join(program, "../../../node_modules"), join(home, "node_modules")
 say(`seed ${seed}`);
 
 const total = { cuts: 0, acknowledged: 0, lost: 0, seals: 0 };
-for (let life = 0; total.cuts < cuts; life++)
-  await live(join(home, `life-${life}`), Math.min(CUTS_PER_LIFE, cuts - total.cuts));
+for (let run = 0; total.cuts < cuts; run++)
+  await testRun(join(home, `life-${run}`), Math.min(CUTS_PER_RUN, cuts - total.cuts));
 for (const [name, value] of Object.entries({
   "power cuts": total.cuts,
   "of them after a compaction began": total.seals,
@@ -55,29 +55,29 @@ for (const [name, value] of Object.entries({
   say(`${name.padEnd(34)} ${value}`);
 process.exitCode = total.lost > 0 === Boolean(options.prove) ? 0 : 1;
 
-/** One life of the program, recorded, and cuts of it. */
-async function live(folder, count) {
+/** Records one run of the program and tests power cuts of it. */
+async function testRun(folder, count) {
   await mkdir(join(folder, FOLDER), { recursive: true });
-  const { receipts, asked, record } = await recordLife(folder);
+  const { receipts, asked, record } = await recordRun(folder);
   const records = readRecords(record);
   const first = receipts[0].mark;
-  const places = Array.from({ length: count }, () => first + Math.floor(random() * (record.length - first)));
-  places.sort((a, b) => a - b);
+  const offsets = Array.from({ length: count }, () => first + Math.floor(random() * (record.length - first)));
+  offsets.sort((a, b) => a - b);
   const disk = new RecordedDisk();
   let next = 0;
   let isSealed = false;
-  for (const [index, place] of places.entries()) {
-    for (; next < records.length && records[next].at < place; next++) {
+  for (const [index, offset] of offsets.entries()) {
+    for (; next < records.length && records[next].at < offset; next++) {
       isSealed ||= records[next].op === "rename" && /journal\.\d+\.jsonl$/.test(records[next].to);
-      if (options.prove && records[next].op === "sync") pretendSynced(records, next);
-      else disk.take(records[next]);
+      if (options.prove && records[next].op === "sync") dropSyncEnd(records, next);
+      else disk.apply(records[next]);
     }
     const after = join(home, `cut-${index}`);
     await mkdir(join(after, FOLDER), { recursive: true });
-    await layOut(disk.cut(random), folder, after);
+    await writeFiles(disk.cut(random), folder, after);
     await compare(
       after,
-      receipts.filter(({ mark }) => mark <= place),
+      receipts.filter(({ mark }) => mark <= offset),
       asked,
     );
     total.cuts++;
@@ -87,15 +87,15 @@ async function live(folder, count) {
   say(`  ${total.cuts} cuts, ${total.acknowledged} acknowledged writes compared`);
 }
 
-/** Drops the end of a sync as well as its beginning. */
-function pretendSynced(records, index) {
+/** Drops the end of a sync; the caller drops its beginning. */
+function dropSyncEnd(records, index) {
   const { id } = records[index];
   const end = records.find((one, at) => at > index && one.op === "done" && one.id === id);
   if (end) end.op = "nothing";
 }
 
-/** Runs the program under clients; each receipt has the length of the record when it came. */
-async function recordLife(folder) {
+/** Runs the program under clients; stores each receipt with the length of the record at that moment. */
+async function recordRun(folder) {
   const path = join(folder, "record");
   const env = { DISK_FOLDER: join(folder, FOLDER), DISK_RECORD: path };
   const service = spawnService(program, intent, folder, { node: ["--import", recorder], env });
@@ -110,11 +110,11 @@ async function recordLife(folder) {
   };
   await service.listening;
   const working = Array.from({ length: CLIENTS }, (_, index) => newClient(`t${index}`, ledger, random)(service));
-  const end = performance.now() + LIFE_MS;
+  const end = performance.now() + RUN_MS;
   const erased = new Set();
-  while (performance.now() < end || (erased.size === 0 && performance.now() < end + LONGEST_LIFE_MS)) {
+  while (performance.now() < end || (erased.size === 0 && performance.now() < end + MAX_EXTRA_RUN_MS)) {
     await sleep(300);
-    // The next cycle compacts erased contents away: sealed files, a new file, renames and removals.
+    // The next cycle compacts the erased content away, with sealed files, a new file, renames and removals.
     const [id] = [...statuses].find(([id, status]) => status === "rolled_back" && !erased.has(id)) ?? [];
     if (id === undefined) continue;
     erased.add(id);
@@ -122,7 +122,7 @@ async function recordLife(folder) {
     const { status, body } = await ask(service.url, "/api/product/erase", { fields, key: `erase-${id}` });
     if (status < 300) receipts.push({ body: { audit_entry: body.audit_entry }, mark: (await stat(path)).size });
   }
-  await sleep(CYCLES_MS);
+  await sleep(COMPACTION_MS);
   await service.kill();
   await Promise.all(working);
   if (ledger.faults.length > 0) throw new Error(verdict(ledger));
@@ -130,7 +130,7 @@ async function recordLife(folder) {
   return { receipts, asked: ledger.asked, record: await readFile(path) };
 }
 
-/** Starts the program on what the cut left, and compares it with the receipts. */
+/** Starts the program on the files after a cut and compares it with the receipts. */
 async function compare(folder, receipts, asked) {
   const ledger = newLedger();
   Object.assign(ledger.asked, asked);

@@ -1,4 +1,4 @@
-/** Makes a source of numbers from 0 to 1 that a seed decides (mulberry32). */
+/** Creates a random number generator from a seed (mulberry32); numbers are from 0 to 1. */
 export function seededRandom(start) {
   let state = start;
   return () => {

@@ -1,14 +1,14 @@
 /**
- * The possible content of a disk after a power cut, from the record of what a program did to its files. What was synced is there. Of what was
- * not, any 512-byte sectors of the written bytes may be missing, the size of a file may be any between the two, and of the names that
- * were made, moved or removed since their folder was synced only the first few may be there.
+ * Computes a possible content of a disk after a power cut from the recorded file operations of a program. Synced data is there. Of
+ * unsynced data, any 512-byte sectors may be missing, and a file may have any size in between. Of the names that were created,
+ * moved or removed since their folder was synced, only the first few may have survived.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, relative, join } from "node:path";
 
 const SECTOR = 512;
 
-/** Reads the records of a program: their places in the file, so that a cut can be named by one. */
+/** Parses the records of a program; `at` is the offset of a record, by which a cut is named. */
 export function readRecords(bytes) {
   const records = [];
   for (let at = 0; at < bytes.length;) {
@@ -21,22 +21,22 @@ export function readRecords(bytes) {
   return records;
 }
 
-/** A file: its durable content, and what was done to it since. */
+/** Creates a file: its durable content and the operations since. */
 const newFile = () => ({ durable: Buffer.alloc(0), pending: [] });
 
-/** Follows the records up to a cut. */
+/** Applies records up to a cut. */
 export class RecordedDisk {
-  /** Files by the name that they have for the program. */
+  /** Files by their current name. */
   #names = new Map();
-  /** The same, as a cut leaves it at least. */
+  /** Files by their durable name, which a cut keeps. */
   #durableNames = new Map();
   /** Changes of names since their folder was synced, oldest first. */
   #moves = [];
-  /** Operations under way, by id. */
+  /** Running operations by id. */
   #underWay = new Map();
 
-  /** Takes the next record. */
-  take(record) {
+  /** Applies the next record. */
+  apply(record) {
     const { op, path } = record;
     if (op === "done") return this.#finish(this.#underWay.get(record.id), record.id);
     if (record.id !== undefined) this.#underWay.set(record.id, record);
@@ -60,7 +60,7 @@ export class RecordedDisk {
     const file = this.#names.get(record.path);
     const covered = new Set(record.covers);
     if (file) {
-      for (const one of file.pending) if (covered.has(one)) file.durable = applied(file.durable, one);
+      for (const one of file.pending) if (covered.has(one)) file.durable = applyOperation(file.durable, one);
       file.pending = file.pending.filter((one) => !covered.has(one));
     } else {
       for (const move of this.#moves) if (covered.has(move)) moveIn(this.#durableNames, move);
@@ -73,7 +73,7 @@ export class RecordedDisk {
     this.#moves.push(move);
   }
 
-  /** Content of each file as a cut now may leave it; `random` decides what is lost. */
+  /** Returns a possible content of each file after a cut now; `random` decides what is lost. */
   cut(random) {
     const names = new Map(this.#durableNames);
     const survived = Math.floor(random() * (this.#moves.length + 1));
@@ -87,7 +87,7 @@ function moveIn(names, { path, to, file }) {
   if (file !== undefined) names.set(to ?? path, file);
 }
 
-function applied(content, { op, size, position, data }) {
+function applyOperation(content, { op, size, position, data }) {
   if (op === "truncate") {
     const cut = Buffer.alloc(size);
     content.copy(cut, 0, 0, Math.min(size, content.length));
@@ -107,21 +107,21 @@ function contentAfterCut({ durable, pending }, random) {
   let content = durable;
   for (const one of reached) {
     if (one.op === "truncate") {
-      content = applied(content, one);
+      content = applyOperation(content, one);
       continue;
     }
     for (let from = 0; from < one.data.length;) {
       const start = one.position + from;
       const to = Math.min(one.data.length, from + SECTOR - (start % SECTOR));
-      if (random() >= share) content = applied(content, { position: start, data: one.data.subarray(from, to) });
+      if (random() >= share) content = applyOperation(content, { position: start, data: one.data.subarray(from, to) });
       from = to;
     }
   }
   return content;
 }
 
-/** Writes the files that were below one folder below another. */
-export async function layOut(files, from, to) {
+/** Writes files with paths below `from` to the same paths below `to`. */
+export async function writeFiles(files, from, to) {
   for (const [path, content] of files) {
     const target = join(to, relative(from, path));
     await mkdir(dirname(target), { recursive: true });

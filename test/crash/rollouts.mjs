@@ -1,8 +1,8 @@
 /**
  * npm run crash:rollouts [-- --short] [--rollouts N] [--minutes M] [--seed S] [--prove]: kills the built program with SIGKILL
- * while rollouts on flagd files are under way, until so many were hit. After each kill the files may expose no user beyond what
- * the log, or a durable order, says; no step is skipped; what is rolled back has its bytes of before. Exit code 1: a fault.
- * `--prove`: a program that orders its steps in memory only, of which a fault is expected.
+ * during rollouts on flagd files, until enough rollouts were hit. After each kill the files may expose no more users than the
+ * log or a durable lease says; no step is skipped; after a rollback a file has its former bytes. Exit code 1: a fault.
+ * `--prove`: a program that stores the leases of steps only in memory; the harness must report it.
  */
 import { createHash } from "node:crypto";
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -25,12 +25,12 @@ const wanted = Number(options.rollouts ?? (options.short ? 12 : 1000));
 const deadline = performance.now() + Number(options.minutes ?? 30) * 60_000;
 
 const SLOTS = options.short || options.prove ? 12 : 32;
-/** How long a process lives at most; longer where none of the last ones had time for a cycle that advances a rollout. */
-const LIFE_MS = options.short || options.prove ? 1500 : 2500;
-const MAX_LIFE_MS = 60_000;
-/** A slot asks how far its rollout is after such a pause. */
+/** Maximum time until a kill; longer if no rollout advanced before the last ones. */
+const KILL_AFTER_MS = options.short || options.prove ? 1500 : 2500;
+const MAX_KILL_AFTER_MS = 60_000;
+/** Pause of a slot between two steps. */
 const PAUSE_MS = 100;
-/** The longest that a phase may take. */
+/** Timeouts of the phases. */
 const LIMITS_MS = {
   "the last answers after a kill": 30_000,
   "the comparison": 60_000,
@@ -52,7 +52,7 @@ const STAGES = JSON.stringify({
 const EVERYBODY = 10_000;
 const shareOf = (step) => STEPS[step]?.share ?? EVERYBODY;
 
-/** Bytes that parsing and rendering would change. */
+/** The content of a file without a rollout; parsing and rendering would change its bytes. */
 const bytesOf = (slot) =>
   `{ "flags": {\n  "slot${slot}": { "state":"ENABLED", "variants" : {"on":true,  "off":false}, "x": 1.50, "defaultVariant": "off" } } }\n`;
 
@@ -61,8 +61,8 @@ const fileOf = (slot) => join(folder, `slot${slot}.json`);
 const faults = [];
 const fault = (sentence) => void faults.push(sentence);
 
-/** Waits for a phase. Throws after its time with what `describe` says of it. */
-async function within(phase, work, describe = () => "") {
+/** Waits for a phase. After its timeout throws with the text of `describe`. */
+async function waitForPhase(phase, work, describe = () => "") {
   const over = new AbortController();
   const late = sleep(LIMITS_MS[phase], undefined, { signal: over.signal }).then(() => {
     throw new Error(`${phase} took more than ${LIMITS_MS[phase] / 1000} s${describe()}`);
@@ -87,7 +87,7 @@ async function prepare() {
   await mkdir(join(folder, "data"));
 }
 
-/** The share of the users to whom a file gives the value, of 10,000; undefined for what no rollout leaves. */
+/** Returns how many of 10,000 users get the value by a file; undefined for a content that no rollout writes. */
 async function readShare(slot) {
   const content = await readFile(fileOf(slot), "utf8");
   if (content === bytesOf(slot)) return 0;
@@ -97,7 +97,7 @@ async function readShare(slot) {
   return flag.defaultVariant === "on" ? EVERYBODY : undefined;
 }
 
-/** Folds the entries of a log: of each change its slot, and the share that the log says. */
+/** Returns the slot and the logged share of each change. */
 function fold(entries) {
   const changes = new Map();
   for (const { event_type, change_id, detail } of entries) {
@@ -115,7 +115,7 @@ function fold(entries) {
   return changes;
 }
 
-/** Reads the log and the orders that a killed program left, from a copy. */
+/** Reads the log and the leases of a killed program from a copy. */
 async function readState() {
   const copy = join(folder, "copy");
   await rm(copy, { recursive: true, force: true });
@@ -136,7 +136,7 @@ async function readState() {
 const hit = new Set();
 const seen = { orders: 0, steps: {} };
 
-/** Compares the files with the log and the orders. */
+/** Compares the files with the log and the leases. */
 async function compare() {
   const { changes, leases } = await readState();
   for (let slot = 0; slot < SLOTS; slot++) {
@@ -165,11 +165,11 @@ const totals = (share, [treated, control]) => {
 
 let count = 0;
 let acts = 0;
-/** Steps that the service went on to, and rollbacks by the rule. */
+/** Number of steps by the service and of rollbacks by the rule. */
 let moves = 0;
 const ends = { by_rule: 0, by_hand: 0 };
 
-/** A rollout after another in a slot; what is next follows from what the service says. */
+/** Creates a slot that runs one rollout after another; the next step depends on the state in the service. */
 function newSlot(slot) {
   let one = undefined;
   const begin = () => ({
@@ -206,7 +206,7 @@ function newSlot(slot) {
       return post(url, "rollback", { change_id });
     }
     if (status === "applied") {
-      // Fed once by each process: what is fed all the time leaves a cycle no time.
+      // Fed once for each process and step, because continuous feeds leave no time for a cycle.
       const now = `${url} ${exposure.step}`;
       if (one.fed !== now) await feed(url, exposure.step);
       return (one.fed = now);
@@ -217,7 +217,7 @@ function newSlot(slot) {
     if (!one.isByHand) moves++;
     one = undefined;
   };
-  /** Acts until the service is gone, or `isOver` while nothing is under way. */
+  /** Runs steps until the service is gone, or, if `isOver`, until the current rollout ends. */
   const run = async (service, isOver) => {
     while (faults.length === 0 && !service.killed && !(isOver && !one)) {
       try {
@@ -247,7 +247,7 @@ const describeSlots = () =>
     .join("; ")}`;
 
 let kills = 0;
-let life = LIFE_MS;
+let life = KILL_AFTER_MS;
 let service = spawn();
 const kill = async () => {
   await service.kill();
@@ -260,26 +260,26 @@ try {
     const working = slots.map(({ run }) => run(service, false));
     await sleep(50 + random() * life);
     await kill();
-    await within("the last answers after a kill", Promise.all(working));
-    await within("the comparison", compare());
-    if (moves === before && life >= MAX_LIFE_MS) fault(`no rollout went on${describeSlots()}`);
-    life = moves === before ? Math.min(MAX_LIFE_MS, life * 1.5) : LIFE_MS;
+    await waitForPhase("the last answers after a kill", Promise.all(working));
+    await waitForPhase("the comparison", compare());
+    if (moves === before && life >= MAX_KILL_AFTER_MS) fault(`no rollout went on${describeSlots()}`);
+    life = moves === before ? Math.min(MAX_KILL_AFTER_MS, life * 1.5) : KILL_AFTER_MS;
     if (kills % 20 === 0) process.stdout.write(`  ${kills} kills, ${hit.size} rollouts hit\n`);
     service = spawn();
-    // A death while it recovers, at times.
+    // Sometimes kills the program during its recovery.
     if (random() < 0.2) {
       await sleep(random() * 600);
       await kill();
-      await within("the comparison", compare());
+      await waitForPhase("the comparison", compare());
       service = spawn();
     }
   }
   await service.listening;
   if (hit.size < wanted && faults.length === 0) fault(`only ${hit.size} rollouts were hit in the time there was`);
   const ending = Promise.all(slots.map(({ run }) => run(service, true)));
-  if (faults.length === 0) await within("the end of all rollouts", ending, describeSlots);
+  if (faults.length === 0) await waitForPhase("the end of all rollouts", ending, describeSlots);
   await service.kill();
-  await within("the comparison", compare());
+  await waitForPhase("the comparison", compare());
 } catch (error) {
   fault(error.message);
 } finally {

@@ -1,18 +1,18 @@
-/** The program as a process that can be killed at any moment. */
+/** Runs the program as a process that can be killed at any moment. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
 const START_LIMIT_MS = 20_000;
-/** The longest that an answer may take. */
+/** Timeout of a response. */
 export const ANSWER_LIMIT_MS = 15_000;
 
-const alive = new Set();
-process.on("exit", () => alive.forEach((end) => end()));
+const killFunctions = new Set();
+process.on("exit", () => killFunctions.forEach((killProcess) => killProcess()));
 
 /**
- * Spawns the program in a folder; `listening` resolves with its address, or rejects with the end of its log. `under` is a
- * command that runs it, such as a tracer; both are killed together. `node`: options of Node. `files`: where it keeps what. `log`: the last lines of its log.
+ * Spawns the program in a folder; `listening` resolves with its address, or rejects with the last line of its log. `under`: a
+ * command that runs it, such as a tracer; both are killed together. `node`: options of Node. `files`: options for its files.
  */
 export function spawnService(
   program,
@@ -35,19 +35,19 @@ export function spawnService(
     detached: true,
   });
   const spawned = performance.now();
-  const end = () => {
+  const killProcess = () => {
     try {
       process.kill(-child.pid, "SIGKILL");
     } catch {
-      // It has ended by itself.
+      // The process has already ended.
     }
   };
-  alive.add(end);
-  const ended = once(child, "close").finally(() => alive.delete(end));
+  killFunctions.add(killProcess);
+  const ended = once(child, "close").finally(() => killFunctions.delete(killProcess));
   const log = [];
   const service = { child, ended, log, url: undefined, took: undefined, killed: false };
   service.listening = new Promise((resolve, reject) => {
-    const limit = setTimeout(end, START_LIMIT_MS);
+    const limit = setTimeout(killProcess, START_LIMIT_MS);
     createInterface(child.stderr).on("line", (line) => {
       if (log.push(line) > 200) log.shift();
       if (service.url !== undefined || !line.includes('"listening"')) return;
@@ -60,13 +60,13 @@ export function spawnService(
   service.listening.catch(() => undefined);
   service.kill = async () => {
     service.killed = true;
-    end();
+    killProcess();
     await ended;
   };
   return service;
 }
 
-/** Asks the service; throws when no whole answer comes. */
+/** Sends a request; throws if no complete response arrives. */
 export async function ask(url, path, { fields, key } = {}) {
   const sent = fields && { method: "POST", body: new URLSearchParams(fields), headers: { "idempotency-key": key } };
   const response = await fetch(`${url}${path}`, { ...sent, signal: AbortSignal.timeout(ANSWER_LIMIT_MS) });

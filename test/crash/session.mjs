@@ -1,4 +1,4 @@
-/** A session with the program: steps that are taken and acknowledged, and the comparison with its next start. */
+/** A fixed sequence of requests to the program, and the comparison of its next start with the receipts. */
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { ask, spawnService } from "./service.mjs";
@@ -12,7 +12,7 @@ export const FOLDER = "data";
 export const JOURNAL = "data/state.json.journal.jsonl";
 export const CONFIG = "data/product_config.json";
 
-/** Steps of a session, in order, each with the number of its change. */
+/** Steps of a session in order, each with the number of its change. */
 const STEPS = [
   "propose 1",
   "approve 1",
@@ -25,12 +25,12 @@ const STEPS = [
   "propose 3",
 ];
 
-/** Part of the answer to a write after a failed sync: from then on none may be taken. */
+/** Part of the response to a write after a failed sync; from then on no write may be acknowledged. */
 const RESTART = "the service must be restarted";
 
 /**
- * Runs the steps until the process is gone, and stores receipts; resolves with how many writes were refused, and whether the
- * service said that only a restart helps.
+ * Runs the steps until the process is gone and stores the receipts; resolves with the numbers of rejected writes and failed
+ * operations, whether the process is gone, and whether the service asked for a restart.
  */
 export async function work(service, ledger, { adapterMayFail }) {
   const ids = {};
@@ -65,8 +65,8 @@ export async function work(service, ledger, { adapterMayFail }) {
 }
 
 /**
- * The program is started again, unhindered, and must be as it was acknowledged, and go on. Until the steps are taken again,
- * the product's file may show what a failed adapter did.
+ * Starts the program again without faults, compares it with the receipts, and runs the steps again. Before that, the product's
+ * file may show the effect of a failed adapter.
  */
 export async function compare(folder, ledger, { adapterFailed = false } = {}) {
   const service = spawnService(program, intent, folder);
@@ -90,6 +90,6 @@ export async function newFolder(home) {
   return folder;
 }
 
-/** The faults of a ledger in words. */
+/** Describes the faults of a ledger. */
 export const verdict = ({ faults }) =>
   faults.length === 0 ? "all there" : faults.map(({ kind, text }) => `${kind}: ${text}`).join("; ");

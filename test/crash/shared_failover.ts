@@ -1,4 +1,4 @@
-/** A failover of crash:shared that loses the last three seconds: noticed by the next write of each process, and the way out. */
+/** The failover of crash:shared: loses the last three seconds, which each process notices with its next write. */
 import type { PostgresServer } from "../support/postgres_server.ts";
 import { type Acknowledged, type Load, post, wait } from "./shared_load.ts";
 
@@ -6,7 +6,7 @@ import { type Acknowledged, type Load, post, wait } from "./shared_load.ts";
 const TABLES = ["countersign_heads", "countersign_rows"];
 const LOST_MS = 3000;
 const NOTICE_LIMIT_MS = 60_000;
-const LIFE_TRIES = 10;
+const MAX_TRIES = 10;
 
 /** Entries that the failover lost, and the time until it was noticed. */
 export interface Failover {
@@ -16,8 +16,8 @@ export interface Failover {
 }
 
 /**
- * Sets the database back by three seconds behind the same address, while all services run. Each service rejects its next
- * write and acknowledges none, until a person accepts the loss; then each brings a change through its complete life.
+ * Restores the state of the database from three seconds ago at the same address, while all services run. Each service rejects
+ * all writes until a person accepts the loss; then each runs a change from proposal to rollback.
  */
 export async function loseToFailover(postgres: PostgresServer, load: Load): Promise<Failover> {
   await inDatabase(
@@ -27,15 +27,15 @@ export async function loseToFailover(postgres: PostgresServer, load: Load): Prom
       `create table ${table}_copy as table ${table}`,
     ]),
   );
-  // A process that acknowledged nothing since knows no later end.
+  // A process that has acknowledged nothing since the copy cannot notice a loss.
   await Promise.all([wait(LOST_MS), eachAcknowledged(load)]);
-  const noticing = notices(load);
+  const rejections = watchForRejections(load);
   await inDatabase(
     postgres,
     `lock table ${TABLES.join(", ")} in access exclusive mode`,
     ...TABLES.flatMap((table) => [`delete from ${table}`, `insert into ${table} table ${table}_copy`]),
   );
-  const noticedAfter = await noticing.allSince(performance.now());
+  const noticedAfter = await rejections.waitForAll(performance.now());
   const { url } = load.services[0]!;
   const { length, head } = await verify(url);
   const lost = takeLost(load, length);
@@ -46,16 +46,16 @@ export async function loseToFailover(postgres: PostgresServer, load: Load): Prom
   const unfrozen = await post(url, "unfreeze", { actor: "ops", note: "checked" });
   if (unfrozen.status !== 200) load.fail(`unfreeze: ${unfrozen.status} ${JSON.stringify(unfrozen.body)}`);
   for (const { number } of load.services)
-    if (!(await livesAgain(load, number)))
+    if (!(await tryCompleteChange(load, number)))
       load.fail(`process ${number} brings no change through its life after accept-loss`);
-  await explain(load, lost);
+  await checkExplanations(load, lost);
   return { lost, noticedAfter };
 }
 
-/** Brings a change through its complete life; again, where the store was busy. */
-async function livesAgain(load: Load, number: number): Promise<boolean> {
-  for (let tries = 0; tries < LIFE_TRIES; tries++)
-    if (await load.live(number, `crm.after_${number}_${tries}`)) return true;
+/** Runs a change from proposal to rollback; retries if the store was busy. */
+async function tryCompleteChange(load: Load, number: number): Promise<boolean> {
+  for (let tries = 0; tries < MAX_TRIES; tries++)
+    if (await load.runChange(number, `crm.after_${number}_${tries}`)) return true;
   return false;
 }
 
@@ -72,8 +72,8 @@ function eachAcknowledged({ services, onReply }: Load): Promise<void> {
   });
 }
 
-/** Waits until each service rejected a write for the broken chain; a write sent later that is acknowledged is a fault. */
-function notices(load: Load) {
+/** Watches for the rejection by each service because of the broken chain; a later write that is acknowledged is a fault. */
+function watchForRejections(load: Load) {
   const first = new Map<number, number>();
   let since = Infinity;
   let resolve = (): void => undefined;
@@ -84,10 +84,10 @@ function notices(load: Load) {
     if (first.size === load.services.length) resolve();
   });
   return {
-    async allSince(failedOver: number): Promise<number[]> {
+    async waitForAll(failedOver: number): Promise<number[]> {
       since = failedOver;
       await Promise.race([promise, wait(NOTICE_LIMIT_MS)]);
-      // More of them meet the broken chain meanwhile.
+      // Leaves time for further writes, which must be rejected too.
       await wait(1000);
       end();
       return load.services.map(({ number }) => {
@@ -99,15 +99,15 @@ function notices(load: Load) {
   };
 }
 
-/** Receipts of entries that the log lacks now; their ids may be given again once the loss is accepted. */
+/** Removes and returns the receipts of lost entries; their ids may be used again once the loss is accepted. */
 function takeLost({ acknowledged }: Load, length: number): Map<number, Acknowledged> {
   const lost = new Map([...acknowledged].filter(([id]) => id > length));
   for (const id of lost.keys()) acknowledged.delete(id);
   return lost;
 }
 
-/** The receipt of each lost step is explained by the accepted loss. */
-async function explain(load: Load, lost: ReadonlyMap<number, Acknowledged>): Promise<void> {
+/** Requires that the accepted loss explains a lost receipt of each kind of step. */
+async function checkExplanations(load: Load, lost: ReadonlyMap<number, Acknowledged>): Promise<void> {
   const byStep = new Map([...lost].map(([id, { hash, step }]) => [step, { id, hash }]));
   for (const [step, { id, hash }] of byStep) {
     const { reason } = await verify(load.services[0]!.url, `?expected_length=${id}&expected_head=${hash}`);
@@ -120,7 +120,7 @@ async function verify(url: string, query = "") {
   return (await response.json()) as { length: number; head: string; reason?: string };
 }
 
-/** Runs one statement after the other in one transaction, on one state of the database. */
+/** Runs statements in order in one transaction, on one snapshot of the database. */
 async function inDatabase({ pool }: PostgresServer, ...statements: string[]): Promise<void> {
   await pool.query(["begin isolation level repeatable read", ...statements, "commit"].join(";"));
 }

@@ -1,8 +1,8 @@
 /**
- * Three services on one Postgres under load, while a process is killed, the server crashes, a link is cut and a process is
- * halted, in turn, and at the end the database fails over to a copy of three seconds ago. Then every acknowledged entry is
- * compared with the log, and the log is verified. Exit code 1: an entry is missing, or after a fault nothing was written for
- * more than five seconds (`--patience MS` on slow machines). `--failover`: the failover alone.
+ * Runs three services on one Postgres under load. In turn, a process is killed, the server crashes, a link is cut and a process
+ * is paused; at the end the database fails over to a copy from three seconds ago. Then every acknowledged entry is compared
+ * with the log, and the log is verified. Exit code 1: an entry is missing, or nothing was written for more than five seconds
+ * after a fault (`--patience MS` for slow machines). `--failover`: only the failover.
  */
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -18,7 +18,7 @@ import { Load, type Service, startService, wait } from "./shared_load.ts";
 const { values } = parseArgs({
   options: { short: { type: "boolean" }, failover: { type: "boolean" }, patience: { type: "string", default: "5000" } },
 });
-const ENOUGH = values.short ? 2_000 : 50_000;
+const MIN_ACKNOWLEDGED = values.short ? 2_000 : 50_000;
 const INTENT = "dist/local/example/product_intent.json";
 const BETWEEN_MS = 1_500;
 const PATIENCE_MS = Number(values.patience);
@@ -68,20 +68,20 @@ function fail(text: string): void {
 }
 
 load.start();
-const worst = new Map<string, number>();
+const longestGaps = new Map<string, number>();
 const kinds = Object.entries(faults);
-/** A slow machine ends with fewer acknowledged steps, and not later. */
+/** Limit for slow machines, which end with fewer acknowledged steps instead of later. */
 const MAX_FAULTS = (values.short ? 4 : 100) * kinds.length;
-const enough = (count: number) =>
-  values.failover || count >= MAX_FAULTS || (count >= 2 * kinds.length && load.acknowledged.size >= ENOUGH);
-for (let count = 0; !enough(count); count++) {
+const isEnough = (count: number) =>
+  values.failover || count >= MAX_FAULTS || (count >= 2 * kinds.length && load.acknowledged.size >= MIN_ACKNOWLEDGED);
+for (let count = 0; !isEnough(count); count++) {
   await wait(BETWEEN_MS);
   const [name, bring] = kinds[count % kinds.length]!;
   load.watch();
   await bring(count % 3);
   await wait(BETWEEN_MS);
   const gap = load.longestGap();
-  worst.set(name, Math.max(worst.get(name) ?? 0, gap));
+  longestGaps.set(name, Math.max(longestGaps.get(name) ?? 0, gap));
   if (gap > PATIENCE_MS) fail(`${name}: nothing was written for ${Math.round(gap)} ms`);
 }
 const failover = await loseToFailover(postgres, load);
@@ -104,10 +104,10 @@ const verified = spawnSync(process.execPath, ["dist/local/verify/main.js", join(
 if (verified.status !== 2) fail(`countersign-verify: ${verified.status} ${verified.stdout}${verified.stderr}`);
 if (!verified.stdout.includes("ops accepted")) fail(`countersign-verify does not report the loss: ${verified.stdout}`);
 say(
-  `${load.acknowledged.size} acknowledged and ${load.lives} complete lives, ${missing} missing, ${load.twice} ids twice`,
+  `${load.acknowledged.size} acknowledged and ${load.completed} complete lives, ${missing} missing, ${load.twice} ids twice`,
 );
 say(`${stored.size} entries in the log, verified`);
-for (const [name, gap] of worst) say(`  ${name}: no write for ${Math.round(gap)} ms at most`);
+for (const [name, gap] of longestGaps) say(`  ${name}: no write for ${Math.round(gap)} ms at most`);
 const noticed = failover.noticedAfter.map((ms) => `${Math.round(ms)} ms`).join(", ");
 say(`  failover: ${failover.lost.size} acknowledged entries lost; noticed by each process after ${noticed}`);
 say(`  rejected or unanswered: ${[...load.rejected].map(([code, count]) => `${code} ${count}`).join(", ")}`);

@@ -1,4 +1,4 @@
-/** The load of crash:shared: callers that propose, and callers that bring changes through their complete life. */
+/** The load of crash:shared: callers that propose, and callers that run changes from proposal to rollback. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
@@ -22,20 +22,20 @@ export interface Acknowledged {
   step: string;
 }
 
-const CALLERS_PER_STEP = { proposals: 6, lives: 2 };
+const CALLERS_PER_SERVICE = { proposals: 6, changes: 2 };
 const REQUEST_TIMEOUT_MS = 20_000;
 const PAUSE_MS = 50;
 
 /** Resolves after a time. */
 export const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Starts a service; again, where the database is away while it starts. */
+/** Starts a service; retries if the database is not available during the start. */
 export async function startService(number: number, args: readonly string[]): Promise<Service> {
   const child = spawn(process.execPath, ["dist/local/ui_server.js", "--port", "0", ...args], {
     stdio: ["ignore", "ignore", "pipe"],
   });
   for await (const line of createInterface({ input: child.stderr })) {
-    // A start that gives up says so in plain words.
+    // A failed start prints plain text instead of JSON.
     if (!line.startsWith("{")) continue;
     const { message, url } = JSON.parse(line) as { message: string; url: string };
     if (message !== "listening") continue;
@@ -58,15 +58,15 @@ export async function post(url: string, path: string, fields: Record<string, str
   return { status: response.status, body: (await response.json()) as Reply["body"], sent };
 }
 
-/** Callers on all services, and what they were answered. */
+/** Callers on all services, and a summary of the responses. */
 export class Load {
-  /** By entry id. */
+  /** Acknowledged steps by entry id. */
   readonly acknowledged = new Map<number, Acknowledged>();
   /** Rejected or unanswered requests by code. */
   readonly rejected = new Map<string, number>();
-  /** Complete lives, from the proposal to the rollback. */
-  lives = 0;
-  /** Entry ids that were acknowledged twice. */
+  /** Number of changes that were proposed, approved, applied and rolled back. */
+  completed = 0;
+  /** Number of entry ids that were acknowledged twice. */
   twice = 0;
   /** The longest time without an acknowledgement since `watch`. */
   #longest = 0;
@@ -82,10 +82,10 @@ export class Load {
 
   start(): void {
     for (const { number } of this.services) {
-      for (let i = 0; i < CALLERS_PER_STEP.proposals; i++)
+      for (let i = 0; i < CALLERS_PER_SERVICE.proposals; i++)
         this.#calling.push(this.#repeat(() => this.#propose(number, "crm.followup")));
-      for (let i = 0; i < CALLERS_PER_STEP.lives; i++)
-        this.#calling.push(this.#repeat(() => this.live(number, `crm.life_${number}_${i}`)));
+      for (let i = 0; i < CALLERS_PER_SERVICE.changes; i++)
+        this.#calling.push(this.#repeat(() => this.runChange(number, `crm.life_${number}_${i}`)));
     }
   }
 
@@ -104,20 +104,20 @@ export class Load {
     return Math.max(this.#longest, performance.now() - this.#last);
   }
 
-  /** Calls `see` with each reply from now on; returns what ends it. */
+  /** Calls `see` with each reply from now on; returns a function that ends this. */
   onReply = (see: (number: number, reply: Reply) => void): (() => void) => {
     this.#watchers.add(see);
     return () => this.#watchers.delete(see);
   };
 
-  /** Proposes, approves, applies and rolls back; resolves to whether all of it was acknowledged. */
-  async live(number: number, target: string): Promise<boolean> {
+  /** Proposes, approves, applies and rolls back a change; resolves to whether all steps were acknowledged. */
+  async runChange(number: number, target: string): Promise<boolean> {
     const change_id = await this.#propose(number, target);
     if (change_id === undefined) return false;
     if (!(await this.#step(number, "approve", { change_id, approver: "ana" }))) return false;
     if (!(await this.#step(number, "apply", { change_id }))) return false;
     if (!(await this.#step(number, "rollback", { change_id }))) return false;
-    this.lives++;
+    this.completed++;
     return true;
   }
 
@@ -130,7 +130,7 @@ export class Load {
     while (!this.#ended) if (!(await run())) await wait(PAUSE_MS);
   }
 
-  /** Sends one step and notes its receipt; undefined where it was rejected or not answered. */
+  /** Sends one step and stores its receipt; returns undefined if it was rejected or not answered. */
   async #step(number: number, path: string, fields: Record<string, string>): Promise<Reply | undefined> {
     try {
       const reply = await post(this.services[number]!.url, path, fields);

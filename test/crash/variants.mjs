@@ -1,4 +1,4 @@
-/** The program with one protection removed, to show that the harness notices. The sources stay as they are. */
+/** Builds programs with one protection removed, to show that the harness notices. The source files are not changed. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as esbuild from "esbuild";
@@ -6,7 +6,7 @@ import * as esbuild from "esbuild";
 const root = join(import.meta.dirname, "../..");
 const pause = (ms) => `await new Promise((resolve) => globalThis.setTimeout(resolve, ${ms}));`;
 
-/** Name, the faults that count as noticing it, source file, its text and what stands there instead; further texts follow. */
+/** Name, the faults that the harness may report, source file, and pairs of a text and its replacement. */
 export const VARIANTS = [
   [
     "nothing removed",
@@ -71,7 +71,7 @@ export const UNORDERED = [
   '  if (lease.operation !== "stage" && !isSameLease(await',
 ];
 
-/** Builds a variant; gives the path of its program. Throws when the source has no such text any more. */
+/** Builds a variant and returns the path of its program. Throws if a text to replace does not occur exactly once. */
 export async function buildVariant([name, , file, ...edits], folder) {
   const outfile = join(folder, "dist/local/ui_server.js");
   let replaced = 0;
@@ -80,10 +80,10 @@ export async function buildVariant([name, , file, ...edits], folder) {
       if (path !== join(root, file)) return undefined;
       let contents = await readFile(path, "utf8");
       for (let at = 0; at < edits.length; at += 2) {
-        const [text, instead] = edits.slice(at, at + 2);
+        const [text, replacement] = edits.slice(at, at + 2);
         const parts = contents.split(text);
         replaced += parts.length === 2 ? 2 : 0;
-        contents = parts.join(instead.replace("$&", () => text));
+        contents = parts.join(replacement.replace("$&", () => text));
       }
       return { contents, loader: "ts" };
     });

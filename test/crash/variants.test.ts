@@ -1,4 +1,4 @@
-/** `npm run crash:prove` and `crash:rollouts -- --prove` replace texts of the sources: each must still stand where it is looked for. */
+/** `npm run crash:prove` and `crash:rollouts -- --prove` replace texts of the sources: each text must occur there exactly once. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

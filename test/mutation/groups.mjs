@@ -1,6 +1,6 @@
 /**
- * Sources that are mutated, each group with the tests that judge them. Tests of random inputs, the slowest ones, run last.
- * `minScore`: percent of mutants that tests must notice.
+ * Groups of mutated sources with their tests. `last`: part of the name of the slowest test, which runs last. `minScore`: percent
+ * of mutants that the tests must detect.
  */
 export const GROUPS = {
   rules: {

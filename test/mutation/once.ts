@@ -1,7 +1,7 @@
-/** `once` of `lib/kit/once.ts` for mutation tests: each test makes its values again, so that it runs the code that makes them. */
+/** Replaces `once` of `lib/kit/once.ts` in mutation tests: each test computes the values again, so that it runs their code. */
 let test = 0;
 
-/** Makes all values stale. */
+/** Discards all values. */
 export const startTest = (): void => void test++;
 
 export function once<T>(make: () => T): () => T {

@@ -1,4 +1,4 @@
-/** A pool of Vitest with one thread that outlives a run. Stryker ends the process when a mutant does not end. */
+/** A pool of Vitest whose only thread is used for all runs. If a mutant does not end, Stryker ends the process. */
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { PoolRunnerInitializer, PoolWorker } from "vitest/node";

@@ -1,4 +1,4 @@
-/** A reporter of Stryker that collects the result of each mutant and writes those that no test noticed. */
+/** A reporter of Stryker that collects the result of each mutant and prints the mutants that no test detected. */
 import { relative } from "node:path";
 import { declareClassPlugin, PluginKind } from "@stryker-mutator/api/plugin";
 
@@ -10,8 +10,8 @@ class Collector {
     results.push(result);
     const { fileName, location, status, mutatorName, replacement } = result;
     if (status !== "Survived" && status !== "NoCoverage") return;
-    const place = `${relative(process.cwd(), fileName)}:${location.start.line}:${location.start.column}`;
-    process.stdout.write(`${status} ${place} ${mutatorName} ${replacement.replaceAll(/\s+/g, " ").slice(0, 100)}\n`);
+    const position = `${relative(process.cwd(), fileName)}:${location.start.line}:${location.start.column}`;
+    process.stdout.write(`${status} ${position} ${mutatorName} ${replacement.replaceAll(/\s+/g, " ").slice(0, 100)}\n`);
   }
 }
 

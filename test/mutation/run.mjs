@@ -1,6 +1,6 @@
 /**
  * node test/mutation/run.mjs [--short] [FILE…]: mutation tests of the groups of sources in groups.mjs. Stryker changes one
- * expression at a time and runs the tests that run it; a mutant that no test notices survives. FILE: a part of a path.
+ * expression at a time and runs the tests that run it; a mutant that no test detects survives. FILE: a part of a path.
  * `--short`: lines that differ from the parent of HEAD, for two minutes. Exit code 1: a group has a lower score than it must.
  */
 import { execFileSync, spawnSync } from "node:child_process";
@@ -62,14 +62,14 @@ async function test(group, mutate) {
   results.length = 0;
   const run = new Stryker({
     mutate,
-    // TypeScript rejects most other texts; the words of errors and reports are in the golden files.
+    // TypeScript rejects most changed strings, and golden files contain the texts of errors and reports.
     mutator: { excludedMutations: ["StringLiteral"] },
     testRunner: "vitest",
     vitest: { configFile: "test/mutation/vitest.config.ts", related: false },
     plugins: ["@stryker-mutator/vitest-runner", join(import.meta.dirname, "reporter.mjs")],
     reporters: ["collector"],
     coverageAnalysis: "perTest",
-    // Code that runs while a module is loaded would need all tests, each with all modules loaded again.
+    // Mutants of code that runs at import would need all tests, each with all modules loaded again.
     ignoreStatic: true,
     incremental: !values.short,
     incrementalFile: `coverage/mutation/${group}.json`,
@@ -90,7 +90,7 @@ async function test(group, mutate) {
   process.exit();
 }
 
-/** Writes the score of each file. */
+/** Prints the score of each file. */
 function report(group) {
   const files = [...new Set(results.map(({ fileName }) => fileName))].sort();
   const rows = files.map((file) =>
@@ -105,7 +105,7 @@ function report(group) {
   if (all.score < (GROUPS[group]?.minScore ?? 0)) process.exitCode = 1;
 }
 
-/** Mutants that end in a timeout are counted apart: a slow machine makes some. */
+/** Makes a row of the report. Timeouts are not part of the score, because a slow machine causes some. */
 function row(name, mutants) {
   const count = (status) => mutants.filter((mutant) => mutant.status === status).length;
   const [killed, survived, uncovered, timeout] = ["Killed", "Survived", "NoCoverage", "Timeout"].map(count);

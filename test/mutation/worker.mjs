@@ -1,8 +1,8 @@
-/** A test worker that runs one mutant after another without loading modules again: loading took most of the time. */
+/** A test worker that runs all mutants without loading modules again, which would take most of the time. */
 import { parentPort } from "node:worker_threads";
 import { init, runBaseTests, setupEnvironment } from "vitest/worker";
 
-/** The worker's own listener, and that of the connection of the present run, which replaces the one of the run before. */
+/** The worker's own listener, and the listener of the current run, which replaces that of the previous run. */
 const listeners = [];
 parentPort.on("message", (message) => listeners.slice().forEach((listener) => listener(message)));
 

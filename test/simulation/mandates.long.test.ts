@@ -1,9 +1,9 @@
 /**
- * A month of agents under mandates, in simulation: how often people are asked, and that each loss suspends within one cycle.
- * `npm run simulate:mandates` lives thirty days of 1,000 changes; the test lives one day of 48.
+ * Simulation of agents under mandates: counts how often people must sign, and checks that each loss suspends the mandate within
+ * one cycle. `npm run simulate:mandates` simulates thirty days of 1,000 changes; the test simulates one day of 48.
  */
 import { expect, test } from "vitest";
-import { type Lived, liveMonth } from "./mandates_month.ts";
+import { type MonthFigures, simulateMonth } from "./mandates_month.ts";
 
 const DAYS = Number(process.env["MANDATE_DAYS"] ?? 1);
 const CHANGES = Number(process.env["MANDATE_CHANGES"] ?? 48);
@@ -11,7 +11,7 @@ const SEED = Number(process.env["MANDATE_SEED"] ?? 1);
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
 
-function show(mandated: Lived, without: Lived): void {
+function printFigures(mandated: MonthFigures, without: MonthFigures): void {
   const lines = [
     `proposals: ${mandated.proposed}, approved by a mandate: ${mandated.by_mandate}, applied: ${mandated.applied}`,
     `prompts a day: ${(sum(mandated.prompts) / DAYS).toFixed(1)} with mandates, ${(sum(without.prompts) / DAYS).toFixed(1)} without`,
@@ -24,11 +24,11 @@ function show(mandated: Lived, without: Lived): void {
   process.stdout.write(`${lines.join("\n")}\n`);
 }
 
-test("losses suspend mandates within a cycle, and what they approved is not applied any more", async () => {
+test("a loss suspends its mandate within a cycle, and its approved changes are not applied", async () => {
   const month = { days: DAYS, changes_a_day: CHANGES, seed: SEED, every: DAYS > 4 ? 5 : 0 };
-  const mandated = await liveMonth({ ...month, isMandated: true });
-  const without = await liveMonth({ ...month, isMandated: false });
-  if (process.env["MANDATE_DAYS"]) show(mandated, without);
+  const mandated = await simulateMonth({ ...month, isMandated: true });
+  const without = await simulateMonth({ ...month, isMandated: false });
+  if (process.env["MANDATE_DAYS"]) printFigures(mandated, without);
   expect([mandated.late, mandated.wrongly_applied]).toEqual([[], []]);
   const reasons = new Set(mandated.suspensions.map(({ reason }) => reason));
   const rollbacks = ["rollback by policy:guardrail", "rollback by policy:stages"];

@@ -1,28 +1,28 @@
-/** Facts of a log about mandates: the suspension that followed each loss, and that nothing was applied by one that was not active. */
+/** Checks a log of mandates: each loss is followed by a suspension, and no change is applied under a mandate that is not active. */
 import type { AuditEntry } from "../../lib/audit/entry.ts";
 import type { Store } from "../../lib/store/store.ts";
 
 /** A suspension, and how many cycles after its cause it was recorded. */
 interface Suspension {
   mandate_id: string;
-  /** With the name of who rolled back, where that was the reason. */
+  /** The reason, with the actor if it was a rollback. */
   reason: string;
   cycle: number;
   cycles: number;
 }
 
-/** Facts of a log. */
-export interface Judged {
+/** Results of the check. */
+export interface LogFindings {
   applied: number;
   suspensions: Suspension[];
   /** Causes after which the mandate was not suspended within a cycle. */
   late: string[];
-  /** Applied changes that no person had approved, and a mandate that was not active then. */
+  /** Applied changes that no person and no active mandate had approved. */
   wrongly_applied: string[];
 }
 
-/** Sightings alongside the log: contests, and the length of the log at the end of each cycle. */
-interface Sightings {
+/** Observations outside the log: contests, and the length of the log at the end of each cycle. */
+interface Observations {
   contested: ReadonlyMap<string, { mandate_id: string | undefined; cycle: number }>;
   cycleEnds: readonly number[];
 }
@@ -36,9 +36,9 @@ interface Detail {
   suspension?: { reason: string };
 }
 
-/** Reads a log from its beginning, and judges it. */
-export async function judgeLog(store: Store, { contested, cycleEnds }: Sightings): Promise<Judged> {
-  const judged: Judged = { applied: 0, suspensions: [], late: [], wrongly_applied: [] };
+/** Reads a log from its beginning and checks it. */
+export async function checkLog(store: Store, { contested, cycleEnds }: Observations): Promise<LogFindings> {
+  const findings: LogFindings = { applied: 0, suspensions: [], late: [], wrongly_applied: [] };
   const approved = new Map<string, { mandate: string; isByPeople: boolean }>();
   const active = new Set<string>();
   /** Rollbacks that no suspension has followed yet, by mandate. */
@@ -53,21 +53,21 @@ export async function judgeLog(store: Store, { contested, cycleEnds }: Sightings
       if (approver.startsWith("mandate:")) approved.set(change_id, { mandate: approver.slice(8), isByPeople: false });
       else if (consent) consent.isByPeople = true;
     } else if (event_type === "change_applied") {
-      judged.applied++;
-      if (consent && !consent.isByPeople && !active.has(consent.mandate)) judged.wrongly_applied.push(change_id);
+      findings.applied++;
+      if (consent && !consent.isByPeople && !active.has(consent.mandate)) findings.wrongly_applied.push(change_id);
     } else if (event_type === "change_rolled_back") {
       if (consent && active.has(consent.mandate)) causes.set(consent.mandate, { cycle, change_id, by: detail.actor });
     } else if (event_type === "mandate_signed" || event_type === "mandate_resumed") {
       if (detail.status === "active") active.add(mandate_id);
     } else if (event_type === "mandate_suspended") {
       const { reason } = detail.suspension!;
-      const isOf = reason === "contested";
+      const isContested = reason === "contested";
       const seen =
-        isOf && [...contested.values()].findLast((one) => one.mandate_id === mandate_id && one.cycle <= cycle);
+        isContested && [...contested.values()].findLast((one) => one.mandate_id === mandate_id && one.cycle <= cycle);
       const rollback = reason === "rollback" && causes.get(mandate_id);
       const from = (seen || causes.get(mandate_id))?.cycle ?? cycle;
       const named = rollback ? `${reason} by ${rollback.by}` : reason;
-      judged.suspensions.push({ mandate_id, reason: named, cycle, cycles: cycle - from });
+      findings.suspensions.push({ mandate_id, reason: named, cycle, cycles: cycle - from });
       active.delete(mandate_id);
       causes.delete(mandate_id);
     }
@@ -79,18 +79,18 @@ export async function judgeLog(store: Store, { contested, cycleEnds }: Sightings
       read(value);
       for (const [mandate, { cycle: from, change_id }] of causes)
         if (cycle > from + 1) {
-          judged.late.push(`${mandate}: rollback of ${change_id}`);
+          findings.late.push(`${mandate}: rollback of ${change_id}`);
           causes.delete(mandate);
         }
     }
     after = page.at(-1)!.id;
   }
-  for (const [mandate, { change_id }] of causes) judged.late.push(`${mandate}: rollback of ${change_id}`);
+  for (const [mandate, { change_id }] of causes) findings.late.push(`${mandate}: rollback of ${change_id}`);
   for (const [change, { mandate_id, cycle: found }] of contested) {
-    const isFollowed = judged.suspensions.some(
+    const isFollowed = findings.suspensions.some(
       (one) => one.mandate_id === mandate_id && one.cycle >= found - 1 && one.cycle <= found + 1,
     );
-    if (mandate_id !== undefined && !isFollowed) judged.late.push(`${mandate_id}: contest of ${change}`);
+    if (mandate_id !== undefined && !isFollowed) findings.late.push(`${mandate_id}: contest of ${change}`);
   }
-  return judged;
+  return findings;
 }

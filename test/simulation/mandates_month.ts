@@ -1,6 +1,7 @@
 /**
- * A month of agents that change a product under mandates, and of the people alongside them: the service in this process, on a target
- * system in memory that another program edits now and then. The same seed makes the same proposals, with mandates or without.
+ * Simulates a month in which agents change a product under mandates and people answer what is left to them. The service runs in
+ * this process on a target system in memory, which another program edits now and then. The same seed makes the same proposals,
+ * with mandates or without.
  */
 import { setImmediate } from "node:timers/promises";
 import { app } from "../../handlers/index.ts";
@@ -18,12 +19,12 @@ import { passkey } from "../support/passkeys.ts";
 import { json } from "../support/requests.ts";
 import { STAGES, totals } from "../support/rollouts.ts";
 import { person } from "../support/signed.ts";
-import { judgeLog, type Judged } from "./mandates_log.ts";
+import { checkLog, type LogFindings } from "./mandates_log.ts";
 
 const PENS = { ana: passkey(), bo: passkey() };
 type Person = keyof typeof PENS;
 const PEOPLE: readonly Person[] = ["ana", "bo"];
-/** Agents by what they change. */
+/** Areas of the product; each has an agent of this name. */
 const AREAS = ["price", "limits", "copy", "flags"] as const;
 type Area = (typeof AREAS)[number];
 const TARGETS_OF_AN_AREA = 40;
@@ -66,7 +67,7 @@ const makeIntent = (isMandated: boolean) => ({
   },
 });
 
-/** The bounds of each agent's mandate. */
+/** Returns the bounds of the mandate for the agent of an area. */
 const makeBounds = (area: Area) => ({
   agent: `agent:${area}`,
   targets: [`${area}.*`],
@@ -114,28 +115,28 @@ export interface Month {
 }
 
 /** Figures of a simulation. */
-export interface Lived extends Judged {
+export interface MonthFigures extends LogFindings {
   proposed: number;
   by_mandate: number;
   /** Signatures that people were asked for, by day. */
   prompts: number[];
-  /** Changes that a suspended mandate had approved, and that were refused. */
+  /** Changes that a suspended mandate had approved, and that were rejected. */
   refused: number;
 }
 
-/** Lives the days of a month. */
-export async function liveMonth(month: Month): Promise<Lived> {
-  const life = await begin(month);
-  for (let day = 0; day < month.days; day++) await liveDay(life, month, day);
-  return { ...life.lived, ...(await judgeLog(life.deps.store, life)) };
+/** Simulates all days of a month. */
+export async function simulateMonth(month: Month): Promise<MonthFigures> {
+  const simulation = await startSimulation(month);
+  for (let day = 0; day < month.days; day++) await simulateDay(simulation, month, day);
+  return { ...simulation.figures, ...(await checkLog(simulation.deps.store, simulation)) };
 }
 
-interface Life {
+interface Simulation {
   deps: TestDeps;
   send(path: string, body: object, by?: string): Promise<Reply>;
   target: ReturnType<typeof memoryTarget>;
   roll: ReturnType<typeof dice>;
-  lived: Omit<Lived, keyof Judged>;
+  figures: Omit<MonthFigures, keyof LogFindings>;
   /** Changes that wait for people, and how many of them each needs. */
   waiting: Map<string, number>;
   /** Changes that a mandate approved, until they are seen applied. */
@@ -149,7 +150,7 @@ interface Life {
   rollout: string;
 }
 
-async function begin({ isMandated, seed, days }: Month): Promise<Life> {
+async function startSimulation({ isMandated, seed, days }: Month): Promise<Simulation> {
   const [store, clock, target] = [memoryStore(), testClock("2026-11-01T00:00:00.000Z"), memoryTarget()];
   const toEntry = (name: string) => ({ tenant_id: "t1", target: name, kind: "config", value: null }) as never;
   for (const area of AREAS)
@@ -159,7 +160,7 @@ async function begin({ isMandated, seed, days }: Month): Promise<Life> {
   const systems = [{ name: "product", type: "memory", address: "memory" }];
   const adapter = routingAdapter([{ name: "product", match: ["*"], adapter: inner }], { hash: "1", systems });
   const deps = await opened({ store, clock, adapter, intent: makeIntent(isMandated) });
-  // It restores edits as a process that lasts, without the timers of one.
+  // Edits are restored as in a long-lived process, but without its timers.
   Object.assign(deps, { longLived: true });
   const fetch = app(deps);
   const send = async (path: string, body: object, by?: string): Promise<Reply> => {
@@ -169,18 +170,18 @@ async function begin({ isMandated, seed, days }: Month): Promise<Life> {
     return { status: response.status, text, body: JSON.parse(text), headers: response.headers };
   };
   const prompts = Array.from({ length: days }, () => 0);
-  const lived = { proposed: 0, by_mandate: 0, refused: 0, prompts };
-  const life: Life = {
-    ...{ deps, send, target, lived, roll: dice(seed), day: 0, rollout: "" },
+  const figures = { proposed: 0, by_mandate: 0, refused: 0, prompts };
+  const simulation: Simulation = {
+    ...{ deps, send, target, figures, roll: dice(seed), day: 0, rollout: "" },
     ...{ waiting: new Map(), open: new Set(), contested: new Map(), cycleEnds: [] },
   };
   if (isMandated)
     for (const area of AREAS) {
       const until = new Date(clock.now() + (days + 5) * DAY).toISOString();
       const { mandate_id } = must(await send("mandates", { ...makeBounds(area), until }));
-      for (const name of PEOPLE) await sign(life, "mandate", "mandate-sign", name, { mandate_id });
+      for (const name of PEOPLE) await sign(simulation, "mandate", "mandate-sign", name, { mandate_id });
     }
-  return life;
+  return simulation;
 }
 
 function must(reply: Reply): Reply["body"] {
@@ -188,51 +189,57 @@ function must(reply: Reply): Reply["body"] {
   return reply.body;
 }
 
-/** A person signs a decision: one prompt. */
-async function sign({ send, lived, day }: Life, decision: string, path: string, approver: Person, fields: object) {
+/** Signs a decision as a person and counts one prompt. */
+async function sign(
+  { send, figures, day }: Simulation,
+  decision: string,
+  path: string,
+  approver: Person,
+  fields: object,
+) {
   const { statement } = must(await send("consent-statement", { decision, approver, ...fields }));
-  lived.prompts[day]!++;
+  figures.prompts[day]!++;
   return must(
     await send(path, { approver, ...fields, proof: PENS[approver].sign(statement), at: JSON.parse(statement).at }),
   );
 }
 
-async function propose(life: Life, { area, fields }: Idea): Promise<string> {
-  const { lived, waiting, open } = life;
-  const { change_id, status, missing } = must(await life.send("propose", fields, area));
-  lived.proposed++;
+async function propose(simulation: Simulation, { area, fields }: Idea): Promise<string> {
+  const { figures, waiting, open } = simulation;
+  const { change_id, status, missing } = must(await simulation.send("propose", fields, area));
+  figures.proposed++;
   if (status === "approved") {
-    lived.by_mandate++;
+    figures.by_mandate++;
     open.add(change_id);
   } else waiting.set(change_id, missing[0].count);
   return change_id;
 }
 
-async function cycle(life: Life, ms: number): Promise<void> {
-  const { deps, cycleEnds } = life;
+async function cycle(simulation: Simulation, ms: number): Promise<void> {
+  const { deps, cycleEnds } = simulation;
   deps.clock.advance(ms);
   const { failed_steps } = await runCycle(deps);
   if (failed_steps.length > 0) throw new Error(`failed: ${failed_steps.join(", ")}`);
   cycleEnds.push((await deps.store.get("meta", "chain"))!.value.length);
   for (const { id, value } of await deps.store.list("drift", { limit: 100 })) {
-    if (!value.contested_until || life.contested.has(`${id} ${value.contested_until}`)) continue;
+    if (!value.contested_until || simulation.contested.has(`${id} ${value.contested_until}`)) continue;
     const { approvals } = (await deps.store.get("changes", id))!.value.change;
     const by = approvals?.find(({ approver }) => approver.startsWith(MANDATE))?.approver;
     const cause = { mandate_id: by?.slice(MANDATE.length), cycle: cycleEnds.length - 1 };
-    life.contested.set(`${id} ${value.contested_until}`, cause);
+    simulation.contested.set(`${id} ${value.contested_until}`, cause);
   }
 }
 
-/** People answer what waits for them. */
-async function answerPrompts(life: Life): Promise<void> {
-  for (const [change_id, count] of life.waiting)
-    for (const name of PEOPLE.slice(0, count)) await sign(life, "approve", "approve", name, { change_id });
-  life.waiting.clear();
+/** Signs all waiting changes as the people. */
+async function answerPrompts(simulation: Simulation): Promise<void> {
+  for (const [change_id, count] of simulation.waiting)
+    for (const name of PEOPLE.slice(0, count)) await sign(simulation, "approve", "approve", name, { change_id });
+  simulation.waiting.clear();
 }
 
-/** Looks what became of changes that mandates approved. Those of a suspended mandate are tried by hand, and then approved by a person. */
-async function lookAfter(life: Life): Promise<void> {
-  const { deps, open, send, lived } = life;
+/** Checks the changes that mandates approved. Those of a suspended mandate must fail to apply; then a person approves them. */
+async function checkMandateChanges(simulation: Simulation): Promise<void> {
+  const { deps, open, send, figures } = simulation;
   for (const change_id of [...open]) {
     const { change } = (await deps.store.get("changes", change_id))!.value;
     if (change.status !== "approved") {
@@ -240,36 +247,36 @@ async function lookAfter(life: Life): Promise<void> {
       continue;
     }
     const tried = await send("apply", { change_id, actor: "ana" });
-    // The value that its consent saw may be there again.
+    // The value at the time of the consent may be restored by now.
     if (tried.status === 200) {
       open.delete(change_id);
       continue;
     }
     if (tried.body.code === "target_moved") {
-      await sign(life, "revoke", "revoke", "ana", { change_id });
+      await sign(simulation, "revoke", "revoke", "ana", { change_id });
       open.delete(change_id);
       continue;
     }
     if (tried.body.code !== "consent_incomplete") throw new Error(tried.text);
-    lived.refused++;
-    await sign(life, "approve", "approve", "ana", { change_id });
+    figures.refused++;
+    await sign(simulation, "approve", "approve", "ana", { change_id });
     await send("apply", { change_id, actor: "ana" });
     open.delete(change_id);
   }
 }
 
-/** People resume what is suspended. */
-async function resume(life: Life): Promise<void> {
-  for (const { value } of await life.deps.store.list("mandates", { limit: 100 }))
+/** Resumes all suspended mandates as the people. */
+async function resumeMandates(simulation: Simulation): Promise<void> {
+  for (const { value } of await simulation.deps.store.list("mandates", { limit: 100 }))
     if (value.state === "suspended")
       for (const name of PEOPLE)
-        await sign(life, "mandate_resume", "mandate-resume", name, { mandate_id: value.mandate_id });
+        await sign(simulation, "mandate_resume", "mandate-resume", name, { mandate_id: value.mandate_id });
 }
 
-/** Losses, by the hour at which it begins. Each kind has its days. */
-async function goWrong(life: Life, hour: number, every: number): Promise<void> {
-  const { send, deps, target, day } = life;
-  const isTurn = (kind: number): boolean => every === 0 || day % every === kind;
+/** Causes the losses that begin at an hour. Each kind of loss has its own days. */
+async function causeLosses(simulation: Simulation, hour: number, every: number): Promise<void> {
+  const { send, deps, target, day } = simulation;
+  const isDue = (kind: number): boolean => every === 0 || day % every === kind;
   const usual = {
     tenant_id: "t1",
     kind: "config",
@@ -281,42 +288,42 @@ async function goWrong(life: Life, hour: number, every: number): Promise<void> {
   const feed = async (kpis: object): Promise<void> => void must(await send("kpi", kpis));
   if (hour === 0) await feed({ incident_rate: 0.03, csat: 4 });
   const bring = (area: Area, fields: Idea["fields"]): Promise<string> =>
-    propose(life, { area, fields: { ...usual, apply_when: "approved", ...fields } });
+    propose(simulation, { area, fields: { ...usual, apply_when: "approved", ...fields } });
   // One more change is approved right before each loss, and not applied yet.
-  if (isTurn(0) && hour === 10) await bring("price", { target: "price.1", value: 1002 });
-  if (isTurn(1) && hour === 12) await bring("flags", { target: "flags.1", value: true });
-  if (isTurn(3) && hour === 18) await bring("copy", { target: "copy.1", value: 1002 });
-  if (isTurn(0) && hour === 9)
+  if (isDue(0) && hour === 10) await bring("price", { target: "price.1", value: 1002 });
+  if (isDue(1) && hour === 12) await bring("flags", { target: "flags.1", value: true });
+  if (isDue(3) && hour === 18) await bring("copy", { target: "copy.1", value: 1002 });
+  if (isDue(0) && hour === 9)
     await bring("price", { target: "price.0", value: 1001 + (day % 2), kpi: "incident_rate" });
-  if (isTurn(0) && hour === 10) await feed({ incident_rate: 0.09 });
-  if (isTurn(0) && hour === 11) await feed({ incident_rate: 0.03 });
-  if (isTurn(1) && hour === 9)
-    life.rollout = await bring("flags", { target: `flags.new_${day}`, value: true, stages: STAGES });
-  if (isTurn(1) && hour === 12) {
+  if (isDue(0) && hour === 10) await feed({ incident_rate: 0.09 });
+  if (isDue(0) && hour === 11) await feed({ incident_rate: 0.03 });
+  if (isDue(1) && hour === 9)
+    simulation.rollout = await bring("flags", { target: `flags.new_${day}`, value: true, stages: STAGES });
+  if (isDue(1) && hour === 12) {
     const row = { step: 0, kpi: "conversion", as_of: deps.clock.iso(), ...totals(100_000, 1000, [0.05, 0.2]) };
-    must(await send("samples", { change_id: life.rollout, rows: [row] }, "analytics"));
+    must(await send("samples", { change_id: simulation.rollout, rows: [row] }, "analytics"));
   }
-  if (isTurn(2) && hour === 14) await bring("limits", { target: "limits.0", value: 1001 + (day % 2) });
-  if (isTurn(2) && hour === 15)
+  if (isDue(2) && hour === 14) await bring("limits", { target: "limits.0", value: 1001 + (day % 2) });
+  if (isDue(2) && hour === 15)
     for (let edit = 0; edit < 10; edit++) {
       target.overwrite({ tenant_id: "t1", target: "limits.0", kind: "config", value: null } as never, String(edit));
-      await cycle(life, 5 * MINUTE);
+      await cycle(simulation, 5 * MINUTE);
     }
-  if (isTurn(3) && hour === 18) await feed({ csat: 3 });
-  if (isTurn(3) && hour === 20) await feed({ csat: 4 });
+  if (isDue(3) && hour === 18) await feed({ csat: 3 });
+  if (isDue(3) && hour === 20) await feed({ csat: 4 });
 }
 
-async function liveDay(life: Life, { changes_a_day, every }: Month, day: number): Promise<void> {
-  life.day = day;
+async function simulateDay(simulation: Simulation, { changes_a_day, every }: Month, day: number): Promise<void> {
+  simulation.day = day;
   for (let hour = 0; hour < 24; hour++) {
-    // Nothing else here waits for the event loop, and the worker reports its progress there.
+    // Yields to the event loop, in which the test worker reports its progress.
     await setImmediate();
     const count = Math.floor((changes_a_day * (hour + 1)) / 24) - Math.floor((changes_a_day * hour) / 24);
-    for (let made = 0; made < count; made++) await propose(life, drawIdea(life.roll));
-    await goWrong(life, hour, every);
-    await answerPrompts(life);
-    await cycle(life, HOUR);
-    await lookAfter(life);
-    if (hour % 6 === 3) await resume(life);
+    for (let made = 0; made < count; made++) await propose(simulation, drawIdea(simulation.roll));
+    await causeLosses(simulation, hour, every);
+    await answerPrompts(simulation);
+    await cycle(simulation, HOUR);
+    await checkMandateChanges(simulation);
+    if (hour % 6 === 3) await resumeMandates(simulation);
   }
 }

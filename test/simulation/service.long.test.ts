@@ -1,6 +1,6 @@
 /**
- * Simulated rollouts through the service, with the clock moved: on the record, and on a flagd file that the stock reader reads.
- * `SERVICE_ROLLOUTS=500 npm run simulate` runs as many on the record and a tenth on flagd; half of the changes are harmless.
+ * Simulated rollouts through the service with a test clock: without an adapter, and on a flagd file that the stock reader reads.
+ * `SERVICE_ROLLOUTS=500 npm run simulate` runs so many without an adapter and a tenth on flagd; half of the changes are harmless.
  */
 import * as fs from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -28,7 +28,7 @@ const TIMEOUT = 1_800_000;
 const reader = await loadFlagdReader().catch((error: Error) => error.message);
 if (typeof reader === "string") process.stdout.write(`flagd reader: skipped, ${reader}\n`);
 
-/** The users of a kind, without the change and with one that is twice as bad as allowed; drawn once. */
+/** Draws the users of a kind once: without the change, and with a change twice as bad as allowed. */
 function drawUsers(kind: Kind) {
   const next = uniform(7);
   const watched: WatchedKpi = { ...kind.watched, kpi: "kpi_0", allowed: kind.allowed };
@@ -43,21 +43,21 @@ const SUMS: Record<WatchedKpi["kind"], (keyof Sums)[]> = {
 };
 const nothing = (): Sums => ({ n: 0, sum: 0, sum2: 0, per: 0, per2: 0, cross: 0 });
 
-/** The place of a rollout, and what is seen of it there. */
-interface Place {
+/** The system of a rollout, and checks of the values that users get there. */
+interface RolloutSystem {
   api: TestService;
   proposal: { target: string; value: string };
-  /** Checks what users get at a share of the change, of 10,000. */
+  /** Checks that `share` of 10,000 users get the value of the change. */
   requireShare(change_id: string, share: number): Promise<void>;
-  /** Checks that everything is as it was before the change. */
+  /** Checks that all users get the former value. */
   requireRestored(): Promise<void>;
 }
 
 type End = "rolled_back" | "released" | "on_hold";
 
-/** Plays one rollout to its end, or to the last look; what was released is then rolled back by hand. */
-async function play(
-  { api, proposal, requireShare, requireRestored }: Place,
+/** Runs a rollout to its end or for LOOKS decisions, and rolls it back by hand if the rule did not. */
+async function runRollout(
+  { api, proposal, requireShare, requireRestored }: RolloutSystem,
   users: { kind: Kind; control: Population; treated: Population },
   { isHarmful, seed }: { isHarmful: boolean; seed: number },
 ): Promise<End> {
@@ -106,22 +106,22 @@ async function play(
   return end;
 }
 
-/** Plays rollouts of all kinds in turn, and counts how they end. */
-async function playAll(place: Place, rollouts: number) {
+/** Runs rollouts of all kinds in turn and counts how they end. */
+async function runRollouts(system: RolloutSystem, rollouts: number) {
   const all = KINDS.map(drawUsers);
   const ends = { harmless: {} as Record<string, number>, harmful: {} as Record<string, number> };
   for (let index = 0; index < rollouts; index++) {
     const isHarmful = index % 2 === 1;
     const { kind, control, harmed } = all[Math.floor(index / 2) % all.length]!;
     const treated = isHarmful ? harmed : control;
-    const end = await play(place, { kind, control, treated }, { isHarmful, seed: index + 1 });
+    const end = await runRollout(system, { kind, control, treated }, { isHarmful, seed: index + 1 });
     const counted = isHarmful ? ends.harmful : ends.harmless;
     counted[end] = (counted[end] ?? 0) + 1;
   }
   return ends;
 }
 
-function requirePromises(name: string, ends: Awaited<ReturnType<typeof playAll>>, rollouts: number): void {
+function requireErrorLimits(name: string, ends: Awaited<ReturnType<typeof runRollouts>>, rollouts: number): void {
   if (ROLLOUTS > 8) process.stdout.write(`${name}: ${JSON.stringify(ends)}\n`);
   const half = rollouts / 2;
   const most = half * 0.05 + 4 * Math.sqrt(half * 0.05 * 0.95);
@@ -130,14 +130,14 @@ function requirePromises(name: string, ends: Awaited<ReturnType<typeof playAll>>
 }
 
 test(
-  "rollouts on the record keep their promises and are taken back exactly",
+  "rollouts without an adapter keep the error limits and are rolled back exactly",
   async () => {
     const api = await service({ intent: { principals: AGENTS } });
     const before = await api.bring("applied", { target: "ui.banner", value: "false" });
     const values = async () => (await api.get("values?tenant_id=t1&target=ui.banner")).body.values;
-    const at_first = await values();
-    expect(JSON.stringify(at_first)).toContain(before);
-    const ends = await playAll(
+    const initialValues = await values();
+    expect(JSON.stringify(initialValues)).toContain(before);
+    const ends = await runRollouts(
       {
         api,
         proposal: { target: "ui.banner", value: "true" },
@@ -146,22 +146,22 @@ test(
           expect(shown).toContain(change_id);
           if (share < 10_000) expect(shown).toContain(`"share":${share}`);
         },
-        requireRestored: async () => expect(await values()).toEqual(at_first),
+        requireRestored: async () => expect(await values()).toEqual(initialValues),
       },
       ROLLOUTS,
     );
-    requirePromises("on the record", ends, ROLLOUTS);
+    requireErrorLimits("on the record", ends, ROLLOUTS);
   },
   TIMEOUT,
 );
 
 const KEY = "ui.banner";
 const USERS = Array.from({ length: 500 }, (_, index) => `user-${index}`);
-/** Parsing and rendering would change its bytes. */
+/** A flag file whose bytes would change if it were parsed and rendered. */
 const FILE = `{ "flags": {\n  "${KEY}": { "state":"ENABLED", "variants" : {"on":true,  "off":false}, "x": 1.50, "defaultVariant": "off" } } }\n`;
 
 test.skipIf(typeof reader === "string")(
-  "rollouts on a flagd file give each share the value, and are taken back to the byte",
+  "rollouts on a flagd file give each share the value and are rolled back to the byte",
   async () => {
     const folder = await fs.mkdtemp(join(tmpdir(), "flagd-rollouts-"));
     onTestFinished(() => fs.rm(folder, { recursive: true, force: true }));
@@ -170,7 +170,7 @@ test.skipIf(typeof reader === "string")(
     const [store, clock] = [memoryStore(), testClock()];
     const adapter = targetAdapter(flagdTarget({ path, clock }), { store, clock });
     const api = await service({ intent: { principals: AGENTS }, store, clock, adapter });
-    const ends = await playAll(
+    const ends = await runRollouts(
       {
         api,
         proposal: { target: KEY, value: "true" },
@@ -186,7 +186,7 @@ test.skipIf(typeof reader === "string")(
       },
       ON_FLAGD,
     );
-    requirePromises("on flagd", ends, ON_FLAGD);
+    requireErrorLimits("on flagd", ends, ON_FLAGD);
   },
   TIMEOUT,
 );

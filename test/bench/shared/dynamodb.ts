@@ -7,40 +7,40 @@ import { startDynamoDb } from "../../support/dynamodb_server.ts";
 
 const ANSWER_MS = 4;
 const CALLERS = 20;
-/** `WriteConcurrency` of the template, unless its parameter says otherwise. */
+/** The default of the parameter `WriteConcurrency` of the template. */
 const WRITE_CONCURRENCY = 4;
 const silent = (): void => undefined;
 const QUIET = { debug: silent, info: silent, warn: silent, error: silent };
 
 /** Requests since the last reset: `waves` are sequential requests, each with any number of concurrent ones. */
-interface Asked {
+interface RequestCounts {
   requests: number;
   waves: number;
   read: number;
   written: number;
 }
 
-const none = (): Asked => ({ requests: 0, waves: 0, read: 0, written: 0 });
+const none = (): RequestCounts => ({ requests: 0, waves: 0, read: 0, written: 0 });
 
-/** `fetch` with answers that take their time, and what they are charged: the rules are those of AWS' documentation. */
+/** Creates a `fetch` that delays each response and counts requests and charged units, by the rules in AWS' documentation. */
 function metered(ms: number, isCharging = true) {
-  let asked = none();
+  let counts = none();
   let underWay = 0;
   const send: typeof fetch = async (url, init) => {
-    asked.requests++;
-    if (underWay++ === 0) asked.waves++;
+    counts.requests++;
+    if (underWay++ === 0) counts.waves++;
     try {
       await new Promise((resolve) => setTimeout(resolve, ms));
       const response = await fetch(url, init);
       const text = await response.text();
       const operation = new Headers(init!.headers).get("x-amz-target")!.split(".")[1]!;
-      if (isCharging) charge(asked, operation, JSON.parse(String(init!.body)), JSON.parse(text));
+      if (isCharging) charge(counts, operation, JSON.parse(String(init!.body)), JSON.parse(text));
       return new Response(text, response);
     } finally {
       underWay--;
     }
   };
-  return { send, take: (): Asked => [asked, (asked = none())][0]! };
+  return { send, take: (): RequestCounts => [counts, (counts = none())][0]! };
 }
 
 const sizeOf = (item: Item): number =>
@@ -63,22 +63,25 @@ interface Answer {
   Responses?: Record<string, Item[]>;
 }
 
-function charge(asked: Asked, operation: string, body: Body, answer: Answer): void {
+function charge(counts: RequestCounts, operation: string, body: Body, answer: Answer): void {
   const read = (items: readonly Item[], least: number): number =>
     items.reduce((sum, item) => sum + units(sizeOf(item), 4096), least - items.length);
-  if (operation === "GetItem") asked.read += read(answer.Item ? [answer.Item] : [], 1);
+  if (operation === "GetItem") counts.read += read(answer.Item ? [answer.Item] : [], 1);
   if (operation === "BatchGetItem")
-    asked.read += read(Object.values(answer.Responses ?? {}).flat(), Object.values(body.RequestItems!)[0]!.Keys.length);
+    counts.read += read(
+      Object.values(answer.Responses ?? {}).flat(),
+      Object.values(body.RequestItems!)[0]!.Keys.length,
+    );
   if (operation === "Query")
-    asked.read += units(
+    counts.read += units(
       (answer.Items ?? []).reduce((sum, item) => sum + sizeOf(item), 0),
       4096,
     );
   for (const one of body.TransactItems ?? [])
-    asked.written += 2 * ("Put" in one ? units(sizeOf(one.Put.Item), 1024) : 1);
+    counts.written += 2 * ("Put" in one ? units(sizeOf(one.Put.Item), 1024) : 1);
 }
 
-/** Measures, and prints. */
+/** Runs the benchmark and prints the figures. */
 export async function dynamoDb({ short }: { short: boolean }): Promise<void> {
   const server = await startDynamoDb();
   if (!server) return;
@@ -139,13 +142,13 @@ export async function dynamoDb({ short }: { short: boolean }): Promise<void> {
   console.log(`  ${CALLERS} callers, ${ANSWER_MS} ms an answer, ${seconds} s each`);
   const sole = await open(await table(), metered(ANSWER_MS, false).send);
   console.log(`  one writer, all at once      ${await race([sole])} (must 60/s, none)`);
-  const one = { ...sole, fetch: inTurn(sole.fetch) };
+  const one = { ...sole, fetch: oneAtATime(sole.fetch) };
   console.log(`  one writer, one at a time    ${await race([one])} (must 60/s, none)`);
   const stack = await table();
   const instances: Service[] = [];
   for (let index = 0; index < WRITE_CONCURRENCY; index++) {
     const each = await open(stack, metered(ANSWER_MS, false).send);
-    instances.push({ ...each, fetch: inTurn(each.fetch) });
+    instances.push({ ...each, fetch: oneAtATime(each.fetch) });
   }
   console.log(
     `  as template.yaml has it      ${await race(instances)} (${WRITE_CONCURRENCY} instances, one at a time each)`,
@@ -157,8 +160,8 @@ export async function dynamoDb({ short }: { short: boolean }): Promise<void> {
   await server.stop();
 }
 
-/** As an instance of a function is called: the next when the one before was answered. */
-function inTurn(ask: (request: Request) => Promise<Response>): typeof ask {
+/** Sends requests one at a time, as an instance of a function gets them. */
+function oneAtATime(ask: (request: Request) => Promise<Response>): typeof ask {
   let last: Promise<unknown> = Promise.resolve();
   return (request) => {
     const answer = last.then(() => ask(request));

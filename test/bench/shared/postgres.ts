@@ -14,7 +14,7 @@ import { slowLink } from "./slow_link.ts";
 
 const CLIENTS = 64;
 
-/** The least work of any service: entries in sequence, each with the hash of the one before, and the change. */
+/** The minimum work of any service: chained entries with the hash of the previous one, and the change. */
 const PLAIN = `
 create table plain_head (n bigint not null, hash text not null);
 insert into plain_head values (0, repeat('0', 64));
@@ -57,17 +57,17 @@ async function stop({ child }: Service): Promise<void> {
   if (child.exitCode === null) await new Promise((resolve) => child.once("exit", resolve));
 }
 
-/** Measures several services together. */
+/** Figures of one or more services under load. */
 interface Rate {
   perSecond: number;
-  /** The processor's time of the services, microseconds a proposal. */
+  /** Processor time of the services, in microseconds a proposal. */
   cpu: number;
-  /** Proposals a commit, and tries a commit: above 1 where processes are in each other's way. */
+  /** Proposals a commit, and attempts a commit, which exceed 1 if processes conflict. */
   perCommit: number;
   tries: number;
 }
 
-/** How many commits a store has had, and how many its writers tried. */
+/** Returns the number of commits of a store, and of attempts. */
 type Counter = () => Promise<{ commits: number; tries: number }>;
 
 const counterOf =
@@ -123,7 +123,7 @@ async function plain(pool: Pool, count: number): Promise<Rate> {
   return { perSecond: count / ((performance.now() - began) / 1000), cpu: NaN, perCommit: 1, tries: 1 };
 }
 
-/** Measures, and prints. */
+/** Runs the benchmark and prints the figures. */
 export async function postgres({ short }: { short: boolean }): Promise<void> {
   const server = await startPostgres();
   if (!server) return;
@@ -137,7 +137,7 @@ export async function postgres({ short }: { short: boolean }): Promise<void> {
   const link = await slowLink(own, 2);
   const services: Service[] = [];
   for (let index = 0; index < 3; index++) services.push(await serviceOn(server.url, folder));
-  // Each alone on a store of its own: what the network costs, and not what others do meanwhile.
+  // Each on its own store, so that only the network makes a difference.
   const [near, far] = [await serviceOn(server.url, folder, "near"), await serviceOn(at(link.port), folder, "far")];
   const one = services.slice(0, 1);
   try {

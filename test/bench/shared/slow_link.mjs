@@ -1,9 +1,9 @@
-/** node slow_link.mjs PORT MS: passes on to a port of this machine what arrives, each piece so many milliseconds later. */
+/** node slow_link.mjs PORT MS: forwards connections to a port of this machine, each packet MS milliseconds later. */
 import { connect, createServer } from "node:net";
 
 const [target, ms] = process.argv.slice(2).map(Number);
 
-function passOn(from, to) {
+function forward(from, to) {
   const waiting = [];
   const next = () => {
     const { data, due } = waiting[0];
@@ -22,8 +22,8 @@ function passOn(from, to) {
 
 const server = createServer({ noDelay: true }, (client) => {
   const upstream = connect({ port: target, host: "127.0.0.1", noDelay: true });
-  passOn(client, upstream);
-  passOn(upstream, client);
+  forward(client, upstream);
+  forward(upstream, client);
 });
 server.listen(0, "127.0.0.1", () => process.send({ port: server.address().port }));
 process.on("disconnect", () => process.exit());
