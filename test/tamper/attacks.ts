@@ -1,37 +1,37 @@
-/** Attacks on a log, by somebody who can write its file. */
+/** Attacks on a log by an attacker who can write its store. */
 import { entryKey } from "../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { inSlices } from "../support/in_slices.ts";
 import { makeCheckpoint, copyStore, rehashed, type World } from "./world.ts";
 
-/** A way to tamper; what is not given is left as it was. */
+/** A way to tamper; fields that are absent leave that part unchanged. */
 export interface Attack {
   what: string;
-  /** The log afterwards. */
+  /** Returns the log after the attack. */
   entries?: (world: World) => AuditEntry[];
   /** Edits of the store without log entries. */
   store?: (store: Store) => Promise<void>;
   /** The store is replaced by the copy made some 20 entries ago. */
   setBack?: true;
-  /** Signs checkpoints with the service's own key. */
+  /** The attacker holds the service's signing key. */
   hasKey?: true;
 }
 
-/** Range of tampering: behind the older receipt and checkpoint, before the newer. */
-export const PLACE = 150;
+/** The entry that is tampered with: after the older receipt and checkpoint, before the newer ones. */
+const TAMPERED_ID = 150;
 
-const at = (entries: readonly AuditEntry[], place: number): AuditEntry => entries[place - 1]!;
-const edited = (entry: AuditEntry): AuditEntry => ({ ...entry, tenant: "somebody else" });
-const replaced = (entries: AuditEntry[], place: number, ...by: AuditEntry[]): AuditEntry[] =>
-  entries.toSpliced(place - 1, 1, ...by);
-/** An edit that no change record speaks of, with every hash made right again. */
-const rewritten = ({ entries }: World): AuditEntry[] => {
-  const index = entries.findIndex(({ id, event_type }) => id >= PLACE && event_type === "kpi_refreshed");
-  return rehashed(replaced([...entries], index + 1, edited(entries[index]!)), index);
+const entryAt = (entries: readonly AuditEntry[], id: number): AuditEntry => entries[id - 1]!;
+const editEntry = (entry: AuditEntry): AuditEntry => ({ ...entry, tenant: "somebody else" });
+const replaceEntry = (entries: AuditEntry[], id: number, ...replacements: AuditEntry[]): AuditEntry[] =>
+  entries.toSpliced(id - 1, 1, ...replacements);
+/** Edits an entry that no change record depends on, and recomputes all hashes after it. */
+const rewriteFromEntry = ({ entries }: World): AuditEntry[] => {
+  const index = entries.findIndex(({ id, event_type }) => id >= TAMPERED_ID && event_type === "kpi_refreshed");
+  return rehashed(replaceEntry([...entries], index + 1, editEntry(entries[index]!)), index);
 };
 
-/** Takes away what the service itself would have noticed it by. */
+/** Deletes the stored data by which the service itself would detect the attack. */
 async function coverUp(store: Store): Promise<void> {
   await store.transact((tx) => {
     tx.delete("meta", "merkle");
@@ -43,40 +43,50 @@ export const ATTACKS: Attack[] = [
   { what: "nothing" },
   {
     what: "a field of an entry edited",
-    entries: ({ entries }) => replaced(entries, PLACE, edited(at(entries, PLACE))),
+    entries: ({ entries }) => replaceEntry(entries, TAMPERED_ID, editEntry(entryAt(entries, TAMPERED_ID))),
   },
   {
     what: "an entry edited, its own hash made right",
     entries: ({ entries }) =>
-      replaced(entries, PLACE, rehashed(replaced(entries, PLACE, edited(at(entries, PLACE))), PLACE - 1)[PLACE - 1]!),
+      replaceEntry(
+        entries,
+        TAMPERED_ID,
+        rehashed(replaceEntry(entries, TAMPERED_ID, editEntry(entryAt(entries, TAMPERED_ID))), TAMPERED_ID - 1)[
+          TAMPERED_ID - 1
+        ]!,
+      ),
   },
-  { what: "an entry removed from the middle", entries: ({ entries }) => replaced(entries, PLACE) },
+  { what: "an entry removed from the middle", entries: ({ entries }) => replaceEntry(entries, TAMPERED_ID) },
   {
     what: "an entry put in between",
-    entries: ({ entries }) => replaced(entries, PLACE, edited(at(entries, PLACE)), at(entries, PLACE)),
+    entries: ({ entries }) =>
+      replaceEntry(entries, TAMPERED_ID, editEntry(entryAt(entries, TAMPERED_ID)), entryAt(entries, TAMPERED_ID)),
   },
   {
     what: "two entries swapped",
-    entries: ({ entries }) => entries.with(PLACE - 1, at(entries, PLACE + 1)).with(PLACE, at(entries, PLACE)),
+    entries: ({ entries }) =>
+      entries.with(TAMPERED_ID - 1, entryAt(entries, TAMPERED_ID + 1)).with(TAMPERED_ID, entryAt(entries, TAMPERED_ID)),
   },
   {
     what: "an entry repeated",
-    entries: ({ entries }) => replaced(entries, PLACE, at(entries, PLACE), at(entries, PLACE)),
+    entries: ({ entries }) =>
+      replaceEntry(entries, TAMPERED_ID, entryAt(entries, TAMPERED_ID), entryAt(entries, TAMPERED_ID)),
   },
   {
     what: "an entry of another log in its place",
-    entries: ({ entries, other }) => replaced(entries, PLACE, at(other, PLACE)),
+    entries: ({ entries, other }) => replaceEntry(entries, TAMPERED_ID, entryAt(other, TAMPERED_ID)),
   },
   { what: "the whole log replaced by another", entries: ({ other }) => other, store: coverUp },
   { what: "the last 20 entries cut off", entries: ({ entries }) => entries.slice(0, -20) },
   { what: "the store set back to an older copy", setBack: true },
   {
     what: "the last entry edited, its hash made right",
-    entries: ({ entries }) => rehashed(replaced(entries, entries.length, edited(entries.at(-1)!)), entries.length - 1),
+    entries: ({ entries }) =>
+      rehashed(replaceEntry(entries, entries.length, editEntry(entries.at(-1)!)), entries.length - 1),
   },
-  { what: "rewritten from one entry on, all hashes made right", entries: rewritten },
-  { what: "rewritten, and its traces in the store", entries: rewritten, store: coverUp },
-  { what: "rewritten by somebody who holds the signing key", entries: rewritten, store: coverUp, hasKey: true },
+  { what: "rewritten from one entry on, all hashes made right", entries: rewriteFromEntry },
+  { what: "rewritten, and its traces in the store", entries: rewriteFromEntry, store: coverUp },
+  { what: "rewritten by somebody who holds the signing key", entries: rewriteFromEntry, store: coverUp, hasKey: true },
   { what: "a change's stored record edited, the log untouched", store: forgeRecord },
   { what: "nothing edited: somebody lied, and it is recorded" },
 ];
@@ -89,17 +99,17 @@ async function forgeRecord(store: Store): Promise<void> {
   );
 }
 
-/** The store afterwards. */
+/** Returns the store after the attack. */
 export async function attackStore(attack: Attack, world: World): Promise<Store> {
   if (attack.setBack) return copyStore(world.older);
   const store = await copyStore(world.deps.store);
-  if (attack.entries) await plant(store, attack.entries(world));
+  if (attack.entries) await replaceLog(store, attack.entries(world));
   await attack.store?.(store);
   return store;
 }
 
-/** Puts entries in the place of the log, and the head that belongs to them. */
-async function plant(store: Store, entries: readonly AuditEntry[]): Promise<void> {
+/** Replaces the log with other entries and their head. */
+async function replaceLog(store: Store, entries: readonly AuditEntry[]): Promise<void> {
   const before = await store.list("audit", { limit: 10_000 });
   const { origin, current_hash: head, timestamp } = entries.at(-1)!;
   await inSlices(store, before, (tx, { id }) => tx.delete("audit", id));
@@ -107,8 +117,8 @@ async function plant(store: Store, entries: readonly AuditEntry[]): Promise<void
   await store.transact((tx) => tx.put("meta", "chain", { origin, length: entries.length, head, at: timestamp }));
 }
 
-/** Everything that an attacker may offer as the service's newest signed checkpoint. */
-export function offered(attack: Attack, world: World, entries: readonly AuditEntry[]): string[] {
+/** Lists all checkpoints that an attacker could present as the service's newest one. */
+export function listOfferedCheckpoints(attack: Attack, world: World, entries: readonly AuditEntry[]): string[] {
   const forged = [makeCheckpoint(entries, entries.length), makeCheckpoint(entries, entries.length, world.otherKey)];
   const own =
     attack.hasKey || (!attack.entries && !attack.setBack) ? [makeCheckpoint(entries, entries.length, world.key)] : [];

@@ -1,14 +1,14 @@
 /**
- * Damage of every kind to an export, before both offline verifiers. The full run, `npm run test:full -- test/tamper`, moves every
- * line and flips every bit of every entry; the long one moves some lines in each way, and flips the bits of three entries; the
- * short one does less of the same.
+ * Both offline verifiers detect every kind of damage to an export. The full run, `npm run test:full -- test/tamper`, moves every
+ * line and flips every bit of every entry; the long run moves some lines in each way, and flips the bits of three entries; the
+ * short run does less of the same.
  */
 import { beforeAll, expect, test, vi } from "vitest";
 import { type Chain, verifyLine } from "../../local/verify/chain.ts";
 import { ATTACKS, attackStore } from "./attacks.ts";
 import { numbers } from "../support/numbers.ts";
 import { FULL, rounds } from "../support/length.ts";
-import { cut, DAMAGED, flipped, impossible, moved, rewritings } from "./damage.ts";
+import { cutExport, flipped, makeInvalidLogs, moveLines, rewritings, UNREADABLE_REWRITINGS } from "./damage.ts";
 import { exportLog } from "./real_log.ts";
 import { summarizeReport, pythonMissing, type Sample, verify, verifyInPython } from "./verifiers.ts";
 import { makeCheckpoint, makeWorld, parse, makeReceipt, type World, write } from "./world.ts";
@@ -23,9 +23,9 @@ beforeAll(async () => {
   log = Buffer.from(write(world.entries));
 });
 
-const verdictOf = async ({ log, kept }: Sample) => (await verify(log, kept)).verdict;
+const verifySample = async ({ log, kept }: Sample) => (await verify(log, kept)).verdict;
 
-test("the log as it is: consistent alone, valid against what was kept, however the bytes arrive", async () => {
+test("an intact log is consistent alone and valid against receipts, in chunks of any size", async () => {
   expect(await verify(log)).toMatchObject({ verdict: "consistent", entries: 200, findings: [] });
   const checkpoint = { ...parseCheckpoint(world.note)!, description: "a checkpoint" };
   for (const kept of [makeReceipt(world.entries, 1), makeReceipt(world.entries, 200), checkpoint])
@@ -33,38 +33,38 @@ test("the log as it is: consistent alone, valid against what was kept, however t
       expect(await verify(log, [kept], chunk)).toMatchObject({ verdict: "valid" });
 });
 
-/** Lines come with six kinds of damage each: such a step leads to another kind than that of the sample before. */
+/** Each line has six kinds of damage; this step size makes consecutive samples differ in kind. */
 const STEP = rounds(43, 13, 1);
 
-test("a line removed, repeated, swapped or spliced in is found in the export alone, at its place", async () => {
-  for (const sample of moved(world).filter((_, index) => index % STEP === 0)) {
+test("a line removed, repeated, swapped or inserted is found, at its line number", async () => {
+  for (const sample of moveLines(world).filter((_, index) => index % STEP === 0)) {
     const report = await verify(sample.log);
     expect(report, sample.what).toMatchObject({ verdict: "bad" });
-    const place = Number(/\d+/.exec(sample.what)![0]);
-    expect(report.findings[0]!.line! - place, sample.what).toBeOneOf([0, 1]);
+    const line = Number(/\d+/.exec(sample.what)![0]);
+    expect(report.findings[0]!.line! - line, sample.what).toBeOneOf([0, 1]);
   }
 });
 
-test("every other writing of the same entries is refused, and what is no export is not judged", async () => {
+test("any other form of the same entries is bad, and a file that is no export is unreadable", async () => {
   for (const sample of rewritings(world))
-    expect(await verdictOf(sample), sample.what).toBe(DAMAGED.has(sample.what) ? "unreadable" : "bad");
+    expect(await verifySample(sample), sample.what).toBe(UNREADABLE_REWRITINGS.has(sample.what) ? "unreadable" : "bad");
 });
 
-test("a log that no service writes is refused, though every hash is right", async () => {
-  for (const { what, rule, log } of impossible(world))
+test("a log with correct hashes that breaks another rule is reported at its line", async () => {
+  for (const { what, rule, log } of makeInvalidLogs(world))
     expect((await verify(log)).findings, what).toMatchObject([{ line: 81, rule }]);
 });
 
 const lineEnds = () => [...log.keys()].filter((place) => log[place] === 10).map((place) => place + 1);
 
-test("a cut within a line shows in the export; between lines only by what was stored outside", async () => {
+test("a cut within a line is unreadable; one between lines is found only with a receipt", async () => {
   const ends = new Set(lineEnds());
-  const places = [...Array(rounds(500, 1000, 30_000)).keys(), ...ends, ...[...ends].map((end) => end - 1)];
-  for (const [index, sample] of cut(world, places, "nothing").entries()) {
-    const clean = places[index] === 0 || ends.has(places[index]!);
-    expect(await verdictOf(sample), sample.what).toBe(clean && places[index] !== 0 ? "consistent" : "unreadable");
+  const lengths = [...Array(rounds(500, 1000, 30_000)).keys(), ...ends, ...[...ends].map((end) => end - 1)];
+  for (const [index, sample] of cutExport(world, lengths, "nothing").entries()) {
+    const clean = lengths[index] === 0 || ends.has(lengths[index]!);
+    expect(await verifySample(sample), sample.what).toBe(clean && lengths[index] !== 0 ? "consistent" : "unreadable");
   }
-  for (const sample of cut(
+  for (const sample of cutExport(
     world,
     [...ends].filter((end) => end < log.length),
     "receipt",
@@ -74,7 +74,7 @@ test("a cut within a line shows in the export; between lines only by what was st
     });
 });
 
-/** The chain as it stands before a line, so that the lines before it need not be read for each of its bits. */
+/** Returns the verifier's state before a line, so that each bit of the line can be tested without reading the lines before. */
 function chainBefore(line: number): Chain {
   const last = world.entries[line - 2];
   const { origin } = world.entries[0]!;
@@ -85,7 +85,7 @@ function chainBefore(line: number): Chain {
   };
 }
 
-test("every flipped bit of an entry is found in the export alone", async () => {
+test("every flipped bit of an entry is found by the check of its line", async () => {
   const ends = lineEnds();
   for (const number of FULL ? world.entries.map(({ id }) => id) : [1, 57, 200]) {
     const line = log.subarray(ends[number - 2] ?? 0, ends[number - 1]! - 1);
@@ -93,7 +93,7 @@ test("every flipped bit of an entry is found in the export alone", async () => {
       const chain = chainBefore(number);
       const damaged = flipped(line, bit).toString("latin1").split("\n");
       if (!damaged.some((part) => verifyLine(chain, part)))
-        expect.unreachable(`bit ${bit} of line ${number}: unnoticed`);
+        expect.unreachable(`bit ${bit} of line ${number}: not found`);
     }
     for (let bit = 0; bit < 8; bit++) {
       const report = await verify(flipped(log, (ends[number - 1]! - 1) * 8 + bit));
@@ -102,7 +102,7 @@ test("every flipped bit of an entry is found in the export alone", async () => {
   }
 });
 
-test("a sample of flipped bits is found in the whole export", async () => {
+test("random flipped bits are found in the complete export", async () => {
   const random = numbers(1);
   for (let i = 0; i < rounds(25, 50, 5000); i++) {
     const bit = random(log.length * 8);
@@ -110,10 +110,10 @@ test("a sample of flipped bits is found in the whole export", async () => {
   }
 });
 
-/** Damage of each kind, with and without something kept outside. */
+/** Makes samples of each kind of damage, with and without receipts and checkpoints. */
 async function samples(): Promise<Sample[]> {
   const random = numbers(2);
-  const some = (all: Sample[], count: number) => Array.from({ length: count }, () => all[random(all.length)]!);
+  const pickSome = (all: Sample[], count: number) => Array.from({ length: count }, () => all[random(all.length)]!);
   const kept = [
     makeReceipt(world.entries, 200),
     makeReceipt(world.entries, 60),
@@ -129,11 +129,11 @@ async function samples(): Promise<Sample[]> {
   return [
     ...(await Promise.all(attacked)).flat(),
     ...kept.map((one) => ({ what: one.description, log, kept: [one] })),
-    ...some(moved(world), rounds(8, 20, 150)),
+    ...pickSome(moveLines(world), rounds(8, 20, 150)),
     ...rewritings(world),
-    ...impossible(world),
-    ...some(cut(world, [...log.keys()], "nothing"), rounds(5, 10, 50)),
-    ...some(cut(world, lineEnds(), "receipt"), 5),
+    ...makeInvalidLogs(world),
+    ...pickSome(cutExport(world, [...log.keys()], "nothing"), rounds(5, 10, 50)),
+    ...pickSome(cutExport(world, lineEnds(), "receipt"), 5),
     ...bits.map((bit) => ({ what: `bit ${bit} flipped`, log: flipped(log, bit), kept: [kept[bit % 5]!] })),
   ];
 }
@@ -150,4 +150,5 @@ test.skipIf(pythonMissing)(
   300_000,
 );
 
-test("an export is read back as it was written", () => expect(write(parse(log.toString()))).toBe(log.toString()));
+test("parsing and writing an export returns the same bytes", () =>
+  expect(write(parse(log.toString()))).toBe(log.toString()));

@@ -1,25 +1,25 @@
-/** Damage to an export, without regard to what it means: lines moved, bytes cut, bits flipped. */
+/** Damaged exports: lines moved, bytes cut off, bits flipped, entries written in another form. */
 import { gzipSync } from "node:zlib";
 import type { LogState } from "../../local/verify/evidence.ts";
 import type { Sample } from "./verifiers.ts";
 import { makeReceipt, rehashed, type World, write } from "./world.ts";
 
-/** The export with one bit flipped. */
+/** Returns the export with one bit flipped. */
 export function flipped(log: Buffer, bit: number): Buffer {
   const copy = Buffer.from(log);
   copy[bit >> 3]! ^= 1 << (bit & 7);
   return copy;
 }
 
-/** Every removal, repetition, neighbours swapped and splice from another log; each must show in the export alone. */
-export function moved({ entries, other }: World): Sample[] {
+/** Lists exports with a line removed, repeated, swapped or taken from another log; each is detectable in the export alone. */
+export function moveLines({ entries, other }: World): Sample[] {
   const lines = entries.map((entry) => write([entry]));
-  const strange = other.map((entry) => write([entry]));
-  // Made when it is asked for: there are many, and most tests want a few.
-  const sample = (what: string, damaged: () => string[]): Sample => ({
+  const foreign = other.map((entry) => write([entry]));
+  // Samples are built on access: there are many, and most tests use a few.
+  const sample = (what: string, damage: () => string[]): Sample => ({
     what,
     get log() {
-      return Buffer.from(damaged().join(""));
+      return Buffer.from(damage().join(""));
     },
     kept: [],
   });
@@ -31,37 +31,41 @@ export function moved({ entries, other }: World): Sample[] {
       ...(next === undefined
         ? []
         : [sample(`lines ${i + 1} and ${i + 2} swapped`, () => lines.toSpliced(i, 2, next, line))]),
-      sample(`line ${i + 1} of another log`, () => lines.with(i, strange[i]!)),
-      sample(`a line of another log behind line ${i + 1}`, () => lines.toSpliced(i + 1, 0, strange[i]!)),
+      sample(`line ${i + 1} of another log`, () => lines.with(i, foreign[i]!)),
+      sample(`a line of another log behind line ${i + 1}`, () => lines.toSpliced(i + 1, 0, foreign[i]!)),
       ...(next === undefined
         ? []
-        : [sample(`the other log from line ${i + 2} on`, () => [...lines.slice(0, i + 1), ...strange.slice(i + 1)])]),
+        : [sample(`the other log from line ${i + 2} on`, () => [...lines.slice(0, i + 1), ...foreign.slice(i + 1)])]),
     ];
   });
 }
 
-/** The export cut behind each of the given bytes; what is kept is the last receipt, or nothing. */
-export function cut({ entries }: World, places: readonly number[], kept: "receipt" | "nothing"): Sample[] {
+/** Lists exports cut off after each of the given numbers of bytes, with the last receipt or nothing to verify against. */
+export function cutExport({ entries }: World, lengths: readonly number[], kept: "receipt" | "nothing"): Sample[] {
   const log = Buffer.from(write(entries));
   const evidence: LogState[] = kept === "receipt" ? [makeReceipt(entries, entries.length)] : [];
-  return places.map((place) => ({ what: `cut behind byte ${place}`, log: log.subarray(0, place), kept: evidence }));
+  return lengths.map((length) => ({
+    what: `cut off after byte ${length}`,
+    log: log.subarray(0, length),
+    kept: evidence,
+  }));
 }
 
-/** Logs whose every hash is right, and that no service writes. */
-export function impossible({ entries }: World): (Sample & { rule: string })[] {
-  const edited = (what: string, rule: string, over: Partial<(typeof entries)[number]>) => {
-    const log = write(rehashed(entries.with(80, { ...entries[80]!, ...over }), 80));
+/** Lists logs with correct hashes that break another rule of the format. */
+export function makeInvalidLogs({ entries }: World): (Sample & { rule: string })[] {
+  const withEdit = (what: string, rule: string, fields: Partial<(typeof entries)[number]>) => {
+    const log = write(rehashed(entries.with(80, { ...entries[80]!, ...fields }), 80));
     return { what, rule, log: Buffer.from(log), kept: [] };
   };
   return [
-    edited("a time before that of the entry before", "timestamp", { timestamp: "2025-12-31T23:59:59.999Z" }),
-    { what: "a number left out", rule: "id", log: Buffer.from(write(rehashed(entries, 80, 1))), kept: [] },
-    edited("an entry that names another log", "origin", { origin: `${entries[80]!.origin}0` }),
+    withEdit("a time before that of the previous entry", "timestamp", { timestamp: "2025-12-31T23:59:59.999Z" }),
+    { what: "an id skipped", rule: "id", log: Buffer.from(write(rehashed(entries, 80, 1))), kept: [] },
+    withEdit("an entry that names another log", "origin", { origin: `${entries[80]!.origin}0` }),
   ];
 }
 
-/** Edits from the list below that show that the file is not what the service sent. */
-export const DAMAGED: ReadonlySet<string> = new Set([
+/** Rewritings from the list below that make the file unreadable as an export. */
+export const UNREADABLE_REWRITINGS: ReadonlySet<string> = new Set([
   "a space before the first member",
   "members in another order",
   "a carriage return",
@@ -78,33 +82,37 @@ export const DAMAGED: ReadonlySet<string> = new Set([
   "carriage returns throughout",
 ]);
 
-/** Other writings of the same entries: JSON would take them for equal. */
+/** Lists exports whose first entry is written in another form, mostly one that JSON parsers treat as equal. */
 export function rewritings({ entries }: World): Sample[] {
   const line = JSON.stringify(entries[0]);
   const rest = write(entries.slice(1));
-  const other = (what: string, first: string): Sample => ({ what, log: Buffer.from(`${first}\n${rest}`), kept: [] });
+  const withFirstLine = (what: string, first: string): Sample => ({
+    what,
+    log: Buffer.from(`${first}\n${rest}`),
+    kept: [],
+  });
   return [
-    other("a space before the first member", line.replace("{", "{ ")),
-    other("a space between members", line.replace('","id":', '", "id":')),
-    other("members in another order", line.replace(/^\{("origin":"[^"]*"),("id":1)/, "{$2,$1")),
-    other("a repeated member", line.replace('"id":1', '"id":1,"id":1')),
-    other("a member more", line.replace(/\}$/, ',"note":""}')),
-    other("a member less", line.replace(/"tenant":"[^"]*",/, "")),
-    other("a number in another form", line.replace('"id":1', '"id":1.0')),
-    other("a number as text", line.replace('"id":1', '"id":"1"')),
-    other("a letter escaped", line.replace('"timestamp":"2', '"timestamp":"\\u0032')),
-    other("a slash escaped", line.replace("acme-crm/audit", "acme-crm\\/audit")),
-    other("a lone surrogate", line.replace('"tenant":"', '"tenant":"\\ud800')),
-    other(
+    withFirstLine("a space before the first member", line.replace("{", "{ ")),
+    withFirstLine("a space between members", line.replace('","id":', '", "id":')),
+    withFirstLine("members in another order", line.replace(/^\{("origin":"[^"]*"),("id":1)/, "{$2,$1")),
+    withFirstLine("a repeated member", line.replace('"id":1', '"id":1,"id":1')),
+    withFirstLine("a member more", line.replace(/\}$/, ',"note":""}')),
+    withFirstLine("a member less", line.replace(/"tenant":"[^"]*",/, "")),
+    withFirstLine("a number in another form", line.replace('"id":1', '"id":1.0')),
+    withFirstLine("a number as text", line.replace('"id":1', '"id":"1"')),
+    withFirstLine("a letter escaped", line.replace('"timestamp":"2', '"timestamp":"\\u0032')),
+    withFirstLine("a slash escaped", line.replace("acme-crm/audit", "acme-crm\\/audit")),
+    withFirstLine("a lone surrogate", line.replace('"tenant":"', '"tenant":"\\ud800')),
+    withFirstLine(
       "upper-case hex",
       line.replace(/[0-9a-f]{64}"\}$/, (hash) => hash.slice(0, 64).toUpperCase() + '"}'),
     ),
-    other("a time in another zone", line.replace(/Z","event_type/, '+00:00","event_type')),
-    other("a carriage return", `${line}\r`),
-    other("a byte-order mark", `\ufeff${line}`),
-    other("an empty line", `${line}\n`),
-    other("no object", "[]"),
-    other("a deep nesting", "[".repeat(100_000)),
+    withFirstLine("a time in another zone", line.replace(/Z","event_type/, '+00:00","event_type')),
+    withFirstLine("a carriage return", `${line}\r`),
+    withFirstLine("a byte-order mark", `\ufeff${line}`),
+    withFirstLine("an empty line", `${line}\n`),
+    withFirstLine("no object", "[]"),
+    withFirstLine("a deep nesting", "[".repeat(100_000)),
     {
       what: "bytes that are not UTF-8",
       log: Buffer.concat([
@@ -122,7 +130,7 @@ export function rewritings({ entries }: World): Sample[] {
     { what: "compressed", log: gzipSync(`${line}\n${rest}`), kept: [] },
     { what: "the last line break removed", log: Buffer.from(`${line}\n${rest}`.slice(0, -1)), kept: [] },
     { what: "carriage returns throughout", log: Buffer.from(`${line}\n${rest}`.replaceAll("\n", "\r\n")), kept: [] },
-    other("a line separator that is not escaped", line.replace('"tenant":"', '"tenant":"\u2028')),
-    other("a line that is too long", line.replace('"tenant":"', `"tenant":"${"x".repeat(16 * 1024 * 1024)}`)),
+    withFirstLine("a line separator that is not escaped", line.replace('"tenant":"', '"tenant":"\u2028')),
+    withFirstLine("a line that is too long", line.replace('"tenant":"', `"tenant":"${"x".repeat(16 * 1024 * 1024)}`)),
   ];
 }

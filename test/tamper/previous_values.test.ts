@@ -1,4 +1,4 @@
-/** Random edits of the stored previous values: a rollback restores what the log says was replaced, or nothing. */
+/** Random edits of the stored previous values: a rollback restores the value recorded in the log, or nothing. */
 import { expect, test } from "vitest";
 import type { EffectRecord } from "../../lib/targets/effects.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
@@ -7,9 +7,10 @@ import { core } from "../support/core.ts";
 import { LONG, rounds } from "../support/length.ts";
 import { numbers } from "../support/numbers.ts";
 
-const STACK = 4;
+/** Number of changes applied over each other. */
+const STACK_SIZE = 4;
 
-/** Edits of a record; `other` is the record of another change. */
+/** Forged records, from the true record and that of another change. */
 const FORGERIES: ((record: EffectRecord, other: EffectRecord) => EffectRecord)[] = [
   (record) => ({ ...record, previous: { ...record.previous!, value: 999_999 } }),
   (record) => ({ ...record, previous: { version: "absent" } }),
@@ -25,33 +26,33 @@ const FORGERIES: ((record: EffectRecord, other: EffectRecord) => EffectRecord)[]
 ];
 
 test.each(Array.from({ length: rounds(5, 15, 100) }, (_, seed) => (LONG ? 1000 : 0) + seed))(
-  "attack %i",
+  "rollbacks never restore a forged previous value: seed %i",
   async (seed) => {
     const pick = numbers(seed * 2_654_435_761);
     const store = memoryStore();
-    const on = await bench({ store });
-    const api = await core({ store, adapter: on.adapter });
-    const shown = async () => (await on.content()).values?.t1?.["price.limit"];
+    const target = await bench({ store });
+    const api = await core({ store, adapter: target.adapter });
+    const readValue = async () => (await target.content()).values?.t1?.["price.limit"];
     const stack: { id: string; before: unknown }[] = [];
-    for (let value = 1; value <= STACK; value++) {
+    for (let value = 1; value <= STACK_SIZE; value++) {
       const before = value === 1 ? undefined : (value - 1) * 100;
       stack.push({
         id: await api.bring("applied", { target: "price.limit", value: JSON.stringify(value * 100) }),
         before,
       });
     }
-    const [at, other] = [pick(STACK), pick(STACK)];
+    const [forged, other] = [pick(STACK_SIZE), pick(STACK_SIZE)];
     await store.transact(async (tx) => {
-      const [record, another] = await tx.getMany("effects", [stack[at]!.id, stack[other]!.id]);
-      tx.put("effects", stack[at]!.id, FORGERIES[pick(FORGERIES.length)]!(record!.value, another!.value));
+      const [record, another] = await tx.getMany("effects", [stack[forged]!.id, stack[other]!.id]);
+      tx.put("effects", stack[forged]!.id, FORGERIES[pick(FORGERIES.length)]!(record!.value, another!.value));
     });
-    // Newest first, each puts back what was there before it; of one that was forged, that or nothing.
-    for (let top = STACK - 1; top >= 0; top--) {
-      const held = await shown();
+    // Newest first, each rollback restores the value before its change; that of the forged one may also be rejected.
+    for (let top = STACK_SIZE - 1; top >= 0; top--) {
+      const current = await readValue();
       const { status, text } = await api.act("rollback", stack[top]!.id);
-      if (top !== at) expect([status, text]).toEqual([200, expect.any(String)]);
-      expect(await shown(), `rollback of change ${top + 1}: ${text}`).toEqual(
-        status === 200 ? stack[top]!.before : held,
+      if (top !== forged) expect([status, text]).toEqual([200, expect.any(String)]);
+      expect(await readValue(), `rollback of change ${top + 1}: ${text}`).toEqual(
+        status === 200 ? stack[top]!.before : current,
       );
       if (status !== 200) return;
     }

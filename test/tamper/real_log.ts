@@ -1,4 +1,4 @@
-/** A real log of 200 entries, made by requests alone: every event type, and text of every kind. */
+/** A realistic log, made by requests alone: many event types, and text of every kind. */
 import { readHead } from "../../lib/audit/chain.ts";
 import { writeJsonLines } from "../../lib/audit/rows.ts";
 import { joined } from "../support/joined.ts";
@@ -22,7 +22,7 @@ const INTENT = {
   policy: { required_approvers: { major: 2 } },
 };
 
-/** A service whose log has the given length, 200 by default; `after` is called every few entries. */
+/** Makes a service whose log has the given length; `after` is called every few entries. */
 export async function realLog(
   length = 200,
   options: TestOptions = {},
@@ -34,14 +34,14 @@ export async function realLog(
   for (let round = 0; (await readHead(store))!.length < length; round++) {
     clock.advance(977);
     const note = NOTES[round % NOTES.length]!;
-    const of = {
+    const content = {
       tenant_id: `tenant-${round % 5}`,
       target: `ui.banner/${round % 11}`,
       rationale: note,
       kpi: "incident_rate",
     };
     const { change_id } = await api.propose({
-      ...of,
+      ...content,
       tier: round % 3 === 0 ? "major" : "standard",
       value: JSON.stringify({ round }),
     });
@@ -49,7 +49,7 @@ export async function realLog(
     else if (round % 7 === 5) await api.post("withdraw", { change_id, proposer: "pat", note });
     else if (round % 7 === 4) await api.post("kpi", { incident_rate: 0.04 + round / 1000, csat: 4.5 });
     else await decideAndApply(api, change_id, round, note, adapter);
-    if (round === 10) await aheadAndBack(api);
+    if (round === 10) await acceptWrongClock(api);
     await after(api);
     if ((await readHead(store))!.length > length - 8)
       while ((await readHead(store))!.length < length) await api.post("kpi", { csat: 4 });
@@ -57,8 +57,8 @@ export async function realLog(
   return api;
 }
 
-/** A clock that is ahead dates an entry, and is put right again. */
-async function aheadAndBack(api: Core): Promise<void> {
+/** Writes an entry while the clock is ahead, corrects the clock, and accepts it. */
+async function acceptWrongClock(api: Core): Promise<void> {
   const { clock } = api.deps;
   clock.set(400 * DAY);
   await api.post("kpi", { csat: 4 });
@@ -86,5 +86,5 @@ async function decideAndApply(
   if (round % 4 === 3) for (const _ of [1, 2]) await api.post("rollback", { change_id });
 }
 
-/** The export of a store's log, as `format=jsonl` streams it. */
+/** Returns the export of a store's log, as `format=jsonl` streams it. */
 export const exportLog = async (store: Store): Promise<string> => joined(writeJsonLines(store));

@@ -1,6 +1,6 @@
 /**
- * Random attacks of eleven kinds on the store of a running service: nothing is done that the log does not allow, what is edited
- * is named within two cycles, one bad record stops no other change, and nothing that a witness cosigned is rewritten unseen.
+ * Random attacks of eleven kinds on the store of a running service: no action succeeds that the log does not allow, edits are
+ * reported within two cycles, one edited record stops no other change, and a rewrite of cosigned entries is detected.
  */
 import { describe, expect, test } from "vitest";
 import { entryKey } from "../../lib/audit/chain.ts";
@@ -18,27 +18,28 @@ import type { Core } from "../support/core.ts";
 import { LONG, rounds } from "../support/length.ts";
 import { numbers } from "../support/numbers.ts";
 import { exportLog } from "./real_log.ts";
-import { earlier, forkCore, KEPT, lived, MINOR, putLog, type Truth } from "./running_world.ts";
+import { forkCore, IDEMPOTENCY_KEY, MINOR, putLog, recordAfter, runScenario, type Truth } from "./running_world.ts";
 import { verify } from "./verifiers.ts";
 import { makeCheckpoint, rehashed } from "./world.ts";
 
 type Pick = (below: number) => number;
 
-/** Result of an attack; true if cycles alone must name it. */
-interface Done {
+/** Effects of an attack. */
+interface AttackEffects {
   /** Changes whose records were edited; the log itself was not. */
   changes: string[];
   /** Entries under a cosigned checkpoint were altered. */
   cosigned?: boolean;
+  /** The integrity scan alone must report it. */
   named: boolean;
-  /** Only data that decides nothing was altered: every legal action works. */
+  /** Only derived data was altered: every legal action still works. */
   harmless?: boolean;
 }
 
-type Attack = (store: Store, truth: Truth, pick: Pick) => Promise<Done>;
+type Attack = (store: Store, truth: Truth, pick: Pick) => Promise<AttackEffects>;
 
-const oneOf = <T>(all: readonly T[], pick: Pick): T => all[pick(all.length)]!;
-const idsOf = ({ records }: Truth): string[] => [...records.keys()];
+const pickOne = <T>(all: readonly T[], pick: Pick): T => all[pick(all.length)]!;
+const listIds = ({ records }: Truth): string[] => [...records.keys()];
 const edit = (store: Store, by: (tx: Tx) => Promise<void> | void): Promise<void> => store.transact(by);
 
 const FORGED: Record<string, unknown> = {
@@ -54,10 +55,14 @@ const FORGED: Record<string, unknown> = {
   proposer: "eve",
 };
 
-/** Another detail for an entry, that says what somebody would like it to. */
-function forged(entry: AuditEntry, pick: Pick): AuditEntry {
-  const detail = { ...JSON.parse(entry.detail), status: oneOf(["approved", "denied", "applied"], pick), forged: true };
-  return oneOf(
+/** The entry with a forged detail, time or event type. */
+function forgeEntry(entry: AuditEntry, pick: Pick): AuditEntry {
+  const detail = {
+    ...JSON.parse(entry.detail),
+    status: pickOne(["approved", "denied", "applied"], pick),
+    forged: true,
+  };
+  return pickOne(
     [
       { ...entry, detail: JSON.stringify(detail) },
       { ...entry, timestamp: "2026-01-02T03:04:05.000Z" },
@@ -69,9 +74,9 @@ function forged(entry: AuditEntry, pick: Pick): AuditEntry {
 
 const KINDS: Record<string, Attack> = {
   "a record edited": async (store, truth, pick) => {
-    const id = oneOf(idsOf(truth), pick);
+    const id = pickOne(listIds(truth), pick);
     const { change, ...record } = truth.records.get(id)!;
-    const field = oneOf(
+    const field = pickOne(
       Object.keys(FORGED).filter((name) => JSON.stringify(FORGED[name]) !== JSON.stringify((change as never)[name])),
       pick,
     );
@@ -81,8 +86,8 @@ const KINDS: Record<string, Attack> = {
     return { changes: [id], named: true };
   },
   "an entry edited": async (store, { entries }, pick) => {
-    const entry = oneOf(entries, pick);
-    await edit(store, (tx) => tx.put("audit", entryKey(entry.id), forged(entry, pick)));
+    const entry = pickOne(entries, pick);
+    await edit(store, (tx) => tx.put("audit", entryKey(entry.id), forgeEntry(entry, pick)));
     return { changes: [], cosigned: true, named: true };
   },
   "the tail cut": async (store, { entries }, pick) => {
@@ -90,23 +95,23 @@ const KINDS: Record<string, Attack> = {
     await putLog(store, entries.slice(0, -cut), entries.length);
     return { changes: [], cosigned: true, named: true };
   },
-  "an entry edited, and all hashes made right": async (store, { entries }, pick) => {
+  "an entry edited, and all hashes recomputed": async (store, { entries }, pick) => {
     const at = pick(entries.length);
-    const edited = entries.map((entry, index) => (index === at ? forged(entry, pick) : entry));
+    const edited = entries.map((entry, index) => (index === at ? forgeEntry(entry, pick) : entry));
     await putLog(store, rehashed(edited, at), entries.length);
     return { changes: [], cosigned: true, named: true };
   },
-  "a record set back": async (store, truth, pick) => {
-    const id = oneOf(
-      idsOf(truth).filter((one) => truth.records.get(one)!.audit.length > 1),
+  "a record restored to an earlier state": async (store, truth, pick) => {
+    const id = pickOne(
+      listIds(truth).filter((one) => truth.records.get(one)!.audit.length > 1),
       pick,
     );
-    const before = earlier(truth, id, 1 + pick(truth.records.get(id)!.audit.length - 1));
+    const before = recordAfter(truth, id, 1 + pick(truth.records.get(id)!.audit.length - 1));
     await edit(store, (tx) => tx.put("changes", id, before));
     return { changes: [id], named: true };
   },
   "an old entry appended": async (store, { entries }, pick) => {
-    const old = oneOf(entries.slice(0, -1), pick);
+    const old = pickOne(entries.slice(0, -1), pick);
     await edit(store, async (tx) => {
       const { value: head } = (await tx.get("meta", "chain"))!;
       tx.put("audit", entryKey(entries.length + 1), old);
@@ -115,7 +120,7 @@ const KINDS: Record<string, Attack> = {
     return { changes: [], named: true };
   },
   "records swapped": async (store, truth, pick) => {
-    const ids = idsOf(truth);
+    const ids = listIds(truth);
     const first = pick(ids.length);
     const [one, other] = [ids[first]!, ids[(first + 1 + pick(ids.length - 1)) % ids.length]!];
     const [a, b] = [truth.records.get(one)!, truth.records.get(other)!];
@@ -125,27 +130,27 @@ const KINDS: Record<string, Attack> = {
     });
     return { changes: [one, other], named: true };
   },
-  "the count of minor changes set back": async (store) => {
+  "the count of minor changes reset": async (store) => {
     await edit(store, (tx) => tx.put("counts" as "meta", "minor" as never, { day: "2026-01-02", count: 0 } as never));
     return { changes: [], named: false };
   },
-  "a guardrail made up": async (store, truth, pick) => {
-    const applied = idsOf(truth).filter((id) => truth.records.get(id)!.change.status === "applied");
-    const id = oneOf(applied, pick);
+  "a due guardrail rollback forged": async (store, truth, pick) => {
+    const applied = listIds(truth).filter((id) => truth.records.get(id)!.change.status === "applied");
+    const id = pickOne(applied, pick);
     const numbers = { baseline: 4, value: 1, regression: 3, max_regression: 0.5 };
     const entry = truth.entries.findLast(({ event_type }) => event_type === "kpi_refreshed")!;
     const evidence = { kpi: "csat", action: "rollback" as const, ...numbers, at: entry.timestamp };
     await edit(store, (tx) => {
-      const made = pick(2) === 1 ? evidence : { ...evidence, entry: oneOf([entry.id, 1, 9999], pick) };
-      tx.put("guardrail_due", id, made as never);
+      const forged = pick(2) === 1 ? evidence : { ...evidence, entry: pickOne([entry.id, 1, 9999], pick) };
+      tx.put("guardrail_due", id, forged as never);
     });
     return { changes: [], named: false };
   },
-  "a kept answer forged": async (store, _, pick) => {
+  "a stored response forged": async (store, _, pick) => {
     const [stored] = await store.list("idempotency", { limit: 1 });
-    const { answer, ...kept } = stored!.value;
+    const { answer, ...rest } = stored!.value;
     const body = JSON.parse(answer.text);
-    const forgery = oneOf(
+    const forgery = pickOne(
       [
         { ...body, status: "denied" },
         { ...body, change: { ...body.change, summary: "another" } },
@@ -155,17 +160,17 @@ const KINDS: Record<string, Attack> = {
       pick,
     );
     await edit(store, (tx) =>
-      tx.put("idempotency", stored!.id, { ...kept, answer: { ...answer, text: JSON.stringify(forgery) } }),
+      tx.put("idempotency", stored!.id, { ...rest, answer: { ...answer, text: JSON.stringify(forgery) } }),
     );
     return { changes: [], named: false };
   },
-  "a view of a target forged": async (store, truth, pick) => {
-    const [id, other] = [oneOf(idsOf(truth), pick), oneOf(idsOf(truth), pick)];
+  "an index of a target forged": async (store, truth, pick) => {
+    const [id, other] = [pickOne(listIds(truth), pick), pickOne(listIds(truth), pick)];
     const { change, applied } = truth.records.get(id)!;
-    const isOut = pick(2) === 1;
+    const isDeleted = pick(2) === 1;
     await edit(store, (tx) => {
       const owned = formatTargetKey(change) + entryKey(applied?.entry ?? 1 + pick(truth.entries.length));
-      if (!isOut) {
+      if (!isDeleted) {
         tx.put("live_by_target", formatTargetKey(change) + other, true);
         tx.put("owners", owned, other);
         return;
@@ -174,30 +179,30 @@ const KINDS: Record<string, Attack> = {
       tx.delete("owners", owned);
     });
     const isRelevant = isLive(change.status) || change.status === "applied";
-    return { changes: [id], named: isOut && isRelevant, harmless: true };
+    return { changes: [id], named: isDeleted && isRelevant, harmless: true };
   },
 };
 
-const REFUSED = ["evidence_mismatch", "chain_broken", "approval_stale"];
+const REJECTION_CODES = ["evidence_mismatch", "chain_broken", "approval_stale"];
 
-/** Asks for everything that may be asked of some changes, and holds what is done against what was true. */
-async function use(
+/** Requests every action on some changes, and verifies that only those succeed that the true log allows. */
+async function requestActions(
   api: Awaited<ReturnType<typeof forkCore>>,
   truth: Truth,
-  { changes, harmless }: Done,
+  { changes, harmless }: AttackEffects,
   pick: Pick,
 ): Promise<void> {
-  const ids = [...new Set([...changes, oneOf(idsOf(truth), pick), oneOf(idsOf(truth), pick)])];
+  const ids = [...new Set([...changes, pickOne(listIds(truth), pick), pickOne(listIds(truth), pick)])];
   for (const id of ids) {
     const status = () => truth.records.get(id)!.change;
     for (const action of ["apply", "approve", "rollback"] as const) {
       const { status: code, body } = await api.act(action, id);
-      const was = status();
+      const before = status();
       const legal = { apply: "approved", approve: "pending_consent", rollback: "applied" }[action];
-      if (harmless && was.status === legal) expect(code, `${action} of ${id}: ${JSON.stringify(body)}`).toBe(200);
+      if (harmless && before.status === legal) expect(code, `${action} of ${id}: ${JSON.stringify(body)}`).toBe(200);
       if (code >= 300) continue;
-      expect(was.status, `${action} of ${id}: ${JSON.stringify(body)}`).toBe(legal);
-      // From here on it is what the service made of it.
+      expect(before.status, `${action} of ${id}: ${JSON.stringify(body)}`).toBe(legal);
+      // From here on the service's own action determines the true state.
       truth.records.set(id, { ...truth.records.get(id)!, change: body.change });
     }
   }
@@ -211,20 +216,20 @@ async function use(
   }
   const minor = await api.post("propose", { tenant_id: "t1", kind: "config", summary: "s", ...MINOR });
   if (minor.status < 300) expect(minor.body.tier).toBe("standard");
-  else expect(REFUSED).toContain(minor.body.code);
-  const { change_id, text } = truth.kept;
-  const again = await api.post("approve", { change_id, approver: "ana" }, { "idempotency-key": KEPT });
+  else expect(REJECTION_CODES).toContain(minor.body.code);
+  const { change_id, text } = truth.approval;
+  const again = await api.post("approve", { change_id, approver: "ana" }, { "idempotency-key": IDEMPOTENCY_KEY });
   if (again.status < 300) expect(again.text).toBe(text);
-  else expect(REFUSED).toContain(again.body.code);
+  else expect(REJECTION_CODES).toContain(again.body.code);
   const { rolled_back } = await api.cycle().catch(() => ({ rolled_back: null }));
   expect(rolled_back).toBeNull();
 }
 
-const named = ({ deps: { integrity } }: Core): boolean =>
+const isReported = ({ deps: { integrity } }: Core): boolean =>
   integrity.breach !== undefined || listKnownMismatches(integrity).size > 0;
 
-/** A rollback goes by the log, and says in its entry in what the record was not that. */
-async function mended(api: Core, { changes }: Done): Promise<boolean> {
+/** A rollback repairs an edited record from the log, and its entry says which fields it repaired. */
+async function isRepairedByRollback(api: Core, { changes }: AttackEffects): Promise<boolean> {
   const { mismatched } = await reconcile({ ...api.deps, integrity: {} });
   const reported = (await api.audit()).filter(
     ({ change_id, detail }) => changes.includes(change_id) && JSON.parse(detail).mended,
@@ -232,20 +237,20 @@ async function mended(api: Core, { changes }: Done): Promise<boolean> {
   return mismatched === 0 && reported.length > 0;
 }
 
-async function attacked(api: Core, truth: Truth, seed: number): Promise<void> {
+async function attackFork(api: Core, truth: Truth, seed: number): Promise<void> {
   const pick = numbers(seed);
   const kinds = Object.keys(KINDS);
   const kind = kinds[seed % kinds.length]!;
   const fork = await forkCore(api);
   const { store, clock } = fork.deps;
   const own: Truth = { ...truth, records: new Map(truth.records) };
-  const done = await KINDS[kind]!(store, own, pick);
+  const effects = await KINDS[kind]!(store, own, pick);
   const what = `${kind}, seed ${seed}`;
 
-  if (done.cosigned) {
+  if (effects.cosigned) {
     const { length } = truth.entries;
-    const kept = { ...parsed(truth, length), description: "what a witness cosigned" };
-    expect((await verify(await exportLog(store), [kept])).verdict, what).toBe("bad");
+    const cosigned = { ...cosignedState(truth, length), description: "the cosigned checkpoint" };
+    expect((await verify(await exportLog(store), [cosigned])).verdict, what).toBe("bad");
   }
   const cyclesFirst = pick(2) === 1;
   const cycles = async () => {
@@ -253,33 +258,34 @@ async function attacked(api: Core, truth: Truth, seed: number): Promise<void> {
       clock.advance(MINUTE);
       await scanIntegrity(fork.deps);
     }
-    if (done.named) expect(named(fork) || (await mended(fork, done)), `${what}: named`).toBe(true);
+    if (effects.named)
+      expect(isReported(fork) || (await isRepairedByRollback(fork, effects)), `${what}: reported`).toBe(true);
   };
   if (cyclesFirst) await cycles();
-  await use(fork, own, done, pick);
+  await requestActions(fork, own, effects, pick);
   // An edit of one record does not stop others.
-  if (done.changes.length > 0 || !done.named)
+  if (effects.changes.length > 0 || !effects.named)
     expect(await fork.bring("rolled_back", { target: "t.new" }), what).toBeDefined();
-  // Decisions in between have moved the rows of the views.
-  if (!cyclesFirst && !done.cosigned && !done.harmless) await cycles();
+  // The actions in between have changed the rows of the indexes.
+  if (!cyclesFirst && !effects.cosigned && !effects.harmless) await cycles();
 }
 
-const parsed = ({ entries }: Truth, length: number) => {
+const cosignedState = ({ entries }: Truth, length: number) => {
   const [, size, root] = makeCheckpoint(entries, length).split("\n");
   return { length: Number(size), root: Buffer.from(root!, "base64").toString("hex") };
 };
 
-const LIVES = rounds(1, 1, 10);
+const SCENARIOS = rounds(1, 1, 10);
 const ATTACKS = rounds(40, 80, 100);
 
 describe("attacks of eleven kinds on the store of a running service", () => {
-  test.each(Array.from({ length: LIVES }, (_, life) => life))(
-    "decide nothing, and are named: %i",
+  test.each(Array.from({ length: SCENARIOS }, (_, scenario) => scenario))(
+    "have no effect, and are reported: scenario %i",
     { timeout: 120_000 },
-    async (life) => {
-      const { api, truth } = await lived();
+    async (scenario) => {
+      const { api, truth } = await runScenario();
       for (let attack = 0; attack < ATTACKS; attack++)
-        await attacked(api, truth, (LONG ? 1000 : 0) + life * ATTACKS + attack);
+        await attackFork(api, truth, (LONG ? 1000 : 0) + scenario * ATTACKS + attack);
     },
   );
 });

@@ -1,4 +1,4 @@
-/** A service that runs while somebody edits its store: its life so far, and what of it is true. */
+/** A scenario for attacks on a running service, and its true log and records. */
 import { entryKey } from "../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
 import { foldEntries } from "../../lib/changes/ledger/verify_record.ts";
@@ -27,8 +27,8 @@ const INTENT = {
   },
 };
 export const MINOR = { tier: "minor", target: "ui.small", affected_users: 1, risk: "low", reversible: true };
-/** Under this key an approval was asked for. */
-export const KEPT = "kept";
+/** The Idempotency-Key of the scenario's approval whose response is stored. */
+export const IDEMPOTENCY_KEY = "kept";
 
 const COLLECTIONS: readonly Collection[] = [
   "audit",
@@ -46,38 +46,38 @@ const COLLECTIONS: readonly Collection[] = [
   "owners",
 ];
 
-/** Events of the log before anybody edited anything. */
+/** The log and the records before any attack. */
 export interface Truth {
   entries: AuditEntry[];
   records: Map<string, ChangeRecord>;
-  /** The approval under the kept key: its change, and the answer. */
-  kept: { change_id: string; text: string };
+  /** The approval under the Idempotency-Key: its change, and the response. */
+  approval: { change_id: string; text: string };
 }
 
-/** A life in which a change is left in each state. */
-export async function lived(): Promise<{ api: Core; truth: Truth }> {
+/** Runs a scenario that leaves changes in each state. */
+export async function runScenario(): Promise<{ api: Core; truth: Truth }> {
   const api = await core({ intent: INTENT, adapter: scriptedAdapter() });
   await api.post("kpi", { csat: 4 });
   const statuses = ["pending_consent", "approved", "applied", "rolled_back", "denied", "approved", "applied"] as const;
-  for (const [place, status] of statuses.entries()) await api.bring(status, { target: `t.${status}.${place}` });
+  for (const [index, status] of statuses.entries()) await api.bring(status, { target: `t.${status}.${index}` });
   await api.propose({ tier: "major", target: "t.major" });
   await api.propose({ ...MINOR, target: "ui.first" });
   await api.propose({ ...MINOR, target: "ui.second" });
   const { change_id } = await api.propose({ target: "t.kept" });
-  const { text } = await api.post("approve", { change_id, approver: "ana" }, { "idempotency-key": KEPT });
+  const { text } = await api.post("approve", { change_id, approver: "ana" }, { "idempotency-key": IDEMPOTENCY_KEY });
   await api.must("apply", change_id);
   await api.must("revoke", await api.bring("approved", { target: "t.revoked" }));
   await api.post("kpi", { csat: 4.1 });
   const records = await api.deps.store.list("changes", { limit: 100 });
   const truth = {
     entries: parse(await exportLog(api.deps.store)),
-    records: new Map(records.map((kept) => [kept.id, fromStoredChange(kept)])),
-    kept: { change_id, text },
+    records: new Map(records.map((row) => [row.id, fromStoredChange(row)])),
+    approval: { change_id, text },
   };
   return { api, truth };
 }
 
-/** The same life on a store of its own, under a process that has read it and goes on. */
+/** Copies the service to a store of its own, under a new process. */
 export async function forkCore({ deps }: Core): Promise<Core & { adapter: ReturnType<typeof scriptedAdapter> }> {
   const store = memoryStore();
   for (const collection of COLLECTIONS)
@@ -88,23 +88,26 @@ export async function forkCore({ deps }: Core): Promise<Core & { adapter: Return
   for (const { id, value } of await store.list("changes", { limit: 100 }))
     if (value.change.status === "applied") adapter.host.set(id, "applied");
   const ids = countedIds();
-  for (let made = 0; made < 1000; made++) ids.uuid(0);
+  for (let count = 0; count < 1000; count++) ids.uuid(0);
   const clock = testClock(deps.clock.iso());
   return { ...makeCore(await opened({ store, clock, ids, intent: INTENT, adapter })), adapter };
 }
 
-/** A change's record as it was after its first so many entries. */
-export function earlier({ entries, records }: Truth, id: string, count: number): ChangeRecord {
-  const now = records.get(id)!;
-  const state = foldEntries(now.audit.slice(0, count).map((entry) => entries[entry - 1]))!;
-  return { ...state, change: toChange(state, pickContent(now.change)) };
+/** Returns a change's record as it was after its first `count` entries. */
+export function recordAfter({ entries, records }: Truth, id: string, count: number): ChangeRecord {
+  const current = records.get(id)!;
+  const state = foldEntries(current.audit.slice(0, count).map((entry) => entries[entry - 1]))!;
+  return { ...state, change: toChange(state, pickContent(current.change)) };
 }
 
-/** Puts other entries in the place of the log. */
+/** Replaces the log, which had `before` entries, with other entries. */
 export async function putLog(store: Store, entries: readonly AuditEntry[], before: number): Promise<void> {
   await inSlices(store, entries, (tx, entry) => tx.put("audit", entryKey(entry.id), entry));
-  const gone = Array.from({ length: Math.max(0, before - entries.length) }, (_, index) => entries.length + index + 1);
-  await inSlices(store, gone, (tx, id) => tx.delete("audit", entryKey(id)));
+  const deleted = Array.from(
+    { length: Math.max(0, before - entries.length) },
+    (_, index) => entries.length + index + 1,
+  );
+  await inSlices(store, deleted, (tx, id) => tx.delete("audit", entryKey(id)));
   await store.transact(async (tx) => {
     const { origin } = (await tx.get("meta", "chain"))!.value;
     const { id: length, current_hash: head, timestamp: at } = entries.at(-1)!;

@@ -1,4 +1,4 @@
-/** Outcomes of each measure against each attack; UPDATE_GOLDEN=1 writes the table of `docs/tampering.md`. */
+/** Runs each defence against each attack; UPDATE_GOLDEN=1 writes the table of `docs/tampering.md`. */
 import { makeAnchor } from "../support/anchor.ts";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import type { Store } from "../../lib/store/store.ts";
 import type { LogState } from "../../local/verify/evidence.ts";
 import { parseCheckpoint, parseKey, findSigner } from "../../local/verify/note.ts";
 import { opened } from "../support/deps.ts";
-import { type Attack, ATTACKS, offered, attackStore } from "./attacks.ts";
+import { type Attack, ATTACKS, listOfferedCheckpoints, attackStore } from "./attacks.ts";
 import { exportLog } from "./real_log.ts";
 import { verify } from "./verifiers.ts";
 import { makeCheckpoint, makeWorld, parse, makeReceipt, makeSigner, type World, write } from "./world.ts";
@@ -21,24 +21,24 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 let world: World;
 beforeAll(async () => void (world = await makeWorld()));
 
-/** The input of a measure: the log afterwards, and its store. */
-interface Scene {
+/** The input of a defence: the export and the store after the attack. */
+interface AttackedLog {
   attack: Attack;
   log: string;
   store: Store;
 }
 
-const bad = async (log: string, kept: LogState[] = []) => (await verify(log, kept)).verdict === "bad";
+const isBad = async (log: string, kept: LogState[] = []) => (await verify(log, kept)).verdict === "bad";
 
-/** A checkpoint as the verifier takes it, or undefined when it does not bear the service's signature. */
-function signed(note: string): LogState | undefined {
+/** Returns a checkpoint for the verifier, or undefined if the service did not sign it. */
+function parseSigned(note: string): LogState | undefined {
   const checkpoint = parseCheckpoint(note)!;
   const signer = findSigner(checkpoint, parseKey(world.key.pem)!);
   return signer === undefined ? undefined : { ...checkpoint, description: "a checkpoint" };
 }
 
-/** A service started on the store: does it notice, by its own means? */
-async function noticed(store: Store, note?: string): Promise<boolean> {
+/** Starts a service on the store, and returns whether its own checks or its anchor detect the attack. */
+async function isDetectedByService(store: Store, note?: string): Promise<boolean> {
   const { clock, ids } = world.deps;
   const deps = { ...(await opened({ store, clock, ids })), checkpointSigner: makeSigner(world.key) };
   if (note === undefined) {
@@ -52,34 +52,34 @@ async function noticed(store: Store, note?: string): Promise<boolean> {
   return deps.integrity.breach !== undefined;
 }
 
-/** The columns. An answer is whether the defence says that something is wrong. */
-const DEFENCES: Record<string, (scene: Scene) => Promise<boolean>> = {
-  "the export alone": ({ log }) => bad(log),
-  "an early receipt": ({ log }) => bad(log, [makeReceipt(world.entries, 60)]),
-  "the last receipt": ({ log }) => bad(log, [makeReceipt(world.entries, 200)]),
-  "an early checkpoint": ({ log }) => bad(log, [signed(makeCheckpoint(world.entries, 100, world.key))!]),
-  "the last checkpoint": ({ log }) => bad(log, [signed(world.note)!]),
+/** The columns of the table; each function returns whether the defence detects the attack. */
+const DEFENCES: Record<string, (attacked: AttackedLog) => Promise<boolean>> = {
+  "the export alone": ({ log }) => isBad(log),
+  "an early receipt": ({ log }) => isBad(log, [makeReceipt(world.entries, 60)]),
+  "the last receipt": ({ log }) => isBad(log, [makeReceipt(world.entries, 200)]),
+  "an early checkpoint": ({ log }) => isBad(log, [parseSigned(makeCheckpoint(world.entries, 100, world.key))!]),
+  "the last checkpoint": ({ log }) => isBad(log, [parseSigned(world.note)!]),
   "a signed checkpoint fetched afterwards": async ({ attack, log }) => {
-    const caught = offered(attack, world, parse(log)).map(async (note) => {
-      const kept = signed(note);
-      return kept ? bad(log, [kept]) : true;
+    const caught = listOfferedCheckpoints(attack, world, parse(log)).map(async (note) => {
+      const checkpoint = parseSigned(note);
+      return checkpoint ? isBad(log, [checkpoint]) : true;
     });
     return (await Promise.all(caught)).every(Boolean);
   },
-  "the service itself": ({ store }) => noticed(store),
-  "its anchor, at start": ({ store }) => noticed(store, world.note),
+  "the service itself": ({ store }) => isDetectedByService(store),
+  "its anchor, at start": ({ store }) => isDetectedByService(store, world.note),
 };
 
-/** The table as Markdown. */
+/** Makes the table as Markdown. */
 async function makeTable(): Promise<string> {
   const rows: string[][] = [];
   for (const attack of ATTACKS) {
-    const scene = async (): Promise<Scene> => {
+    const attackLog = async (): Promise<AttackedLog> => {
       const store = await attackStore(attack, world);
       return { attack, store, log: await exportLog(store) };
     };
     const cells: string[] = [];
-    for (const defence of Object.values(DEFENCES)) cells.push((await defence(await scene())) ? "caught" : "–");
+    for (const defence of Object.values(DEFENCES)) cells.push((await defence(await attackLog())) ? "caught" : "–");
     rows.push([attack.what, ...cells]);
   }
   const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
@@ -87,7 +87,7 @@ async function makeTable(): Promise<string> {
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-test("the table in docs/tampering.md is what happens", async () => {
+test("the table in docs/tampering.md matches the outcomes", async () => {
   const file = join(import.meta.dirname, "../../docs/tampering.md");
   const text = readFileSync(file, "utf8");
   const [between, documented = ""] = /<!-- tamper table -->\n+([^]*?)\n+<!-- end of tamper table -->/.exec(text) ?? [];
@@ -98,7 +98,7 @@ test("the table in docs/tampering.md is what happens", async () => {
   else expect(plain(documented)).toBe(table);
 });
 
-test("the untampered log passes whole, and is what the checkpoints written here say", async () => {
+test("exports and checkpoints made by these tests equal those of the service", async () => {
   expect(write(world.entries)).toBe(await exportLog(world.deps.store));
   expect(world.note).toBe(makeCheckpoint(world.entries, 200, world.key));
 });

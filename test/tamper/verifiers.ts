@@ -1,23 +1,23 @@
-/** Both offline verifiers, over exports in memory. */
+/** Runs both offline verifiers on exports in memory. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { type LogState, Unreadable } from "../../local/verify/evidence.ts";
 import { type Report, verifyExport } from "../../local/verify/verify.ts";
 
-/** The verdict that stands here for a file that was not judged. */
+/** The verdict of these tests for a file that a verifier could not read. */
 const UNREADABLE = "unreadable" as Report["verdict"];
 
-/** Runs `countersign-verify`'s own code; the bytes arrive in chunks of the given size. */
+/** Runs the code of `countersign-verify` on an export that is read in chunks of the given size. */
 export async function verify(log: Uint8Array | string, kept: LogState[] = [], chunk = 64 * 1024): Promise<Report> {
   try {
     return await verifyExport(chunks(Buffer.from(log), chunk), { states: kept, findings: [], remarks: [] });
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
-    return unread(error.message);
+    return unreadableReport(error.message);
   }
 }
 
-const unread = (reason: string): Report => ({
+const unreadableReport = (reason: string): Report => ({
   ...{ verdict: UNREADABLE, entries: 0, origin: "", head: "", findings: [], findings_total: 0, held_against: [] },
   ...{ witnessed: [], proofs: { verified: 0, as_named: 0, not_checked: 0, unsigned: 0 }, contents: null },
   losses: [],
@@ -28,14 +28,14 @@ async function* chunks(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
 }
 
-/** An export, and what is kept of it. */
+/** An export, and the receipts and checkpoints to verify it against. */
 export interface Sample {
   what: string;
   log: Buffer;
   kept: LogState[];
 }
 
-/** Facts that both verifiers must agree on. */
+/** Picks the fields of a report on which both verifiers must agree. */
 export const summarizeReport = ({ verdict, entries, findings, findings_total: total, head, remarks }: Report) => ({
   verdict,
   entries,
@@ -44,11 +44,11 @@ export const summarizeReport = ({ verdict, entries, findings, findings_total: to
   findings: findings.map(({ line, entry, rule }) => ({ line, entry, rule })),
   reason: verdict === UNREADABLE ? remarks[0] : undefined,
 });
-export type Gist = ReturnType<typeof summarizeReport>;
+export type ReportSummary = ReturnType<typeof summarizeReport>;
 
 const SCRIPT = join(import.meta.dirname, "../../docs/verify_audit.py");
 
-/** Why there is no Python here, or null. */
+/** The reason why Python cannot be used here, or null. */
 export const pythonMissing: string | null = ((): string | null => {
   try {
     execFileSync("python3", ["-c", "import sys; assert sys.version_info >= (3, 8)"], { stdio: "pipe" });
@@ -72,7 +72,7 @@ for line in sys.stdin:
 `;
 
 /** Runs `verify_audit.py` over many samples in one process. */
-export function verifyInPython(samples: readonly Sample[]): Gist[] {
+export function verifyInPython(samples: readonly Sample[]): ReportSummary[] {
   const input = samples.map(({ log, kept }) => JSON.stringify({ log: log.toString("base64"), kept })).join("\n");
   const { stdout, stderr, status } = spawnSync("python3", ["-c", DRIVER, join(SCRIPT, "..")], {
     input,
@@ -84,10 +84,10 @@ export function verifyInPython(samples: readonly Sample[]): Gist[] {
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line) as Report | { reason: string })
-    .map((reported) => summarizeReport("reason" in reported ? unread(reported.reason) : reported));
+    .map((reported) => summarizeReport("reason" in reported ? unreadableReport(reported.reason) : reported));
 }
 
-/** How a program ended. */
+/** Exit status and output of a program. */
 export interface Ended {
   status: number | null;
   stdout: string;

@@ -1,4 +1,4 @@
-/** Objects of a tampering: a real log, the data stored outside, and the means of an attacker. */
+/** What the tampering tests work on: a realistic log, data stored outside the service, and an attacker's tools. */
 import { generateKeyPairSync, hash, type KeyObject, sign } from "node:crypto";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
 import { type CheckpointSigner, storeCurrentCheckpoint } from "../../lib/audit/checkpoint.ts";
@@ -10,21 +10,21 @@ import { inSlices } from "../support/in_slices.ts";
 import { hashEntry } from "../support/independent_chain.ts";
 import { exportLog, realLog } from "./real_log.ts";
 
-/** An Ed25519 key, as its owner has it. */
+/** An Ed25519 key pair. */
 export interface SigningKey {
   privateKey: KeyObject;
   raw: Buffer;
   pem: string;
 }
 
-/** Makes a key. */
+/** Generates a key pair. */
 export function newKey(): SigningKey {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const raw = Buffer.from(publicKey.export({ format: "jwk" }).x!, "base64url");
   return { privateKey, raw, pem: publicKey.export({ type: "spki", format: "pem" }).toString() };
 }
 
-/** The port through which the service signs. */
+/** Makes the port through which the service signs checkpoints. */
 export const makeSigner = ({ privateKey, raw }: SigningKey): CheckpointSigner => ({
   publicKey: new Uint8Array(raw),
   sign: (text) => new Uint8Array(sign(null, text, privateKey)),
@@ -32,7 +32,7 @@ export const makeSigner = ({ privateKey, raw }: SigningKey): CheckpointSigner =>
 
 export type World = Awaited<ReturnType<typeof makeWorld>>;
 
-/** A log of 200 entries under a key, an older copy of its store, another log, and a key that is not the service's. */
+/** Makes a log of 200 entries with signed checkpoints, an older copy of its store, another log, and a foreign key. */
 export async function makeWorld() {
   const [key, otherKey] = [newKey(), newKey()];
   let older: Store | undefined;
@@ -46,7 +46,7 @@ export async function makeWorld() {
   return { key, otherKey, deps, note, entries, other, older: older! };
 }
 
-/** A store that holds what audit and governance keep in another. */
+/** Copies the audit log and the change records of a store. */
 export async function copyStore(store: Store): Promise<Store> {
   const copy = memoryStore();
   const views = ["kpi", "live_by_target", "owners", "review_due"] as const;
@@ -57,14 +57,14 @@ export async function copyStore(store: Store): Promise<Store> {
   return copy;
 }
 
-/** The entries of an export. */
+/** Parses the entries of an export. */
 export const parse = (log: string): AuditEntry[] =>
   log
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line) as AuditEntry);
 
-/** An export of entries, as the service writes it. */
+/** Writes entries as an export, in the service's form. */
 export const write = (entries: readonly AuditEntry[]): string =>
   entries
     .map((entry) => `${JSON.stringify(entry)}\n`)
@@ -74,8 +74,8 @@ export const write = (entries: readonly AuditEntry[]): string =>
     .replaceAll("\u2029", "\\u2029");
 
 /**
- * The entries with all hashes made right again from the given place on, as an attacker with write access can; `leftOut`
- * numbers are passed over there.
+ * Recomputes all hashes from the given index on, as an attacker with write access can. `leftOut` is the number of ids to skip
+ * there.
  */
 export function rehashed(entries: readonly AuditEntry[], from: number, leftOut = 0): AuditEntry[] {
   let previous_hash = entries[from - 1]?.current_hash ?? "0".repeat(64);
@@ -87,7 +87,7 @@ export function rehashed(entries: readonly AuditEntry[], from: number, leftOut =
   });
 }
 
-/** A checkpoint of the first `length` entries, written here; unsigned without a key. */
+/** Makes a checkpoint of the first `length` entries, independently of the service's code; unsigned without a key. */
 export function makeCheckpoint(entries: readonly AuditEntry[], length: number, key?: SigningKey): string {
   const origin = entries[0]!.origin;
   const root = MTH(entries.slice(0, length).map((entry) => data(entry.current_hash)));
@@ -100,7 +100,7 @@ export function makeCheckpoint(entries: readonly AuditEntry[], length: number, k
   return `${text}\n— ${origin} ${Buffer.concat([id, sign(null, Buffer.from(text), key.privateKey)]).toString("base64")}\n`;
 }
 
-/** A receipt as it is kept. */
+/** Makes the receipt of an entry. */
 export const makeReceipt = (entries: readonly AuditEntry[], id: number): LogState => ({
   length: id,
   head: entries[id - 1]!.current_hash,

@@ -1,4 +1,4 @@
-/** A log whose last entry was dated by a clock that was ahead: what still works, and the way back. */
+/** A log whose last entry was dated by a clock that ran ahead: which actions still work, and how accept-clock resolves it. */
 import { describe, expect, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
 import { PROPOSAL } from "../../support/client.ts";
@@ -11,24 +11,24 @@ import { fails, gate, scriptedAdapter } from "../../support/scripted_adapter.ts"
 import { service } from "../../support/service.ts";
 import { act, person, proven, requestStatement } from "../../support/signed.ts";
 
-const AHEAD = 400 * DAY;
+const AHEAD_MS = 400 * DAY;
 const BEHIND = { status: 503, body: { code: "clock_behind" } };
 const accept = (api: Pick<Core, "post">, fields: object = { actor: "ops", note: "it ran ahead" }) =>
   api.post("audit/accept-clock", { ...fields });
 
-/** One entry is dated 400 days ahead, and the clock is put right. */
-async function ranAhead<A extends Core>(api: A): Promise<A> {
-  api.deps.clock.set(AHEAD);
+/** Writes an entry while the clock is 400 days ahead, and corrects the clock. */
+async function writeAhead<A extends Core>(api: A): Promise<A> {
+  api.deps.clock.set(AHEAD_MS);
   await api.post("kpi", { csat: 4 });
-  api.deps.clock.set(-AHEAD);
+  api.deps.clock.set(-AHEAD_MS);
   return api;
 }
 
 describe("while the clock is far behind the log", () => {
-  test("nothing is decided, and each refusal says both times and the way back", async () => {
+  test("governed writes are rejected with both times and the way to resolve it", async () => {
     const api = await core();
     const change_id = await api.bring("approved");
-    await ranAhead(api);
+    await writeAhead(api);
     const { length, at } = (await readHead(api.deps.store))!;
     for (const [path, fields] of [
       ["propose", PROPOSAL],
@@ -37,18 +37,18 @@ describe("while the clock is far behind the log", () => {
       ["kpi", { csat: 5 }],
       ["unfreeze", { actor: "ops" }],
     ] as const) {
-      const refused = await api.post(path, { ...fields });
-      expect(refused).toMatchObject(BEHIND);
+      const rejected = await api.post(path, { ...fields });
+      expect(rejected).toMatchObject(BEHIND);
       for (const part of [api.deps.clock.iso(), at, "POST /api/product/audit/accept-clock"])
-        expect(refused.body.error).toContain(part);
+        expect(rejected.body.error).toContain(part);
     }
     expect((await readHead(api.deps.store))!.length).toBe(length);
   });
 
-  test("what stops a change goes on: deny, revoke and freeze say what the clock said", async () => {
+  test("deny, revoke and freeze work, and record the time of the clock", async () => {
     const api = await core();
     const [pending, approved] = [await api.bring("pending_consent"), await api.bring("approved", { target: "b" })];
-    await ranAhead(api);
+    await writeAhead(api);
     const { at } = (await readHead(api.deps.store))!;
     expect((await api.act("deny", pending)).status).toBe(200);
     expect((await api.post("revoke", { change_id: approved, approver: "ana" })).status).toBe(200);
@@ -58,11 +58,11 @@ describe("while the clock is far behind the log", () => {
     expect(chainFault(await api.audit())).toBeNull();
   });
 
-  test("a rollback goes on: it is dated by the last entry, and says what the clock said", async () => {
+  test("a rollback works, is dated by the last entry, and records the time of the clock", async () => {
     const adapter = scriptedAdapter();
     const api = await core({ adapter });
     const [first, second] = [await api.bring("applied"), await api.bring("applied", { target: "ui.other" })];
-    await ranAhead(api);
+    await writeAhead(api);
     const { at } = (await readHead(api.deps.store))!;
     adapter.on("rollback", fails("away"), 1);
     expect((await api.act("rollback", first)).status).toBe(502);
@@ -82,38 +82,38 @@ describe("while the clock is far behind the log", () => {
     expect(chainFault(await api.audit())).toBeNull();
   });
 
-  test("what the host holds already is recorded, so that a rollback finds its target free", async () => {
+  test("an apply that was running is recorded, and can be rolled back", async () => {
     const adapter = scriptedAdapter();
     const api = await core({ adapter });
     const applied = await api.bring("applied");
     const change_id = await api.bring("approved");
-    const [reached, hold] = [gate(), gate()];
-    adapter.on("apply", () => (reached.open(), hold.opened), 1);
+    const [applyBegan, mayEnd] = [gate(), gate()];
+    adapter.on("apply", () => (applyBegan.open(), mayEnd.opened), 1);
     const running = api.act("apply", change_id);
-    await reached.opened;
-    await ranAhead(api);
-    hold.open();
+    await applyBegan.opened;
+    await writeAhead(api);
+    mayEnd.open();
     expect((await running).status).toBe(200);
     expect((await api.act("rollback", change_id)).status).toBe(200);
     expect((await api.act("rollback", applied)).status).toBe(200);
   });
 
-  test("the service is not ready, and says why, until the clock is accepted", async () => {
+  test("the service is not ready, with a reason, until the clock is accepted", async () => {
     const api = await service();
-    await ranAhead(api as unknown as Core);
-    const checkOf = async () => {
+    await writeAhead(api as unknown as Core);
+    const readClockCheck = async () => {
       const { status, body } = await api.get("/readyz");
       return [status, body.checks.clock] as const;
     };
-    expect(await checkOf()).toEqual([503, { ok: false, reason: expect.stringContaining("accept-clock") }]);
+    expect(await readClockCheck()).toEqual([503, { ok: false, reason: expect.stringContaining("accept-clock") }]);
     expect((await accept(api)).status).toBe(200);
-    expect(await checkOf()).toEqual([200, { ok: true, reason: null }]);
+    expect(await readClockCheck()).toEqual([200, { ok: true, reason: null }]);
   });
 });
 
 describe("accept-clock", () => {
-  test("writes the only entry that is earlier than the one before; all goes on by the clock", async () => {
-    const api = await ranAhead(await core());
+  test("writes an entry dated before the previous one, and later entries follow the clock", async () => {
+    const api = await writeAhead(await core());
     const { at: last } = (await readHead(api.deps.store))!;
     const { status, body } = await accept(api);
     expect([status, body.at, body.last]).toEqual([200, api.deps.clock.iso(), last]);
@@ -130,13 +130,13 @@ describe("accept-clock", () => {
     expect((await api.audit()).at(-1).timestamp).toBe(api.deps.clock.iso());
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
     expect(chainFault(await api.audit())).toBeNull();
-    // And the next clock that falls behind is refused again.
+    // A clock that falls behind later is rejected again.
     api.deps.clock.set(-2 * DAY);
     expect(await api.post("propose", PROPOSAL)).toMatchObject(BEHIND);
   });
 
-  test("under a new manifest tells of that first, dated like the entry before", async () => {
-    const before = await ranAhead(await core());
+  test("under a new manifest first records the manifest, dated like the previous entry", async () => {
+    const before = await writeAhead(await core());
     const api = makeCore(await restarted(before.deps, { intent: { version: "2" } }));
     expect((await accept(api)).status).toBe(200);
     const [fed, reported, accepted] = (await api.audit()).slice(-3);
@@ -145,11 +145,11 @@ describe("accept-clock", () => {
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
   });
 
-  test("is refused where the clock is not behind, and needs a name", async () => {
+  test("is rejected if the clock is not behind, and without a name", async () => {
     const api = await core();
     await api.propose();
     expect(await accept(api)).toMatchObject({ status: 400, body: { code: "illegal_transition", allowed: [] } });
-    await ranAhead(api);
+    await writeAhead(api);
     expect(await accept(api, { note: "x" })).toMatchObject({ status: 400, body: { code: "invalid_field" } });
     const once = { "idempotency-key": "k" };
     const first = await api.post("audit/accept-clock", { actor: "ops" }, once);
@@ -157,17 +157,17 @@ describe("accept-clock", () => {
     expect((await accept(api)).status).toBe(400);
   });
 
-  test("frees what an operation under that clock had taken for a year", async () => {
+  test("lets a lease that was taken by the wrong clock expire", async () => {
     const adapter = scriptedAdapter();
     const before = await core({ adapter, owner: "one" });
     const change_id = await before.bring("approved");
-    before.deps.clock.set(AHEAD);
+    before.deps.clock.set(AHEAD_MS);
     await before.post("kpi", { csat: 4 });
     const reached = gate();
     adapter.on("apply", () => (reached.open(), new Promise(() => {})), 1);
     void before.act("apply", change_id);
     await reached.opened;
-    before.deps.clock.set(-AHEAD);
+    before.deps.clock.set(-AHEAD_MS);
     const api = makeCore(await restarted(before.deps, { owner: "two" }));
     expect((await accept(api)).status).toBe(200);
     api.deps.clock.advance(HOUR);
@@ -176,41 +176,41 @@ describe("accept-clock", () => {
   });
 });
 
-describe("who may accept it", () => {
+describe("who may accept the clock", () => {
   const [ANA, BO] = [passkey(), sshPen()];
   const agent = "a".repeat(40);
 
-  test("the holder of the admin token, and no agent", async () => {
+  test("with an admin token: its holder, and no agent", async () => {
     const sha256 = (await core()).deps.sha256;
     const principals = { "agent:x": { kind: "agent", token_sha256: sha256(agent) } };
-    const api = await ranAhead(await core({ intent: { principals }, adminToken: undefined }));
+    const api = await writeAhead(await core({ intent: { principals }, adminToken: undefined }));
     const guarded = makeCore(Object.assign(api.deps, { adminToken: "s".repeat(16) }));
     expect((await accept(guarded)).status).toBe(401);
     const token = { "x-svc-admin-token": "s".repeat(16) };
     const both = { ...token, authorization: `Bearer ${agent}` };
-    const refused = await guarded.post("audit/accept-clock", { actor: "ops" }, both);
-    expect(refused).toMatchObject({ status: 403, body: { code: "agent_may_not" } });
+    const rejected = await guarded.post("audit/accept-clock", { actor: "ops" }, both);
+    expect(rejected).toMatchObject({ status: 403, body: { code: "agent_may_not" } });
     const named = await guarded.post("audit/accept-clock", { actor: "agent:x" }, token);
     expect(named).toMatchObject({ status: 403, body: { code: "identity_mismatch" } });
     const { status, body } = await guarded.post("audit/accept-clock", { actor: "ops" }, token);
     expect([status, JSON.parse(body.audit_entry.detail).authenticated]).toEqual([200, "token"]);
   });
 
-  test("where a proxy names people, the person it names", async () => {
+  test("behind a proxy: the person whom the proxy names", async () => {
     const api = await core({ identityHeader: "x-person" });
     const ana = { "x-person": "ana" };
-    api.deps.clock.set(AHEAD);
+    api.deps.clock.set(AHEAD_MS);
     await api.post("kpi", { csat: 4 }, ana);
-    api.deps.clock.set(-AHEAD);
+    api.deps.clock.set(-AHEAD_MS);
     expect(await accept(api)).toMatchObject({ status: 403, body: { code: "person_required" } });
     expect((await api.post("audit/accept-clock", { actor: "bo" }, ana)).body.code).toBe("identity_mismatch");
     const { body } = await api.post("audit/accept-clock", {}, ana);
     expect(JSON.parse(body.audit_entry.detail)).toMatchObject({ actor: "ana", authenticated: "proxy" });
   });
 
-  test("where people have keys, only with a signature, which is good for one use", async () => {
+  test("with keys in the intent: only with a signature, which works once", async () => {
     const principals = { ana: person(ANA), bo: person(BO), eve: { kind: "person" } };
-    const api = await ranAhead(await core({ intent: { principals } }));
+    const api = await writeAhead(await core({ intent: { principals } }));
     for (const actor of ["ana", "eve", "nobody"])
       expect(await accept(api, { actor })).toMatchObject({ status: 403, body: { code: "proof_required" } });
     const statement = await requestStatement(api, { decision: "accept_clock", approver: "ana" });

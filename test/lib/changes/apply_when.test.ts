@@ -1,4 +1,4 @@
-/** Changes that apply by themselves: once approved, or at a time. */
+/** Automatic applies: once a change is approved, or at a scheduled time. */
 import { describe, expect, test } from "vitest";
 import { applyDue } from "../../../lib/changes/automatic_apply.ts";
 import { endAutomation } from "../../../lib/changes/end_automation.ts";
@@ -18,7 +18,7 @@ import { decide, person, requestStatement } from "../../support/signed.ts";
 const AUTOMATIC = { apply_when: ["manual", "approved", "scheduled"] };
 const at = (ms: number): string => new Date(Date.parse(START) + ms).toISOString();
 
-/** A service whose intent lets changes apply by themselves. */
+/** A service whose intent allows automatic applies. */
 async function automatic(policy: object = {}, options: TestOptions = {}) {
   const adapter = scriptedAdapter();
   const api = await core({ adapter, ...options, intent: { policy: { ...AUTOMATIC, ...policy }, ...options.intent } });
@@ -26,26 +26,27 @@ async function automatic(policy: object = {}, options: TestOptions = {}) {
   const change = async (id: string) => (await readRecord(api.deps.store, id))!.change;
   const events = async (id: string) =>
     (await api.audit()).filter(({ change_id }) => change_id === id).map(({ event_type }) => event_type);
-  /** A pass now, and another ten minutes later. */
+  /** Advances the clock and runs one pass of automatic applies. */
   const pass = async (ms = 0) => {
     api.deps.clock.advance(ms);
     await applyDue(api.deps);
   };
-  const twice = async (ms = 0) => {
+  /** Runs a pass, and another ten minutes later. */
+  const passTwice = async (ms = 0) => {
     await pass(ms);
     await pass(10 * MINUTE);
   };
-  const approved = (over: object = {}) => api.bring("approved", { apply_when: "approved", value: "1", ...over });
-  return { api, adapter, status, change, events, pass, twice, approved };
+  const approved = (fields: object = {}) => api.bring("approved", { apply_when: "approved", value: "1", ...fields });
+  return { api, adapter, status, change, events, pass, passTwice, approved };
 }
-const refusal = ({ status, body }: { status: number; body: { code?: string; fields?: { message: string }[] } }) => [
+const errorOf = ({ status, body }: { status: number; body: { code?: string; fields?: { message: string }[] } }) => [
   status,
   body.code,
   body.fields?.[0]?.message,
 ];
 
 describe("a proposal", () => {
-  test("is manual unless it says otherwise, and manual counts as absent", async () => {
+  test("is manual by default, and manual is the same as absent", async () => {
     const { api } = await automatic();
     const [plain, manual, approved] = [
       await api.propose(),
@@ -64,15 +65,15 @@ describe("a proposal", () => {
     const { body, status } = await api.post("propose", { ...PLAIN, apply_when: "approved" });
     expect([status, body.code]).toEqual([400, "invalid_field"]);
     expect((await api.post("propose", { ...PLAIN, apply_when: "manual" })).status).toBe(201);
-    const some = await core({ intent: { policy: { apply_when: ["manual", "approved"] } } });
-    expect(refusal(await some.post("propose", { ...PLAIN, apply_when: at(HOUR) }))).toEqual([
+    const withoutSchedule = await core({ intent: { policy: { apply_when: ["manual", "approved"] } } });
+    expect(errorOf(await withoutSchedule.post("propose", { ...PLAIN, apply_when: at(HOUR) }))).toEqual([
       400,
       "invalid_field",
       "the intent's policy.apply_when does not list scheduled",
     ]);
   });
 
-  test("names a time in the future, in UTC whatever its offset, or is 400", async () => {
+  test("must name a future time, which is stored in UTC", async () => {
     const { api } = await automatic();
     const offset = await api.propose({ apply_when: "2026-01-03T10:00:00+02:00" });
     expect(offset.apply_when).toBe("2026-01-03T08:00:00.000Z");
@@ -83,18 +84,18 @@ describe("a proposal", () => {
       });
   });
 
-  test("is 400 for a time after its deadlines, as far as the intent sets them", async () => {
+  test("is 400 for a time after the deadlines that the intent sets", async () => {
     const limits = { consent_ttl_hours: 2, approval_ttl_hours: 3 };
     const { api } = await automatic(limits);
     expect((await api.post("propose", { ...PLAIN, apply_when: at(5 * HOUR) })).status).toBe(201);
     expect((await api.post("propose", { ...PLAIN, apply_when: at(5 * HOUR + 1) })).status).toBe(400);
-    const one = await automatic({ consent_ttl_hours: 2 });
-    expect((await one.api.post("propose", { ...PLAIN, apply_when: at(2 * HOUR + 1) })).status).toBe(400);
-    const none = await automatic();
-    expect((await none.api.post("propose", { ...PLAIN, apply_when: at(400 * DAY) })).status).toBe(201);
+    const consentOnly = await automatic({ consent_ttl_hours: 2 });
+    expect((await consentOnly.api.post("propose", { ...PLAIN, apply_when: at(2 * HOUR + 1) })).status).toBe(400);
+    const unlimited = await automatic();
+    expect((await unlimited.api.post("propose", { ...PLAIN, apply_when: at(400 * DAY) })).status).toBe(201);
   });
 
-  test("is minor only where policy.minor.apply_when is true, and tier_reason says so", async () => {
+  test("is minor only if policy.minor.apply_when is true; otherwise tier_reason says why", async () => {
     const minor = { kinds: ["config"], targets: ["ui.*"] };
     const stated = { tier: "minor", affected_users: 1, risk: "low", reversible: true, apply_when: "approved" };
     const strict = await automatic({ minor });
@@ -111,8 +112,8 @@ describe("a proposal", () => {
 });
 const PLAIN = { tenant_id: "t1", kind: "config", target: "ui.b", summary: "Set it" };
 
-describe("the service applies", () => {
-  test("as soon as the last consent is there, as policy:apply_when, with an entry like any apply", async () => {
+describe("the service applies a change", () => {
+  test("once its last consent is given, as policy:apply_when, with the usual entry", async () => {
     const { api, adapter, pass, status, events } = await automatic({ required_approvers: { standard: 2 } });
     const { change_id } = await api.propose({ apply_when: "approved", value: "1" });
     await api.post("approve", { change_id, approver: "ana" });
@@ -137,7 +138,7 @@ describe("the service applies", () => {
     expect(adapter.calls.filter((step) => step === "apply")).toHaveLength(1);
   });
 
-  test("at a time once two clock samples ten minutes apart have seen it pass", async () => {
+  test("at its time, once two clock samples ten minutes apart show it passed", async () => {
     const { api, status, pass, approved } = await automatic();
     const change_id = await approved({ apply_when: at(HOUR) });
     await pass(HOUR - 1);
@@ -151,7 +152,7 @@ describe("the service applies", () => {
     expect((await api.get(`audit?change_id=${change_id}`)).body.entries).toHaveLength(3);
   });
 
-  test("never a change without apply_when, whatever lies in its index", async () => {
+  test("never without apply_when, even if its index has a row for it", async () => {
     const { api, status, pass } = await automatic();
     const change_id = await api.bring("approved", { value: "1" });
     await api.deps.store.transact(async (tx) => tx.put("applies_due", `${at(0)}\n${change_id}`, true));
@@ -159,7 +160,7 @@ describe("the service applies", () => {
     expect(await status(change_id)).toBe("approved");
   });
 
-  test("oldest first, and each only while the others wait", async () => {
+  test("when it is due, while a later one still waits", async () => {
     const { api, pass, status, approved } = await automatic();
     const later = await approved({ target: "ui.c", apply_when: at(2 * DAY) });
     const now = await approved({ target: "ui.d" });
@@ -169,7 +170,7 @@ describe("the service applies", () => {
     expect(await status(later)).toBe("applied");
   });
 
-  test("within its mutex, so that two passes apply once", async () => {
+  test("once when two passes run concurrently", async () => {
     const { api, adapter, approved } = await automatic();
     await approved();
     const passes = await Promise.all([applyDue(api.deps), applyDue(api.deps)]);
@@ -178,8 +179,8 @@ describe("the service applies", () => {
   });
 });
 
-describe("a postponement", () => {
-  test("by a freeze lasts until it is lifted", async () => {
+describe("an automatic apply is postponed", () => {
+  test("by a freeze until it is lifted", async () => {
     const { api, status, pass, approved, events } = await automatic();
     await api.post("freeze", { actor: "ops" });
     const change_id = await approved();
@@ -191,7 +192,7 @@ describe("a postponement", () => {
     expect(await events(change_id)).not.toContain("automation_stopped");
   });
 
-  test("by a window lasts until it opens", async () => {
+  test("by a window until it opens", async () => {
     const deny = [{ from: at(-HOUR), to: at(5 * HOUR), reason: "Launch" }];
     const { status, pass, approved } = await automatic({ windows: { deny } });
     const change_id = await approved();
@@ -201,26 +202,26 @@ describe("a postponement", () => {
     expect(await status(change_id)).toBe("applied");
   });
 
-  test("by a busy target lasts until it is free", async () => {
+  test("by another operation on the target until it ends", async () => {
     const { api, adapter, status, pass, approved } = await automatic();
     const other = await api.bring("approved", { value: "0", target: "ui.b" });
-    let release = (): void => {};
-    let began = (): void => {};
-    const begun = new Promise<void>((resolve) => (began = resolve));
-    const held = new Promise<void>((resolve) => (release = resolve));
-    adapter.on("apply", () => (began(), held), 1);
+    let endApply = (): void => {};
+    let reportBegun = (): void => {};
+    const begun = new Promise<void>((resolve) => (reportBegun = resolve));
+    const ended = new Promise<void>((resolve) => (endApply = resolve));
+    adapter.on("apply", () => (reportBegun(), ended), 1);
     const running = api.act("apply", other);
     await begun;
     const change_id = await approved({ target: "ui.b" });
     await pass();
     expect(await status(change_id)).toBe("approved");
-    release();
+    endApply();
     await running;
     await pass(MINUTE);
     expect(await status(change_id)).toBe("applied");
   });
 
-  test("ends after 24 hours, for certain, with an entry; from then on a person applies", async () => {
+  test("for at most 24 hours; then its automation is stopped and a person must apply it", async () => {
     const { api, status, pass, approved, events, change } = await automatic();
     await api.post("freeze", { actor: "ops" });
     const change_id = await approved();
@@ -229,7 +230,7 @@ describe("a postponement", () => {
     await pass(1);
     await api.post("unfreeze", { actor: "ops" });
     await pass(1);
-    // It is too late by the clock, and not yet certain: nothing happens.
+    // The deadline has passed by one clock sample only, so nothing happens yet.
     expect([await status(change_id), (await change(change_id)).automation_stopped]).toEqual(["approved", undefined]);
     await pass(10 * MINUTE);
     const stopped = (await api.audit()).at(-1)!;
@@ -254,8 +255,8 @@ describe("a postponement", () => {
 });
 
 describe("the automation of a change ends", () => {
-  test("with a consent that comes after its time", async () => {
-    const { api, twice, status, events } = await automatic({ required_approvers: { standard: 2 } });
+  test("with a consent after its scheduled time", async () => {
+    const { api, passTwice, status, events } = await automatic({ required_approvers: { standard: 2 } });
     const { change_id } = await api.propose({ apply_when: at(HOUR), value: "1" });
     await api.post("approve", { change_id, approver: "ana" });
     api.deps.clock.advance(HOUR);
@@ -267,25 +268,25 @@ describe("the automation of a change ends", () => {
       audit_entry: { event_type: "consent_decision" },
     });
     expect((await api.post("approve", { change_id, approver: "bo" }, headers)).text).toBe(late.text);
-    await twice();
+    await passTwice();
     expect(await status(change_id)).toBe("approved");
     expect((await events(change_id)).slice(2)).toEqual(["automation_stopped", "consent_decision"]);
   });
 
-  test("with a consent one millisecond before its time not", async () => {
-    const { api, twice, status } = await automatic();
+  test("but not with a consent one millisecond before its scheduled time", async () => {
+    const { api, passTwice, status } = await automatic();
     const { change_id } = await api.propose({ apply_when: at(HOUR), value: "1" });
     api.deps.clock.advance(HOUR - 1);
     await api.post("approve", { change_id, approver: "ana" });
-    await twice(1);
+    await passTwice(1);
     expect(await status(change_id)).toBe("applied");
   });
 
-  test("with any other refusal, which the entry names", async () => {
-    const { api, adapter, twice, status, approved } = await automatic();
+  test("with a rejection by the adapter, which the entry names", async () => {
+    const { api, adapter, passTwice, status, approved } = await automatic();
     adapter.on("validate", () => ({ ok: false, reason: "the flag is archived" }));
     const change_id = await approved();
-    await twice();
+    await passTwice();
     expect(await status(change_id)).toBe("approved");
     const stopped = (await api.audit()).at(-1)!;
     expect(JSON.parse(stopped.detail)).toMatchObject({
@@ -293,30 +294,30 @@ describe("the automation of a change ends", () => {
       reason: expect.stringContaining("the flag is archived"),
     });
     adapter.calm();
-    await twice();
+    await passTwice();
     expect(await status(change_id)).toBe("approved");
   });
 
-  test("with an adapter that fails, and the failed apply is tried once", async () => {
-    const { adapter, twice, approved, events } = await automatic();
+  test("with a failing adapter, whose apply is not tried again", async () => {
+    const { adapter, passTwice, approved, events } = await automatic();
     adapter.on("apply", () => Promise.reject(new Error("out of disk")));
     const change_id = await approved();
-    await twice();
+    await passTwice();
     expect((await events(change_id)).slice(2)).toEqual(["change_apply_failed", "automation_stopped"]);
   });
 
   test("with a target that moved since its consent, under on_stale: block", async () => {
-    const { api, twice, change, approved } = await automatic({ on_stale: "block" });
+    const { api, passTwice, change, approved } = await automatic({ on_stale: "block" });
     const scheduled = await approved({ apply_when: at(HOUR) });
     await api.bring("applied", { value: "2", target: "ui.banner" });
-    await twice(HOUR);
+    await passTwice(HOUR);
     expect(await change(scheduled)).toMatchObject({
       status: "approved",
       automation_stopped: { reason: expect.stringContaining("the target holds") },
     });
   });
 
-  test("with an intent that no longer lets it apply by itself", async () => {
+  test("with an intent that no longer lists its apply_when", async () => {
     const { api, approved } = await automatic();
     const change_id = await approved({ apply_when: at(HOUR) });
     const deps = await restarted(api.deps, { intent: { policy: { apply_when: ["manual", "approved"] } } });
@@ -348,7 +349,7 @@ describe("the automation of a change ends", () => {
     expect((await readRecord(deps.store, change_id))!.change.status).toBe("approved");
   });
 
-  test("once, and a change that is decided otherwise has none", async () => {
+  test("once, and without an entry for a revoked change", async () => {
     const { api, pass, approved, events } = await automatic();
     const change_id = await approved({ apply_when: at(DAY) });
     const end = { code: "test", reason: "tested" };
@@ -365,7 +366,7 @@ describe("the automation of a change ends", () => {
     expect(await api.deps.store.list("applies_due", { limit: 10 })).toEqual([]);
   });
 
-  test("not while the service cannot write, or the clock is behind the log", async () => {
+  test("but not while the clock is behind the log", async () => {
     const { api, pass, approved, change } = await automatic();
     const change_id = await approved();
     api.deps.clock.set(-2 * DAY);
@@ -377,7 +378,7 @@ describe("the automation of a change ends", () => {
   });
 });
 
-test("an emergency consent applies by itself through a freeze", async () => {
+test("a change with an emergency consent is applied automatically during a freeze", async () => {
   const break_glass = { approvers: ["ops"] };
   const { api, pass, status } = await automatic({ break_glass });
   await api.post("freeze", { actor: "ops" });
@@ -391,7 +392,7 @@ describe("a signed consent", () => {
   const ANA = passkey();
   const principals = { ana: person(ANA) };
 
-  test("covers apply_when, and leaves manual out", async () => {
+  test("covers apply_when, unless it is manual", async () => {
     const { api, pass, status } = await automatic({}, { intent: { policy: AUTOMATIC, principals } });
     const { change_id } = await api.propose({ apply_when: "approved", value: "1" });
     const manual = await api.propose({ apply_when: "manual" });
@@ -411,15 +412,15 @@ describe("a signed consent", () => {
     const { change_id } = await api.propose({ apply_when: "approved" });
     const statement = await requestStatement(api, { decision: "approve", approver: "ana", change_id });
     const { apply_when: _, ...without } = JSON.parse(statement);
-    const bent = JSON.stringify(without);
-    const fields = { change_id, approver: "ana", proof: JSON.stringify(ANA.sign(bent)), at: without.at };
+    const edited = JSON.stringify(without);
+    const fields = { change_id, approver: "ana", proof: JSON.stringify(ANA.sign(edited)), at: without.at };
     expect(await api.post("approve", fields)).toMatchObject({ status: 403, body: { code: "proof_invalid" } });
   });
 });
 
 describe("after a crash", () => {
-  /** Approves, and ends the process at a step of the automatic apply. */
-  async function killed(step: "none" | "lease" | "host") {
+  /** Approves a change, stops the process at a step of the automatic apply, and starts another. */
+  async function restartAt(step: "none" | "lease" | "host") {
     const { api, adapter } = await automatic();
     const change_id = await api.bring("approved", { apply_when: "approved", value: "1" });
     if (step !== "none") {
@@ -450,23 +451,23 @@ describe("after a crash", () => {
     return { events, applies: adapter.calls.slice(before).filter((one) => one === "apply").length };
   }
 
-  test("between consent and apply it is applied once", async () => {
-    const { events, applies } = await killed("none");
+  test("between consent and apply the change is applied once", async () => {
+    const { events, applies } = await restartAt("none");
     expect([events.slice(2), applies]).toEqual([["change_applied"], 1]);
   });
 
-  test("under the lease, with nothing on the host, it is applied once", async () => {
-    const { events, applies } = await killed("lease");
+  test("while the lease is taken and the value is not set, the change is applied once", async () => {
+    const { events, applies } = await restartAt("lease");
     expect([events.slice(2), applies]).toEqual([["change_apply_failed", "change_applied"], 1]);
   });
 
-  test("with the change on the host it is recorded, and not applied again", async () => {
-    const { events, applies } = await killed("host");
+  test("once the value is set, the apply is recorded and not repeated", async () => {
+    const { events, applies } = await restartAt("host");
     expect([events.slice(2), applies]).toEqual([["change_applied"], 0]);
   });
 });
 
-test("a row of the index that is lost is found, and rebuilt from the log", async () => {
+test("a lost index row is reported as a mismatch, and rebuilt from the log", async () => {
   const { api, approved, pass, status } = await automatic();
   const change_id = await approved();
   const [row] = await api.deps.store.list("applies_due", { limit: 10 });

@@ -1,4 +1,4 @@
-/** An emergency: consents of its own, past quorum, freeze and windows, never past a forbidden target; reviewed afterwards. */
+/** Break-glass: emergency consents skip quorum, windows and freeze, never a forbidden target, and are reviewed afterwards. */
 import { expect, test } from "vitest";
 import { HOUR } from "../../support/clock.ts";
 import { core, makeCore, type Core } from "../../support/core.ts";
@@ -11,21 +11,23 @@ const POLICY = {
   owners: [{ targets: ["billing.*"], approvers: ["fin"] }],
   break_glass: { approvers: ["oncall", "sre"], review_hours: 24 },
 };
-const CLOSED = { deny: [{ from: "2000-01-01T00:00:00Z", to: "2100-01-01T00:00:00Z" }] };
-const under = (over: object = {}) => core({ intent: { policy: { ...POLICY, ...over } } });
-const now = async (api: Core, over: object) =>
-  makeCore(await restarted(api.deps, { intent: { policy: { ...POLICY, ...over } } }));
-const urgent = (api: Core, change_id: string, approver = "oncall", note = "the site is down") =>
+/** Windows that forbid applying at any time of these tests. */
+const CLOSED_WINDOWS = { deny: [{ from: "2000-01-01T00:00:00Z", to: "2100-01-01T00:00:00Z" }] };
+const coreWithPolicy = (policy: object = {}) => core({ intent: { policy: { ...POLICY, ...policy } } });
+/** The same service after a restart under a changed policy. */
+const restartWithPolicy = async (api: Core, policy: object) =>
+  makeCore(await restarted(api.deps, { intent: { policy: { ...POLICY, ...policy } } }));
+const approveInEmergency = (api: Core, change_id: string, approver = "oncall", note = "the site is down") =>
   api.post("approve", { change_id, approver, note, emergency: true });
 const review = (api: Core, change_id: string, approver: string, verdict = "accepted") =>
   api.post("review", { change_id, approver, verdict, note: "seen" });
-const due = async (api: Core) => (await api.deps.store.list("review_due", { limit: 9 })).map(({ id }) => id);
+const dueReviews = async (api: Core) => (await api.deps.store.list("review_due", { limit: 9 })).map(({ id }) => id);
 
 test("an emergency quorum approves, apply ignores freeze and windows, and a review is due", async () => {
-  const api = await under({ windows: CLOSED });
+  const api = await coreWithPolicy({ windows: CLOSED_WINDOWS });
   await api.post("freeze", { actor: "ops" });
   const { change_id } = await api.propose({ target: "billing.rate", proposer: "pat" });
-  const { status, body } = await urgent(api, change_id);
+  const { status, body } = await approveInEmergency(api, change_id);
   expect([status, body.status]).toEqual([200, "approved"]);
   const due_at = new Date(api.deps.clock.now() + 24 * HOUR).toISOString();
   expect(body.change.review).toEqual({ due_at, verdict: null, approver: null, note: null, at: null });
@@ -38,103 +40,106 @@ test("an emergency quorum approves, apply ignores freeze and windows, and a revi
   const applied = await api.act("apply", change_id);
   expect(applied.status).toBe(200);
   expect(JSON.parse(applied.body.audit_entry.detail).emergency).toBe(true);
-  expect(await due(api)).toEqual([change_id]);
+  expect(await dueReviews(api)).toEqual([change_id]);
   expect((await api.get("audit/verify")).body.state.mismatched).toBe(0);
 });
 
-test("only emergency consents count for it, and they count for nothing else", async () => {
-  const api = await under({ break_glass: { approvers: ["oncall", "ana"], required: 2 } });
+test("only emergency consents count towards the emergency quorum, and only towards it", async () => {
+  const api = await coreWithPolicy({ break_glass: { approvers: ["oncall", "ana"], required: 2 } });
   const { change_id } = await api.propose();
   await api.post("approve", { change_id, approver: "ana" });
-  expect((await urgent(api, change_id)).body).toMatchObject({ status: "pending_consent" });
+  expect((await approveInEmergency(api, change_id)).body).toMatchObject({ status: "pending_consent" });
   expect((await api.change(change_id)).missing).toEqual([{ rule: "required_approvers", count: 1, of: ["bo"] }]);
   expect((await api.act("apply", change_id)).body.code).toBe("illegal_transition");
-  expect((await urgent(api, change_id)).body.code).toBe("already_decided");
-  expect((await urgent(api, change_id, "ana")).body.status).toBe("approved");
+  expect((await approveInEmergency(api, change_id)).body.code).toBe("already_decided");
+  expect((await approveInEmergency(api, change_id, "ana")).body.status).toBe("approved");
   const other = (await api.propose()).change_id;
-  await urgent(api, other, "ana");
+  await approveInEmergency(api, other, "ana");
   expect((await api.change(other)).missing).toEqual([{ rule: "required_approvers", count: 2, of: ["ana", "bo"] }]);
 });
 
 test.each([
-  ["by one who is not named for it", { approver: "bo" }, 403, "not_an_approver"],
+  ["by a person who is no emergency approver", { approver: "bo" }, 403, "not_an_approver"],
   ["without a note", { note: " " }, 400, "invalid_field"],
-])("it is refused %s", async (_, over, status, code) => {
-  const api = await under();
+])("an emergency consent %s is rejected", async (_, overrides, status, code) => {
+  const api = await coreWithPolicy();
   const { change_id } = await api.propose();
-  const fields = { change_id, approver: "oncall", note: "down", emergency: true, ...over };
+  const fields = { change_id, approver: "oncall", note: "down", emergency: true, ...overrides };
   expect(await api.post("approve", fields)).toMatchObject({ status, body: { code } });
 });
 
-test("without break-glass in the intent there is no emergency, nor one for the proposer", async () => {
-  const api = await under({ break_glass: undefined });
+test("emergency consent needs break_glass in the intent, and is not for the proposer themselves", async () => {
+  const api = await coreWithPolicy({ break_glass: undefined });
   const { change_id } = await api.propose();
-  expect((await urgent(api, change_id)).body.code).toBe("not_an_approver");
-  const strict = await under({ self_approval: false });
+  expect((await approveInEmergency(api, change_id)).body.code).toBe("not_an_approver");
+  const strict = await coreWithPolicy({ self_approval: false });
   const own = (await strict.propose({ proposer: "OnCall" })).change_id;
-  expect((await urgent(strict, own)).body.code).toBe("self_approval_forbidden");
-  expect((await urgent(strict, own, "sre")).body.status).toBe("approved");
+  expect((await approveInEmergency(strict, own)).body.code).toBe("self_approval_forbidden");
+  expect((await approveInEmergency(strict, own, "sre")).body.status).toBe("approved");
 });
 
-test("a forbidden target stays forbidden, and a target that has moved stays visible", async () => {
-  const before = await under();
+test("an emergency consent overrides neither a forbidden target nor on_stale: block", async () => {
+  const before = await coreWithPolicy();
   const change_id = (await before.propose()).change_id;
-  await urgent(before, change_id);
-  const api = await now(before, { forbidden_targets: ["ui.*"] });
+  await approveInEmergency(before, change_id);
+  const api = await restartWithPolicy(before, { forbidden_targets: ["ui.*"] });
   expect((await api.act("apply", change_id)).body.code).toBe("forbidden_target");
-  const blocking = await now(before, { on_stale: "block" });
+  const blocking = await restartWithPolicy(before, { on_stale: "block" });
   const other = (await blocking.propose()).change_id;
-  await urgent(blocking, other);
+  await approveInEmergency(blocking, other);
   await blocking.must("apply", other);
   expect((await blocking.act("apply", change_id)).body.code).toBe("target_moved");
 });
 
-test("an approved change that a freeze holds back takes the emergency's consents", async () => {
-  const api = await under({ required_approvers: { standard: 1 } });
+test("an emergency consent lets an approved change be applied during a freeze", async () => {
+  const api = await coreWithPolicy({ required_approvers: { standard: 1 } });
   const change_id = await api.bring("approved");
   await api.post("freeze", { actor: "ops" });
   expect((await api.act("apply", change_id)).body.code).toBe("frozen");
-  const { body } = await urgent(api, change_id);
+  const { body } = await approveInEmergency(api, change_id);
   expect(body).toMatchObject({ status: "approved", change: { review: { verdict: null } } });
-  expect((await urgent(api, change_id, "sre")).body.code).toBe("illegal_transition");
+  expect((await approveInEmergency(api, change_id, "sre")).body.code).toBe("illegal_transition");
   expect((await api.act("apply", change_id)).status).toBe(200);
   expect((await api.get("audit/verify")).body.state.mismatched).toBe(0);
 });
 
-test("an emergency consent of one whom the intent no longer names passes nothing", async () => {
-  const before = await under();
+test("an emergency consent stops counting when its approver is removed from the intent", async () => {
+  const before = await coreWithPolicy();
   const { change_id } = await before.propose();
-  await urgent(before, change_id);
-  const api = await now(before, { break_glass: { approvers: ["sre"] } });
+  await approveInEmergency(before, change_id);
+  const api = await restartWithPolicy(before, { break_glass: { approvers: ["sre"] } });
   expect((await api.act("apply", change_id)).body.code).toBe("consent_incomplete");
-  expect((await urgent(api, change_id, "sre")).body.status).toBe("approved");
+  expect((await approveInEmergency(api, change_id, "sre")).body.status).toBe("approved");
   expect((await api.act("apply", change_id)).status).toBe(200);
 });
 
-test.each(["accepted", "not_accepted"])("a review by the ordinary people ends it: %s", async (verdict) => {
-  const api = await under({ break_glass: { approvers: ["oncall", "ana"] } });
-  const { change_id } = await api.propose();
-  await urgent(api, change_id, "ana");
-  await api.must("apply", change_id);
-  await api.must("rollback", change_id);
-  expect((await review(api, change_id, "oncall", verdict)).body.code).toBe("not_an_approver");
-  expect((await review(api, change_id, "ANA", verdict)).body.code).toBe("self_approval_forbidden");
-  expect((await review(api, change_id, "bo", "perhaps")).body.code).toBe("invalid_field");
-  const { status, body } = await review(api, change_id, "bo", verdict);
-  expect([status, body.verdict, body.status]).toEqual([200, verdict, "rolled_back"]);
-  expect(body.change.review).toMatchObject({ verdict, approver: "bo", note: "seen", at: api.deps.clock.iso() });
-  expect(body.audit_entry.event_type).toBe("emergency_reviewed");
-  expect(await due(api)).toEqual([]);
-  expect((await review(api, change_id, "bo", verdict)).body.code).toBe("illegal_transition");
-  expect((await api.get("audit/verify")).body.state.mismatched).toBe(0);
-});
+test.each(["accepted", "not_accepted"])(
+  "an ordinary approver other than the consenting one completes the review: %s",
+  async (verdict) => {
+    const api = await coreWithPolicy({ break_glass: { approvers: ["oncall", "ana"] } });
+    const { change_id } = await api.propose();
+    await approveInEmergency(api, change_id, "ana");
+    await api.must("apply", change_id);
+    await api.must("rollback", change_id);
+    expect((await review(api, change_id, "oncall", verdict)).body.code).toBe("not_an_approver");
+    expect((await review(api, change_id, "ANA", verdict)).body.code).toBe("self_approval_forbidden");
+    expect((await review(api, change_id, "bo", "perhaps")).body.code).toBe("invalid_field");
+    const { status, body } = await review(api, change_id, "bo", verdict);
+    expect([status, body.verdict, body.status]).toEqual([200, verdict, "rolled_back"]);
+    expect(body.change.review).toMatchObject({ verdict, approver: "bo", note: "seen", at: api.deps.clock.iso() });
+    expect(body.audit_entry.event_type).toBe("emergency_reviewed");
+    expect(await dueReviews(api)).toEqual([]);
+    expect((await review(api, change_id, "bo", verdict)).body.code).toBe("illegal_transition");
+    expect((await api.get("audit/verify")).body.state.mismatched).toBe(0);
+  },
+);
 
-test("what was closed without an apply needs no review, and an ordinary change has none", async () => {
-  const api = await under();
+test("no review is needed for a change that was never applied or had no emergency consent", async () => {
+  const api = await coreWithPolicy();
   const { change_id } = await api.propose();
-  await urgent(api, change_id);
+  await approveInEmergency(api, change_id);
   await api.post("revoke", { change_id, approver: "oncall" });
-  expect(await due(api)).toEqual([]);
+  expect(await dueReviews(api)).toEqual([]);
   expect((await review(api, change_id, "ana")).body.code).toBe("illegal_transition");
   const other = (await api.propose()).change_id;
   for (const approver of ["ana", "bo"]) await api.post("approve", { change_id: other, approver });
@@ -142,10 +147,10 @@ test("what was closed without an apply needs no review, and an ordinary change h
   expect((await review(api, other, "ana")).body.code).toBe("illegal_transition");
 });
 
-test("approvals, need, metrics and the growth log tell of a review that is due", async () => {
+test("approvals, need, metrics and the growth log show a due review", async () => {
   const api = await service({ intent: { policy: POLICY } });
   const { change_id } = await api.propose();
-  await urgent(api as never, change_id);
+  await approveInEmergency(api as never, change_id);
   expect((await api.get("approvals")).body.review_due).toMatchObject([{ change_id, review: { verdict: null } }]);
   const { items } = (await api.get("/api/state")).body.dimensions.N;
   expect(items).toContainEqual({ item: "review_due", open: 1, overdue: 1 });
@@ -160,10 +165,10 @@ test("approvals, need, metrics and the growth log tell of a review that is due",
 });
 
 test("under signed_only, emergency consents and their revocation need signatures too", async () => {
-  const api = await under({ signed_only: false });
+  const api = await coreWithPolicy({ signed_only: false });
   const { change_id } = await api.propose();
-  await urgent(api, change_id);
-  const api2 = makeCore({
+  await approveInEmergency(api, change_id);
+  const signedOnly = makeCore({
     ...api.deps,
     product: {
       ...api.deps.product!,
@@ -173,26 +178,26 @@ test("under signed_only, emergency consents and their revocation need signatures
       },
     },
   });
-  expect((await api2.act("apply", change_id)).body.code).toBe("consent_incomplete");
-  expect((await urgent(api2, change_id, "sre")).body.code).toBe("proof_required");
-  expect((await api2.post("revoke", { change_id, approver: "oncall" })).body.code).toBe("proof_required");
+  expect((await signedOnly.act("apply", change_id)).body.code).toBe("consent_incomplete");
+  expect((await approveInEmergency(signedOnly, change_id, "sre")).body.code).toBe("proof_required");
+  expect((await signedOnly.post("revoke", { change_id, approver: "oncall" })).body.code).toBe("proof_required");
 });
 
-test("consents that suffice only after a change of the intent do not pass a freeze", async () => {
-  const api = await under({
+test("emergency consents that are enough only after the quorum was lowered do not skip a freeze", async () => {
+  const api = await coreWithPolicy({
     break_glass: { approvers: ["oncall", "sre"], required: 2 },
     required_approvers: { standard: 1 },
   });
   const { change_id } = await api.propose();
-  await urgent(api, change_id);
+  await approveInEmergency(api, change_id);
   await api.post("approve", { change_id, approver: "ana" });
   await api.post("freeze", { actor: "ops" });
-  const lowered = await now(api, {
+  const lowered = await restartWithPolicy(api, {
     break_glass: { approvers: ["oncall", "sre"], required: 1 },
     required_approvers: { standard: 1 },
   });
   expect(await lowered.act("apply", change_id)).toMatchObject({ status: 409, body: { code: "frozen" } });
-  expect((await urgent(lowered, change_id, "sre")).status).toBe(200);
-  expect(await due(lowered)).toEqual([change_id]);
+  expect((await approveInEmergency(lowered, change_id, "sre")).status).toBe(200);
+  expect(await dueReviews(lowered)).toEqual([change_id]);
   expect((await lowered.act("apply", change_id)).status).toBe(200);
 });

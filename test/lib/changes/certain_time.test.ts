@@ -1,4 +1,4 @@
-/** A clock that is wrong for one start ends nothing: what it is needs to be seen twice, ten minutes apart. */
+/** Deadlines take effect only once two clock samples, ten minutes apart, show them passed; one wrong clock expires nothing. */
 import { describe, expect, test } from "vitest";
 import { computeCertainTime, type ClockSample, addClockSample } from "../../../lib/changes/certain_time.ts";
 import { events } from "../../support/client.ts";
@@ -9,8 +9,8 @@ import { fails, scriptedAdapter } from "../../support/scripted_adapter.ts";
 
 const LIMITS = { policy: { consent_ttl_hours: 72, approval_ttl_hours: 72 } };
 
-describe("a start with the clock 400 days ahead, put right at the next", () => {
-  const starts = async () => {
+describe("one process started with the clock 400 days ahead, corrected before the next start", () => {
+  const startWithWrongClock = async () => {
     const first = await core({ intent: LIMITS, adapter: scriptedAdapter() });
     const pending = await first.bring("pending_consent");
     const approved = await first.bring("approved", { target: "ui.b" });
@@ -22,8 +22,8 @@ describe("a start with the clock 400 days ahead, put right at the next", () => {
     return { wrong, start, clock, pending, approved, applied, length: (await first.audit()).length };
   };
 
-  test("nothing has expired, and nothing is in the way", async () => {
-    const { wrong, start, clock, pending, approved, applied, length } = await starts();
+  test("nothing expires, and every change can go on once the clock is right", async () => {
+    const { wrong, start, clock, pending, approved, applied, length } = await startWithWrongClock();
     for (let minute = 0; minute < 9; minute++) {
       expect(await wrong.cycle()).toMatchObject({ expired: 0, drift: { checked: 1 } });
       for (const [change_id, action] of [
@@ -52,8 +52,8 @@ describe("a start with the clock 400 days ahead, put right at the next", () => {
       expect((await right.act(action, change_id)).status, action).toBe(200);
   });
 
-  test("set right while the process runs, it counts nothing of what it saw", async () => {
-    const { wrong, clock, pending } = await starts();
+  test("samples of a clock that is corrected while the process runs do not count", async () => {
+    const { wrong, clock, pending } = await startWithWrongClock();
     await wrong.cycle();
     clock.advance(9 * MINUTE);
     clock.set(-400 * DAY);
@@ -63,8 +63,8 @@ describe("a start with the clock 400 days ahead, put right at the next", () => {
     expect((await wrong.change(pending)).status).toBe("pending_consent");
   });
 
-  test("one that jumps on and on is certain of nothing either", async () => {
-    const { wrong, clock } = await starts();
+  test("a clock that keeps jumping forward expires nothing", async () => {
+    const { wrong, clock } = await startWithWrongClock();
     for (let jump = 0; jump < 5; jump++) {
       expect((await wrong.cycle()).expired).toBe(0);
       clock.advance(MINUTE);
@@ -72,8 +72,8 @@ describe("a start with the clock 400 days ahead, put right at the next", () => {
     }
   });
 
-  test("entries that were written meanwhile are put up with, and all goes on", async () => {
-    const { wrong, start, clock, pending, approved, applied } = await starts();
+  test("after entries dated by the wrong clock, accept-clock lets all changes go on", async () => {
+    const { wrong, start, clock, pending, approved, applied } = await startWithWrongClock();
     await wrong.post("kpi", { csat: 4 });
     clock.set(-400 * DAY);
     const right = await start();
@@ -92,7 +92,7 @@ describe("a start with the clock 400 days ahead, put right at the next", () => {
   });
 });
 
-test("a late apply is neither completed nor undone until its time is certainly over", async () => {
+test("an interrupted apply is not recovered while the clock is wrong", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ intent: LIMITS, adapter });
   const change_id = await api.bring("approved");
@@ -108,9 +108,9 @@ test("a late apply is neither completed nor undone until its time is certainly o
   expect((await api.change(change_id)).status).toBe("applied");
 });
 
-describe("where no process lives for long", () => {
-  /** A process that knows nothing but what the store keeps, and has no monotonic clock. */
-  const processOn = async (clock: TestClock) => {
+describe("short-lived processes", () => {
+  /** Processes that share nothing but the store, and have no monotonic clock. */
+  const shortLivedProcesses = async (clock: TestClock) => {
     const { monotonic: _, ...wall } = clock;
     const first = await core({ clock: wall as TestClock, intent: LIMITS });
     return {
@@ -119,9 +119,9 @@ describe("where no process lives for long", () => {
     };
   };
 
-  test("cycles keep what they saw, and the second one that is ten minutes later denies", async () => {
+  test("cycles store their clock samples, and a cycle ten minutes later expires the change", async () => {
     const clock = testClock();
-    const { pending, next } = await processOn(clock);
+    const { pending, next } = await shortLivedProcesses(clock);
     clock.advance(73 * HOUR);
     for (let minute = 0; minute < 10; minute++) {
       expect((await (await next()).cycle()).expired, `minute ${minute}`).toBe(0);
@@ -131,18 +131,18 @@ describe("where no process lives for long", () => {
     expect((await (await next()).change(pending)).resolution).toBe("expired");
   });
 
-  test("a read between two cycles is certain of nothing", async () => {
+  test("reads without a cycle expire nothing", async () => {
     const clock = testClock();
-    const { pending, next } = await processOn(clock);
+    const { pending, next } = await shortLivedProcesses(clock);
     clock.advance(73 * HOUR);
     expect((await (await next()).change(pending)).status).toBe("pending_consent");
     clock.advance(HOUR);
     expect((await (await next()).change(pending)).status).toBe("pending_consent");
   });
 
-  test("one process whose clock is ahead denies nothing, and leaves nothing behind", async () => {
+  test("a process whose clock is ahead expires nothing, and its samples mislead no later one", async () => {
     const clock = testClock();
-    const { pending, next } = await processOn(clock);
+    const { pending, next } = await shortLivedProcesses(clock);
     for (let round = 0; round < 5; round++) {
       await (await next()).cycle();
       clock.set(400 * DAY);
@@ -153,35 +153,35 @@ describe("where no process lives for long", () => {
     expect((await (await next()).change(pending)).status).toBe("pending_consent");
   });
 
-  test("what is kept stays small, and is not written each time", async () => {
+  test("at most 12 samples are stored, and not every cycle writes", async () => {
     const clock = testClock();
-    const { next } = await processOn(clock);
+    const { next } = await shortLivedProcesses(clock);
     const api = await next();
-    const kept = async () => (await api.deps.store.get("meta", "clock"))!;
+    const storedSamples = async () => (await api.deps.store.get("meta", "clock"))!;
     for (let second = 0; second < 7200; second += 30) {
       await api.cycle();
       clock.advance(30 * SECOND);
     }
-    expect((await kept()).value.sightings.length).toBeLessThanOrEqual(12);
-    expect((await kept()).revision).toBe(120);
+    expect((await storedSamples()).value.sightings.length).toBeLessThanOrEqual(12);
+    expect((await storedSamples()).revision).toBe(120);
   });
 });
 
-describe("looks at the clock", () => {
-  const look = (minute: number, at = minute): ClockSample => ({ at: at * MINUTE, elapsed: minute * MINUTE });
-  const all = (...looks: ClockSample[]): readonly ClockSample[] =>
-    looks.reduce(addClockSample, [] as readonly ClockSample[]);
+describe("the certain time computed from clock samples", () => {
+  const sample = (minute: number, at = minute): ClockSample => ({ at: at * MINUTE, elapsed: minute * MINUTE });
+  const addAll = (...samples: ClockSample[]): readonly ClockSample[] =>
+    samples.reduce(addClockSample, [] as readonly ClockSample[]);
 
   test.each([
-    ["none before", [], look(0), -Infinity],
-    ["one too near", [look(0)], look(9.99), -Infinity],
-    ["one far enough", [look(0)], look(10), 0],
-    ["several", [look(0), look(5), look(9)], look(15), 5],
-    ["a jump forward that is near", [look(0), look(14, 999)], look(15, 1000), 0],
-    ["a jump forward and back", [look(0, 999), look(5)], look(15), 5],
-    ["a jump forward that lasts", [look(0), look(10, 999)], look(20, 1009), 999],
-    ["an end behind the beginning", [look(0, 50)], look(30, 3), 3],
+    ["without earlier samples", [], sample(0), -Infinity],
+    ["after one recent sample", [sample(0)], sample(9.99), -Infinity],
+    ["after one sample ten minutes ago", [sample(0)], sample(10), 0],
+    ["after several samples", [sample(0), sample(5), sample(9)], sample(15), 5],
+    ["after a recent jump forward", [sample(0), sample(14, 999)], sample(15, 1000), 0],
+    ["after a jump forward and back", [sample(0, 999), sample(5)], sample(15), 5],
+    ["after a lasting jump forward", [sample(0), sample(10, 999)], sample(20, 1009), 999],
+    ["when the clock went backwards", [sample(0, 50)], sample(30, 3), 3],
   ] as [string, ClockSample[], ClockSample, number][])("%s", (_, before, now, minute) => {
-    expect(computeCertainTime(all(...before), now)).toBe(minute * MINUTE);
+    expect(computeCertainTime(addAll(...before), now)).toBe(minute * MINUTE);
   });
 });

@@ -1,4 +1,4 @@
-/** Time alone ends outcomes, at their horizon. */
+/** Outcomes become final at their horizon of 7 days. */
 import { expect, test } from "vitest";
 import { runCycle } from "../../../lib/operations/cycle.ts";
 import { DAY, HOUR, MINUTE, pass } from "../../support/clock.ts";
@@ -7,8 +7,8 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { service } from "../../support/service.ts";
 
-/** An applied change that met its expectation. */
-async function met() {
+/** A service with an applied change that met its expectation. */
+async function applyAndMeet() {
   const api = await service();
   await api.post("kpi", { csat: 4 });
   const change_id = await api.bring("applied", { kpi: "csat", expected_delta_k: 0.5 });
@@ -17,8 +17,8 @@ async function met() {
   return { api, change_id, outcome };
 }
 
-test("an outcome is open for 7 days; the cycle after them makes it final", async () => {
-  const { api, outcome } = await met();
+test("an outcome is open for 7 days, and the next cycle makes it final", async () => {
+  const { api, outcome } = await applyAndMeet();
   api.deps.clock.advance(7 * DAY - MINUTE);
   expect((await runCycle(api.deps)).outcomes_closed).toBe(0);
   expect(await outcome()).toMatchObject({ state: "open", verdict: "too_early" });
@@ -31,30 +31,30 @@ test("an outcome is open for 7 days; the cycle after them makes it final", async
   expect((await runCycle(api.deps)).outcomes_closed).toBe(0);
 });
 
-test("a rollback after the close does not change what was final", async () => {
-  const { api, change_id, outcome } = await met();
+test("a rollback after 7 days does not change the final outcome", async () => {
+  const { api, change_id, outcome } = await applyAndMeet();
   api.deps.clock.advance(8 * DAY);
   await runCycle(api.deps);
   await api.must("rollback", change_id);
   expect(await outcome()).toMatchObject({ state: "final", ended_by: "horizon" });
 });
 
-test("a read after 7 days shows the outcome final, before any cycle", async () => {
-  const { api, outcome } = await met();
+test("a read after 7 days shows the outcome as final before any cycle", async () => {
+  const { api, outcome } = await applyAndMeet();
   api.deps.clock.advance(8 * DAY);
   expect(await outcome()).toMatchObject({ state: "final", ended_by: "horizon", verdict: "met" });
   expect((await api.get("outcomes")).body.outcomes[0]).toMatchObject({ state: "final" });
 });
 
-test("a feed after 7 days does not count, whether a cycle came first or not", async () => {
-  const { api, outcome } = await met();
+test("a KPI feed after 7 days does not count, even before a cycle", async () => {
+  const { api, outcome } = await applyAndMeet();
   api.deps.clock.advance(8 * DAY);
   await api.post("kpi", { csat: 1 });
   await runCycle(api.deps);
   expect(await outcome()).toMatchObject({ state: "final", verdict: "met", current: 5 });
 });
 
-test("a read of an overdue change is answered also while the store cannot write", async () => {
+test("reads of an overdue change work while the store cannot write", async () => {
   const store = failingStore(memoryStore());
   const api = await service({ store, intent: { policy: { consent_ttl_hours: 1 } } });
   const change_id = await api.bring("pending_consent");
@@ -66,8 +66,8 @@ test("a read of an overdue change is answered also while the store cannot write"
   expect((await api.change(change_id)).status).toBe("denied");
 });
 
-test("a start with the clock 400 days ahead closes no outcome", async () => {
-  const { api, outcome } = await met();
+test("a process started with the clock 400 days ahead closes no outcome", async () => {
+  const { api, outcome } = await applyAndMeet();
   api.deps.clock.set(400 * DAY);
   const wrong = await restarted(api.deps);
   for (let cycle = 0; cycle < 3; cycle++) {

@@ -1,3 +1,4 @@
+/** Drift checks: comparing the applied changes with their target systems. */
 import { expect, test } from "vitest";
 import { checkDrift, checkDueDrift, findNextDriftCheck } from "../../../lib/changes/check_drift.ts";
 import type { DriftCheck } from "../../../lib/changes/drift.ts";
@@ -24,7 +25,7 @@ async function applied() {
   return { adapter, api, change_id, check, drifted };
 }
 
-test("before the first check nothing is known", async () => {
+test("before the first check all results are null", async () => {
   const { api } = await applied();
   expect((await api.get("drift")).body).toEqual({
     result: null,
@@ -36,7 +37,7 @@ test("before the first check nothing is known", async () => {
   });
 });
 
-test("a host that shows what was applied is in sync", async () => {
+test("an applied change that its adapter verifies as applied is in sync", async () => {
   const { api, check, drifted } = await applied();
   expect(await check()).toMatchObject({ result: "in_sync", in_sync: true, checked_at: api.deps.clock.iso() });
   expect(await drifted()).toEqual([]);
@@ -45,9 +46,9 @@ test("a host that shows what was applied is in sync", async () => {
 test.each([
   [{ value: 8 }, "drifted", "unknown"],
   [null, "missing", "absent"],
-])("a host that says applied and whose target holds %j is %s", async (held, result, host) => {
-  let holds: { value: unknown } | null = { value: 9 };
-  const adapter = { ...scriptedAdapter(), held: async () => holds };
+])("an adapter that reports applied while the current value is %j is %s", async (found, result, host) => {
+  let current: { value: unknown } | null = { value: 9 };
+  const adapter = { ...scriptedAdapter(), held: async () => current };
   const api = await core({ adapter });
   const change_id = await api.bring("applied", { value: "9" });
   const check = async () => {
@@ -56,7 +57,7 @@ test.each([
     return (await api.get("drift")).body;
   };
   expect(await check()).toMatchObject({ result: "in_sync" });
-  holds = held;
+  current = found;
   expect(await check()).toMatchObject({ result, [result]: [{ change_id, host }] });
   const second = await api.bring("approved", { target: "ui.other", value: "1" });
   const { status, body } = await api.post("apply", { change_id: second });
@@ -67,7 +68,7 @@ test.each([
   ["unknown", "drifted"],
   ["rolled_back", "drifted"],
   ["absent", "missing"],
-] as const)("a host that shows %s is %s, audited once an episode", async (host, result) => {
+] as const)("a change that its adapter reports as %s is %s, audited once per episode", async (host, result) => {
   const { adapter, api, change_id, check, drifted } = await applied();
   adapter.host.set(change_id, host);
   const report = await check();
@@ -82,7 +83,7 @@ test.each([
   expect((await api.change(change_id)).status).toBe("applied");
 });
 
-test("recovery ends the episode, and the next one is audited again", async () => {
+test("recovery ends an episode, and the next episode is audited again", async () => {
   const { adapter, change_id, check, drifted } = await applied();
   for (const [host, result, audited] of [
     ["absent", "missing", 1],
@@ -95,7 +96,7 @@ test("recovery ends the episode, and the next one is audited again", async () =>
   }
 });
 
-test("an episode that gets worse is the same episode", async () => {
+test("a drifted change that then goes missing stays in the same episode", async () => {
   const { adapter, change_id, check, drifted } = await applied();
   adapter.host.set(change_id, "unknown");
   const { drifted: before } = await check();
@@ -105,7 +106,7 @@ test("an episode that gets worse is the same episode", async () => {
   expect(await drifted()).toHaveLength(1);
 });
 
-test("only the newest applied change of a target is looked at", async () => {
+test("only the newest applied change of a target is checked", async () => {
   const { adapter, api, change_id: older, check } = await applied();
   const newer = await api.bring("applied", { target: "UI.Banner" });
   const otherTenant = await api.bring("applied", { tenant_id: "t2" });
@@ -118,7 +119,7 @@ test("only the newest applied change of a target is looked at", async () => {
   expect((await check()).missing).toMatchObject([{ change_id: older }]);
 });
 
-test("a change that was rolled back drifts no more", async () => {
+test("a rolled back change is no longer reported as missing", async () => {
   const { adapter, api, change_id, check } = await applied();
   adapter.host.set(change_id, "absent");
   await check();
@@ -126,30 +127,30 @@ test("a change that was rolled back drifts no more", async () => {
   expect(await check()).toMatchObject({ result: "in_sync", missing: [] });
 });
 
-test("a change under operation is not judged", async () => {
+test("a change that is being rolled back is not reported as drifted", async () => {
   const { adapter, api, change_id, drifted } = await applied();
   const other = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
-  const hold = gate();
-  adapter.on("rollback", ({ change_id: id }) => (adapter.host.set(id, "unknown"), hold.opened), 1);
+  const mayEnd = gate();
+  adapter.on("rollback", ({ change_id: id }) => (adapter.host.set(id, "unknown"), mayEnd.opened), 1);
   const running = api.act("rollback", change_id);
   while (!adapter.calls.includes("rollback")) await new Promise((resolve) => setImmediate(resolve));
   await checkDrift(other.deps);
   expect(await drifted()).toEqual([]);
-  hold.open();
+  mayEnd.open();
   await running;
 });
 
-test("places are verified in rounds, those read or applied last first, for five seconds a cycle", async () => {
+test("targets are verified in rounds, most recent first, for five seconds per cycle", async () => {
   const target = memoryTarget();
   const adapter = targetAdapter(target.system, { store: memoryStore(), clock: systemClock });
   const api = await core({ adapter });
   const ids: string[] = [];
   for (let one = 0; one < 20; one++) ids.push(await api.bring("applied", { target: `ui.x${one}`, value: "1" }));
   await observeTargets(api.deps, await api.change(ids[3]!), true);
-  const asked: string[] = [];
+  const verified: string[] = [];
   const { verify } = adapter;
   adapter.verify = async (change, signal) => {
-    asked.push(change.change_id);
+    verified.push(change.change_id);
     api.deps.clock.advance(SECOND);
     return verify(change, signal);
   };
@@ -161,18 +162,18 @@ test("places are verified in rounds, those read or applied last first, for five 
   }
   expect(checks.map((check) => check?.checked)).toEqual([8, 8, 8, 4]);
   const newest = [...ids].reverse();
-  expect(asked).toEqual([ids[3], ...newest.slice(0, 7), ...newest]);
-  // The round is complete: nothing is due for ten minutes from its begin.
+  expect(verified).toEqual([ids[3], ...newest.slice(0, 7), ...newest]);
+  // The round is complete: the next begins ten minutes after its start.
   api.deps.clock.advance(Date.parse(began) + 10 * MINUTE - 1 - api.deps.clock.now());
   await checkDueDrift(api.deps);
-  expect(asked).toHaveLength(28);
+  expect(verified).toHaveLength(28);
   expect(await findNextDriftCheck(api.deps)).toBe(Date.parse(began) + 10 * MINUTE);
   api.deps.clock.advance(1);
   await checkDueDrift(api.deps);
-  expect(asked).toHaveLength(36);
+  expect(verified).toHaveLength(36);
 });
 
-test("a place that cannot be read leaves oldest_verified_at as it was", async () => {
+test("a target that cannot be read leaves oldest_verified_at unchanged", async () => {
   const { adapter, api } = await applied();
   await api.cycle();
   const first = api.deps.clock.iso();
@@ -187,7 +188,7 @@ test("a place that cannot be read leaves oldest_verified_at as it was", async ()
   expect(await oldest()).toBe(api.deps.clock.iso());
 });
 
-test("a host that cannot be asked is no evidence of drift, and ends no episode", async () => {
+test("a failed verification neither begins nor ends an episode", async () => {
   const { adapter, change_id, check, drifted } = await applied();
   adapter.on("verify", fails("connection refused"), 1);
   expect(await check()).toMatchObject({ result: "in_sync" });
@@ -198,34 +199,34 @@ test("a host that cannot be asked is no evidence of drift, and ends no episode",
   expect(await drifted()).toHaveLength(1);
 });
 
-test("two processes that notice the same drift audit it once", async () => {
+test("drift that two processes find concurrently is audited once", async () => {
   const { adapter, api, change_id, drifted } = await applied();
   const other = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
   adapter.host.set(change_id, "absent");
-  const [asked, hold] = [gate(), gate()];
+  const [bothVerify, mayAnswer] = [gate(), gate()];
   let verifications = 0;
   adapter.on("verify", () => {
-    if (++verifications === 2) asked.open();
-    return hold.opened;
+    if (++verifications === 2) bothVerify.open();
+    return mayAnswer.opened;
   });
   const checks = [checkDrift(api.deps), checkDrift(other.deps)];
-  await asked.opened;
-  hold.open();
+  await bothVerify.opened;
+  mayAnswer.open();
   await Promise.all(checks);
   expect(await drifted()).toHaveLength(1);
 });
 
-test("what the host showed in the middle of another process's operation is no drift", async () => {
+test("a state read during another process's rollback is not reported as drift", async () => {
   const { adapter, api, change_id, drifted } = await applied();
   const other = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
-  const [asked, looked, rolling, mayEnd] = [gate(), gate(), gate(), gate()];
-  adapter.on("verify", () => (asked.open(), looked.opened.then(() => "unknown")), 1);
-  adapter.on("rollback", () => (rolling.open(), mayEnd.opened), 1);
+  const [verifyBegan, mayAnswer, rollbackBegan, mayEnd] = [gate(), gate(), gate(), gate()];
+  adapter.on("verify", () => (verifyBegan.open(), mayAnswer.opened.then(() => "unknown")), 1);
+  adapter.on("rollback", () => (rollbackBegan.open(), mayEnd.opened), 1);
   const check = checkDrift(other.deps);
-  await asked.opened;
+  await verifyBegan.opened;
   const running = api.act("rollback", change_id);
-  await rolling.opened;
-  looked.open();
+  await rollbackBegan.opened;
+  mayAnswer.open();
   await check;
   expect(await drifted()).toEqual([]);
   mayEnd.open();

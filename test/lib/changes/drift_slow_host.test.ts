@@ -1,3 +1,4 @@
+/** Drift checks of target systems that answer slowly or not at all. */
 import { expect, onTestFinished, test, vi } from "vitest";
 import { checkDrift } from "../../../lib/changes/check_drift.ts";
 import { SECOND } from "../../support/clock.ts";
@@ -5,23 +6,23 @@ import { routingAdapter } from "../../../lib/targets/routing.ts";
 import { hangs, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { core } from "../../support/core.ts";
 
-test("a host that does not answer keeps a check a few seconds; the next continues from there", async () => {
+test("a check of slow targets stops after a few seconds, and the next one continues there", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const applied: string[] = [];
   for (let i = 0; i < 12; i++) applied.push(await api.bring("applied", { target: `ui.banner${i}` }));
-  const asked: string[] = [];
+  const verified: string[] = [];
   adapter.on("verify", ({ change_id }) => {
-    asked.push(change_id);
+    verified.push(change_id);
     api.deps.clock.advance(SECOND);
     throw new Error("no answer");
   });
   expect(await checkDrift(api.deps)).toMatchObject({ checked: 8, next: expect.any(Number) });
   expect(await checkDrift(api.deps)).toMatchObject({ checked: 4, next: null, missed: true, oldest_verified_at: null });
-  expect(asked).toEqual(applied.reverse());
+  expect(verified).toEqual(applied.reverse());
 });
 
-test("a system that hangs takes no time from the places of another", async () => {
+test("a hanging system does not delay the targets of another system", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const systems = ["slow", "quick"].map((name) => {

@@ -1,4 +1,4 @@
-/** Facts of an entry other than the action: who did it and how that is known, and what a later decision needs. */
+/** Facts that an entry records besides its action: the actor, their authentication, and data that later decisions need. */
 import { expect, test } from "vitest";
 import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
 import { checkReadiness } from "../../../lib/operations/readiness.ts";
@@ -11,12 +11,12 @@ import { restarted } from "../../support/deps.ts";
 import { hashEntry } from "../../support/independent_chain.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 
-const detailsOf = async (api: Core): Promise<Record<string, unknown>[]> =>
+const parseDetails = async (api: Core): Promise<Record<string, unknown>[]> =>
   (await api.audit()).map(({ detail }) => JSON.parse(detail));
-const newest = async (api: Core) => (await detailsOf(api)).at(-1)!;
+const newestDetail = async (api: Core) => (await parseDetails(api)).at(-1)!;
 
-/** Every step of a change, and a feed, as requests; `named` says whether who asks gives its name where it can. */
-async function everyStep(api: Core, headers: HeadersInit, named: boolean): Promise<void> {
+/** Proposes, approves, applies and rolls back a change; `named` makes each request name its actor. */
+async function performEveryStep(api: Core, headers: HeadersInit, named: boolean): Promise<void> {
   const by = named ? { actor: "ana" } : {};
   const { change_id } = (await api.post("propose", { ...PROPOSAL, ...(named ? { proposer: "ana" } : {}) }, headers))
     .body;
@@ -26,26 +26,26 @@ async function everyStep(api: Core, headers: HeadersInit, named: boolean): Promi
 }
 
 test.each([
-  ["nobody says who it is", {}, {}, false, [null, "claimed", null, null]],
-  ["names are taken at their word", {}, {}, true, ["claimed", "claimed", "claimed", "claimed"]],
+  ["requests without a name", {}, {}, false, [null, "claimed", null, null]],
+  ["names without authentication", {}, {}, true, ["claimed", "claimed", "claimed", "claimed"]],
   [
-    "a holder of the token says it",
+    "names sent with the admin token",
     { adminToken: "secret-token" },
     { "x-svc-admin-token": "secret-token" },
     true,
     ["token", "token", "token", "token"],
   ],
-  ["the proxy says it", { identityHeader: "x-person" }, { "x-person": "ana" }, false, Array(4).fill("proxy")],
-  ["the host's own log-in says it", { person: () => "ana" }, {}, false, Array(4).fill("proxy")],
-] as const)("where %s", async (_, options, headers, named, authenticated) => {
+  ["names from the proxy header", { identityHeader: "x-person" }, { "x-person": "ana" }, false, Array(4).fill("proxy")],
+  ["names from the host's own log-in", { person: () => "ana" }, {}, false, Array(4).fill("proxy")],
+] as const)("%s are recorded with their authentication", async (_, options, headers, named, authenticated) => {
   const api = await core({ adapter: scriptedAdapter(), ...options });
-  await everyStep(api, headers, named);
-  const facts = (await detailsOf(api)).slice(1);
+  await performEveryStep(api, headers, named);
+  const facts = (await parseDetails(api)).slice(1);
   expect(facts.map((detail) => detail["authenticated"])).toEqual(authenticated);
-  expect(facts.map(({ actor }) => actor)).toEqual(authenticated.map((how) => (how === null ? null : "ana")));
+  expect(facts.map(({ actor }) => actor)).toEqual(authenticated.map((kind) => (kind === null ? null : "ana")));
 });
 
-test("a caller who the proxy names may not say another name", async () => {
+test("a caller named by the proxy may not send another name", async () => {
   const api = await core({ identityHeader: "x-person" });
   const { change_id } = (await api.post("propose", PROPOSAL, { "x-person": "pat" })).body;
   const ana = { "x-person": "ana" };
@@ -59,36 +59,36 @@ test("a caller who the proxy names may not say another name", async () => {
   expect((await api.post("apply", { change_id, actor: "Ana" }, ana)).status).toBe(200);
 });
 
-test("a note of an apply and of a rollback stands in the entry, also when the host fails", async () => {
+test("notes of applies, failed applies and rollbacks are in their entries", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring("approved");
   adapter.on("apply", () => Promise.reject(new Error("no")), 1);
   for (const action of ["apply", "apply", "rollback"]) await api.post(action, { change_id, note: `${action} it` });
-  expect((await detailsOf(api)).slice(-3).map(({ note }) => note)).toEqual(["apply it", "apply it", "rollback it"]);
+  expect((await parseDetails(api)).slice(-3).map(({ note }) => note)).toEqual(["apply it", "apply it", "rollback it"]);
   await api.must("apply", await api.bring("approved", { target: "ui.other" }));
-  expect(await newest(api)).not.toHaveProperty("note");
+  expect(await newestDetail(api)).not.toHaveProperty("note");
 });
 
-test("the approval that makes a change approved says who owned the target then", async () => {
+test("the deciding approval records the owner of the target", async () => {
   const api = await core();
   const first = await api.bring("applied");
   await api.bring("applied", { tenant_id: "t2" });
   await api.bring("approved", { target: "UI.Banner" });
-  expect((await newest(api))["target_owner"]).toBe(first);
+  expect((await newestDetail(api))["target_owner"]).toBe(first);
   await api.must("rollback", first);
   await api.bring("approved");
-  expect(await newest(api)).toMatchObject({ target_owner: null });
+  expect(await newestDetail(api)).toMatchObject({ target_owner: null });
 });
 
-test("an apply keeps the KPIs as they were then", async () => {
+test("an apply records the KPIs of that moment", async () => {
   const api = await core();
   await api.bring("applied");
-  expect(await newest(api)).toMatchObject({ kpis: {} });
+  expect(await newestDetail(api)).toMatchObject({ kpis: {} });
   await api.post("kpi", { csat: 4, incident_rate: 0.03 });
   await api.post("kpi", { csat: 5 });
   const change_id = await api.bring("applied", { target: "ui.other" });
-  expect(await newest(api)).toMatchObject({ kpis: { csat: 5, incident_rate: 0.03 } });
+  expect(await newestDetail(api)).toMatchObject({ kpis: { csat: 5, incident_rate: 0.03 } });
   const { applied } = (await api.deps.store.get("changes", change_id))!.value;
   expect(applied).toEqual({
     entry: (await api.audit()).length,
@@ -103,62 +103,59 @@ test.each<[string, object, unknown]>([
   ["a value", { previous: { value: { b: 1, a: [null] } } }, digest({ a: [null], b: 1 })],
   ["the value null", { previous: { value: null } }, digest(null)],
   ["nothing", { previous: null }, null],
-  ["not what", {}, undefined],
-  ["what is no JSON", { previous: { value: undefined } }, undefined],
-  ["what cannot be written down", { previous: { value: 10n } }, undefined],
-])(
-  "an adapter that says the target held %s: its digest is in the entry, the value nowhere",
-  async (_, said, expected) => {
-    const adapter = scriptedAdapter();
-    const api = await core({ adapter });
-    const change_id = await api.bring("approved");
-    adapter.on("apply", (change) => (adapter.host.set(change.change_id, "applied"), { result: "applied", ...said }));
-    const { body } = await api.act("apply", change_id);
-    expect(body.adapter).toEqual({ name: "scripted", result: "applied" });
-    const { adapter: reported, ...detail } = await newest(api);
-    expect(reported).toEqual(body.adapter);
-    if (expected === undefined) expect(detail).not.toHaveProperty("previous_digest");
-    else expect(detail["previous_digest"]).toBe(expected);
-    const { applied } = (await api.deps.store.get("changes", change_id))!.value;
-    expect(applied?.previous_digest).toBe(expected);
-  },
-);
-
-test("without an adapter, and after an interruption, what was there before stays unproven", async () => {
-  const api = await core();
-  await api.bring("applied");
-  expect(await newest(api)).not.toHaveProperty("previous_digest");
+  ["undefined", {}, undefined],
+  ["a value that is no JSON", { previous: { value: undefined } }, undefined],
+  ["a value that cannot be serialized", { previous: { value: 10n } }, undefined],
+])("only the digest of the previous value is recorded when the adapter returns %s", async (_, extra, expected) => {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter });
+  const change_id = await api.bring("approved");
+  adapter.on("apply", (change) => (adapter.host.set(change.change_id, "applied"), { result: "applied", ...extra }));
+  const { body } = await api.act("apply", change_id);
+  expect(body.adapter).toEqual({ name: "scripted", result: "applied" });
+  const { adapter: reported, ...detail } = await newestDetail(api);
+  expect(reported).toEqual(body.adapter);
+  if (expected === undefined) expect(detail).not.toHaveProperty("previous_digest");
+  else expect(detail["previous_digest"]).toBe(expected);
+  const { applied } = (await api.deps.store.get("changes", change_id))!.value;
+  expect(applied?.previous_digest).toBe(expected);
 });
 
-test("a proposal names what it puts in force again, and that must be a change", async () => {
+test("without an adapter no digest of the previous value is recorded", async () => {
+  const api = await core();
+  await api.bring("applied");
+  expect(await newestDetail(api)).not.toHaveProperty("previous_digest");
+});
+
+test("a proposal records the change it supersedes, which must exist", async () => {
   const api = await core();
   const first = await api.bring("applied");
   const again = await api.propose({ supersedes: first });
   expect(again.supersedes).toBe(first);
-  expect(await newest(api)).toMatchObject({ supersedes: first });
+  expect(await newestDetail(api)).toMatchObject({ supersedes: first });
   expect(await api.post("propose", { ...PROPOSAL, supersedes: "chg_none" })).toMatchObject({
     status: 400,
     body: { fields: [{ field: "supersedes" }] },
   });
 });
 
-test("minor changes are numbered by their UTC day", async () => {
+test("minor changes are numbered within their UTC day", async () => {
   const api = await core({ intent: { policy: { minor: { kinds: ["config"], targets: ["*"], max_per_day: 2 } } } });
   const minor = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
   const numbers: unknown[] = [];
   for (const day of [0, 0, 0, 1]) {
     api.deps.clock.advance(day * DAY);
     await api.propose(minor);
-    numbers.push((await newest(api))["minor_number"]);
+    numbers.push((await newestDetail(api))["minor_number"]);
   }
   expect(numbers).toEqual([1, 2, undefined, 1]);
 });
 
-test("a model's draft says who asked for it, in which message, and that the service filed it", async () => {
+test("a model's draft records its requester, its message and the model", async () => {
   const api = await core();
   const draft = { ...PROPOSAL, kind: "config", proposer: "llm:m1" } as const;
   await submitDraft(api.deps, draft, { asked_by: "ana", message_id: "msg_1" });
-  expect(await newest(api)).toMatchObject({
+  expect(await newestDetail(api)).toMatchObject({
     proposer: "llm:m1",
     proposer_kind: "model",
     asked_by: "ana",
@@ -168,17 +165,17 @@ test("a model's draft says who asked for it, in which message, and that the serv
   });
 });
 
-test("a feed says who fed it and what it tripped", async () => {
+test("a KPI feed records its actor and the guardrails it tripped", async () => {
   const guardrails = [{ kpi: "csat", max_regression: 0.5, action: "alert" }];
   const intent = { policy: { guardrails } };
   const api = await core({ intent });
   await api.post("kpi", { csat: 4 });
-  expect(await newest(api)).not.toHaveProperty("tripped");
+  expect(await newestDetail(api)).not.toHaveProperty("tripped");
   const change_id = await api.bring("applied", { kpi: "csat" });
   const behindProxy = makeCore(await restarted(api.deps, { intent, identityHeader: "x-person" }));
   await behindProxy.post("kpi", { csat: 3 }, { "x-person": "feeder" });
   const evidence = { kpi: "csat", action: "alert", baseline: 4, value: 3, regression: 1, max_regression: 0.5 };
-  expect(await newest(api)).toMatchObject({
+  expect(await newestDetail(api)).toMatchObject({
     values: { csat: 3 },
     tripped: [{ change_id, ...evidence }],
     actor: "feeder",
@@ -186,16 +183,16 @@ test("a feed says who fed it and what it tripped", async () => {
   });
 });
 
-test("a feed says which program fed it and why, where it says so itself", async () => {
+test("a KPI feed records the actor and note that it sends", async () => {
   const token = "correct horse battery staple";
   const api = await core({ adminToken: token, identityHeader: "x-person" });
   const feed = (fields: object, headers: object = {}) =>
     api.post("kpi", { csat: 4, ...fields }, { "x-svc-admin-token": token, ...headers } as HeadersInit);
   expect((await feed({ actor: " warehouse ", note: "nightly" })).body.accepted).toEqual({ csat: 4 });
-  expect(await newest(api)).toMatchObject({ actor: "warehouse", note: "nightly", authenticated: "token" });
+  expect(await newestDetail(api)).toMatchObject({ actor: "warehouse", note: "nightly", authenticated: "token" });
   expect((await feed({})).status).toBe(200);
-  expect(await newest(api)).toMatchObject({ actor: null, authenticated: "token" });
-  expect(await newest(api)).not.toHaveProperty("note");
+  expect(await newestDetail(api)).toMatchObject({ actor: null, authenticated: "token" });
+  expect(await newestDetail(api)).not.toHaveProperty("note");
   expect((await feed({ actor: "ana" }, { "x-person": "bo" })).body.code).toBe("identity_mismatch");
   expect(await api.post("kpi", { actor: "warehouse" }, { "x-svc-admin-token": token })).toMatchObject({
     status: 400,
@@ -203,46 +200,46 @@ test("a feed says which program fed it and why, where it says so itself", async 
   });
 });
 
-test("a KPI of the intent keeps its name, whatever else a feed may say", async () => {
+test("a KPI named note is stored as a KPI, not as the feed's note", async () => {
   const api = await core({ intent: { kpis: { note: { baseline: 1, target: 2 } } } });
   expect((await api.post("kpi", { note: 1.5, actor: "ana" })).body.accepted).toEqual({ note: 1.5 });
-  expect(await newest(api)).toMatchObject({ actor: "ana", values: { note: 1.5 } });
+  expect(await newestDetail(api)).toMatchObject({ actor: "ana", values: { note: 1.5 } });
 });
 
 const FORBIDDEN = { ...PROPOSAL, target: "billing.rate" };
-const refusing = () => core({ intent: { policy: { forbidden_targets: ["billing.*"] } } });
-const refusals = async (api: Core) =>
+const coreWithForbidden = () => core({ intent: { policy: { forbidden_targets: ["billing.*"] } } });
+const listRejections = async (api: Core) =>
   (await api.audit("?event_type=proposal_refused&limit=1000")).map(({ detail }) => JSON.parse(detail));
 
-test("the log has a hundred rejections a day, and the rest as one count on a later day", async () => {
-  const api = await refusing();
-  const refuse = async (times: number) => {
+test("a hundred rejections a day are logged, and the rest as one count on a later day", async () => {
+  const api = await coreWithForbidden();
+  const proposeForbidden = async (times: number) => {
     for (let one = 0; one < times; one++) expect((await api.post("propose", FORBIDDEN)).status).toBe(403);
   };
-  await refuse(103);
-  expect(await refusals(api)).toHaveLength(100);
+  await proposeForbidden(103);
+  expect(await listRejections(api)).toHaveLength(100);
   api.deps.clock.advance(3 * DAY);
   const day = api.deps.clock.iso().slice(0, 10);
-  await refuse(1);
-  const [count, next, ...more] = (await refusals(api)).slice(100);
+  await proposeForbidden(1);
+  const [count, next, ...more] = (await listRejections(api)).slice(100);
   expect(more).toEqual([]);
   expect(count).toEqual({ count: 3, day: "2026-01-02", actor: null, authenticated: null });
   expect(next).toMatchObject({ code: "forbidden_target", target: "billing.rate" });
   expect((await api.deps.store.get("counts", "refused"))?.value).toEqual({ day, count: 1 });
   api.deps.clock.advance(DAY);
-  await refuse(1);
-  expect(await refusals(api)).toHaveLength(103);
+  await proposeForbidden(1);
+  expect(await listRejections(api)).toHaveLength(103);
 });
 
-test("a model's draft on a forbidden target is refused on the record too", async () => {
-  const api = await refusing();
+test("the rejection of a model's draft on a forbidden target is logged too", async () => {
+  const api = await coreWithForbidden();
   const draft = { ...FORBIDDEN, kind: "config", proposer: "llm:m1" } as const;
   const filed = submitDraft(api.deps, draft, { asked_by: null, message_id: "msg_1" });
   await expect(filed).rejects.toMatchObject({ code: "forbidden_target" });
-  expect(await refusals(api)).toMatchObject([{ proposer: "llm:m1", actor: "llm:m1", authenticated: null }]);
+  expect(await listRejections(api)).toMatchObject([{ proposer: "llm:m1", actor: "llm:m1", authenticated: null }]);
 });
 
-test("a manifest comes into force with the first entry under it, once, and its text is kept", async () => {
+test("a manifest is logged once before the first entry under it, and its text is stored", async () => {
   const before = await core();
   expect(await before.audit()).toEqual([]);
   await before.propose();
@@ -273,21 +270,21 @@ test("a manifest comes into force with the first entry under it, once, and its t
   ]);
   const { store, product } = other.deps;
   expect((await store.get("meta", "intent"))?.value).toEqual({ manifest_hash: product!.manifest_hash });
-  const kept = await store.list("manifests", { limit: 10 });
-  expect(kept.map(({ id, value }) => [id, portableSha256(value)])).toEqual(kept.map(({ id }) => [id, id]));
-  expect(kept).toHaveLength(2);
+  const stored = await store.list("manifests", { limit: 10 });
+  expect(stored.map(({ id, value }) => [id, portableSha256(value)])).toEqual(stored.map(({ id }) => [id, id]));
+  expect(stored).toHaveLength(2);
 });
 
-test("an instance with the intent of an earlier epoch writes nothing, and is not ready", async () => {
+test("a process with an intent of an earlier epoch writes nothing, and is not ready", async () => {
   const before = await core();
   const { change_id } = await before.propose();
   const newer = makeCore(await restarted(before.deps, { intent: { update_epoch: 4 } }));
   expect((await before.act("approve", change_id)).status, "the newer one has written nothing yet").toBe(200);
   await newer.propose();
   const length = (await newer.audit()).length;
-  for (const refused of [await before.post("propose", PROPOSAL), await before.act("apply", change_id)]) {
-    expect(refused).toMatchObject({ status: 503, body: { code: "intent_outdated" } });
-    expect(refused.body.error).toMatch(/update_epoch 3, and the log one of 4/);
+  for (const rejected of [await before.post("propose", PROPOSAL), await before.act("apply", change_id)]) {
+    expect(rejected).toMatchObject({ status: 503, body: { code: "intent_outdated" } });
+    expect(rejected.body.error).toMatch(/update_epoch 3, and the log one of 4/);
   }
   expect((await checkReadiness(before.deps)).checks.intent).toMatchObject({ ok: false });
   expect((await checkReadiness(newer.deps)).ready).toBe(true);
@@ -295,14 +292,14 @@ test("an instance with the intent of an earlier epoch writes nothing, and is not
   expect((await newer.act("apply", change_id)).status).toBe(200);
 });
 
-test("what writes no entry puts no manifest in force", async () => {
+test("a request that writes no entry does not log the manifest", async () => {
   const api = await core();
   expect((await api.act("approve", "chg_none")).status).toBe(404);
   expect(await api.audit()).toEqual([]);
   expect(await api.deps.store.list("manifests", { limit: 1 })).toEqual([]);
 });
 
-test("the feed's own number counts the entry of the manifest before it", async () => {
+test("a KPI stores the id of its own entry, after that of the manifest", async () => {
   const api = await core();
   const { body } = await api.post("kpi", { csat: 4 });
   expect(body.audit_entry.id).toBe(2);

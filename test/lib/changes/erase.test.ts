@@ -1,4 +1,4 @@
-/** Erasing the content of a change: of which it is possible, what is left, who may, and that the log still holds. */
+/** Erasing a change's content: when it is allowed, what remains, who may do it, and that the log stays valid. */
 import { describe, expect, test } from "vitest";
 import { projectAll, rebuild } from "../../../lib/projections/projector.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
@@ -13,15 +13,21 @@ import type { Fields } from "../../support/requests.ts";
 import { gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { person, proven, requestStatement } from "../../support/signed.ts";
 
-const SAID = { summary: "Wombat", rationale: "because", value: '{"on":true}', affected_users: 7, expected_delta_k: 2 };
-const erase = (api: Core, change_id: string, over: object = {}) =>
-  api.post("erase", { change_id, actor: "dpo", note: "asked for", ...over });
-const refused = (status: number, code: string) => ({ status, body: { code } });
+const CONTENT = {
+  summary: "Wombat",
+  rationale: "because",
+  value: '{"on":true}',
+  affected_users: 7,
+  expected_delta_k: 2,
+};
+const erase = (api: Core, change_id: string, fields: object = {}) =>
+  api.post("erase", { change_id, actor: "dpo", note: "asked for", ...fields });
+const rejection = (status: number, code: string) => ({ status, body: { code } });
 
-describe("what is erased", () => {
-  test("is gone from the change; digest, entries and what figures are made of stay", async () => {
+describe("an erasure", () => {
+  test("removes the content from the change; digest, entries and figures stay", async () => {
     const api = await core();
-    const change_id = await api.bring("denied", SAID);
+    const change_id = await api.bring("denied", CONTENT);
     const { audit_entries, revision, digest } = await api.change(change_id);
     const reply = await erase(api, change_id);
     expect(reply).toMatchObject({
@@ -50,15 +56,15 @@ describe("what is erased", () => {
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
   });
 
-  test("a rationale that was not there is not there afterwards either", async () => {
+  test("leaves an empty rationale empty", async () => {
     const api = await core();
     const change_id = await api.bring("denied");
     expect((await erase(api, change_id)).body.change).toMatchObject({ summary: "erased", rationale: "" });
   });
 
-  test("a record that says more or other than what the erasure left is reported", async () => {
+  test("a record that differs from what the erasure left is a mismatch", async () => {
     const api = await core();
-    const change_id = await api.bring("denied", SAID);
+    const change_id = await api.bring("denied", CONTENT);
     await erase(api, change_id);
     await api.deps.store.transact(async (tx) => {
       const { value } = (await tx.get("changes", change_id))!;
@@ -68,10 +74,10 @@ describe("what is erased", () => {
     expect(body.state.mismatches).toEqual([{ change_id, fields: ["content"] }]);
   });
 
-  test("what follows the log is the same when rebuilt as when kept up", async () => {
+  test("projections contain no erased content, and are the same when rebuilt", async () => {
     const api = await core();
     const { deps } = api;
-    const kept = async () =>
+    const readProjections = async () =>
       Object.fromEntries(
         await Promise.all(
           (["record_memories", "outcome_memories", "outcomes", "cursors", "closing_days"] as const).map(
@@ -80,72 +86,72 @@ describe("what is erased", () => {
         ),
       );
     await api.post("kpi", { csat: 4 });
-    const over = await api.bring("rolled_back", { ...SAID, kpi: "csat" });
+    const rolledBack = await api.bring("rolled_back", { ...CONTENT, kpi: "csat" });
     await api.post("kpi", { csat: 5 });
     const other = await api.bring("denied");
     await projectAll(deps);
-    expect(JSON.stringify(await kept())).toContain("Wombat");
-    await erase(api, over);
+    expect(JSON.stringify(await readProjections())).toContain("Wombat");
+    await erase(api, rolledBack);
     await projectAll(deps);
-    const once = await kept();
-    expect(JSON.stringify(once)).not.toContain("Wombat");
-    expect(JSON.stringify(once)).toContain(other);
+    const projected = await readProjections();
+    expect(JSON.stringify(projected)).not.toContain("Wombat");
+    expect(JSON.stringify(projected)).toContain(other);
     await rebuild(deps);
-    expect(await kept()).toEqual(once);
+    expect(await readProjections()).toEqual(projected);
   });
 });
 
-describe("what may still be needed stays", () => {
-  test.each(["pending_consent", "approved"] as const)("of a change that is %s", async (status) => {
+describe("an erasure is rejected", () => {
+  test.each(["pending_consent", "approved"] as const)("for a change that is %s", async (status) => {
     const api = await core();
-    const change_id = await api.bring(status, SAID);
+    const change_id = await api.bring(status, CONTENT);
     const reply = await erase(api, change_id);
-    expect(reply).toMatchObject({ ...refused(400, "illegal_transition"), body: { current_status: status } });
+    expect(reply).toMatchObject({ ...rejection(400, "illegal_transition"), body: { current_status: status } });
     expect(reply.body.error).toContain("it may be asked to approve".slice(0, 20));
     expect(await api.change(change_id)).toMatchObject({ summary: "Wombat", value: { on: true } });
   });
 
-  test("of a change that is what its target holds, and of one whose value a rollback brings back", async () => {
+  test("for the owner of a target, and for a change whose value a rollback would restore", async () => {
     const api = await core();
-    const first = await api.bring("applied", SAID);
-    expect(await erase(api, first)).toMatchObject(refused(409, "content_needed"));
-    const second = await api.bring("applied", { ...SAID, target: "UI.Banner" });
+    const first = await api.bring("applied", CONTENT);
+    expect(await erase(api, first)).toMatchObject(rejection(409, "content_needed"));
+    const second = await api.bring("applied", { ...CONTENT, target: "UI.Banner" });
     const reply = await erase(api, first);
-    expect(reply).toMatchObject(refused(409, "content_needed"));
+    expect(reply).toMatchObject(rejection(409, "content_needed"));
     expect(reply.body.error).toContain("roll it back first, which leaves the host product as it is");
     await api.must("rollback", first);
     expect((await erase(api, first)).status).toBe(200);
-    expect(await erase(api, second)).toMatchObject(refused(409, "content_needed"));
+    expect(await erase(api, second)).toMatchObject(rejection(409, "content_needed"));
   });
 
-  test("but not of a change that set nothing, once a later one is applied; a rollback works then", async () => {
+  test("for a change without a value only until a later one is applied; rollback still works", async () => {
     const api = await core();
-    const { value: _, ...nothing } = SAID;
-    const first = await api.bring("applied", nothing);
-    expect(await erase(api, first)).toMatchObject(refused(409, "content_needed"));
+    const { value: _, ...withoutValue } = CONTENT;
+    const first = await api.bring("applied", withoutValue);
+    expect(await erase(api, first)).toMatchObject(rejection(409, "content_needed"));
     await api.bring("applied");
     expect((await erase(api, first)).status).toBe(200);
     expect(await api.must("rollback", first)).toMatchObject({ status: "rolled_back", change: { summary: "erased" } });
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
   });
 
-  test("while an emergency waits for its review", async () => {
+  test("while an emergency review is due", async () => {
     const api = await core({ intent: { policy: { break_glass: { approvers: ["oncall"] } } } });
-    const { change_id } = await api.propose(SAID);
+    const { change_id } = await api.propose(CONTENT);
     await api.post("approve", { change_id, approver: "oncall", note: "now", emergency: true });
     await api.must("apply", change_id);
     await api.must("rollback", change_id);
-    expect(await erase(api, change_id)).toMatchObject(refused(409, "content_needed"));
+    expect(await erase(api, change_id)).toMatchObject(rejection(409, "content_needed"));
     await api.post("review", { change_id, approver: "ana", verdict: "accepted" });
     expect((await erase(api, change_id)).status).toBe(200);
   });
 
-  test("once is enough, and an unknown change is unknown", async () => {
+  test("for an erased change, and for an unknown one", async () => {
     const api = await core();
-    const change_id = await api.bring("denied", SAID);
+    const change_id = await api.bring("denied", CONTENT);
     await erase(api, change_id);
-    expect(await erase(api, change_id)).toMatchObject(refused(400, "illegal_transition"));
-    expect(await erase(api, "chg_none")).toMatchObject(refused(404, "change_not_found"));
+    expect(await erase(api, change_id)).toMatchObject(rejection(400, "illegal_transition"));
+    expect(await erase(api, "chg_none")).toMatchObject(rejection(404, "change_not_found"));
   });
 });
 
@@ -194,38 +200,38 @@ test("erase checks record, person, fields, operation, revision, status, proof, i
   expect(await code({ change_id: closed }, as("bo"))).toBeUndefined();
 });
 
-describe("who", () => {
-  test("must be named, and is whom the proxy names", async () => {
+describe("the person who erases", () => {
+  test("must be named, and is the person named by the proxy", async () => {
     const open = await core();
-    const change_id = await open.bring("denied", SAID);
-    expect(await open.post("erase", { change_id })).toMatchObject(refused(400, "invalid_field"));
+    const change_id = await open.bring("denied", CONTENT);
+    expect(await open.post("erase", { change_id })).toMatchObject(rejection(400, "invalid_field"));
     const api = makeCore(await restarted(open.deps, { identityHeader: "x-person" }));
     const as = { "x-person": "Dana" };
-    expect(await api.post("erase", { change_id, actor: "dpo" }, as)).toMatchObject(refused(403, "identity_mismatch"));
+    expect(await api.post("erase", { change_id, actor: "dpo" }, as)).toMatchObject(rejection(403, "identity_mismatch"));
     const reply = await api.post("erase", { change_id }, as);
     expect(JSON.parse(reply.body.audit_entry.detail)).toMatchObject({ actor: "Dana", authenticated: "proxy" });
   });
 
-  test("the revision that was seen holds, or nothing is erased", async () => {
+  test("must send the current revision in If-Match, if any", async () => {
     const api = await core();
-    const change_id = await api.bring("denied", SAID);
+    const change_id = await api.bring("denied", CONTENT);
     const stale = await api.post("erase", { change_id, actor: "dpo" }, { "if-match": '"1"' });
-    expect(stale).toMatchObject(refused(412, "version_mismatch"));
+    expect(stale).toMatchObject(rejection(412, "version_mismatch"));
     expect((await api.post("erase", { change_id, actor: "dpo" }, { "if-match": '"2"' })).status).toBe(200);
   });
 
-  test("signs it who has keys, for this change and no other", async () => {
+  test("must sign if they have keys, for this change only", async () => {
     const [ana, bo] = [passkey(), sshPen()];
     const api = await core({ intent: { principals: { ana: person(ana), bo: person(bo) } } });
     const denied = async () => {
-      const { change_id } = await api.propose({ ...SAID, proposer: "eve" });
+      const { change_id } = await api.propose({ ...CONTENT, proposer: "eve" });
       const statement = await requestStatement(api, { decision: "deny", approver: "bo", change_id });
       await api.post("deny", { change_id, approver: "bo", ...proven(bo, statement) });
       return change_id;
     };
     const [first, second] = [await denied(), await denied()];
     for (const actor of ["ana", "dpo"])
-      expect(await erase(api, first, { actor })).toMatchObject(refused(403, "proof_required"));
+      expect(await erase(api, first, { actor })).toMatchObject(rejection(403, "proof_required"));
     const statement = await requestStatement(api, {
       decision: "erase",
       approver: "ana",
@@ -249,7 +255,7 @@ describe("who", () => {
       }),
     );
     const signed = { actor: "ana", ...proven(ana, statement) };
-    expect(await erase(api, second, signed)).toMatchObject(refused(403, "proof_invalid"));
+    expect(await erase(api, second, signed)).toMatchObject(rejection(403, "proof_invalid"));
     const reply = await erase(api, first, signed);
     expect(JSON.parse(reply.body.audit_entry.detail)).toMatchObject({
       actor: "ana",

@@ -1,4 +1,4 @@
-/** Consent that nobody gave in time. */
+/** Expiry of changes that were not approved in time. */
 import { expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { events } from "../../support/client.ts";
@@ -6,10 +6,10 @@ import { HOUR, pass } from "../../support/clock.ts";
 import { core } from "../../support/core.ts";
 import { failingStore } from "../../support/failing_store.ts";
 
-const within = (hours: number) => ({ intent: { policy: { consent_ttl_hours: hours } } });
+const expiringAfter = (hours: number) => ({ intent: { policy: { consent_ttl_hours: hours } } });
 
-test("what waited too long is denied by the intent, and nothing else", async () => {
-  const api = await core(within(72));
+test("a cycle expires only the pending changes that are older than consent_ttl_hours", async () => {
+  const api = await core(expiringAfter(72));
   const old = await api.bring("pending_consent");
   const approved = await api.bring("approved", { target: "ui.b" });
   api.deps.clock.advance(40 * HOUR);
@@ -28,16 +28,16 @@ test("what waited too long is denied by the intent, and nothing else", async () 
   });
 });
 
-test("several who expire the same change audit it once", async () => {
-  const api = await core(within(1));
+test("concurrent requests and cycles expire a change once", async () => {
+  const api = await core(expiringAfter(1));
   const change_id = await api.bring("pending_consent");
   await pass(api.deps, 2 * HOUR);
   await Promise.all([api.cycle(), api.act("approve", change_id), api.change(change_id), api.cycle()]);
   expect(events(await api.steps())).toEqual(["change_proposed", "consent_decision"]);
 });
 
-test("a request for it says so, and the denial stays although the request is refused", async () => {
-  const api = await core(within(1));
+test("a request for an overdue change is rejected, and the expiry is recorded", async () => {
+  const api = await core(expiringAfter(1));
   const change_id = await api.bring("pending_consent");
   await pass(api.deps, 2 * HOUR);
   for (const action of ["approve", "apply"] as const)
@@ -50,7 +50,7 @@ test("a request for it says so, and the denial stays although the request is ref
 
 test("an overdue change is shown as denied while the store cannot write", async () => {
   const store = failingStore(memoryStore());
-  const api = await core({ store, ...within(1) });
+  const api = await core({ store, ...expiringAfter(1) });
   const change_id = await api.bring("pending_consent");
   await pass(api.deps, 2 * HOUR);
   store.fail();

@@ -1,4 +1,4 @@
-/** A freeze and the intent's windows stop every apply, and no rollback. */
+/** A freeze and the intent's windows block every apply, and no rollback. */
 import { expect, test } from "vitest";
 import { HOUR } from "../../support/clock.ts";
 import { core, makeCore, type Core } from "../../support/core.ts";
@@ -6,10 +6,10 @@ import { restarted } from "../../support/deps.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service } from "../../support/service.ts";
 
-const gatesOf = async (api: Core, change_id: string) =>
+const readGates = async (api: Core, change_id: string) =>
   (await api.change(change_id)).gates.filter(({ gate }) => gate === "freeze" || gate === "window");
 
-test("a freeze refuses an apply and is a gate; lifted, the apply goes on; both stand in the log", async () => {
+test("a freeze blocks applies until it is lifted; both are logged", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring("approved");
@@ -17,11 +17,11 @@ test("a freeze refuses an apply and is a gate; lifted, the apply goes on; both s
   const freeze = { actor: "ops", note: "month end", until: null, at: api.deps.clock.iso() };
   expect(frozen).toMatchObject({ status: 200, body: { frozen: true, freeze } });
   expect(frozen.body.audit_entry).toMatchObject({ event_type: "service_frozen", change_id: "", tenant: "" });
-  const refused = await api.act("apply", change_id);
-  expect(refused).toMatchObject({ status: 409, body: { code: "frozen", freeze } });
+  const rejected = await api.act("apply", change_id);
+  expect(rejected).toMatchObject({ status: 409, body: { code: "frozen", freeze } });
   expect(adapter.calls).toEqual([]);
   const message = 'the service is frozen by ops until somebody lifts it: "month end"';
-  expect(await gatesOf(api, change_id)).toEqual([{ gate: "freeze", state: "block", message }]);
+  expect(await readGates(api, change_id)).toEqual([{ gate: "freeze", state: "block", message }]);
   const lifted = await api.post("unfreeze", { actor: "ana", note: "done" });
   expect(lifted).toMatchObject({ status: 200, body: { frozen: false, freeze: null } });
   expect(JSON.parse(lifted.body.audit_entry.detail)).toMatchObject({
@@ -29,11 +29,11 @@ test("a freeze refuses an apply and is a gate; lifted, the apply goes on; both s
     authenticated: "claimed",
     note: "done",
   });
-  expect(await gatesOf(api, change_id)).toEqual([]);
+  expect(await readGates(api, change_id)).toEqual([]);
   expect((await api.act("apply", change_id)).status).toBe(200);
 });
 
-test("a freeze ends by itself at its time, and neither before nor without one", async () => {
+test("a freeze with an end time ends exactly then", async () => {
   const api = await core();
   const change_id = await api.bring("approved");
   const until = new Date(api.deps.clock.now() + HOUR).toISOString();
@@ -41,12 +41,12 @@ test("a freeze ends by itself at its time, and neither before nor without one", 
   api.deps.clock.advance(HOUR - 1);
   expect((await api.act("apply", change_id)).body.code).toBe("frozen");
   api.deps.clock.advance(1);
-  expect(await gatesOf(api, change_id)).toEqual([]);
+  expect(await readGates(api, change_id)).toEqual([]);
   expect((await api.post("unfreeze", { actor: "ops" })).body.code).toBe("illegal_transition");
   expect((await api.act("apply", change_id)).status).toBe(200);
 });
 
-test("consent and rollback go on under a freeze, also one that a guardrail orders", async () => {
+test("consents, rollbacks and guardrail rollbacks work during a freeze", async () => {
   const guardrails = [{ kpi: "csat", max_regression: 1, action: "rollback" }];
   const windows = { deny: [{ from: "2000-01-01T00:00:00Z", to: "2100-01-01T00:00:00Z" }] };
   const before = await core({ intent: { policy: { guardrails } } });
@@ -61,7 +61,7 @@ test("consent and rollback go on under a freeze, also one that a guardrail order
   expect((await api.cycle()).rolled_back).toBe(guarded);
 });
 
-test("a dry run is held back by neither", async () => {
+test("a dry run works during a freeze and outside the windows", async () => {
   const adapter = scriptedAdapter();
   const windows = { deny: [{ from: "2000-01-01T00:00:00Z", to: "2100-01-01T00:00:00Z" }] };
   const api = await core({ adapter, intent: { policy: { windows } } });
@@ -73,15 +73,15 @@ test("a dry run is held back by neither", async () => {
 test.each([
   ["without a name", { note: "now" }, "actor"],
   ["that ends now", { actor: "ops", until: "2026-01-02T03:04:05.678Z" }, "until"],
-  ["that ends on some day", { actor: "ops", until: "tomorrow" }, "until"],
-])("a freeze %s is refused", async (_, fields, field) => {
+  ["with an end that is no time", { actor: "ops", until: "tomorrow" }, "until"],
+])("a freeze %s is rejected", async (_, fields, field) => {
   const api = await core();
-  const refused = await api.post("freeze", fields);
-  expect(refused).toMatchObject({ status: 400, body: { code: "invalid_field", fields: [{ field }] } });
+  const rejected = await api.post("freeze", fields);
+  expect(rejected).toMatchObject({ status: 400, body: { code: "invalid_field", fields: [{ field }] } });
   expect(await api.audit()).toEqual([]);
 });
 
-test("a freeze that is reported again replaces the one before", async () => {
+test("a longer freeze replaces the earlier one", async () => {
   const api = await core();
   await api.post("freeze", { actor: "ops", until: new Date(api.deps.clock.now() + HOUR).toISOString() });
   await api.post("freeze", { actor: "ana" });
@@ -90,39 +90,39 @@ test("a freeze that is reported again replaces the one before", async () => {
   expect((await api.act("apply", change_id)).body).toMatchObject({ code: "frozen", freeze: { actor: "ana" } });
 });
 
-test("a freeze that is taken away or changed outside the log does not hold", async () => {
+test("a stored freeze that was edited or deleted is reported as a mismatch", async () => {
   const api = await core();
   await api.post("freeze", { actor: "ops" });
-  const state = async () => {
+  const readMismatches = async () => {
     api.deps.clock.advance(HOUR);
     return (await api.get("audit/verify")).body.state.mismatches;
   };
-  expect(await state()).toEqual([]);
+  expect(await readMismatches()).toEqual([]);
   const { value } = (await api.deps.store.get("meta", "freeze"))!;
   await api.deps.store.transact((tx) => tx.put("meta", "freeze", { ...value, until: "2026-01-02T03:04:06.000Z" }));
-  expect(await state()).toEqual([{ change_id: "", fields: ["freeze"] }]);
+  expect(await readMismatches()).toEqual([{ change_id: "", fields: ["freeze"] }]);
   await api.deps.store.transact((tx) => tx.delete("meta", "freeze"));
-  expect(await state()).toEqual([{ change_id: "", fields: ["freeze"] }]);
+  expect(await readMismatches()).toEqual([{ change_id: "", fields: ["freeze"] }]);
   await api.deps.store.transact((tx) => tx.put("meta", "freeze", value));
-  expect(await state()).toEqual([]);
+  expect(await readMismatches()).toEqual([]);
 });
 
-test("outside a window an apply is refused with the next opening; inside it goes on", async () => {
+test("outside a window an apply is rejected with the next opening; inside it works", async () => {
   const allow = [{ days: ["fri"], from: "04:00", to: "05:00", tz: "UTC" }];
   const api = await core({ intent: { policy: { windows: { allow } } } });
   const change_id = await api.bring("approved");
-  const refused = await api.act("apply", change_id);
-  expect(refused).toMatchObject({
+  const rejected = await api.act("apply", change_id);
+  expect(rejected).toMatchObject({
     status: 409,
     body: { code: "outside_window", opens_at: "2026-01-02T04:00:00.000Z" },
   });
-  expect((await gatesOf(api, change_id))[0]).toMatchObject({ gate: "window", state: "block" });
+  expect((await readGates(api, change_id))[0]).toMatchObject({ gate: "window", state: "block" });
   api.deps.clock.advance(HOUR);
-  expect(await gatesOf(api, change_id)).toEqual([]);
+  expect(await readGates(api, change_id)).toEqual([]);
   expect((await api.act("apply", change_id)).status).toBe(200);
 });
 
-test("the state and the growth log tell of a freeze", async () => {
+test("the state and the growth log show a freeze", async () => {
   const api = await service();
   expect((await api.get("/api/state")).body.freeze).toBeNull();
   await api.post("freeze", { actor: "ops", note: "month end" });
@@ -131,7 +131,7 @@ test("the state and the growth log tell of a freeze", async () => {
   expect(entries).toMatchObject([{ title: "Service frozen by ops", detail: "month end" }]);
 });
 
-test("a freeze in force is not made shorter by another", async () => {
+test("a freeze can be replaced only by one that ends later", async () => {
   const api = await core();
   const { change_id } = await api.propose();
   await api.must("approve", change_id);

@@ -1,3 +1,4 @@
+/** Guardrails by KPI: an applied change is marked or rolled back when its KPI gets worse. */
 import { expect, test } from "vitest";
 import { rollBackTripped } from "../../../lib/changes/guardrail_rollback.ts";
 import { events } from "../../support/client.ts";
@@ -8,8 +9,8 @@ import { core, makeCore, type Core } from "../../support/core.ts";
 
 type Action = "alert" | "rollback";
 
-/** Down is good for incident_rate, up for csat; each may worsen by its limit. */
-const guarded = (action: Action, adapter = scriptedAdapter()) =>
+/** A service with two guardrails: incident_rate should fall, csat should rise. */
+const openGuarded = (action: Action, adapter = scriptedAdapter()) =>
   core({
     adapter,
     intent: {
@@ -24,20 +25,20 @@ const guarded = (action: Action, adapter = scriptedAdapter()) =>
 
 const INCIDENT = { kpi: "incident_rate", expected_delta_k: 0.01 };
 
-/** A guarded service with one applied change, made while incident_rate was 0.03. */
+/** A service with guardrails and one change, applied while incident_rate was 0.03. */
 async function applied(action: Action = "rollback", adapter = scriptedAdapter()) {
-  const api = await guarded(action, adapter);
+  const api = await openGuarded(action, adapter);
   await api.post("kpi", { incident_rate: 0.03 });
   return { api, adapter, change_id: await api.bring("applied", INCIDENT) };
 }
 
-/** The changes that the entries of feeds say were tripped. */
-const trippedIn = async (api: Core): Promise<string[]> =>
+/** Lists the changes whose guardrails were tripped, from the entries of KPI feeds. */
+const listTripped = async (api: Core): Promise<string[]> =>
   (await api.audit("?event_type=kpi_refreshed")).flatMap(({ detail }) =>
     (JSON.parse(detail).tripped ?? []).map(({ change_id }: { change_id: string }) => change_id),
   );
 
-test("after a feed that is worse than the limit, the next cycle rolls back, with the evidence", async () => {
+test("after a KPI feed beyond the limit the next cycle rolls back, and records the evidence", async () => {
   const { api, adapter, change_id } = await applied();
   const fed = await api.post("kpi", { incident_rate: 0.09 });
   expect(fed.status).toBe(200);
@@ -63,27 +64,27 @@ test.each([
   ["csat", 4, 3.49, true],
   ["csat", 4, 9, false],
 ] as const)("%s from %f to %f: rolled back: %s", async (kpi, before, after, rolledBack) => {
-  const api = await guarded("rollback");
+  const api = await openGuarded("rollback");
   await api.post("kpi", { [kpi]: before });
   const change_id = await api.bring("applied", { kpi });
   await api.post("kpi", { [kpi]: after });
   expect((await api.cycle()).rolled_back).toBe(rolledBack ? change_id : null);
 });
 
-test("alert marks the change and rolls nothing back", async () => {
+test("a guardrail with action alert marks the change and does not roll it back", async () => {
   const { api, change_id } = await applied("alert");
   await api.post("kpi", { incident_rate: 0.09 });
   expect((await api.cycle()).rolled_back).toBeNull();
   const { status, gates } = await api.change(change_id);
   expect(status).toBe("applied");
   expect(gates).toContainEqual(expect.objectContaining({ gate: "guardrail", state: "warn" }));
-  expect(await trippedIn(api)).toEqual([change_id]);
+  expect(await listTripped(api)).toEqual([change_id]);
 });
 
-test("a change is marked once, however many feeds are worse", async () => {
+test("a change is marked once, however many feeds are beyond the limit", async () => {
   const { api, change_id } = await applied("alert");
   for (const value of [0.09, 0.1, 0.11]) await api.post("kpi", { incident_rate: value });
-  expect(await trippedIn(api)).toHaveLength(1);
+  expect(await listTripped(api)).toHaveLength(1);
   expect((await api.change(change_id)).gates.filter(({ gate }: { gate: string }) => gate === "guardrail")).toHaveLength(
     1,
   );
@@ -98,7 +99,7 @@ test.each([
   expect((await api.cycle()).rolled_back).toBeNull();
 });
 
-test("only the newest applied change that names the KPI answers for it", async () => {
+test("only the newest applied change that names the KPI is rolled back", async () => {
   const { api, change_id: older } = await applied();
   const newer = await api.bring("applied", { ...INCIDENT, target: "ui.newer" });
   const other = await api.bring("applied", { kpi: "csat", target: "ui.other" });
@@ -108,7 +109,7 @@ test("only the newest applied change that names the KPI answers for it", async (
   expect([(await api.change(older)).status, (await api.change(other)).status]).toEqual(["applied", "applied"]);
 });
 
-test("what was rolled back answers for nothing more: the change applied before it does", async () => {
+test("after a rollback the guardrail watches the change applied before", async () => {
   const { api, change_id: older } = await applied();
   const newer = await api.bring("applied", { ...INCIDENT, target: "ui.newer" });
   await api.must("rollback", newer);
@@ -116,7 +117,7 @@ test("what was rolled back answers for nothing more: the change applied before i
   expect((await api.cycle()).rolled_back).toBe(older);
 });
 
-test("the newest is verified against what the KPI was at its own apply", async () => {
+test("a change is compared with the KPI at its own apply", async () => {
   const { api } = await applied();
   await api.post("kpi", { incident_rate: 0.045 });
   const newer = await api.bring("applied", { ...INCIDENT, target: "ui.newer" });
@@ -126,7 +127,7 @@ test("the newest is verified against what the KPI was at its own apply", async (
   expect((await api.cycle()).rolled_back).toBe(newer);
 });
 
-test("one that somebody rolled back is passed over for the newest that is still applied", async () => {
+test("25 rolled back changes are skipped to find the newest that is still applied", async () => {
   const { api, change_id } = await applied();
   for (let one = 0; one < 25; one++)
     await api.must("rollback", await api.bring("applied", { ...INCIDENT, target: `ui.x${one}` }));
@@ -149,14 +150,14 @@ test.each([
   ["names no KPI", {}],
   ["names another KPI", { kpi: "csat" }],
 ])("a change that %s is not rolled back", async (_, fields) => {
-  const api = await guarded("rollback");
+  const api = await openGuarded("rollback");
   await api.post("kpi", { incident_rate: 0.03 });
   await api.bring("applied", fields);
   await api.post("kpi", { incident_rate: 0.09 });
   expect((await api.cycle()).rolled_back).toBeNull();
 });
 
-test("one rollback a cycle", async () => {
+test("a cycle rolls back at most one change", async () => {
   const { api, change_id: first } = await applied();
   await api.post("kpi", { csat: 4 });
   const second = await api.bring("applied", { kpi: "csat", target: "ui.other" });
@@ -166,7 +167,7 @@ test("one rollback a cycle", async () => {
   expect((await api.cycle()).rolled_back).toBeNull();
 });
 
-test("a change that somebody rolled back meanwhile is left alone", async () => {
+test("a change that a person rolled back before the cycle is not rolled back again", async () => {
   const { api, change_id } = await applied();
   await api.post("kpi", { incident_rate: 0.09 });
   await api.must("rollback", change_id);
@@ -174,7 +175,7 @@ test("a change that somebody rolled back meanwhile is left alone", async () => {
   expect(events(await api.audit()).filter((event) => event.startsWith("change_roll"))).toEqual(["change_rolled_back"]);
 });
 
-test("a rollback that fails is tried again, five times, and then given up", async () => {
+test("a failing rollback is attempted five times in all, and audited once", async () => {
   const adapter = scriptedAdapter();
   const { api, change_id } = await applied("rollback", adapter);
   await api.post("kpi", { incident_rate: 0.09 });
@@ -186,7 +187,7 @@ test("a rollback that fails is tried again, five times, and then given up", asyn
   expect((await api.change(change_id)).status).toBe("applied");
 });
 
-test("a rollback that fails once succeeds in the cycle after", async () => {
+test("a rollback that fails once succeeds in the next cycle", async () => {
   const adapter = scriptedAdapter();
   const { api, change_id } = await applied("rollback", adapter);
   await api.post("kpi", { incident_rate: 0.09 });
@@ -195,33 +196,33 @@ test("a rollback that fails once succeeds in the cycle after", async () => {
   expect((await api.cycle()).rolled_back).toBe(change_id);
 });
 
-test("a rollback by another process is no failure of this one, and nothing is abandoned", async () => {
+test("a rollback running in another process is not counted as a failed attempt", async () => {
   const { api, adapter, change_id } = await applied();
   await api.post("kpi", { incident_rate: 0.09 });
   const other = makeCore(await restarted(api.deps));
-  const [rolling, mayEnd] = [gate(), gate()];
-  adapter.on("rollback", () => (rolling.open(), mayEnd.opened), 1);
+  const [rollbackBegan, mayEnd] = [gate(), gate()];
+  adapter.on("rollback", () => (rollbackBegan.open(), mayEnd.opened), 1);
   const running = api.cycle();
-  await rolling.opened;
+  await rollbackBegan.opened;
   for (let cycle = 0; cycle < 6; cycle++) expect((await other.cycle()).rolled_back).toBeNull();
   mayEnd.open();
   expect((await running).rolled_back).toBe(change_id);
   expect((await other.cycle()).rolled_back).toBeNull();
-  expect(await trippedIn(api)).toEqual([change_id]);
+  expect(await listTripped(api)).toEqual([change_id]);
   expect(await api.deps.store.list("guardrail_due", { limit: 1 })).toEqual([]);
 });
 
-test("a change that a person rolls back just before the guardrail is not reported as given up", async () => {
+test("a change that a person is rolling back is not reported as given up", async () => {
   const { api, adapter, change_id } = await applied();
   await api.post("kpi", { incident_rate: 0.09 });
-  const [rolling, mayEnd] = [gate(), gate()];
-  adapter.on("rollback", () => (rolling.open(), mayEnd.opened), 1);
+  const [rollbackBegan, mayEnd] = [gate(), gate()];
+  adapter.on("rollback", () => (rollbackBegan.open(), mayEnd.opened), 1);
   const person = api.act("rollback", change_id);
-  await rolling.opened;
+  await rollbackBegan.opened;
   const guardrail = rollBackTripped(api.deps);
   await api.deps.store.list("guardrail_due", { limit: 1 });
   mayEnd.open();
   expect((await person).status).toBe(200);
   expect(await guardrail).toEqual({ rolled_back: null, given_up: null });
-  expect(await trippedIn(api)).toEqual([change_id]);
+  expect(await listTripped(api)).toEqual([change_id]);
 });

@@ -1,4 +1,4 @@
-/** Guardrails by target: they watch changes whatever KPI these name, for as long as the intent says. */
+/** Guardrails with targets: they watch changes of these targets, whatever KPI the changes name, for the hours of the intent. */
 import { expect, test } from "vitest";
 import { loadIntent } from "../../../lib/changes/rules/intent.ts";
 import { describeRules } from "../../../lib/changes/rules/describe_rules.ts";
@@ -47,7 +47,7 @@ test("a newer change of another target does not hide the newest one of the watch
   expect(await api.rolledBack()).toBe(change_id);
 });
 
-test("the newest change is rolled back, and the one before only after a later feed that is worse", async () => {
+test("after the newest change the one before is rolled back only by a later, worse feed", async () => {
   const api = await guarded();
   const older = await api.bring("applied", { target: "checkout.button" });
   const newer = await api.bring("applied", { target: "checkout.label", kpi: "csat" });
@@ -77,7 +77,7 @@ test.each([
   }
 });
 
-test("hours bound a guardrail without targets too", async () => {
+test("hours also limit a guardrail without targets", async () => {
   const api = await guarded({ targets: undefined, hours: 1 });
   await api.bring("applied", { kpi: "incident_rate" });
   api.deps.clock.advance(HOUR + 1);
@@ -89,7 +89,7 @@ test.each([
   [{}, "the newest applied change of checkout.*, whatever KPI it names, is watched for 24 hours if it is reversible"],
   [{ hours: 1 }, "is watched for 1 hour if it is reversible"],
   [{ targets: undefined, hours: 48 }, "the newest applied change that names incident_rate is watched for 48 hours"],
-])("the rules in force say what %j watches and for how long", (over, sentence) => {
+])("the described rules say what a guardrail with %j watches and for how long", (over, sentence) => {
   const stated = { product_id: "acme-crm", version: "1", approved_by: "ana", update_epoch: 1 };
   const text = JSON.stringify({ ...stated, policy: { guardrails: [{ ...GUARDRAIL, ...over }] } });
   expect(describeRules(loadIntent(text, portableSha256).intent).join("\n")).toContain(sentence);

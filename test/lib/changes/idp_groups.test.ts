@@ -1,4 +1,4 @@
-/** Groups of the identity provider: a token's groups narrow what a person may do, and widen nothing. */
+/** Groups of the identity provider: a person may be required to have a token with groups; groups never add permissions. */
 import { expect, test } from "vitest";
 import type { Manifest } from "../../support/intents.ts";
 import { makeIntent } from "../../support/intents.ts";
@@ -10,7 +10,7 @@ import { passkey } from "../../support/passkeys.ts";
 import { service, makeService, type TestService } from "../../support/service.ts";
 import { person, proven, requestStatement } from "../../support/signed.ts";
 
-/** In place of a proxy: its token is the person as JSON. */
+/** An identity provider for tests: its token is the person as JSON. */
 const identityToken = {
   header: "x-token",
   verify: async (token: string) => JSON.parse(token) as { name: string; groups: string[] },
@@ -23,8 +23,8 @@ const policy = {
   break_glass: { approvers: [...LISTED, "cy"], required: 1, review_hours: 24 },
   permissions: Object.fromEntries(names.map((name) => [name, LISTED])),
 };
-/** Ana and Eve are narrowed; only Ana is on any list. */
-const narrowed = (idp: string[] = ["release"]): Manifest => ({
+/** Ana and Eve need the groups; of the two only Ana is on any list. */
+const requireGroups = (idp: string[] = ["release"]): Manifest => ({
   principals: { ana: { kind: "person", idp }, eve: { kind: "person", idp }, bo: { kind: "person" } },
   policy,
 });
@@ -33,19 +33,19 @@ const kpis = { csat: { baseline: 4, target: 5 } };
 async function propose(api: TestService): Promise<string> {
   return (await api.post("propose", PROPOSAL, token("pat"))).body.change_id;
 }
-async function approved(api: TestService): Promise<string> {
+async function proposeAndApprove(api: TestService): Promise<string> {
   const change_id = await propose(api);
   expect((await api.post("approve", { change_id }, token("cy"))).status).toBe(200);
   return change_id;
 }
-async function applied(api: TestService): Promise<string> {
-  const change_id = await approved(api);
+async function proposeAndApply(api: TestService): Promise<string> {
+  const change_id = await proposeAndApprove(api);
   expect((await api.post("apply", { change_id }, token("bo"))).status).toBe(200);
   return change_id;
 }
 
 type Send = (api: TestService, headers: HeadersInit) => Promise<Reply>;
-/** Decisions of a person, and the error of one whose decision does not count. */
+/** Actions that need a person, and the error code if the person may not perform them. */
 const DECISIONS: Record<string, [code: string, send: Send]> = {
   approve: ["not_an_approver", async (api, by) => api.post("approve", { change_id: await propose(api) }, by)],
   deny: ["not_an_approver", async (api, by) => api.post("deny", { change_id: await propose(api) }, by)],
@@ -61,8 +61,8 @@ const DECISIONS: Record<string, [code: string, send: Send]> = {
       return api.post("review", { change_id, verdict: "accepted" }, by);
     },
   ],
-  apply: ["not_permitted", async (api, by) => api.post("apply", { change_id: await approved(api) }, by)],
-  rollback: ["not_permitted", async (api, by) => api.post("rollback", { change_id: await applied(api) }, by)],
+  apply: ["not_permitted", async (api, by) => api.post("apply", { change_id: await proposeAndApprove(api) }, by)],
+  rollback: ["not_permitted", async (api, by) => api.post("rollback", { change_id: await proposeAndApply(api) }, by)],
   freeze: ["not_permitted", async (api, by) => api.post("freeze", { note: "incident" }, by)],
   unfreeze: [
     "not_permitted",
@@ -82,12 +82,12 @@ const DECISIONS: Record<string, [code: string, send: Send]> = {
   ],
   note: [
     "not_permitted",
-    async (api, by) => api.post("note", { change_id: await applied(api), item: "rationale", note: "so" }, by),
+    async (api, by) => api.post("note", { change_id: await proposeAndApply(api), item: "rationale", note: "so" }, by),
   ],
 };
 
-/** Tokens, and whether what they name may decide. */
-const TOKENS: [why: string, headers: HeadersInit, decides: boolean][] = [
+/** Tokens, and whether the person they name may act. */
+const TOKENS: [name: string, headers: HeadersInit, allowed: boolean][] = [
   ["Ana's without groups", token("ana"), false],
   ["Ana's with others", token("ana", "Release", "release-", "idp:release", "admins"), false],
   ["Ana's with the group", token("ana", "ops", "release"), true],
@@ -97,19 +97,19 @@ const TOKENS: [why: string, headers: HeadersInit, decides: boolean][] = [
 ];
 
 test.each(Object.entries(DECISIONS))(
-  "%s: a token without the group is rejected, and with it grants nothing",
+  "%s needs the group in the token, and the group alone is not enough",
   async (_, [code, send]) => {
-    for (const [why, headers, decides] of TOKENS) {
-      const api = await service({ identityToken, intent: { ...narrowed(), kpis } });
+    for (const [name, headers, allowed] of TOKENS) {
+      const api = await service({ identityToken, intent: { ...requireGroups(), kpis } });
       const { status, body } = await send(api, headers);
-      if (decides) expect([why, status], JSON.stringify(body)).toEqual([why, 200]);
-      else expect([why, status, body.code]).toEqual([why, 403, code]);
+      if (allowed) expect([name, status], JSON.stringify(body)).toEqual([name, 200]);
+      else expect([name, status, body.code]).toEqual([name, 403, code]);
     }
   },
 );
 
-test("the entry records the groups that the intent asks for, and no other of the token", async () => {
-  const api = await service({ identityToken, intent: narrowed(["release", "eu"]) });
+test("an entry records the groups that the intent requires, and no others of the token", async () => {
+  const api = await service({ identityToken, intent: requireGroups(["release", "eu"]) });
   const change_id = await propose(api);
   const lacking = await api.post("approve", { change_id }, token("ana", "release"));
   expect([lacking.status, lacking.body.error]).toEqual([
@@ -134,20 +134,23 @@ test("the entry records the groups that the intent asks for, and no other of the
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
 });
 
-test("a consent that was given without the group no longer counts once the intent asks for it", async () => {
-  const before = await service({ identityToken, intent: { ...narrowed(), principals: { bo: { kind: "person" } } } });
+test("a consent without the group stops counting once the intent requires the group", async () => {
+  const before = await service({
+    identityToken,
+    intent: { ...requireGroups(), principals: { bo: { kind: "person" } } },
+  });
   const change_id = await propose(before);
   await before.post("approve", { change_id }, token("ana"));
   const after = makeService(
-    await opened({ store: before.deps.store, clock: before.deps.clock, identityToken, intent: narrowed() }),
+    await opened({ store: before.deps.store, clock: before.deps.clock, identityToken, intent: requireGroups() }),
   );
-  const refused = await after.post("apply", { change_id }, token("bo"));
-  expect([refused.status, refused.body.code]).toEqual([403, "consent_incomplete"]);
+  const rejected = await after.post("apply", { change_id }, token("bo"));
+  expect([rejected.status, rejected.body.code]).toEqual([403, "consent_incomplete"]);
   expect((await after.post("approve", { change_id }, token("ana", "release"))).status).toBe(200);
   expect((await after.post("apply", { change_id }, token("bo"))).status).toBe(200);
 });
 
-test("a signature does not stand in for the token, nor another person's token for it", async () => {
+test("a person with keys and groups needs both a signature and their own token", async () => {
   const pen = passkey();
   const principals = { ana: { ...person(pen), idp: ["release"] }, bo: { kind: "person" } };
   const api = await service({
@@ -168,21 +171,21 @@ test("a signature does not stand in for the token, nor another person's token fo
   expect((await sign(token("ana", "release"))).approvals).toMatchObject([{ approver: "ana", idp: ["release"] }]);
 });
 
-test("without tokens a narrowed person decides nothing, by whatever else the name is known", async () => {
+test("a person with required groups cannot act by any other authentication", async () => {
   for (const [options, headers] of [
     [{}, {}],
     [{ identityHeader: "x-person" }, { "x-person": "ana" }],
     [{ person: () => "ana" }, {}],
     [{ adminToken: "an-admin-token-of-tests" }, { "x-svc-admin-token": "an-admin-token-of-tests" }],
   ] as const) {
-    const api = await service({ ...options, intent: { ...narrowed(), policy: {} } });
+    const api = await service({ ...options, intent: { ...requireGroups(), policy: {} } });
     const { change_id } = (await api.post("propose", { ...PROPOSAL, proposer: "ana" }, headers)).body;
     const { status, body } = await api.post("approve", { change_id, approver: "ana" }, headers);
     expect([status, body.code]).toEqual([403, "not_an_approver"]);
   }
 });
 
-test("a mandate is signed with the groups, and a signature without them counts no more", async () => {
+test("a mandate's signature without the required groups stops counting", async () => {
   const store = memoryStore();
   const { active, mandate } = await mandated({ store });
   const id = await active();
@@ -191,14 +194,14 @@ test("a mandate is signed with the groups, and a signature without them counts n
   const intent = { ...MANDATED, principals: { ...others, ana: { ...ana, idp: ["release"] } } };
   const later = await mandated({ store, intent });
   expect(await later.mandate(id)).toMatchObject({ missing: [{ rule: "required_approvers", count: 1 }] });
-  // The ids of a test are counted from the beginning: the first is that of the mandate.
+  // Ids of tests are counted from the start of a process, so the first draft gets the id of the mandate.
   await later.draft();
   const { mandate_id } = (await later.draft()).body;
   expect((await later.decideOn("mandate", mandate_id, "ana")).body.code).toBe("not_an_approver");
 });
 
-test("whoami and the offers of a change say what the token's groups leave", async () => {
-  const api = await service({ identityToken, intent: narrowed() });
+test("whoami and the offered actions of a change depend on the token's groups", async () => {
+  const api = await service({ identityToken, intent: requireGroups() });
   const change_id = await propose(api);
   const may = async (headers: HeadersInit) => (await api.get("/api/whoami", headers)).body.may;
   const offered = async (headers: HeadersInit) => (await api.get(`changes/${change_id}`, headers)).body.caller.may;
@@ -213,6 +216,6 @@ test.each([
   [{ a: { kind: "person", idp: [" "] } }, "principals.a.idp.0 must not be empty"],
   [{ a: { kind: "person", idp: "release" } }, "principals.a.idp must be a list"],
   [{ "agent:a": { kind: "agent", token_sha256: "a".repeat(64), idp: ["x"] } }, "idp are a person's groups"],
-])("an intent with groups that nothing can hold is rejected: %j", (principals, message) => {
+])("an intent with invalid groups is rejected: %j", (principals, message) => {
   expect(() => makeIntent({ principals })).toThrow(message);
 });

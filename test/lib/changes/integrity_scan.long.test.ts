@@ -1,4 +1,4 @@
-/** Edits of the store are named by the cycles, and repaired from the log where it has the data. */
+/** The integrity scan of each cycle reports edits of the store, and the action rebuild repairs them from the log. */
 import { describe, expect, test } from "vitest";
 import { listCapabilities } from "../../../lib/operations/capabilities.ts";
 import { runAction } from "../../../lib/operations/actions.ts";
@@ -17,46 +17,48 @@ import { PROPOSAL } from "../../support/client.ts";
 
 type Service = Awaited<ReturnType<typeof service>>;
 
-const edit = (deps: TestDeps, by: (tx: Tx) => Promise<void> | void): Promise<void> => deps.store.transact(by);
-const recordOf = async ({ deps }: Service, id: string) => (await readRecord(deps.store, id)) as ChangeRecord;
+const editStore = (deps: TestDeps, change: (tx: Tx) => Promise<void> | void): Promise<void> =>
+  deps.store.transact(change);
+const readStoredRecord = async ({ deps }: Service, id: string) => (await readRecord(deps.store, id)) as ChangeRecord;
 const cycle = async (deps: TestDeps): Promise<void> => {
   deps.clock.advance(MINUTE);
   await runCycle(deps);
 };
-const chain = async (deps: TestDeps) => (await listCapabilities(deps)).find(({ id }) => id === "audit_chain")!;
+const readChainStatus = async (deps: TestDeps) =>
+  (await listCapabilities(deps)).find(({ id }) => id === "audit_chain")!;
 
 describe("a record", () => {
-  const EDITS: [what: string, fields: string[], edit: (api: Service, id: string) => Promise<void>][] = [
+  const EDITS: [name: string, fields: string[], tamper: (api: Service, id: string) => Promise<void>][] = [
     [
       "edited",
       ["status"],
       async (api, id) => {
-        const record = await recordOf(api, id);
+        const record = await readStoredRecord(api, id);
         const change = { ...record.change, status: "denied" as const };
-        await edit(api.deps, (tx) => tx.put("changes", id, { ...record, change }));
+        await editStore(api.deps, (tx) => tx.put("changes", id, { ...record, change }));
       },
     ],
     [
-      "set back",
+      "restored to an earlier state",
       ["live_by_target", "audit"],
       async (api, id) => {
-        const kept = await recordOf(api, id);
+        const earlier = await readStoredRecord(api, id);
         await api.must("rollback", id);
-        await edit(api.deps, (tx) => tx.put("changes", id, kept));
+        await editStore(api.deps, (tx) => tx.put("changes", id, earlier));
       },
     ],
-    ["taken out of its target's owners", ["owners"], (api) => clear(api, "owners")],
+    ["removed from its target's owners", ["owners"], (api) => clearCollection(api, "owners")],
   ];
 
-  test.each(EDITS)("that was %s is named by the next cycle, and rebuilt", async (_, fields, tamper) => {
+  test.each(EDITS)("that was %s is reported by the next cycle, and can be rebuilt", async (_, fields, tamper) => {
     const api = await service();
     await api.bring("pending_consent");
     const id = await api.bring("applied", { target: "ui.b" });
     await tamper(api, id);
     await cycle(api.deps);
-    const named = listKnownMismatches(api.deps.integrity).get(id);
-    expect(named).toEqual(expect.arrayContaining(fields.includes("audit") ? ["audit"] : fields));
-    expect(await chain(api.deps)).toMatchObject({ status: "degraded", reason: expect.stringContaining(id) });
+    const fieldsReported = listKnownMismatches(api.deps.integrity).get(id);
+    expect(fieldsReported).toEqual(expect.arrayContaining(fields.includes("audit") ? ["audit"] : fields));
+    expect(await readChainStatus(api.deps)).toMatchObject({ status: "degraded", reason: expect.stringContaining(id) });
     expect((await checkReadiness(api.deps)).ready).toBe(true);
     expect((await api.get("/api/metrics")).text).toContain("countersign_evidence_mismatches 1");
 
@@ -66,14 +68,16 @@ describe("a record", () => {
     expect((await reconcile(api.deps)).mismatched).toBe(0);
     await cycle(api.deps);
     expect(listKnownMismatches(api.deps.integrity).size).toBe(0);
-    expect((await chain(api.deps)).status).toBe("available");
+    expect((await readChainStatus(api.deps)).status).toBe("available");
   });
 
-  test("of a change that was never applied is no longer named after its rebuild", async () => {
+  test("edited to applied without an apply is no longer reported after its rebuild", async () => {
     const api = await service();
     const id = await api.bring("pending_consent");
-    const record = await recordOf(api, id);
-    await edit(api.deps, (tx) => tx.put("changes", id, { ...record, change: { ...record.change, status: "applied" } }));
+    const record = await readStoredRecord(api, id);
+    await editStore(api.deps, (tx) =>
+      tx.put("changes", id, { ...record, change: { ...record.change, status: "applied" } }),
+    );
     await cycle(api.deps);
     expect([...listKnownMismatches(api.deps.integrity).keys()]).toEqual([id]);
     await runAction(api.deps, "rebuild");
@@ -81,29 +85,29 @@ describe("a record", () => {
     expect(listKnownMismatches(api.deps.integrity).size).toBe(0);
   });
 
-  test("whose content is another is left, and said to be", async () => {
+  test("whose content was edited cannot be rebuilt, and is listed as left", async () => {
     const api = await service();
     const id = await api.bring("applied");
-    const record = await recordOf(api, id);
-    await edit(api.deps, (tx) => tx.put("changes", id, { ...record, change: { ...record.change, summary: "x" } }));
+    const record = await readStoredRecord(api, id);
+    await editStore(api.deps, (tx) => tx.put("changes", id, { ...record, change: { ...record.change, summary: "x" } }));
     const { result } = await runAction(api.deps, "rebuild");
     expect(result).toMatchObject({ rebuilt: [], left: [{ change_id: id, fields: ["content"] }] });
   });
 });
 
-async function clear({ deps }: Service, collection: "owners"): Promise<void> {
+async function clearCollection({ deps }: Service, collection: "owners"): Promise<void> {
   for (const { id } of await deps.store.list(collection, { limit: 9 }))
-    await edit(deps, (tx) => tx.delete(collection, id));
+    await editStore(deps, (tx) => tx.delete(collection, id));
 }
 
-test("a freeze and a KPI that were edited are rebuilt", async () => {
+test("an edited freeze and an edited KPI are rebuilt", async () => {
   const api = await service();
   await api.post("/api/product/kpi", { csat: 4 });
   await api.post("/api/product/freeze", { actor: "ana" });
-  await edit(api.deps, async (tx) => {
+  await editStore(api.deps, async (tx) => {
     tx.delete("meta", "freeze");
-    const { values, ...kept } = (await tx.get("kpi", "latest"))!.value;
-    tx.put("kpi", "latest", { ...kept, values: { csat: { ...values["csat"]!, value: 1 } } });
+    const { values, ...rest } = (await tx.get("kpi", "latest"))!.value;
+    tx.put("kpi", "latest", { ...rest, values: { csat: { ...values["csat"]!, value: 1 } } });
   });
   expect((await reconcile(api.deps)).mismatches).toEqual([{ change_id: "", fields: ["freeze", "kpi"] }]);
   expect((await runAction(api.deps, "rebuild")).result).toMatchObject({ left: [] });
@@ -111,48 +115,52 @@ test("a freeze and a KPI that were edited are rebuilt", async () => {
   expect((await api.deps.store.get("kpi", "latest"))!.value.values["csat"]!.value).toBe(4);
 });
 
-describe("an entry that was edited far back", () => {
-  /** A service with a log of some thousand entries, of which one was edited. */
-  const tampered = async (entries: number, id: number) => {
+describe("an edit of an old entry", () => {
+  /** A service with a log of the given number of changes, and one edited entry. */
+  const editOldEntry = async (entries: number, id: number) => {
     const api = await service();
-    for (let made = 0; made < entries; made++)
-      await api.post("/api/product/propose", { ...PROPOSAL, target: `t${made}` });
+    for (let count = 0; count < entries; count++)
+      await api.post("/api/product/propose", { ...PROPOSAL, target: `t${count}` });
     const key = String(id).padStart(16, "0");
     const other = await restarted(api.deps);
-    await edit(api.deps, async (tx) => {
+    await editStore(api.deps, async (tx) => {
       const entry = (await tx.get("audit", key))!.value;
       tx.put("audit", key, { ...entry, timestamp: entry.timestamp.replace("2026", "2025") });
     });
     return { api, other };
   };
 
-  test("is found within one round, and then every process refuses to write", { timeout: 60_000 }, async () => {
-    const { api, other } = await tampered(1600, 7);
-    // The newest thousand first, and one share of the round.
-    await cycle(api.deps);
-    expect(api.deps.integrity.breach).toMatchObject({ first_invalid: 7 });
-    expect((await api.post("/api/product/propose", PROPOSAL)).body.code).toBe("chain_broken");
-    expect((await checkReadiness(other)).checks.chain?.ok).toBe(false);
-    expect(await chain(other)).toMatchObject({ status: "failing" });
-  });
+  test(
+    "is found within one round of the scan, and then every process rejects writes",
+    { timeout: 60_000 },
+    async () => {
+      const { api, other } = await editOldEntry(1600, 7);
+      // A cycle verifies the newest thousand entries and one share of the round.
+      await cycle(api.deps);
+      expect(api.deps.integrity.breach).toMatchObject({ first_invalid: 7 });
+      expect((await api.post("/api/product/propose", PROPOSAL)).body.code).toBe("chain_broken");
+      expect((await checkReadiness(other)).checks.chain?.ok).toBe(false);
+      expect(await readChainStatus(other)).toMatchObject({ status: "failing" });
+    },
+  );
 });
 
-test("a breach that was found stands after a restart, until the log is as it was", async () => {
+test("a breach persists across restarts until the log is correct again", async () => {
   const api = await service();
   await api.bring("approved");
   const key = "0000000000000002";
   const { value: entry } = (await api.deps.store.get("audit", key))!;
-  await edit(api.deps, (tx) => tx.put("audit", key, { ...entry, detail: "{}" }));
+  await editStore(api.deps, (tx) => tx.put("audit", key, { ...entry, detail: "{}" }));
   await cycle(api.deps);
   expect(api.deps.integrity.breach).toBeDefined();
   const other = await restarted(api.deps);
   expect(other.integrity.breach).toBeDefined();
-  // Also by one that checks the newest entry only before it serves.
+  // A process that reads only the newest entry finds it too.
   delete other.integrity.breach;
   await openProduct(other, { tail: 1 });
   expect(other.integrity.breach).toBeDefined();
-  await edit(api.deps, (tx) => tx.put("audit", key, entry));
-  const mended = await restarted(api.deps);
-  expect(mended.integrity.breach).toBeUndefined();
-  expect(await mended.store.get("meta", "breach")).toBeUndefined();
+  await editStore(api.deps, (tx) => tx.put("audit", key, entry));
+  const repaired = await restarted(api.deps);
+  expect(repaired.integrity.breach).toBeUndefined();
+  expect(await repaired.store.get("meta", "breach")).toBeUndefined();
 });

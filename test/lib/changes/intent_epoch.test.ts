@@ -1,4 +1,4 @@
-/** Which manifest may be in force after which: an epoch belongs to one manifest, and never comes back. */
+/** Update epochs: each belongs to one manifest, and a new manifest needs a higher one than the log's. */
 import { describe, expect, test } from "vitest";
 import { replaceIntent } from "../../../lib/deps.ts";
 import { tryRecordIntent } from "../../../lib/changes/record_intent.ts";
@@ -11,25 +11,25 @@ import { FOLLOWUP, PROPOSAL } from "../../support/client.ts";
 import { type Manifest, manifest } from "../../support/intents.ts";
 
 const OUTDATED = { status: 503, body: { code: "intent_outdated" } };
-const begun = async () => {
+const coreAtEpoch3 = async () => {
   const api = await core({ intent: { update_epoch: 3 } });
   await api.propose();
   return api;
 };
 
 test.each([
-  ["a lower update_epoch", { update_epoch: 2 }],
-  ["the same update_epoch and other content", { update_epoch: 3, version: "other" }],
-])("%s than the log's: writes are 503 intent_outdated and change nothing", async (_, intent) => {
-  const api = await begun();
+  ["a lower update_epoch than the log's", { update_epoch: 2 }],
+  ["the update_epoch of the log's intent and other content", { update_epoch: 3, version: "other" }],
+])("an intent with %s cannot write: 503 intent_outdated", async (_, intent) => {
+  const api = await coreAtEpoch3();
   const before = await api.audit();
   const other = makeCore(await restarted(api.deps, { intent }));
   expect(await other.post("propose-crm-followup", FOLLOWUP)).toMatchObject(OUTDATED);
   expect(await other.audit()).toEqual(before);
 });
 
-test("a manifest does not come back under its old epoch", async () => {
-  const first = await begun();
+test("an earlier manifest needs a higher epoch to be used again", async () => {
+  const first = await coreAtEpoch3();
   const second = makeCore(await restarted(first.deps, { intent: { update_epoch: 4, version: "b" } }));
   await second.propose();
   const again = makeCore(await restarted(first.deps, { intent: { update_epoch: 3 } }));
@@ -38,7 +38,7 @@ test("a manifest does not come back under its old epoch", async () => {
   expect((await raised.post("propose-crm-followup", FOLLOWUP)).status).toBe(201);
 });
 
-test("a process that lives long records at its start that its intent is in force", async () => {
+test("with recordIntent a process logs its intent at the start, once", async () => {
   const api = await core({ intent: { update_epoch: 3 }, recordIntent: true });
   expect(await api.audit()).toMatchObject([{ event_type: "intent_in_force" }]);
   const lower = makeCore(await restarted(api.deps, { intent: { update_epoch: 2 } }));
@@ -47,15 +47,15 @@ test("a process that lives long records at its start that its intent is in force
   expect(await api.audit()).toHaveLength(1);
 });
 
-test("a start where the intent is older can be rejected, and then writes nothing", async () => {
-  const api = await begun();
+test("with refuseOutdated a start with an outdated intent fails and writes nothing", async () => {
+  const api = await coreAtEpoch3();
   const before = await api.audit();
   for (const intent of [{ update_epoch: 2 }, { update_epoch: 3, version: "other" }])
     await expect(restarted(api.deps, { intent, refuseOutdated: true })).rejects.toThrow(/raise update_epoch/);
   expect(await api.audit()).toEqual(before);
 });
 
-test("a start on a store that takes no writes goes on without the entry", async () => {
+test("a start on a read-only store continues without logging the intent", async () => {
   const api = await core({ intent: { update_epoch: 3 } });
   const { deps } = api;
   const transact = { value: () => Promise.reject(new StoreUnavailable("read only")) };
@@ -67,14 +67,14 @@ test("a start on a store that takes no writes goes on without the entry", async 
 
 describe("an intent that replaces another while the service runs", () => {
   const KPIS = { update_epoch: 4, kpis: { churn: { baseline: 0.2, target: 0.1 } } };
-  const running = async () => {
+  const startService = async () => {
     const api = await service({ intent: { update_epoch: 3 } });
     await api.propose();
     return { api, replace: (intent: Manifest) => replaceIntent(api.deps, manifest(intent)) };
   };
 
-  test("is in force for every handler once its entry is in the log", async () => {
-    const { api, replace } = await running();
+  test("is used by every handler once it is logged", async () => {
+    const { api, replace } = await startService();
     expect((await api.post("kpi", { churn: 0.2 })).status).toBe(400);
     await api.get("/openapi.json");
     const principals = { "agent:a": { kind: "agent", token_sha256: portableSha256("a secret of this agent") } };
@@ -94,7 +94,7 @@ describe("an intent that replaces another while the service runs", () => {
     ["another product", { update_epoch: 4, product_id: "other" }, /product_id/],
     ["an unknown rule", { update_epoch: 4, policy: { forbiden_targets: [] } }, /forbidden_targets/],
   ])("is rejected with %s, and the current one stays", async (_, intent, message) => {
-    const { api, replace } = await running();
+    const { api, replace } = await startService();
     const before = await api.audit();
     await expect(replace(intent)).rejects.toThrow(message);
     expect(await api.audit()).toEqual(before);
@@ -103,7 +103,7 @@ describe("an intent that replaces another while the service runs", () => {
   });
 
   test("without a change writes nothing", async () => {
-    const { api, replace } = await running();
+    const { api, replace } = await startService();
     const before = await api.audit();
     expect(await replace({ update_epoch: 3 })).toBe(false);
     expect(await api.audit()).toEqual(before);

@@ -1,10 +1,10 @@
-/** A late note among other events of the change. */
+/** A late note concurrent with a rollback of the same change. */
 import { expect, test } from "vitest";
 import { opened } from "../../support/deps.ts";
 import { gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { makeService } from "../../support/service.ts";
 
-test("one that comes while a rollback runs keeps it from nothing, and stays", async () => {
+test("a late note added during a rollback is stored, and the rollback succeeds", async () => {
   const adapter = scriptedAdapter();
   const api = makeService(await opened({ adapter }));
   const change_id = await api.bring("applied", { rationale: "" });

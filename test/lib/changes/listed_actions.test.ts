@@ -1,4 +1,4 @@
-/** Actions that an intent lists: who may do them, how that is proven, and what the log keeps of it. */
+/** Actions restricted by policy.permissions: who may perform them, with which proof, and what the entry records. */
 import { describe, expect, test } from "vitest";
 import { PROPOSAL } from "../../support/client.ts";
 import { makeCore, type Core, core } from "../../support/core.ts";
@@ -12,24 +12,24 @@ const [OPS, EVE] = [passkey(), passkey()];
 const PRINCIPALS = { ops: person(OPS), eve: person(EVE), bo: { kind: "person" } };
 const LISTS = { apply: ["ops", "bo"], rollback: ["ops"], freeze: ["ops"], feed_kpis: ["ops", "bo"] };
 const error = (code: string, status = 403) => ({ status, body: { code } });
-const detailOf = ({ body }: { body: { audit_entry: { detail: string } } }) => JSON.parse(body.audit_entry.detail);
-const named = (permissions: object = LISTS, policy: object = {}) =>
+const parseDetail = ({ body }: { body: { audit_entry: { detail: string } } }) => JSON.parse(body.audit_entry.detail);
+const coreWithoutPrincipals = (permissions: object = LISTS, policy: object = {}) =>
   core({ intent: { policy: { permissions, ...policy } } });
-const known = (policy: object = {}, options: object = {}) =>
+const coreWithPrincipals = (policy: object = {}, options: object = {}) =>
   core({
     intent: { principals: PRINCIPALS, policy: { signed_only: false, permissions: LISTS, ...policy } },
     ...options,
   });
 
-/** The fields of a signed operation. */
-async function signedBy(api: Core, pen: Pen, decision: string, fields: Fields): Promise<Fields> {
-  const { actor, dry_run: _, ...said } = fields;
-  return { ...fields, ...proven(pen, await requestStatement(api, { decision, approver: actor!, ...said })) };
+/** Adds the proof of a signed action to its fields. */
+async function signFields(api: Core, pen: Pen, decision: string, fields: Fields): Promise<Fields> {
+  const { actor, dry_run: _, ...facts } = fields;
+  return { ...fields, ...proven(pen, await requestStatement(api, { decision, approver: actor!, ...facts })) };
 }
 
 describe("where an intent lists names without principals", () => {
   test("apply, rollback, freeze, feed and late note are for those names, in any spelling", async () => {
-    const api = await named({ ...LISTS, notes: ["ops"] });
+    const api = await coreWithoutPrincipals({ ...LISTS, notes: ["ops"] });
     const change_id = await api.bring("approved");
     for (const actor of [{}, { actor: "eve" }] as Fields[]) {
       const before = await api.audit();
@@ -51,7 +51,10 @@ describe("where an intent lists names without principals", () => {
   });
 
   test("a list of unfreeze, erase or accept_clock replaces the approvers", async () => {
-    const api = await named({ unfreeze: ["lift"], erase: ["privacy"], accept_clock: ["ops"] }, { approvers: ["ana"] });
+    const api = await coreWithoutPrincipals(
+      { unfreeze: ["lift"], erase: ["privacy"], accept_clock: ["ops"] },
+      { approvers: ["ana"] },
+    );
     await api.post("freeze", { actor: "eve" });
     expect(await api.post("unfreeze", { actor: "ana" })).toMatchObject(error("not_permitted"));
     expect((await api.post("unfreeze", { actor: "lift" })).status).toBe(200);
@@ -63,7 +66,10 @@ describe("where an intent lists names without principals", () => {
   });
 
   test("an emergency's approvers may freeze and roll back, and nothing else", async () => {
-    const api = await named(LISTS, { groups: { night: ["oncall"] }, break_glass: { approvers: ["group:night"] } });
+    const api = await coreWithoutPrincipals(LISTS, {
+      groups: { night: ["oncall"] },
+      break_glass: { approvers: ["group:night"] },
+    });
     const change_id = await api.bring("approved");
     expect(await api.post("apply", { change_id, actor: "oncall" })).toMatchObject(error("not_permitted"));
     await api.post("apply", { change_id, actor: "ops" });
@@ -72,7 +78,7 @@ describe("where an intent lists names without principals", () => {
   });
 
   test("the gates name who may apply a change, and who may roll it back", async () => {
-    const api = await named();
+    const api = await coreWithoutPrincipals();
     const change_id = await api.bring("approved");
     const gateNow = async () =>
       (await api.change(change_id)).gates.find(({ gate }: { gate: string }) => gate === "permission");
@@ -84,7 +90,7 @@ describe("where an intent lists names without principals", () => {
 
 describe("where an intent lists names and has principals", () => {
   test("a claimed name satisfies no list, and a name with keys must sign", async () => {
-    const api = await known({ break_glass: { approvers: ["eve", "bo"] } });
+    const api = await coreWithPrincipals({ break_glass: { approvers: ["eve", "bo"] } });
     const change_id = await api.bring("approved");
     expect(await api.post("apply", { change_id, actor: "bo" })).toMatchObject(error("not_permitted"));
     expect(await api.post("freeze", { actor: "bo" })).toMatchObject(error("not_permitted"));
@@ -92,13 +98,13 @@ describe("where an intent lists names and has principals", () => {
     for (const dry_run of ["true", "false"])
       expect(await api.post("apply", { change_id, dry_run, actor: "ops" })).toMatchObject(error("proof_required"));
     expect(await api.post("kpi", { csat: "4", actor: "ops" })).toMatchObject(error("proof_required"));
-    const eve = await signedBy(api, EVE, "apply", { change_id, actor: "eve" });
+    const eve = await signFields(api, EVE, "apply", { change_id, actor: "eve" });
     expect(await api.post("apply", eve)).toMatchObject(error("not_permitted"));
     expect((await act(api, EVE, "freeze", { actor: "eve" })).status).toBe(200);
   });
 
   test("the proxy's name satisfies a list, but not for a name with keys", async () => {
-    const api = await known({}, { identityHeader: "x-person" });
+    const api = await coreWithPrincipals({}, { identityHeader: "x-person" });
     const as = (name: string) => ({ "x-person": name });
     const { change_id } = (await api.post("propose", PROPOSAL, as("ana"))).body;
     await api.post("approve", { change_id }, as("bo"));
@@ -110,27 +116,27 @@ describe("where an intent lists names and has principals", () => {
   });
 
   test("a signed apply, rollback and feed carry statement and proof, each of use once", async () => {
-    const api = await known();
+    const api = await coreWithPrincipals();
     const change_id = await api.bring("approved");
-    const apply = await signedBy(api, OPS, "apply", { change_id, actor: "ops", note: "now" });
+    const apply = await signFields(api, OPS, "apply", { change_id, actor: "ops", note: "now" });
     expect((await api.post("apply", { ...apply, dry_run: "true" })).status).toBe(200);
     const applied = await api.post("apply", apply);
-    expect(detailOf(applied)).toMatchObject({
+    expect(parseDetail(applied)).toMatchObject({
       actor: "ops",
       authenticated: "signature",
       note: "now",
       key: expect.stringMatching(/^SHA256:/),
     });
     const { digest } = applied.body.change;
-    expect(JSON.parse(detailOf(applied).statement)).toMatchObject({
+    expect(JSON.parse(parseDetail(applied).statement)).toMatchObject({
       decision: "apply",
       approver: "ops",
       change_id,
       digest,
     });
     const back = { change_id, actor: "ops", note: "worse", over_drift: "true" };
-    const rolledBack = await api.post("rollback", await signedBy(api, OPS, "rollback", back));
-    expect(JSON.parse(detailOf(rolledBack).statement)).toMatchObject({ decision: "rollback", over_drift: true });
+    const rolledBack = await api.post("rollback", await signFields(api, OPS, "rollback", back));
+    expect(JSON.parse(parseDetail(rolledBack).statement)).toMatchObject({ decision: "rollback", over_drift: true });
     const kpis = { incident_rate: 1.5e-7, csat: 4 };
     const statement = await requestStatement(api, {
       decision: "feed_kpis",
@@ -138,16 +144,16 @@ describe("where an intent lists names and has principals", () => {
       kpis: JSON.stringify(kpis),
     });
     const feed = { csat: "4", incident_rate: "1.5e-7", actor: "ops", ...proven(OPS, statement) };
-    expect(JSON.parse(detailOf(await api.post("kpi", feed)).statement)).toMatchObject({ actor: "ops", kpis });
+    expect(JSON.parse(parseDetail(await api.post("kpi", feed)).statement)).toMatchObject({ actor: "ops", kpis });
     expect(await api.post("kpi", feed)).toMatchObject(error("proof_invalid"));
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
   });
 
   test("a signature of another action, change, note or feed is none", async () => {
-    const api = await known();
+    const api = await coreWithPrincipals();
     const change_id = await api.bring("approved");
     const other = await api.bring("approved", { target: "ui.other" });
-    const fields = await signedBy(api, OPS, "apply", { change_id, actor: "ops" });
+    const fields = await signFields(api, OPS, "apply", { change_id, actor: "ops" });
     expect(await api.post("apply", { ...fields, change_id: other })).toMatchObject(error("proof_invalid"));
     expect(await api.post("apply", { ...fields, note: "x" })).toMatchObject(error("proof_invalid"));
     expect(await api.post("apply", { change_id, actor: "ops", proof: fields["proof"]! })).toMatchObject(
@@ -155,7 +161,7 @@ describe("where an intent lists names and has principals", () => {
     );
     await api.post("apply", fields);
     expect(await api.post("rollback", fields)).toMatchObject(error("proof_invalid"));
-    const drifted = await signedBy(api, OPS, "rollback", { change_id, actor: "ops", note: "x" });
+    const drifted = await signFields(api, OPS, "rollback", { change_id, actor: "ops", note: "x" });
     expect(await api.post("rollback", { ...drifted, over_drift: "true" })).toMatchObject(error("proof_invalid"));
     const kpis = JSON.stringify({ csat: 4 });
     const statement = await requestStatement(api, { decision: "feed_kpis", approver: "ops", kpis });
@@ -165,16 +171,16 @@ describe("where an intent lists names and has principals", () => {
   });
 
   test("an action that is not listed may be signed, and need not be", async () => {
-    const api = await known({ permissions: {} });
+    const api = await coreWithPrincipals({ permissions: {} });
     const change_id = await api.bring("approved");
     expect(await api.post("apply", { change_id, at: api.deps.clock.iso() })).toMatchObject(error("invalid_field", 400));
-    const fields = await signedBy(api, EVE, "apply", { change_id, actor: "eve" });
-    expect(detailOf(await api.post("apply", fields))).toMatchObject({ actor: "eve", authenticated: "signature" });
+    const fields = await signFields(api, EVE, "apply", { change_id, actor: "eve" });
+    expect(parseDetail(await api.post("apply", fields))).toMatchObject({ actor: "eve", authenticated: "signature" });
     expect((await api.post("rollback", { change_id, actor: "eve" })).status).toBe(200);
   });
 
   test("where only signatures count a rollback over drift is signed", async () => {
-    const before = await known({ permissions: {} });
+    const before = await coreWithPrincipals({ permissions: {} });
     const change_id = await before.bring("applied");
     const policy = { signed_only: true };
     const after = await restarted(before.deps, { intent: { principals: PRINCIPALS, policy, update_epoch: 99 } });
@@ -189,7 +195,7 @@ describe("where an intent lists names and has principals", () => {
 
   test("a guardrail rolls back without a permission", async () => {
     const guardrails = [{ kpi: "csat", max_regression: 0.1, action: "rollback" }];
-    const api = await known({ permissions: { rollback: ["ops"] }, guardrails });
+    const api = await coreWithPrincipals({ permissions: { rollback: ["ops"] }, guardrails });
     await api.post("kpi", { csat: "5" });
     const change_id = await api.bring("applied", { kpi: "csat", reversible: "true" });
     await api.post("kpi", { csat: "4" });
@@ -198,13 +204,13 @@ describe("where an intent lists names and has principals", () => {
   });
 });
 
-test("a signature under an intent that ends before its apply does is left out of the entry", async () => {
+test("a signature is left out of the entry if the intent changes during the apply", async () => {
   const adapter = scriptedAdapter();
   const intent = { principals: PRINCIPALS, policy: { signed_only: false, permissions: LISTS } };
   const deps = await opened({ adapter, intent });
   const api = makeCore(deps);
   const change_id = await api.bring("approved");
-  const fields = await signedBy(api, OPS, "apply", { change_id, actor: "ops" });
+  const fields = await signFields(api, OPS, "apply", { change_id, actor: "ops" });
   const [begun, mayEnd] = [gate(), gate()];
   adapter.on("apply", () => (begun.open(), mayEnd.opened), 1);
   const applying = api.post("apply", fields);
@@ -212,7 +218,7 @@ test("a signature under an intent that ends before its apply does is left out of
   const after = await restarted(deps, { adapter, intent: { ...intent, update_epoch: 99 } });
   deps.product = after.product!;
   mayEnd.open();
-  const detail = detailOf(await applying);
+  const detail = parseDetail(await applying);
   expect(detail).toMatchObject({ actor: "ops", authenticated: "signature" });
   expect(detail).not.toHaveProperty("proof");
 });

@@ -1,4 +1,4 @@
-/** Offers of a change: an act is open to a reader exactly where the act itself is taken. */
+/** Offered actions of a change: an action is offered to a caller exactly if the action itself would succeed. */
 import { expect, test } from "vitest";
 import { change } from "../../../handlers/product/change.ts";
 import type { Actor } from "../../../lib/changes/rules/actor.ts";
@@ -21,22 +21,22 @@ const POLICY = {
 };
 
 type Step = [path: string, fields: Fields];
-const by = (approver: string, over: Fields = {}): Step => ["approve", { approver, ...over }];
-const APPROVED = [by("ana"), by("cy")];
-const URGENT = by("sam", { emergency: "true", note: "fire" });
+const approveBy = (approver: string, more: Fields = {}): Step => ["approve", { approver, ...more }];
+const APPROVED = [approveBy("ana"), approveBy("cy")];
+const EMERGENCY = approveBy("sam", { emergency: "true", note: "fire" });
 const APPLY: Step = ["apply", { actor: "bo" }];
 const STATES: Record<string, Step[]> = {
   pending: [],
-  begun: [by("ana")],
+  "partly approved": [approveBy("ana")],
   approved: APPROVED,
-  urgent: [URGENT],
-  "urgent and applied": [URGENT, APPLY],
+  "approved in an emergency": [EMERGENCY],
+  "applied in an emergency": [EMERGENCY, APPLY],
   applied: [...APPROVED, APPLY],
-  "taken back": [...APPROVED, APPLY, ["rollback", { actor: "cy" }]],
+  "rolled back": [...APPROVED, APPLY, ["rollback", { actor: "cy" }]],
   denied: [["deny", { approver: "bo" }]],
 };
 
-const ACTS: Partial<Record<OfferedAction, (name: string) => Step>> = {
+const REQUESTS: Partial<Record<OfferedAction, (name: string) => Step>> = {
   approve: (approver) => ["approve", { approver }],
   deny: (approver) => ["deny", { approver }],
   withdraw: (proposer) => ["withdraw", { proposer }],
@@ -58,18 +58,18 @@ async function bring(api: Core, target: string, steps: readonly Step[]): Promise
 
 test.each([
   ["ui.banner", Object.keys(STATES), ["pat", "ana", "BO ", "cy", "sam", "eve"]],
-  ["billing.rate", ["pending", "begun"], ["fin", "ana"]],
-])("an act on %s is offered exactly where it is taken", async (target, states, names) => {
+  ["billing.rate", ["pending", "partly approved"], ["fin", "ana"]],
+])("an action on %s is offered exactly if it succeeds", async (target, states, names) => {
   const api = await core({ intent: { policy: POLICY } });
   let offered = 0;
   for (const state of states)
     for (const name of names) {
-      const closed = await bring(api, target, STATES[state]!);
-      const { may, may_not } = await read(api, closed, name);
+      const shared = await bring(api, target, STATES[state]!);
+      const { may, may_not } = await read(api, shared, name);
       expect(may_not.every(({ action, reasons }) => !may.includes(action) && reasons.length > 0)).toBe(true);
-      for (const [action, step] of Object.entries(ACTS)) {
+      for (const [action, step] of Object.entries(REQUESTS)) {
         const isOffered = may.includes(action as OfferedAction);
-        const change_id = isOffered ? await bring(api, target, STATES[state]!) : closed;
+        const change_id = isOffered ? await bring(api, target, STATES[state]!) : shared;
         const [path, fields] = step(name);
         const { status, body } = await api.post(path, { change_id, ...fields });
         expect(status === 200, `${state}: ${action} by ${name}, ${body.code}`).toBe(isOffered);
@@ -79,9 +79,9 @@ test.each([
   expect(offered).toBeGreaterThan(names.length);
 });
 
-test("what is closed says why, and what a status does not have is left out", async () => {
+test("an action that is not allowed has reasons, and impossible ones are left out", async () => {
   const api = await core({ intent: { policy: POLICY } });
-  const change_id = await bring(api, "ui.banner", [by("ana")]);
+  const change_id = await bring(api, "ui.banner", [approveBy("ana")]);
   const reasons = async (name: string) =>
     Object.fromEntries((await read(api, change_id, name)).may_not.map((one) => [one.action, one.reasons]));
   expect(await reasons("ana")).toMatchObject({
@@ -94,7 +94,7 @@ test("what is closed says why, and what a status does not have is left out", asy
   expect((await read(api, change_id, null)).may).toEqual(["approve", "deny", "withdraw", "revoke"]);
 });
 
-test("who must sign and has no key is offered nothing that counts", async () => {
+test("a person without a key is not offered approval under signed_only", async () => {
   const policy = { self_approval: true };
   const api = await core({ intent: { principals: { ana: person(passkey()) }, policy } });
   const { change_id } = await api.propose({ target: "ui.banner", proposer: "pat" });
@@ -104,7 +104,7 @@ test("who must sign and has no key is offered nothing that counts", async () => 
   expect(may_not.find(({ action }) => action === "approve")!.reasons[0]).toMatch(/no key of bo/);
 });
 
-test("an agent is offered its own withdrawal alone", async () => {
+test("an agent is offered only the withdrawal of its own change", async () => {
   const api = await core({ intent: { principals: AGENTS } });
   const { change_id } = (await api.post("propose", PROPOSAL, AS_OTHER)).body;
   const offers = async (actor: string) => (await read(api, change_id, actor, "agent")).may;
@@ -114,7 +114,7 @@ test("an agent is offered its own withdrawal alone", async () => {
   expect(await offers("agent:other"), "not even the apply that is open to all").toEqual([]);
 });
 
-test("acts on a rollout follow its state and the person", async () => {
+test("the offered actions of a rollout depend on its state and on the caller", async () => {
   const policy = {
     approvers: ["ana", "bo"],
     self_approval: false,
@@ -122,14 +122,14 @@ test("acts on a rollout follow its state and the person", async () => {
   };
   const { api, change_id } = await rollout({ policy, proposal: { proposer: "pat" } });
   const { act } = actOnRollout(api, change_id);
-  const stageActs = async (name: string) =>
+  const stageActions = async (name: string) =>
     (await read(api, change_id, name, "proxy")).may.filter((one) => ["hold", "resume", "advance"].includes(one));
-  expect(await Promise.all(["ana", "ops", "eve"].map(stageActs))).toEqual([["hold"], ["hold"], []]);
+  expect(await Promise.all(["ana", "ops", "eve"].map(stageActions))).toEqual([["hold"], ["hold"], []]);
   expect((await act(0, "hold")).status).toBe(200);
-  expect(await Promise.all(["ana", "ops", "eve"].map(stageActs))).toEqual([["resume"], [], []]);
+  expect(await Promise.all(["ana", "ops", "eve"].map(stageActions))).toEqual([["resume"], [], []]);
 });
 
-test("an address that names another reader than the proxy does is 403", async () => {
+test("a person parameter other than the proxy's person is rejected", async () => {
   const api = await core({ identityHeader: "x-person", intent: { policy: POLICY } });
   const getChange = change(api.deps);
   const change_id = (
@@ -139,12 +139,12 @@ test("an address that names another reader than the proxy does is 403", async ()
       { "x-person": "pat" },
     )
   ).body.change_id;
-  const ask = async (query: string) => {
+  const readChange = async (query: string) => {
     const request = new Request(`http://here/api/product/changes/${change_id}${query}`, {
       headers: { "x-person": "ana" },
     });
     return (await getChange(request)).json();
   };
-  expect((await ask("")).caller).toMatchObject({ name: "ana", may: ["approve", "deny"] });
-  expect((await ask("?person=bo")).code).toBe("identity_mismatch");
+  expect((await readChange("")).caller).toMatchObject({ name: "ana", may: ["approve", "deny"] });
+  expect((await readChange("?person=bo")).code).toBe("identity_mismatch");
 });

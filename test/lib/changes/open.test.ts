@@ -1,10 +1,11 @@
+/** Opening a store for a product: its identity and its log. */
 import { expect, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
 import { makeIdentity, IdentityMismatch } from "../../../lib/changes/open.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { opened, restarted } from "../../support/deps.ts";
 
-test("the default identity", () => {
+test("the default identity is made of product and node", () => {
   expect(makeIdentity("acme-crm", "node-7")).toEqual({
     product_id: "acme-crm",
     instance_id: "acme-crm@node-7",
@@ -14,7 +15,7 @@ test("the default identity", () => {
   expect(makeIdentity("acme-crm", "node-7", "blue").instance_id).toBe("blue");
 });
 
-test("a store of another product is refused, and stays as it was", async () => {
+test("a store of another product is rejected and not changed", async () => {
   const deps = await opened();
   const other = () => restarted(deps, { intent: { product_id: "other" } });
   await expect(other()).rejects.toThrow(IdentityMismatch);
@@ -22,36 +23,36 @@ test("a store of another product is refused, and stays as it was", async () => {
   expect((await deps.store.get("meta", "identity"))?.value.product_id).toBe("acme-crm");
 });
 
-test("a store of another product is refused before its log is verified against the anchor", async () => {
+test("a store of another product is rejected before the anchor is read", async () => {
   const deps = await opened();
-  let asked = 0;
-  const anchor = { append: async () => {}, readAll: () => void asked++ };
+  let anchorReads = 0;
+  const anchor = { append: async () => {}, readAll: () => void anchorReads++ };
   await expect(restarted(deps, { anchor, intent: { product_id: "other" } })).rejects.toThrow(IdentityMismatch);
-  expect(asked).toBe(0);
+  expect(anchorReads).toBe(0);
   await restarted(deps, { anchor });
-  expect(asked).toBe(1);
+  expect(anchorReads).toBe(1);
 });
 
-test("another instance of the same product may open the store", async () => {
+test("another instance of the same product can open the store", async () => {
   const deps = await opened();
   const other = await restarted(deps, { node_id: "node-2" });
   expect((await deps.store.get("meta", "identity"))?.value).toEqual(makeIdentity("acme-crm", "node-2"));
   expect(other.product!.identity.instance_id).toBe("acme-crm@node-2");
 });
 
-test("the log is made once, by the caller who opens first", async () => {
+test("the log is created once, also when processes open the store concurrently", async () => {
   const deps = await opened();
-  const made = await readHead(deps.store);
-  expect(made).toMatchObject({ origin: expect.stringMatching(/^acme-crm\/audit\/[0-9a-f]{16,}$/), length: 0 });
+  const created = await readHead(deps.store);
+  expect(created).toMatchObject({ origin: expect.stringMatching(/^acme-crm\/audit\/[0-9a-f]{16,}$/), length: 0 });
   await Promise.all([restarted(deps), restarted(deps)]);
-  expect(await readHead(deps.store)).toEqual(made);
+  expect(await readHead(deps.store)).toEqual(created);
   const store = memoryStore();
   const racing = await Promise.all(Array.from({ length: 5 }, () => opened({ store })));
   const origins = await Promise.all(racing.map(async (one) => (await readHead(one.store))!.origin));
   expect(new Set(origins).size).toBe(1);
 });
 
-test("without an intent nothing is opened", async () => {
+test("without an intent no log is created", async () => {
   const deps = await opened({ intent: null });
   expect(await readHead(deps.store)).toBeUndefined();
 });

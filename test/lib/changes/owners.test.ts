@@ -1,4 +1,4 @@
-/** Owners of a target consent in addition to the tier's quorum; who is missing, and who consented, can be read. */
+/** Owners of a target must consent in addition to the quorum; responses name who is missing and who consented. */
 import { expect, test } from "vitest";
 import { core, makeCore, type Core } from "../../support/core.ts";
 import { restarted } from "../../support/deps.ts";
@@ -9,12 +9,13 @@ const OWNED = {
 };
 const BILLING = { target: "billing.rate", proposer: "pat" };
 
-const under = (policy: object) => core({ intent: { policy } });
-const now = async (api: Core, policy: object) => makeCore(await restarted(api.deps, { intent: { policy } }));
+const coreWithPolicy = (policy: object) => core({ intent: { policy } });
+const restartWithPolicy = async (api: Core, policy: object) =>
+  makeCore(await restarted(api.deps, { intent: { policy } }));
 const approve = (api: Core, change_id: string, approver: string) => api.post("approve", { change_id, approver });
 
-test("the quorum alone does not approve what has owners, and the page says who is missing", async () => {
-  const api = await under(OWNED);
+test("a change of an owned target needs an owner's consent, and lists who is missing", async () => {
+  const api = await coreWithPolicy(OWNED);
   const { change_id } = await api.propose(BILLING);
   expect((await api.change(change_id)).missing).toEqual([
     { rule: "required_approvers", count: 1, of: ["ana", "bo"] },
@@ -38,8 +39,8 @@ test("the quorum alone does not approve what has owners, and the page says who i
   ]);
 });
 
-test("the answer to a proposal names whose consent it needs, and by which rule", async () => {
-  const api = await under(OWNED);
+test("the response to a proposal lists the needed consents by rule", async () => {
+  const api = await coreWithPolicy(OWNED);
   expect((await api.propose(BILLING)).missing).toEqual([
     { rule: "required_approvers", count: 1, of: ["ana", "bo"] },
     { rule: "owners billing.*", count: 1, of: ["fin", "bo"] },
@@ -49,21 +50,25 @@ test("the answer to a proposal names whose consent it needs, and by which rule",
   ]);
 });
 
-test("the answer to an approval names whose consents are still missing, and then none", async () => {
-  const api = await under(OWNED);
+test("the response to an approval lists the consents still missing", async () => {
+  const api = await coreWithPolicy(OWNED);
   const { change_id } = await api.propose(BILLING);
   const missing = [{ rule: "owners billing.*", count: 1, of: ["fin", "bo"] }];
   expect((await approve(api, change_id, "ana")).body).toMatchObject({ status: "pending_consent", missing });
   const last = await approve(api, change_id, "fin");
   expect(last.body.status).toBe("approved");
   expect(last.body).not.toHaveProperty("missing");
-  const stricter = await now(api, { ...OWNED, approvers: ["ana", "bo", "cy"], required_approvers: { standard: 3 } });
+  const stricter = await restartWithPolicy(api, {
+    ...OWNED,
+    approvers: ["ana", "bo", "cy"],
+    required_approvers: { standard: 3 },
+  });
   const further = await approve(stricter, change_id, "bo");
   expect(further.body).toMatchObject({ status: "approved", missing: [{ rule: "required_approvers", count: 1 }] });
 });
 
-test("an owner's consent counts for the quorum only where approvers name them", async () => {
-  const api = await under(OWNED);
+test("an owner's consent counts for the quorum only if they are an approver too", async () => {
+  const api = await coreWithPolicy(OWNED);
   const one = (await api.propose(BILLING)).change_id;
   const other = (await api.propose(BILLING)).change_id;
   expect((await approve(api, one, "fin")).body.status).toBe("pending_consent");
@@ -71,8 +76,8 @@ test("an owner's consent counts for the quorum only where approvers name them", 
   expect((await approve(api, other, "bo")).body.status).toBe("approved");
 });
 
-test("an owner decides on their targets, and on no others", async () => {
-  const api = await under(OWNED);
+test("an owner can decide on their own targets only", async () => {
+  const api = await coreWithPolicy(OWNED);
   const owned = (await api.propose(BILLING)).change_id;
   const other = (await api.propose({ target: "ui.banner" })).change_id;
   expect((await approve(api, other, "fin")).body.code).toBe("not_an_approver");
@@ -80,28 +85,31 @@ test("an owner decides on their targets, and on no others", async () => {
   expect((await api.post("deny", { change_id: owned, approver: "fin" })).body.status).toBe("denied");
 });
 
-test("owners do not approve their own proposals where nobody may", async () => {
-  const api = await under({ ...OWNED, self_approval: false });
+test("owners cannot approve their own proposals without self-approval", async () => {
+  const api = await coreWithPolicy({ ...OWNED, self_approval: false });
   const { change_id } = await api.propose({ ...BILLING, proposer: "fin" });
   expect((await approve(api, change_id, "fin")).body.code).toBe("self_approval_forbidden");
   expect((await api.change(change_id)).missing.at(-1)).toEqual({ rule: "owners billing.*", count: 1, of: ["bo"] });
 });
 
-test("what has owners is never minor", async () => {
+test("a change of an owned target is never minor", async () => {
   const minor = { kinds: ["config"], targets: ["*"] };
-  const api = await under({ ...OWNED, minor });
-  const asked = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
-  expect(await api.propose({ ...BILLING, ...asked })).toMatchObject({ tier: "standard", status: "pending_consent" });
-  expect(await api.propose({ ...asked, target: "ui.x" })).toMatchObject({ tier: "minor", status: "approved" });
+  const api = await coreWithPolicy({ ...OWNED, minor });
+  const minorFields = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
+  expect(await api.propose({ ...BILLING, ...minorFields })).toMatchObject({
+    tier: "standard",
+    status: "pending_consent",
+  });
+  expect(await api.propose({ ...minorFields, target: "ui.x" })).toMatchObject({ tier: "minor", status: "approved" });
 });
 
-test("an approved change that lacks owners since is not applied, and takes their consent", async () => {
-  const before = await under({});
+test("an approved change whose target got owners later needs their consent to be applied", async () => {
+  const before = await coreWithPolicy({});
   const change_id = await before.bring("approved", BILLING);
-  const api = await now(before, { ...OWNED, approvers: ["ana", "bo"] });
-  const refused = await api.act("apply", change_id);
-  expect(refused).toMatchObject({ status: 403, body: { code: "consent_incomplete" } });
-  expect(refused.body.missing).toEqual([{ rule: "owners billing.*", count: 1, of: ["fin", "bo"] }]);
+  const api = await restartWithPolicy(before, { ...OWNED, approvers: ["ana", "bo"] });
+  const rejected = await api.act("apply", change_id);
+  expect(rejected).toMatchObject({ status: 403, body: { code: "consent_incomplete" } });
+  expect(rejected.body.missing).toEqual([{ rule: "owners billing.*", count: 1, of: ["fin", "bo"] }]);
   expect((await api.change(change_id)).allowed_actions).toContain("approve");
   const { body } = await approve(api, change_id, "fin");
   expect(body).toMatchObject({ status: "approved", change: { approvals: [{ approver: "ana" }, { approver: "fin" }] } });
@@ -110,10 +118,10 @@ test("an approved change that lacks owners since is not applied, and takes their
   expect((await api.act("apply", change_id)).status).toBe(200);
 });
 
-test("one more consent that is not enough leaves the change approved and held back", async () => {
-  const before = await under({});
+test("an approved change whose quorum was raised is applied once all consents are given", async () => {
+  const before = await coreWithPolicy({});
   const change_id = await before.bring("approved", BILLING);
-  const api = await now(before, { required_approvers: { standard: 3 } });
+  const api = await restartWithPolicy(before, { required_approvers: { standard: 3 } });
   expect((await approve(api, change_id, "bo")).body).toMatchObject({ status: "approved" });
   expect((await api.act("apply", change_id)).body.code).toBe("consent_incomplete");
   expect((await approve(api, change_id, "cy")).body).toMatchObject({ status: "approved" });
@@ -121,26 +129,26 @@ test("one more consent that is not enough leaves the change approved and held ba
   expect((await api.get("audit/verify")).body.state.mismatched).toBe(0);
 });
 
-test("a consent that counts no more is not counted, and one that counts twice is one", async () => {
+test("consents of removed approvers do not count, and no approver counts twice", async () => {
   const two = { required_approvers: { standard: 2 } };
-  const before = await under({ approvers: ["ana", "bo"], ...two });
+  const before = await coreWithPolicy({ approvers: ["ana", "bo"], ...two });
   const { change_id } = await before.propose();
   await approve(before, change_id, "ana");
-  const without = await now(before, { approvers: ["bo", "cy"], ...two });
+  const without = await restartWithPolicy(before, { approvers: ["bo", "cy"], ...two });
   expect((await approve(without, change_id, "bo")).body.status).toBe("pending_consent");
   expect((await approve(without, change_id, "bo")).body.code).toBe("already_decided");
   expect((await approve(without, change_id, "cy")).body).toMatchObject({ status: "approved" });
   expect((await before.audit()).at(-1).detail).toContain('"progress":"2 of 2"');
 });
 
-test("without owners nothing is asked for that was not before", async () => {
+test("without owners in the intent no further consent is accepted or needed", async () => {
   const api = await core();
   const change_id = await api.bring("approved");
   expect(await api.change(change_id)).toMatchObject({ missing: [], allowed_actions: ["apply", "revoke"] });
   expect((await approve(api, change_id, "bo")).body.code).toBe("illegal_transition");
 });
 
-test("a consent that no rule asks for is refused: passers-by cannot fill a change's record", async () => {
+test("a consent that no rule requires is rejected", async () => {
   const api = await core({ intent: { policy: { owners: [{ targets: ["ui.*"], approvers: ["fin"] }] } } });
   const { change_id } = await api.propose();
   expect((await api.post("approve", { change_id, approver: "ana" })).status).toBe(200);

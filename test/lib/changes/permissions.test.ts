@@ -1,4 +1,4 @@
-/** Rules for proposers and for releasing a brake: who is known, who is permitted, and how much an agent may file. */
+/** Who may propose minor changes, who may lift a freeze, erase or accept, and the limits of agents. */
 import { describe, expect, test } from "vitest";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { PROPOSAL } from "../../support/client.ts";
@@ -12,9 +12,9 @@ const as = (secret: string) => ({ authorization: `Bearer ${secret}` });
 const error = (status: number, code: string) => ({ status, body: { code } });
 const MINOR = { ...PROPOSAL, kind: "config", tier: "minor", affected_users: 1, risk: "low", reversible: true };
 
-describe("a minor change where the intent names principals", () => {
+describe("a change proposed as minor, if the intent names principals", () => {
   const minor = { kinds: ["config"], targets: ["*"] };
-  const under = (policy: object = {}) =>
+  const proxiedCore = (policy: object = {}) =>
     core({
       identityHeader: "x-person",
       intent: {
@@ -24,13 +24,13 @@ describe("a minor change where the intent names principals", () => {
     });
   const unproxied = () => core({ intent: { principals: { ana: person(ANA) }, policy: { minor, signed_only: false } } });
 
-  test("is standard without a proposer, or with one that is only claimed", async () => {
+  test("is standard without a proposer, or with an unproven one", async () => {
     const api = await unproxied();
     for (const proposer of [{}, { proposer: "bo" }])
       expect((await api.post("propose", { ...MINOR, ...proposer })).body).toMatchObject({ tier: "standard" });
   });
 
-  test("is minor for a proposer who signs or whom the proxy names", async () => {
+  test("is minor for a proposer who signs or is named by the proxy", async () => {
     const signed = await unproxied();
     const statement = await requestStatement(signed, {
       decision: "propose",
@@ -39,33 +39,33 @@ describe("a minor change where the intent names principals", () => {
     });
     const reply = await signed.post("propose", { ...MINOR, proposer: "ana", ...proven(ANA, statement) });
     expect(reply).toMatchObject({ status: 201, body: { tier: "minor", status: "approved" } });
-    const proxied = await (await under()).post("propose", MINOR, { "x-person": "bo" });
+    const proxied = await (await proxiedCore()).post("propose", MINOR, { "x-person": "bo" });
     expect(proxied.body).toMatchObject({ tier: "minor", status: "approved" });
   });
 
   test.each([
     [true, "minor"],
     [false, "standard"],
-  ])("is for an agent by its secret where minor.agents is %s: %s", async (agents, tier) => {
-    const api = await under({ agents });
+  ])("is, for an agent while minor.agents is %s, %s", async (agents, tier) => {
+    const api = await proxiedCore({ agents });
     expect((await api.post("propose", MINOR, as("secret of a"))).body).toMatchObject({ tier });
   });
 
-  test("is minor for anybody where the intent names nobody", async () => {
+  test("is minor for every proposer if the intent names no principals", async () => {
     const api = await core({ intent: { policy: { minor } } });
     expect((await api.post("propose", MINOR)).body).toMatchObject({ tier: "minor" });
   });
 });
 
-test("the name of a person with keys is no unsigned proposer, whatever the tier", async () => {
+test("a person with keys cannot be the proposer without a signature", async () => {
   const api = await core({ intent: { principals: { ana: person(ANA) }, policy: { signed_only: false } } });
   for (const proposer of ["ana", " ANA", "ａｎａ"])
     expect(await api.post("propose", { ...PROPOSAL, proposer })).toMatchObject(error(403, "proposer_unknown"));
   expect((await api.post("propose", { ...PROPOSAL, proposer: "bo" })).status).toBe(201);
 });
 
-describe("unfreeze, erase, accept-clock and accept-loss where the intent lists approvers", () => {
-  const under = () =>
+describe("unfreeze, erase, accept-clock and accept-loss, if the intent lists approvers,", () => {
+  const coreWithApprovers = () =>
     core({
       intent: {
         principals: { ana: person(ANA), eve: person(EVE), ops: person(passkey()) },
@@ -73,8 +73,8 @@ describe("unfreeze, erase, accept-clock and accept-loss where the intent lists a
       },
     });
 
-  test("are 403 not_permitted for a person with a key who is in no list", async () => {
-    const api = await under();
+  test("are 403 not_permitted for a person who is no approver", async () => {
+    const api = await coreWithApprovers();
     const { change_id } = await api.propose();
     await act(api, ANA, "freeze", { actor: "ana" });
     const before = await api.audit();
@@ -87,20 +87,20 @@ describe("unfreeze, erase, accept-clock and accept-loss where the intent lists a
     expect(await api.audit()).toEqual(before);
   });
 
-  test("are open to an approver, and freezing stays open to everybody", async () => {
-    const api = await under();
+  test("are allowed for an approver, while freezing is allowed for everyone", async () => {
+    const api = await coreWithApprovers();
     expect((await act(api, EVE, "freeze", { actor: "eve" })).status).toBe(200);
     expect((await act(api, ANA, "unfreeze", { actor: "ana" })).status).toBe(200);
   });
 
-  test("are open to an emergency approver, in any spelling", async () => {
+  test("are allowed for an emergency approver, in any spelling", async () => {
     const api = await core({ intent: { policy: { approvers: ["ana"], break_glass: { approvers: ["ops"] } } } });
     await api.post("freeze", { actor: "eve" });
     expect(await api.post("unfreeze", { actor: "eve" })).toMatchObject(error(403, "not_permitted"));
     expect((await api.post("unfreeze", { actor: " OPS" })).status).toBe(200);
   });
 
-  test("stay open to everybody where the intent lists no approvers", async () => {
+  test("are otherwise allowed for everyone", async () => {
     const api = await core();
     await api.post("freeze", { actor: "eve" });
     expect((await api.post("unfreeze", { actor: "eve" })).status).toBe(200);
@@ -117,7 +117,7 @@ describe("the limits of an agent", () => {
   const propose = (api: Awaited<ReturnType<typeof limited>>, n: number | string, secret = "secret of a") =>
     api.post("propose", { ...PROPOSAL, target: `ui.t${n}` }, as(secret));
 
-  test("bound what waits, exactly also under concurrency, for this agent alone", async () => {
+  test("bound its open changes, also for concurrent proposals, and only its own", async () => {
     const api = await limited({ max_open: 3 });
     const replies = await Promise.all(Array.from({ length: 12 }, (_, n) => propose(api, n)));
     expect(replies.filter(({ status }) => status === 201)).toHaveLength(3);
@@ -127,7 +127,7 @@ describe("the limits of an agent", () => {
     expect((await api.post("propose", { ...PROPOSAL, proposer: "ana" })).status).toBe(201);
   });
 
-  test("make room again when a change is decided, withdrawn or applied", async () => {
+  test("count no change that is denied, withdrawn or applied", async () => {
     const api = await limited({ max_open: 1 });
     const { change_id: first } = (await propose(api, 1)).body;
     await api.must("approve", first);
@@ -141,7 +141,7 @@ describe("the limits of an agent", () => {
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
   });
 
-  test("bound the proposals of a UTC day, and say when the next begins", async () => {
+  test("bound its proposals in a UTC day, with Retry-After until the next day", async () => {
     const api = await limited({ max_per_day: 2 });
     for (const n of [1, 2]) {
       const { change_id } = (await propose(api, n)).body;
@@ -153,7 +153,7 @@ describe("the limits of an agent", () => {
     expect((await propose(api, 3)).status).toBe(201);
   });
 
-  test("are 100 open changes where the intent names none, and come after forbidden targets", async () => {
+  test("default to 100 open changes, and are checked after forbidden targets", async () => {
     const api = await limited();
     for (let n = 0; n < 100; n++) expect((await propose(api, n)).status).toBe(201);
     expect(await propose(api, 100)).toMatchObject(reached("max_open", 100));
@@ -170,7 +170,7 @@ describe("the limits of an agent", () => {
   });
 });
 
-test("an agent proposes only what its scope covers, and first of all that is judged", async () => {
+test("an agent's scope is checked before all other rules of a proposal", async () => {
   const may = { targets: ["ui.*"], kinds: ["config"], tenants: ["t1"], max_open: 0 };
   const principals = { "agent:a": agent("secret of a", may) };
   const api = await core({ intent: { principals, policy: { forbidden_targets: ["billing.*"] } } });
@@ -188,7 +188,7 @@ test("an agent proposes only what its scope covers, and first of all that is jud
   expect((await api.post("propose", { ...PROPOSAL, tenant_id: "t2" })).status).toBe(201);
 });
 
-test("an approver's name has no reserved prefix, and is no peer's", async () => {
+test("an approver's name with a reserved prefix, or of a peer or agent, is rejected", async () => {
   const api = await core();
   const { change_id } = await api.propose();
   for (const approver of ["llm:m", "Policy:x", "mandate:1", "idp:x", "group:x", "ｇｒｏｕｐ：x"])
@@ -197,13 +197,13 @@ test("an approver's name has no reserved prefix, and is no peer's", async () => 
     expect(await api.post("approve", { change_id, approver })).toMatchObject(error(403, "not_an_approver"));
 });
 
-test("a statement that erases or withdraws is accepted once", async () => {
+test("a signed erasure records its statement as used", async () => {
   const api = await core({ intent: { principals: { ana: person(ANA) } } });
   const { change_id } = await api.propose({ proposer: "bo" });
   const statement = await requestStatement(api, { decision: "deny", approver: "ana", change_id });
   await api.post("deny", { change_id, approver: "ana", ...proven(ANA, statement) });
-  const erasing = await requestStatement(api, { decision: "erase", approver: "ana", change_id });
-  const fields = { change_id, actor: "ana", ...proven(ANA, erasing) };
+  const eraseStatement = await requestStatement(api, { decision: "erase", approver: "ana", change_id });
+  const fields = { change_id, actor: "ana", ...proven(ANA, eraseStatement) };
   expect((await api.post("erase", fields)).status).toBe(200);
   expect((await api.deps.store.list("used_statements", { limit: 10 })).length).toBe(1);
 });

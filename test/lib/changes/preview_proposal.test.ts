@@ -1,4 +1,4 @@
-/** Preview of a proposal: the rules say before it is filed what they say when it is. */
+/** The preview of a proposal gives the tier and missing consents that the proposal itself gets. */
 import { expect, test } from "vitest";
 import { PROPOSAL } from "../../support/client.ts";
 import { service } from "../../support/service.ts";
@@ -23,7 +23,7 @@ test.each([
   { ...MINOR, affected_users: 51 },
   { ...MINOR, target: "billing.rate" },
   { ...MINOR, apply_when: "approved" },
-])("the policy says of %j what becomes of it", async (over) => {
+])("the preview of %j equals the result of its proposal", async (over) => {
   const api = await service({ intent: { policy: POLICY } });
   const proposal = { tenant_id: PROPOSAL.tenant_id, kind: "config", target: "ui.x", proposer: "pat", ...over };
   const query = new URLSearchParams(Object.entries(proposal).map(([name, stated]) => [name, String(stated)]));
@@ -33,7 +33,7 @@ test.each([
   expect(body.preview.tier_reason).toBe(proposed.tier_reason ?? null);
 });
 
-test("a forbidden target is named, and without a kind nothing is previewed", async () => {
+test("the preview names a forbidden target, and is null without a kind", async () => {
   const api = await service({ intent: { policy: POLICY } });
   expect((await api.get("policy?target=secrets.key&kind=config")).body.preview.refused).toMatch(/forbidden_targets/);
   expect((await api.get("policy?target=secrets.key")).body.preview).toBeNull();

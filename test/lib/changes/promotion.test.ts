@@ -1,4 +1,4 @@
-/** Values that must prove themselves in one place before they are applied in another, and proposals that promote a change. */
+/** Promotion rules (a value must be applied in one tenant or system before another), and proposals that promote a change. */
 import { describe, expect, test } from "vitest";
 import { portableSha256, systemClock } from "../../../lib/kit/platform.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
@@ -12,11 +12,11 @@ import { rollout } from "../../support/rollouts.ts";
 import { service, type TestService } from "../../support/service.ts";
 
 const RULE = { to: ["tenant:production"], from: ["tenant:staging"] };
-const governed = (over: object = {}, policy: object = {}) =>
+const serviceWithRule = (over: object = {}, policy: object = {}) =>
   service({
     intent: { policy: { promotion: [{ ...RULE, ...over }], ...policy }, kpis: { csat: { baseline: 5, target: 6 } } },
   });
-const at = (tenant_id: string, value: unknown, over: object = {}) => ({
+const proposalFor = (tenant_id: string, value: unknown, over: object = {}) => ({
   ...{ tenant_id, kind: "config", target: "limits.seats", summary: "s", value: JSON.stringify(value) },
   ...over,
 });
@@ -29,20 +29,20 @@ const apply = async (api: TestService, change_id: string): Promise<string> => {
 const readGate = async (api: TestService, change_id: string) =>
   (await api.change(change_id)).gates.find(({ gate }: { gate: string }) => gate === "promotion");
 
-/** A plan whose first step is the last. */
+/** Steps of a rollout with one step before full exposure. */
 const ONE_STEP = { steps: [{ share: 1000, advance: "budget", min_hours: 24 }] };
 const NOT_READY = "409 promotion_not_ready";
 
-describe("a value that must be applied elsewhere first", () => {
-  test("waits for it, says why, and is applied once it is there for long enough", async () => {
-    const api = await governed({ soak_hours: 24 });
-    const change_id = await bring(api, "approved", at("production", 50));
+describe("a change that a promotion rule binds", () => {
+  test("can be applied once its value has been applied in staging for soak_hours", async () => {
+    const api = await serviceWithRule({ soak_hours: 24 });
+    const change_id = await bring(api, "approved", proposalFor("production", 50));
     expect(await apply(api, change_id)).toBe(NOT_READY);
     expect(await readGate(api, change_id)).toMatchObject({
       state: "block",
       message: expect.stringContaining("tenant:staging has nothing applied on it"),
     });
-    await bring(api, "applied", at("staging", 50));
+    await bring(api, "applied", proposalFor("staging", 50));
     expect(await apply(api, change_id)).toBe(NOT_READY);
     api.deps.clock.advance(DAY - MINUTE);
     expect(await apply(api, change_id)).toBe(NOT_READY);
@@ -53,32 +53,36 @@ describe("a value that must be applied elsewhere first", () => {
   });
 
   test.each([
-    ["another value", [at("staging", 51)]],
-    ["another target", [at("staging", 50, { target: "limits.teams" })]],
-    ["another tenant", [at("test", 50)]],
-    ["a later value over it", [at("staging", 50), at("staging", 51)]],
-  ])("%s is not it", async (_, applied) => {
-    const api = await governed();
+    ["another value", [proposalFor("staging", 51)]],
+    ["another target", [proposalFor("staging", 50, { target: "limits.teams" })]],
+    ["the value of another tenant only", [proposalFor("test", 50)]],
+    ["a later value over the same one", [proposalFor("staging", 50), proposalFor("staging", 51)]],
+  ])("is not ready with %s applied in staging", async (_, applied) => {
+    const api = await serviceWithRule();
     for (const fields of applied) await bring(api, "applied", fields);
-    expect(await apply(api, await bring(api, "approved", at("production", 50)))).toBe(NOT_READY);
+    expect(await apply(api, await bring(api, "approved", proposalFor("production", 50)))).toBe(NOT_READY);
   });
 
-  test("a value that was rolled back there is not it, and one whose members have another order is", async () => {
-    const api = await governed();
-    const first = await bring(api, "applied", at("staging", { a: 1, b: 2 }));
-    const change_id = await bring(api, "approved", at("production", { b: 2, a: 1 }, { target: "Limits.Seats" }));
+  test("is not ready after a rollback in staging, and ready if only the member order differs", async () => {
+    const api = await serviceWithRule();
+    const first = await bring(api, "applied", proposalFor("staging", { a: 1, b: 2 }));
+    const change_id = await bring(
+      api,
+      "approved",
+      proposalFor("production", { b: 2, a: 1 }, { target: "Limits.Seats" }),
+    );
     await api.must("rollback", first);
     expect(await apply(api, change_id)).toBe(NOT_READY);
-    await bring(api, "applied", at("staging", { a: 1, b: 2 }));
+    await bring(api, "applied", proposalFor("staging", { a: 1, b: 2 }));
     expect(await apply(api, change_id)).toBe("applied");
   });
 
-  test("a verdict that the rule names holds it back until the outcome has another", async () => {
-    const api = await governed({ verdict_not: ["regressed", "too_early"] });
+  test("is not ready while the outcome in staging has a verdict of verdict_not", async () => {
+    const api = await serviceWithRule({ verdict_not: ["regressed", "too_early"] });
     await api.json("kpi", { csat: 5 });
-    await bring(api, "applied", at("staging", 50, { kpi: "csat", expected_delta_k: 0.1 }));
+    await bring(api, "applied", proposalFor("staging", 50, { kpi: "csat", expected_delta_k: 0.1 }));
     await api.json("kpi", { csat: 4 });
-    const change_id = await bring(api, "approved", at("production", 50));
+    const change_id = await bring(api, "approved", proposalFor("production", 50));
     expect(await apply(api, change_id)).toBe(NOT_READY);
     expect((await readGate(api, change_id)).message).toContain("whose outcome is too_early");
     api.deps.clock.advance(8 * DAY);
@@ -90,37 +94,37 @@ describe("a value that must be applied elsewhere first", () => {
     expect(await apply(api, change_id)).toBe(NOT_READY);
   });
 
-  test("a value that was changed outside there is not it", async () => {
+  test("is not ready if the value in staging was edited outside the service", async () => {
     const target = memoryTarget();
     const adapter = targetAdapter(target.system, { store: memoryStore(), clock: systemClock });
     const api = await service({ adapter, intent: { policy: { promotion: [RULE] } } });
-    await bring(api, "applied", at("staging", 50));
-    const change_id = await bring(api, "approved", at("production", 50));
+    await bring(api, "applied", proposalFor("staging", 50));
+    const change_id = await bring(api, "approved", proposalFor("production", 50));
     target.overwrite({ tenant_id: "staging", target: "limits.seats", kind: "config" }, "49");
     await runCycle(api.deps);
     expect(await apply(api, change_id)).toBe(NOT_READY);
     expect((await readGate(api, change_id)).message).toContain("it was changed outside");
   });
 
-  test("time counts from when the value was there again", async () => {
-    const api = await governed({ soak_hours: 24 });
-    await bring(api, "applied", at("staging", 50));
-    const change_id = await bring(api, "approved", at("production", 50));
-    const over = await bring(api, "applied", at("staging", 51));
+  test("has its soak time counted from when a rollback restored the value in staging", async () => {
+    const api = await serviceWithRule({ soak_hours: 24 });
+    await bring(api, "applied", proposalFor("staging", 50));
+    const change_id = await bring(api, "approved", proposalFor("production", 50));
+    const later = await bring(api, "applied", proposalFor("staging", 51));
     api.deps.clock.advance(2 * DAY);
-    await api.must("rollback", over);
+    await api.must("rollback", later);
     expect(await apply(api, change_id)).toBe(NOT_READY);
-    // A day later it has held the value for long enough.
+    // A day later the value has been in staging for soak_hours.
     api.deps.clock.advance(DAY);
     expect(await apply(api, change_id)).toBe("applied");
   });
 
-  test("an edit there that was restored starts the time again", async () => {
+  test("has its soak time restarted by a restore in staging", async () => {
     const target = memoryTarget();
     const adapter = targetAdapter(target.system, { store: memoryStore(), clock: systemClock });
     const api = await service({ adapter, intent: { policy: { promotion: [{ ...RULE, soak_hours: 24 }] } } });
-    const edited = await bring(api, "applied", at("staging", 50));
-    const change_id = await bring(api, "approved", at("production", 50));
+    const edited = await bring(api, "applied", proposalFor("staging", 50));
+    const change_id = await bring(api, "approved", proposalFor("production", 50));
     target.overwrite({ tenant_id: "staging", target: "limits.seats", kind: "config" }, "49");
     api.deps.clock.advance(DAY);
     await runCycle(api.deps);
@@ -132,39 +136,39 @@ describe("a value that must be applied elsewhere first", () => {
     expect(await apply(api, change_id)).toBe("applied");
   });
 
-  test("a value of another kind is not it, nor one whose target is being worked on", async () => {
-    const api = await governed();
-    const change_id = await bring(api, "approved", at("production", 50));
-    await bring(api, "applied", at("staging", 50, { kind: "experiment" }));
+  test("is not ready with a change of another kind, or during an operation in staging", async () => {
+    const api = await serviceWithRule();
+    const change_id = await bring(api, "approved", proposalFor("production", 50));
+    await bring(api, "applied", proposalFor("staging", 50, { kind: "experiment" }));
     expect(await apply(api, change_id)).toBe(NOT_READY);
-    const owner = await bring(api, "applied", at("staging", 50));
-    const place = formatTargetChangeKey({ tenant_id: "staging", target: "limits.seats", change_id: owner });
+    const owner = await bring(api, "applied", proposalFor("staging", 50));
+    const leaseKey = formatTargetChangeKey({ tenant_id: "staging", target: "limits.seats", change_id: owner });
     await api.deps.store.transact(async (tx) =>
-      tx.put("leases", place, { change_id: owner, state: "unresolved" } as never),
+      tx.put("leases", leaseKey, { change_id: owner, state: "unresolved" } as never),
     );
     expect((await readGate(api, change_id)).message).toContain("an operation is under way");
-    await api.deps.store.transact(async (tx) => tx.delete("leases", place));
+    await api.deps.store.transact(async (tx) => tx.delete("leases", leaseKey));
     expect(await apply(api, change_id)).toBe("applied");
   });
 
-  test("a record there that is gone holds it back, and no page fails for it", async () => {
-    const api = await governed();
-    const gone = await bring(api, "applied", at("staging", 50));
-    const change_id = await bring(api, "approved", at("production", 50));
-    await api.deps.store.transact(async (tx) => tx.delete("changes", gone));
+  test("is not ready if the staging record was deleted, and the inbox still works", async () => {
+    const api = await serviceWithRule();
+    const deleted = await bring(api, "applied", proposalFor("staging", 50));
+    const change_id = await bring(api, "approved", proposalFor("production", 50));
+    await api.deps.store.transact(async (tx) => tx.delete("changes", deleted));
     expect(await apply(api, change_id)).toBe(NOT_READY);
     expect((await api.get("/api/inbox")).status).toBe(200);
   });
 
-  test("a tenant is the same in each Unicode form", async () => {
-    const api = await governed({ to: ["tenant:cafe\u0301"] });
-    expect(await apply(api, await bring(api, "approved", at("caf\u00e9", 50)))).toBe(NOT_READY);
+  test("is matched by its tenant in any Unicode form", async () => {
+    const api = await serviceWithRule({ to: ["tenant:cafe\u0301"] });
+    expect(await apply(api, await bring(api, "approved", proposalFor("caf\u00e9", 50)))).toBe(NOT_READY);
   });
 
-  test("a record there that does not match the log is not it, and cannot be promoted", async () => {
-    const api = await governed();
-    const promotes = await bring(api, "applied", at("staging", 51));
-    const change_id = await bring(api, "approved", at("production", 50));
+  test("is not ready if the staging record was edited, which cannot be promoted either", async () => {
+    const api = await serviceWithRule();
+    const promotes = await bring(api, "applied", proposalFor("staging", 51));
+    const change_id = await bring(api, "approved", proposalFor("production", 50));
     const { value: record } = (await api.deps.store.get("changes", promotes))!;
     const forged = { ...record, change: { ...record.change, value: 50 } };
     await api.deps.store.transact(async (tx) => tx.put("changes", promotes, forged));
@@ -173,7 +177,7 @@ describe("a value that must be applied elsewhere first", () => {
     expect([status, body.code]).toEqual([409, "evidence_mismatch"]);
   });
 
-  test("a rollout there counts from its last step, and one that is bound advances by the rule", async () => {
+  test("has its soak time counted from the last step of a rollout in staging", async () => {
     const staged = { tenant_id: "staging", value: "50", target: "limits.seats" };
     const promotion = [{ ...RULE, soak_hours: 48 }];
     const { api, hours, feedNow, exposure } = await rollout({
@@ -181,7 +185,7 @@ describe("a value that must be applied elsewhere first", () => {
       proposal: staged,
       stages: ONE_STEP,
     });
-    const change_id = await api.bring("approved", at("production", 50) as never);
+    const change_id = await api.bring("approved", proposalFor("production", 50) as never);
     expect((await api.act("apply", change_id)).body.error).toContain("still being rolled out");
     hours(24);
     await feedNow();
@@ -192,7 +196,7 @@ describe("a value that must be applied elsewhere first", () => {
     expect((await api.act("apply", change_id)).status).toBe(200);
   });
 
-  test("a rollout that is bound goes no further once its value is gone elsewhere", async () => {
+  test("does not advance as a rollout while its value is not applied in staging", async () => {
     const { api, hours, feedNow, exposure } = await rollout({ proposal: { tenant_id: "production", value: "50" } });
     const promoted = { ...api.deps.product!.intent.policy, promotion: [{ ...RULE, soak_hours: 0, verdict_not: [] }] };
     api.deps.product = { ...api.deps.product!, intent: { ...api.deps.product!.intent, policy: promoted } };
@@ -201,27 +205,27 @@ describe("a value that must be applied elsewhere first", () => {
     expect(await exposure()).toMatchObject({ step: 0, waits_for: "promotion_not_ready" });
   });
 
-  test("an emergency passes it, and a dry run is not asked", async () => {
+  test("is applied with an emergency consent, and a dry run always works", async () => {
     const break_glass = { approvers: ["ana"], review_hours: 24 };
-    const api = await governed({}, { break_glass });
-    const { change_id } = await api.propose(at("production", 50));
+    const api = await serviceWithRule({}, { break_glass });
+    const { change_id } = await api.propose(proposalFor("production", 50));
     await api.post("approve", { change_id, approver: "ana", note: "outage", emergency: "true" });
     expect((await readGate(api, change_id)).state).toBe("warn");
     expect((await api.post("apply", { change_id, dry_run: "true" })).status).toBe(200);
     expect(await apply(api, change_id)).toBe("applied");
-    const other = await bring(api, "approved", at("production", 51));
+    const other = await bring(api, "approved", proposalFor("production", 51));
     expect((await api.post("apply", { change_id: other, dry_run: "true" })).status).toBe(200);
   });
 
-  test("every change is bound whose tenant the rule names, and no other", async () => {
-    const api = await governed();
-    expect(await apply(api, await bring(api, "approved", at("test", 50)))).toBe("applied");
-    const { value: _, ...withoutValue } = at("production", 0);
+  test("is of the tenant that the rule names, with or without a value", async () => {
+    const api = await serviceWithRule();
+    expect(await apply(api, await bring(api, "approved", proposalFor("test", 50)))).toBe("applied");
+    const { value: _, ...withoutValue } = proposalFor("production", 0);
     expect(await apply(api, await bring(api, "approved", withoutValue))).toBe(NOT_READY);
   });
 });
 
-describe("systems", () => {
+describe("a promotion rule between systems", () => {
   const open = async (rule: object, staging = ["staging/*"], late = ["other/*"]) => {
     const systems = Object.entries({ staging, live: ["live/*"], late }).map(([name, match]) => ({
       name,
@@ -231,47 +235,47 @@ describe("systems", () => {
     return service({ adapter: routingAdapter(systems), intent: { policy: { promotion: [rule] } } });
   };
 
-  test("a value goes from one system to the other under the same rest", async () => {
+  test("compares targets by the part that the pattern leaves open", async () => {
     const api = await open({ to: ["system:live"], from: ["system:staging"] });
-    const change_id = await bring(api, "approved", at("t1", 50, { target: "live/seats" }));
-    await bring(api, "applied", at("t1", 50, { target: "staging/teams" }));
-    await bring(api, "applied", at("t2", 50, { target: "staging/seats" }));
+    const change_id = await bring(api, "approved", proposalFor("t1", 50, { target: "live/seats" }));
+    await bring(api, "applied", proposalFor("t1", 50, { target: "staging/teams" }));
+    await bring(api, "applied", proposalFor("t2", 50, { target: "staging/seats" }));
     expect(await apply(api, change_id)).toBe(NOT_READY);
-    await bring(api, "applied", at("t1", 50, { target: "staging/seats" }));
+    await bring(api, "applied", proposalFor("t1", 50, { target: "staging/seats" }));
     expect(await apply(api, change_id)).toBe("applied");
   });
 
   test.each([
-    ["a pattern without * covers one target", ["seats"], "seats", true],
-    ["another target of such a pattern is not it", ["teams"], "teams", false],
-    ["a pattern with several * leaves too much open", ["*/staging/*"], "a/staging/seats", false],
+    ["accepts the target of a pattern without *", ["seats"], "seats", true],
+    ["does not accept another target for a pattern without *", ["teams"], "teams", false],
+    ["does not accept a pattern with several *", ["*/staging/*"], "a/staging/seats", false],
   ])("%s", async (_, match, target, isMet) => {
     const api = await open({ to: ["system:live"], from: ["system:staging"] }, match);
-    const change_id = await bring(api, "approved", at("t1", 50, { target: "live/seats" }));
-    await bring(api, "applied", at("t1", 50, { target }));
+    const change_id = await bring(api, "approved", proposalFor("t1", 50, { target: "live/seats" }));
+    await bring(api, "applied", proposalFor("t1", 50, { target }));
     expect(await apply(api, change_id)).toBe(isMet ? "applied" : NOT_READY);
   });
 
-  test("a target that an earlier system covers is not of the one that the rule names", async () => {
+  test("does not accept a target that an earlier system covers", async () => {
     const api = await open({ to: ["system:live"], from: ["system:late"] }, ["late/*"], ["late/*"]);
-    await bring(api, "applied", at("t1", 50, { target: "late/seats" }));
-    const change_id = await bring(api, "approved", at("t1", 50, { target: "live/seats" }));
+    await bring(api, "applied", proposalFor("t1", 50, { target: "late/seats" }));
+    const change_id = await bring(api, "approved", proposalFor("t1", 50, { target: "live/seats" }));
     expect((await readGate(api, change_id)).message).toContain("system:late has no such target");
   });
 
   test.each([
     [{ to: ["system:live"], from: ["system:stage"] }, "stage"],
     [{ to: ["system:lives"], from: ["tenant:staging"] }, "lives"],
-  ])("no service starts under a rule of a system that there is not: %j", async (rule, name) => {
+  ])("is rejected at the start if it names an unknown system: %j", async (rule, name) => {
     await expect(open(rule)).rejects.toThrow(`policy.promotion names the target system ${name}, and there are staging`);
     await expect(service({ intent: { policy: { promotion: [rule] } } })).rejects.toThrow(
       "no target system is configured",
     );
   });
 
-  test("a change is promoted to another system", async () => {
+  test("lets a change be promoted to the other system", async () => {
     const api = await open({ to: ["system:live"], from: ["system:staging"], soak_hours: 1 });
-    const promotes = await bring(api, "applied", at("t1", 50, { target: "staging/seats" }));
+    const promotes = await bring(api, "applied", proposalFor("t1", 50, { target: "staging/seats" }));
     const body = { tenant_id: "t1", target: "live/seats", summary: "Promote", promotes };
     const { change_id } = (await api.json("propose", body)).body;
     await api.must("approve", change_id);
@@ -284,12 +288,12 @@ describe("systems", () => {
 describe("a proposal that promotes a change", () => {
   const PROMOTION = { tenant_id: "production", summary: "Promote the seats" };
 
-  test("takes kind, target and value of it, and nothing else", async () => {
-    const api = await governed();
+  test("copies kind, target and value of that change, and nothing else", async () => {
+    const api = await serviceWithRule();
     const promotes = await bring(
       api,
       "applied",
-      at("staging", { seats: 50 }, { risk: "high", kpi: "csat", rationale: "r" }),
+      proposalFor("staging", { seats: 50 }, { risk: "high", kpi: "csat", rationale: "r" }),
     );
     const { status, body } = await api.json("propose", { ...PROMOTION, promotes });
     expect([status, body]).toMatchObject([
@@ -312,28 +316,28 @@ describe("a proposal that promotes a change", () => {
     [{ kind: "config" }, 400, "kind belongs to the change"],
     [{ tenant_id: "staging" }, 400, "tenant_id is where"],
     [{ promotes: "chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1" }, 404, "there is no change"],
-  ])("%j: %i %s", async (over, status, message) => {
-    const api = await governed();
-    const promotes = await bring(api, "applied", at("staging", 50));
-    const answer = await api.json("propose", { ...PROMOTION, promotes, ...over });
-    expect([answer.status, answer.body.error]).toEqual([status, expect.stringContaining(message)]);
+  ])("%j: %i %s", async (fields, status, message) => {
+    const api = await serviceWithRule();
+    const promotes = await bring(api, "applied", proposalFor("staging", 50));
+    const reply = await api.json("propose", { ...PROMOTION, promotes, ...fields });
+    expect([reply.status, reply.body.error]).toEqual([status, expect.stringContaining(message)]);
   });
 
-  test("without promotes, kind and target are required", async () => {
-    const { body } = await (await governed()).json("propose", PROMOTION);
+  test("need not name kind and target, which are required otherwise", async () => {
+    const { body } = await (await serviceWithRule()).json("propose", PROMOTION);
     expect(body.fields.map(({ field }: { field: string }) => field)).toEqual(["kind", "target"]);
   });
 
-  test("an agent with `read: own` finds no change of others", async () => {
+  test("is 404 for an agent with `read: own` and another's change", async () => {
     const token_sha256 = portableSha256("secret");
     const principals = { "agent:own": { kind: "agent", token_sha256, may: { read: "own" } } };
     const api = await service({ intent: { principals } });
-    const promotes = await bring(api, "applied", at("staging", 50));
+    const promotes = await bring(api, "applied", proposalFor("staging", 50));
     const { status, body } = await api.json("propose", { ...PROMOTION, promotes }, { authorization: "Bearer secret" });
     expect([status, body.code]).toEqual([404, "change_not_found"]);
   });
 
-  test("whose name the proxy contradicts hears of that first", async () => {
+  test("is 403 for a name other than the proxy's, before the change is looked up", async () => {
     const api = await service({ identityHeader: "x-user" });
     const promotes = "chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1";
     const body = { ...PROMOTION, promotes, proposer: "bo" };
@@ -341,9 +345,9 @@ describe("a proposal that promotes a change", () => {
     expect([status, answer.code]).toEqual([403, "identity_mismatch"]);
   });
 
-  test("one whose content was erased cannot be promoted", async () => {
-    const api = await governed();
-    const promotes = await bring(api, "applied", at("staging", 50));
+  test("is rejected if the content of that change was erased", async () => {
+    const api = await serviceWithRule();
+    const promotes = await bring(api, "applied", proposalFor("staging", 50));
     await api.must("rollback", promotes);
     await api.post("erase", { change_id: promotes, actor: "ana", note: "asked for" });
     const { status, body } = await api.json("propose", { ...PROMOTION, promotes });

@@ -1,4 +1,4 @@
-/** After a rollback of a target the intent alone approves no change of it for a day. */
+/** For a day after a rollback of a target, no change of it is minor. */
 import { expect, test } from "vitest";
 import { DAY_MS } from "../../../lib/kit/days.ts";
 import { testClock } from "../../support/clock.ts";
@@ -13,7 +13,8 @@ const MINOR = {
 };
 const STATED = { tier: "minor", target: "ui.banner", value: 1, affected_users: 5, risk: "low", reversible: true };
 
-async function rolledBack() {
+/** A service with one rolled back change, and two proposals that wait for approval. */
+async function rollBackOne() {
   const clock = testClock();
   const api = await core({ intent: MINOR, clock });
   const waiting = await api.propose({ ...STATED, tier: "standard" });
@@ -25,14 +26,14 @@ async function rolledBack() {
 }
 
 test("a change of a target rolled back within 24 hours is not minor, and says why", async () => {
-  const { api, clock } = await rolledBack();
+  const { api, clock } = await rollBackOne();
   clock.advance(DAY_MS);
   const { tier, tier_reason } = await api.propose({ ...STATED, target: "UI.Banner" });
   expect([tier, tier_reason]).toEqual(["standard", expect.stringContaining("was rolled back at")]);
 });
 
 test("other targets and tenants stay minor after a rollback, and so does the target a day later", async () => {
-  const { api, clock } = await rolledBack();
+  const { api, clock } = await rollBackOne();
   expect(await api.propose({ ...STATED, target: "ui.other" })).toMatchObject({ tier: "minor" });
   expect(await api.propose({ ...STATED, tenant_id: "t2" })).toMatchObject({ tier: "minor" });
   clock.advance(DAY_MS + 1);
@@ -40,7 +41,7 @@ test("other targets and tenants stay minor after a rollback, and so does the tar
 });
 
 test("after a rollback, a person's approval makes the target minor again; half a quorum does not", async () => {
-  const { api, waiting, half } = await rolledBack();
+  const { api, waiting, half } = await rollBackOne();
   expect((await api.post("approve", { change_id: half.change_id, approver: "ana" })).body.status).toBe(
     "pending_consent",
   );

@@ -1,4 +1,4 @@
-/** How many records each governed write puts: what is not needed to decide is not written with a decision. */
+/** Records that each governed write stores: only those that decisions need. */
 import { beforeEach, expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { POLICY_GUARDRAIL } from "../../../lib/changes/rules/actor.ts";
@@ -26,14 +26,14 @@ async function open(withAdapter: boolean): Promise<void> {
   counted = countingStore(memoryStore());
   adapter = scriptedAdapter();
   api = await core({ store: counted.store, intent: { policy: POLICY }, ...(withAdapter ? { adapter } : {}) });
-  // The manifest comes into force with the first entry.
+  // The first entry also logs the manifest.
   await api.post("kpi", { csat: 4 });
   counted.take();
 }
 beforeEach(() => open(true));
 
-/** The collections that a step wrote to, transaction by transaction; ids are left out. */
-async function written(step: () => Promise<unknown>): Promise<Written[]> {
+/** Lists the collections that a step writes to, per transaction, without ids; "-" marks a deletion. */
+async function listWrites(step: () => Promise<unknown>): Promise<Written[]> {
   counted.take();
   await step();
   return counted.take().map((one) => one.map((record) => record.replace(/^(-?)(\w+)\/.*$/s, "$1$2")));
@@ -41,80 +41,83 @@ async function written(step: () => Promise<unknown>): Promise<Written[]> {
 
 const ENTRY = ["audit", "changes"];
 
-test("the first entry under a manifest is its own, and three records more", async () => {
+test("the first write under a manifest also writes the manifest and its entry", async () => {
   counted = countingStore(memoryStore());
   api = await core({ store: counted.store });
-  const first = await written(() => api.propose());
+  const first = await listWrites(() => api.propose());
   expect(first).toEqual([["audit", "meta", "manifests", ...ENTRY, "live_by_target", "meta"]]);
 });
 
-test("a proposal: entry, change, live row, head", async () => {
-  expect(await written(() => api.propose())).toEqual([[...ENTRY, "live_by_target", "meta"]]);
+test("a proposal writes entry, change, live row and head", async () => {
+  expect(await listWrites(() => api.propose())).toEqual([[...ENTRY, "live_by_target", "meta"]]);
 });
 
-test("a minor one: no more, since the log itself counts them", async () => {
+test("a minor proposal writes the same, since minor changes are counted from the log", async () => {
   const minor = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
-  expect(await written(() => api.propose(minor))).toEqual([[...ENTRY, "live_by_target", "meta"]]);
+  expect(await listWrites(() => api.propose(minor))).toEqual([[...ENTRY, "live_by_target", "meta"]]);
 });
 
-test("an approval, and one of two: entry, change, head", async () => {
+test("a deciding approval and one of two write entry, change and head", async () => {
   const { change_id } = await api.propose();
-  expect(await written(() => api.must("approve", change_id))).toEqual([[...ENTRY, "meta"]]);
+  expect(await listWrites(() => api.must("approve", change_id))).toEqual([[...ENTRY, "meta"]]);
   const major = await api.propose({ tier: "major" });
-  expect(await written(() => api.must("approve", major.change_id))).toEqual([[...ENTRY, "meta"]]);
+  expect(await listWrites(() => api.must("approve", major.change_id))).toEqual([[...ENTRY, "meta"]]);
 });
 
-test.each(["deny", "withdraw"] as const)("%s: and the live row goes", async (action) => {
-  const { change_id } = await api.propose();
-  expect(await written(() => api.must(action, change_id))).toEqual([[...ENTRY, "-live_by_target", "meta"]]);
-});
+test.each(["deny", "withdraw"] as const)(
+  "%s writes entry, change and head, and deletes the live row",
+  async (action) => {
+    const { change_id } = await api.propose();
+    expect(await listWrites(() => api.must(action, change_id))).toEqual([[...ENTRY, "-live_by_target", "meta"]]);
+  },
+);
 
-test("an apply writes the lease; then entry, change, head, and owner instead of lease and row", async () => {
+test("an apply writes a lease, then replaces lease and live row by entry, change, owner, head", async () => {
   const change_id = await api.bring("approved");
-  expect(await written(() => api.must("apply", change_id))).toEqual([
+  expect(await listWrites(() => api.must("apply", change_id))).toEqual([
     ["leases"],
     ["-leases", ...ENTRY, "-live_by_target", "owners", "kpi_applied", "meta"],
   ]);
 });
 
-test("an apply of a change that names a KPI: one more row by which guardrails find it", async () => {
+test("an apply of a change with a KPI writes one more row for guardrails", async () => {
   const change_id = await api.bring("approved", { kpi: "csat" });
-  expect(await written(() => api.must("apply", change_id))).toEqual([
+  expect(await listWrites(() => api.must("apply", change_id))).toEqual([
     ["leases"],
     ["-leases", ...ENTRY, "-live_by_target", "owners", "kpi_applied", "kpi_applied", "meta"],
   ]);
 });
 
-test("a rollback: the lease; then entry, change, head, and neither lease nor owner", async () => {
+test("a rollback writes a lease, then entry, change and head, and deletes lease and owner", async () => {
   const change_id = await api.bring("applied", { kpi: "csat" });
-  expect(await written(() => api.must("rollback", change_id))).toEqual([
+  expect(await listWrites(() => api.must("rollback", change_id))).toEqual([
     ["leases"],
     ["-leases", ...ENTRY, "-owners", "meta"],
   ]);
 });
 
-test("an operation that fails: the lease; then entry, change, head", async () => {
+test("a failed apply writes a lease, then entry, change and head, and deletes the lease", async () => {
   const change_id = await api.bring("approved");
   adapter.on("apply", fails("no"), 1);
-  expect(await written(() => api.act("apply", change_id))).toEqual([["leases"], ["-leases", ...ENTRY, "meta"]]);
+  expect(await listWrites(() => api.act("apply", change_id))).toEqual([["leases"], ["-leases", ...ENTRY, "meta"]]);
 });
 
-test("without an adapter there is no lease", async () => {
+test("without an adapter no lease is written", async () => {
   await open(false);
   const change_id = await api.bring("approved");
-  expect(await written(() => api.must("apply", change_id))).toEqual([
+  expect(await listWrites(() => api.must("apply", change_id))).toEqual([
     [...ENTRY, "-live_by_target", "owners", "kpi_applied", "meta"],
   ]);
-  expect(await written(() => api.must("rollback", change_id))).toEqual([[...ENTRY, "-owners", "meta"]]);
+  expect(await listWrites(() => api.must("rollback", change_id))).toEqual([[...ENTRY, "-owners", "meta"]]);
 });
 
-test("a feed writes entry, KPIs and head; a tripped guardrail makes a rollback due", async () => {
+test("a KPI feed writes KPIs, entry and head; a tripped guardrail also marks and due rows", async () => {
   const change_id = await api.bring("applied", { kpi: "csat" });
-  expect(await written(() => api.post("kpi", { csat: 4 }))).toEqual([["kpi", "audit", "meta"]]);
-  expect(await written(() => api.post("kpi", { csat: 3 }))).toEqual([
+  expect(await listWrites(() => api.post("kpi", { csat: 4 }))).toEqual([["kpi", "audit", "meta"]]);
+  expect(await listWrites(() => api.post("kpi", { csat: 3 }))).toEqual([
     ["kpi", "guardrail_marks", "guardrail_due", "audit", "meta"],
   ]);
-  expect(await written(() => rollBackTripped(api.deps))).toEqual([
+  expect(await listWrites(() => rollBackTripped(api.deps))).toEqual([
     ["leases"],
     ["-leases", ...ENTRY, "-owners", "-guardrail_due", "meta"],
   ]);
@@ -125,38 +128,39 @@ test("a feed writes entry, KPIs and head; a tripped guardrail makes a rollback d
   });
 });
 
-test("drift: its episode, entry, change, head; and how far the round is", async () => {
+test("found drift writes episode, entry, change and head, then the progress of the round", async () => {
   const change_id = await api.bring("applied");
   adapter.host.set(change_id, "absent");
-  expect(await written(() => checkDrift(api.deps))).toEqual([["drift", ...ENTRY, "meta"], ["meta"]]);
+  expect(await listWrites(() => checkDrift(api.deps))).toEqual([["drift", ...ENTRY, "meta"], ["meta"]]);
 });
 
-test("an expiry is a denial, and many are taken in slices of at most 50 writes", async () => {
+test("expiries are written like denials, in slices of at most 50 writes", async () => {
   const ids: string[] = [];
   for (let one = 0; one < 40; one++) ids.push((await api.propose({ target: `ui.x${one}` })).change_id);
   await pass(api.deps, 73 * HOUR);
-  const slices = await written(() => expireDue(api.deps, ids));
+  const slices = await listWrites(() => expireDue(api.deps, ids));
   expect(slices.flat().filter((record) => record === "changes")).toHaveLength(40);
   expect(Math.max(...slices.map(({ length }) => length))).toBeLessThanOrEqual(50);
   expect(slices.at(-1)!.slice(0, 3)).toEqual([...ENTRY, "-live_by_target"]);
-  expect(await written(() => expireDue(api.deps, ids))).toEqual([]);
+  expect(await listWrites(() => expireDue(api.deps, ids))).toEqual([]);
 });
 
-test("a refusal: entry, count, head", async () => {
-  const refused = () => api.post("propose", { tenant_id: "t1", kind: "config", target: "billing.x", summary: "s" });
-  expect(await written(refused)).toEqual([["audit", "counts", "meta"]]);
+test("a logged rejection writes entry, count and head", async () => {
+  const proposeForbidden = () =>
+    api.post("propose", { tenant_id: "t1", kind: "config", target: "billing.x", summary: "s" });
+  expect(await listWrites(proposeForbidden)).toEqual([["audit", "counts", "meta"]]);
 });
 
-test("nothing is written for what is refused without a record, read or rehearsed", async () => {
+test("reads, dry runs and rejections that are not logged write nothing", async () => {
   const change_id = await api.bring("approved");
-  expect(await written(() => api.act("approve", change_id))).toEqual([]);
-  expect(await written(() => api.act("rollback", change_id))).toEqual([]);
-  expect(await written(() => api.post("apply", { change_id, dry_run: 1 }))).toEqual([]);
-  expect(await written(() => api.change(change_id))).toEqual([]);
+  expect(await listWrites(() => api.act("approve", change_id))).toEqual([]);
+  expect(await listWrites(() => api.act("rollback", change_id))).toEqual([]);
+  expect(await listWrites(() => api.post("apply", { change_id, dry_run: 1 }))).toEqual([]);
+  expect(await listWrites(() => api.change(change_id))).toEqual([]);
 });
 
-test("an answer that is kept under its key is one record more", async () => {
-  const kept = () => api.post("kpi", { csat: 4 }, { "idempotency-key": "k" });
-  expect(await written(kept)).toEqual([["kpi", "audit", "meta", "idempotency"]]);
-  expect(await written(kept)).toEqual([]);
+test("an Idempotency-Key adds one record, and a repeated request writes nothing", async () => {
+  const feedWithKey = () => api.post("kpi", { csat: 4 }, { "idempotency-key": "k" });
+  expect(await listWrites(feedWithKey)).toEqual([["kpi", "audit", "meta", "idempotency"]]);
+  expect(await listWrites(feedWithKey)).toEqual([]);
 });

@@ -51,7 +51,7 @@ test("a person restores the consented value, and the entry says what it replaced
       note: "Edited by hand.",
     },
   ]);
-  // The edit is on record before the restore of it, and over after it.
+  // The edit is recorded as drift before its restore, and the episode ends with the restore.
   expect(await drifted()).toBe(1);
   expect((await api.get("drift")).body.drifted).toEqual([]);
   edit("ui.a", undefined);
@@ -59,7 +59,7 @@ test("a person restores the consented value, and the entry says what it replaced
   expect((await restored())[1]).toMatchObject({ replaced_digest: null });
 });
 
-test("a restore leaves what a rollback restores as it was", async () => {
+test("a rollback after a restore still restores the original value, byte for byte", async () => {
   const { target, adapter, edit, value } = editableTarget();
   target.overwrite({ tenant_id: "t1", target: "ui.a", kind: "config" }, '{ "old":  1.50 }');
   const api = await core({ adapter });
@@ -70,7 +70,7 @@ test("a restore leaves what a rollback restores as it was", async () => {
   expect(value("ui.a")).toBe('{ "old":  1.50 }');
 });
 
-test("only the applied owner of a target can be restored, where another value is there", async () => {
+test("only the owner of a target can be restored, and only if its value was edited", async () => {
   const { api, change_id, edit, restore } = await applied();
   expect(code(await restore())).toEqual([400, "illegal_transition"]);
   const later = await api.bring("applied", { target: "ui.a", value: "3" });
@@ -85,7 +85,7 @@ test("only the applied owner of a target can be restored, where another value is
   expect(code(await api.post("restore", { change_id }))).toEqual([400, "illegal_transition"]);
 });
 
-test("a restore needs a name, an expected revision and no freeze", async () => {
+test("a restore is rejected without a name, with a stale revision, and during a freeze", async () => {
   const { api, change_id, edit, restore, value } = await applied();
   edit("ui.a", "7");
   expect(code(await api.post("restore", { change_id }))).toEqual([400, "invalid_field"]);
@@ -98,14 +98,14 @@ test("a restore needs a name, an expected revision and no freeze", async () => {
   expect((await restore()).status).toBe(200);
 });
 
-test("a restore acts at the recorded place only", async () => {
+test("a restore is rejected if the target is now set at another location", async () => {
   const { adapter, edit, restore, value, change_id } = await applied();
   edit("ui.a", "7");
   const { locate } = adapter;
   adapter.locate = (entry) => ({ ...locate!(entry), place: "elsewhere" });
-  const refused = await restore();
-  expect(code(refused)).toEqual([409, "target_moved"]);
-  expect(refused.body.places.recorded[0].place).not.toBe("elsewhere");
+  const rejected = await restore();
+  expect(code(rejected)).toEqual([409, "target_moved"]);
+  expect(rejected.body.places.recorded[0].place).not.toBe("elsewhere");
   adapter.locate = locate!;
   expect([(await restore()).status, value("ui.a"), change_id.length > 0]).toEqual([200, "2", true]);
 });
@@ -116,18 +116,18 @@ test("a change whose consents were not valid at its apply is not restored", asyn
   const api = await core({ adapter, intent: { policy } });
   const change_id = await api.bring("applied", { target: "ui.a", value: "2" });
   edit("ui.a", "7");
-  // Under today's stricter intent the apply of then still counts.
-  const today = makeCore(await restarted(api.deps, { adapter, intent: { policy: { approvers: ["bo", "eve"] } } }));
-  expect((await today.post("restore", { change_id, actor: "ops" })).status).toBe(200);
+  // The consents were valid at the apply, so a stricter intent does not matter.
+  const stricter = makeCore(await restarted(api.deps, { adapter, intent: { policy: { approvers: ["bo", "eve"] } } }));
+  expect((await stricter.post("restore", { change_id, actor: "ops" })).status).toBe(200);
   edit("ui.a", "7");
-  await today.deps.store.transact(async (tx) => {
+  await stricter.deps.store.transact(async (tx) => {
     for (const { id } of await tx.list("manifests", { limit: 10 })) tx.put("manifests", id, "{}");
   });
-  expect(code(await today.post("restore", { change_id, actor: "ops" }))).toEqual([403, "consent_incomplete"]);
+  expect(code(await stricter.post("restore", { change_id, actor: "ops" }))).toEqual([403, "consent_incomplete"]);
   expect(target.raw({ tenant_id: "t1", target: "ui.a", kind: "config" })).toBe("7");
 });
 
-test("a name with keys signs a restore, once", async () => {
+test("a person with keys must sign a restore, and the proof works once", async () => {
   const pen = sshPen();
   const intent = { principals: { ops: person(pen) } };
   const { api, edit, restore, restored, change_id } = await applied({
@@ -135,8 +135,8 @@ test("a name with keys signs a restore, once", async () => {
   });
   edit("ui.a", "7");
   expect(code(await restore())).toEqual([403, "proof_required"]);
-  const said = { approver: "ops", change_id, note: "by hand" };
-  const statement = await requestStatement(api, { decision: "restore", ...said });
+  const fields = { approver: "ops", change_id, note: "by hand" };
+  const statement = await requestStatement(api, { decision: "restore", ...fields });
   const signed = { note: "by hand", ...proven(pen, statement) };
   expect(code(await restore({ ...signed, note: "other" }))).toEqual([403, "proof_invalid"]);
   expect((await restore(signed)).status).toBe(200);
@@ -145,7 +145,7 @@ test("a name with keys signs a restore, once", async () => {
   expect(code(await restore(signed))).toEqual([403, "proof_invalid"]);
 });
 
-test("the fourth restore of a place within an hour is contested, also for another person", async () => {
+test("the fourth restore of a target within an hour is rejected, also for another person", async () => {
   const { api, edit, restore, restored, value, change_id } = await applied();
   const first = api.deps.clock.now();
   for (let one = 0; one < 3; one++) {
@@ -155,10 +155,10 @@ test("the fourth restore of a place within an hour is contested, also for anothe
   }
   edit("ui.a", "7");
   const contested_until = new Date(first + HOUR).toISOString();
-  const refused = await restore();
-  expect([...code(refused), refused.body.contested_until]).toEqual([409, "restore_contested", contested_until]);
+  const rejected = await restore();
+  expect([...code(rejected), rejected.body.contested_until]).toEqual([409, "restore_contested", contested_until]);
   expect((await api.get("drift")).body.drifted).toMatchObject([{ change_id, contested_until }]);
-  // The brake works as ever, and the next owner of the place does not begin a new count.
+  // A rollback still works, and a later owner of the target does not start a new count.
   const later = await api.bring("applied", { target: "ui.a", value: "3" });
   edit("ui.a", "8");
   expect(code(await api.post("restore", { change_id: later, actor: "eve" }))).toEqual([409, "restore_contested"]);
@@ -171,7 +171,7 @@ test("the fourth restore of a place within an hour is contested, also for anothe
   expect(await restored()).toHaveLength(4);
 });
 
-test("under on_drift: restore the next cycle restores an edit that this process saw come", async () => {
+test("with on_drift: restore the next cycle restores an edit that this process observed", async () => {
   const { edit, value, restored, drifted, cycle, api } = await applied({ intent: RESTORE });
   edit("ui.a", "7");
   expect([await cycle(), value("ui.a"), await drifted()]).toEqual([0, "7", 1]);
@@ -183,7 +183,7 @@ test("under on_drift: restore the next cycle restores an edit that this process 
   expect(await cycle()).toBe(0);
 });
 
-test("without the policy the cycle only reports, and restores what it saw once it has one", async () => {
+test("without on_drift: restore a cycle only reports, until the policy is set", async () => {
   const { edit, value, cycle, api } = await applied();
   edit("ui.a", "7");
   await cycle();
@@ -194,11 +194,11 @@ test("without the policy the cycle only reports, and restores what it saw once i
 
 test.each<[string, (one: Awaited<ReturnType<typeof applied>>) => Promise<Awaited<ReturnType<typeof applied>>["api"]>]>([
   [
-    "a start",
+    "a restart",
     async ({ api, adapter }) => makeCore(await restarted(api.deps, { adapter, intent: RESTORE, longLived: true })),
   ],
   [
-    "a process that does not last",
+    "a restart as a short-lived process",
     async ({ api, adapter }) => makeCore(await restarted(api.deps, { adapter, intent: RESTORE })),
   ],
   [
@@ -214,17 +214,17 @@ test.each<[string, (one: Awaited<ReturnType<typeof applied>>) => Promise<Awaited
           known: { length: length + 1, head: null },
         } as never),
       );
-      const done = await api.post("audit/accept-loss", { actor: "ops", length: String(length), head });
-      if (done.status !== 200) throw new Error(done.text);
+      const reply = await api.post("audit/accept-loss", { actor: "ops", length: String(length), head });
+      if (reply.status !== 200) throw new Error(reply.text);
       await api.post("unfreeze", { actor: "ops", note: "n" });
       return api;
     },
   ],
-])("after %s the first look only reports, and a person restores", async (_, go) => {
+])("after %s cycles only report an unobserved edit, and a person can restore", async (_, interrupt) => {
   const one = await applied({ intent: RESTORE });
   await one.cycle();
   one.edit("ui.a", "7");
-  const api = await go(one);
+  const api = await interrupt(one);
   const { clock } = api.deps;
   for (let cycles = 0; cycles < 3; cycles++) {
     await restoreEdited(api.deps);
@@ -236,7 +236,7 @@ test.each<[string, (one: Awaited<ReturnType<typeof applied>>) => Promise<Awaited
   expect(one.value("ui.a")).toBe("2");
 });
 
-test("a process that does not last restores no edit that it saw come", async () => {
+test("a short-lived process restores no edits", async () => {
   const { edit, value, cycle } = await applied({ intent: RESTORE, longLived: false });
   await cycle();
   edit("ui.a", "7");
@@ -244,7 +244,7 @@ test("a process that does not last restores no edit that it saw come", async () 
   expect([await cycle(), value("ui.a")]).toEqual([0, "7"]);
 });
 
-test("the cycle restores nothing while frozen, and a fight ends as contested", async () => {
+test("cycles restore nothing during a freeze, and at most three times per hour", async () => {
   const { api, edit, value, restored, cycle } = await applied({ intent: RESTORE });
   edit("ui.a", "7");
   await cycle();
@@ -264,7 +264,7 @@ test("the cycle restores nothing while frozen, and a fight ends as contested", a
   expect(await cycle(until - api.deps.clock.now())).toBe(1);
 });
 
-test("an edit that comes while a restore is on its way is not overwritten unseen", async () => {
+test("an edit made during a restore is the value that the entry records as replaced", async () => {
   const { target, edit, value, restore, restored } = await applied();
   edit("ui.a", "7");
   target.edits.push(() => edit("ui.a", "8"));
@@ -272,12 +272,12 @@ test("an edit that comes while a restore is on its way is not overwritten unseen
   expect([value("ui.a"), (await restored())[0].replaced_digest]).toEqual(["2", sha256("8")]);
 });
 
-test("a restore that the system rejects leaves no lease and no entry", async () => {
+test("a restore that the target system rejects leaves no lease and no entry", async () => {
   const { api, target, edit, restore, restored, value } = await applied();
   edit("ui.a", "7");
   target.faults.push("rejected");
-  const refused = await restore();
-  expect([...code(refused), refused.body.stage]).toEqual([502, "adapter_failed", "restore"]);
+  const rejected = await restore();
+  expect([...code(rejected), rejected.body.stage]).toEqual([502, "adapter_failed", "restore"]);
   expect(await api.deps.store.list("leases", { limit: 1 })).toEqual([]);
   expect(await restored()).toEqual([]);
   expect([(await restore()).status, value("ui.a")]).toEqual([200, "2"]);
@@ -310,7 +310,7 @@ test("a restore that set the value before a fault is recorded", async () => {
   expect(await restored()).toMatchObject([{ replaced_digest: sha256("7") }]);
 });
 
-test("a value that is back in its place when the restore begins is no restore", async () => {
+test("a restore of a value that was corrected in the meantime is rejected without an entry", async () => {
   const { adapter, edit, restore, restored } = await applied();
   edit("ui.a", "7");
   const { restore: set } = adapter;
@@ -325,7 +325,7 @@ test("a value that is back in its place when the restore begins is no restore", 
   expect((await restore()).status).toBe(200);
 });
 
-test("what a rollback of a later change puts back is no edit that the cycle restores", async () => {
+test("the value restored by a rollback of a later change is not treated as a new edit", async () => {
   const { api, edit, value, cycle } = await applied({ intent: RESTORE });
   edit("ui.a", "7");
   await cycle();
@@ -335,7 +335,7 @@ test("what a rollback of a later change puts back is no edit that the cycle rest
   expect([await cycle(), await cycle(), value("ui.a")]).toEqual([0, 0, "7"]);
 });
 
-test("a restore without an answer from an adapter that keeps no record of it ends", async () => {
+test("an unanswered restore of an adapter without findRestore expires", async () => {
   const { api, adapter, edit, restore, change_id } = await applied();
   edit("ui.a", "7");
   delete adapter.findRestore;
@@ -345,7 +345,7 @@ test("a restore without an answer from an adapter that keeps no record of it end
   expect((await api.post("rollback", { change_id, over_drift: "true", note: "n" })).status).toBe(200);
 });
 
-test("a signature under an intent that ends before its restore does is left out with its name", async () => {
+test("a signature is left out of the entry if the intent changes during the restore", async () => {
   const pen = sshPen();
   const intent = { principals: { ops: person(pen) }, policy: { signed_only: false } };
   const { api, adapter, edit, restore, restored, change_id } = await applied({ intent });

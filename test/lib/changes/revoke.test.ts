@@ -1,4 +1,4 @@
-/** A consent that is taken back, and one that is too old. */
+/** Revoked consents, and approvals that expire before the apply. */
 import { expect, test } from "vitest";
 import { HOUR, pass } from "../../support/clock.ts";
 import { core, makeCore } from "../../support/core.ts";
@@ -6,23 +6,30 @@ import { restarted } from "../../support/deps.ts";
 import { fails, gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service } from "../../support/service.ts";
 
-test.each(["approved", "pending_consent"])("one who approved closes a change that is %s", async (status) => {
-  const required = { standard: status === "approved" ? 1 : 2 };
-  const api = await core({ intent: { policy: { required_approvers: required } } });
-  const { change_id } = await api.propose();
-  expect((await api.post("approve", { change_id, approver: "Ana" })).body.status).toBe(status);
-  const { status: code, body } = await api.post("revoke", { change_id, approver: "ana ", note: "the price is wrong" });
-  expect(code).toBe(200);
-  expect(body).toMatchObject({ status: "denied", decision: "revoked", change: { resolution: "revoked" } });
-  expect(body.change.approver).toBe("ana");
-  expect(JSON.parse(body.audit_entry.detail)).toMatchObject({ decision: "revoked", note: "the price is wrong" });
-  for (const action of ["approve", "apply", "revoke"] as const)
-    expect((await api.act(action, change_id)).body.code).toBe("illegal_transition");
-  expect((await api.get("audit/verify")).body.state.mismatched).toBe(0);
-  expect(await api.deps.store.list("live_by_target", { limit: 1 })).toEqual([]);
-});
+test.each(["approved", "pending_consent"])(
+  "an approver who revokes their consent closes a change that is %s",
+  async (status) => {
+    const required = { standard: status === "approved" ? 1 : 2 };
+    const api = await core({ intent: { policy: { required_approvers: required } } });
+    const { change_id } = await api.propose();
+    expect((await api.post("approve", { change_id, approver: "Ana" })).body.status).toBe(status);
+    const { status: code, body } = await api.post("revoke", {
+      change_id,
+      approver: "ana ",
+      note: "the price is wrong",
+    });
+    expect(code).toBe(200);
+    expect(body).toMatchObject({ status: "denied", decision: "revoked", change: { resolution: "revoked" } });
+    expect(body.change.approver).toBe("ana");
+    expect(JSON.parse(body.audit_entry.detail)).toMatchObject({ decision: "revoked", note: "the price is wrong" });
+    for (const action of ["approve", "apply", "revoke"] as const)
+      expect((await api.act(action, change_id)).body.code).toBe("illegal_transition");
+    expect((await api.get("audit/verify")).body.state.mismatched).toBe(0);
+    expect(await api.deps.store.list("live_by_target", { limit: 1 })).toEqual([]);
+  },
+);
 
-test("nobody revokes another's consent, a missing one, or one of an applied change", async () => {
+test("revoke is rejected for another's consent, without a consent, and after the apply", async () => {
   const api = await core();
   const change_id = await api.bring("approved");
   expect((await api.post("revoke", { change_id, approver: "bo" })).body).toMatchObject({ code: "not_an_approver" });
@@ -32,24 +39,24 @@ test("nobody revokes another's consent, a missing one, or one of an applied chan
   expect((await api.act("revoke", change_id)).body.code).toBe("illegal_transition");
 });
 
-test("who was taken off the approvers may still take their consent back", async () => {
+test("an approver removed from the list may still revoke their consent", async () => {
   const before = await core();
   const change_id = await before.bring("approved");
   const api = makeCore(await restarted(before.deps, { intent: { policy: { approvers: ["bo"] } } }));
   expect((await api.act("revoke", change_id)).body.status).toBe("denied");
 });
 
-test("while an operation runs or its outcome is unknown, consents cannot be revoked or lapse", async () => {
+test("while an apply runs or is unresolved, consents can neither be revoked nor expire", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter, intent: { policy: { approval_ttl_hours: 1 } } });
   const change_id = await api.bring("approved");
-  const hold = gate();
-  adapter.on("apply", () => hold.opened.then(() => Promise.reject(new Error("no answer"))), 1);
+  const mayFail = gate();
+  adapter.on("apply", () => mayFail.opened.then(() => Promise.reject(new Error("no answer"))), 1);
   adapter.on("verify", fails("unreachable"));
   const running = api.act("apply", change_id);
   while (!adapter.calls.includes("apply")) await new Promise((resolve) => setImmediate(resolve));
   expect(await api.act("revoke", change_id)).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
-  hold.open();
+  mayFail.open();
   expect((await running).status).toBe(502);
   expect((await api.act("revoke", change_id)).body.code).toBe("operation_in_progress");
   await pass(api.deps, 2 * HOUR);
@@ -61,7 +68,7 @@ test("while an operation runs or its outcome is unknown, consents cannot be revo
   expect((await api.change(change_id)).resolution).toBe("lapsed");
 });
 
-test("an approved change that is not applied in time lapses, to the moment", async () => {
+test("an approved change that is not applied within approval_ttl_hours expires", async () => {
   const api = await service({ intent: { policy: { approval_ttl_hours: 24, consent_ttl_hours: 48 } } });
   const { change_id: first } = await api.propose();
   const { change_id: second } = await api.propose({ target: "ui.other" });
@@ -79,7 +86,7 @@ test("an approved change that is not applied in time lapses, to the moment", asy
   expect((await api.get("audit/verify")).body.state.mismatched).toBe(0);
 });
 
-test("an apply that comes too late meets the lapse, and the host is not touched", async () => {
+test("an apply after the approval expired is rejected without calling the adapter", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter, intent: { policy: { approval_ttl_hours: 1 } } });
   const change_id = await api.bring("approved");

@@ -1,4 +1,4 @@
-/** Signed actions other than consents: reviews, late notes, freezes and what lifts them, proposals; none can be sent twice. */
+/** Signed actions other than consents: reviews, late notes, freezing and unfreezing, proposals; each proof works once. */
 import { describe, expect, test } from "vitest";
 import { statementText } from "../../../lib/changes/rules/statement.ts";
 import { FOLLOWUP, PROPOSAL } from "../../support/client.ts";
@@ -9,18 +9,18 @@ import { act, decide, person, proven, requestStatement } from "../../support/sig
 
 const [ANA, BO, CEM] = [passkey(), sshPen(), passkey("EdDSA")];
 const PRINCIPALS = { ana: person(ANA), bo: person(BO), cem: person(CEM), eve: { kind: "person" } };
-const under = (policy: object = {}) => core({ intent: { principals: PRINCIPALS, policy } });
-const detailOf = ({ body }: { body: { audit_entry: { detail: string } } }) => JSON.parse(body.audit_entry.detail);
-const refused = (code: string, status = 403) => ({ status, body: { code } });
+const coreWithPolicy = (policy: object = {}) => core({ intent: { principals: PRINCIPALS, policy } });
+const parseDetail = ({ body }: { body: { audit_entry: { detail: string } } }) => JSON.parse(body.audit_entry.detail);
+const rejection = (code: string, status = 403) => ({ status, body: { code } });
 
 describe("a freeze", () => {
-  test("is signed by people with keys, and unsigned by others; lifting it is signed", async () => {
-    const api = await under();
-    expect(await api.post("freeze", { actor: "ana" })).toMatchObject(refused("proof_required"));
+  test("must be signed by people with keys only; lifting it must always be signed", async () => {
+    const api = await coreWithPolicy();
+    expect(await api.post("freeze", { actor: "ana" })).toMatchObject(rejection("proof_required"));
     const until = "2026-12-24T09:00:00+01:00";
     const frozen = await act(api, ANA, "freeze", { actor: "ana", note: "stop", until });
     expect(frozen).toMatchObject({ status: 200, body: { frozen: true, freeze: { actor: "ana" } } });
-    const { statement, proof, key, ...reported } = detailOf(frozen);
+    const { statement, proof, key, ...reported } = parseDetail(frozen);
     const { manifest_hash } = api.deps.product!;
     const facts = { actor: "ana", note: "stop", until: "2026-12-24T08:00:00.000Z", manifest_hash };
     expect(reported).toEqual({ ...facts, authenticated: "signature" });
@@ -28,24 +28,24 @@ describe("a freeze", () => {
     expect(statement).toBe(statementText({ ...facts, origin, decision: "freeze", at: api.deps.clock.iso() }));
     expect([proof.type, key]).toEqual(["webauthn", expect.stringMatching(/^SHA256:/)]);
     for (const actor of ["ana", "eve", "nobody"])
-      expect(await api.post("unfreeze", { actor })).toMatchObject(refused("proof_required"));
+      expect(await api.post("unfreeze", { actor })).toMatchObject(rejection("proof_required"));
     const lifted = await act(api, BO, "unfreeze", { actor: "bo", note: "go" });
     expect(lifted).toMatchObject({ status: 200, body: { frozen: false } });
-    expect(detailOf(lifted)).toMatchObject({ actor: "bo", note: "go", authenticated: "signature" });
-    expect(JSON.parse(detailOf(lifted).statement)).not.toHaveProperty("until");
+    expect(parseDetail(lifted)).toMatchObject({ actor: "bo", note: "go", authenticated: "signature" });
+    expect(JSON.parse(parseDetail(lifted).statement)).not.toHaveProperty("until");
     expect(await api.post("freeze", { actor: "eve" })).toMatchObject({ status: 200, body: { frozen: true } });
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
   });
 
-  test("is lifted by a word where others than those with keys count", async () => {
-    const api = await under({ signed_only: false });
+  test("can be lifted unsigned by a person without keys if signed_only is false", async () => {
+    const api = await coreWithPolicy({ signed_only: false });
     await api.post("freeze", { actor: "eve" });
-    expect(await api.post("unfreeze", { actor: "ana" })).toMatchObject(refused("proof_required"));
+    expect(await api.post("unfreeze", { actor: "ana" })).toMatchObject(rejection("proof_required"));
     expect((await api.post("unfreeze", { actor: "eve" })).status).toBe(200);
   });
 
-  test("is not the one that was signed, with another note, end or act", async () => {
-    const api = await under();
+  test("is rejected with a proof of another note, end or action", async () => {
+    const api = await coreWithPolicy();
     const statement = await requestStatement(api, {
       decision: "freeze",
       approver: "ana",
@@ -54,16 +54,16 @@ describe("a freeze", () => {
     const fields = { actor: "ana", until: "2027-01-01T00:00:00Z", ...proven(ANA, statement) };
     const { until: _, ...endless } = fields;
     for (const other of [{ ...fields, note: "x" }, { ...fields, until: "2027-01-02T00:00:00Z" }, endless])
-      expect(await api.post("freeze", other)).toMatchObject(refused("proof_invalid"));
+      expect(await api.post("freeze", other)).toMatchObject(rejection("proof_invalid"));
     await api.post("freeze", { actor: "eve" });
-    expect(await api.post("unfreeze", endless)).toMatchObject(refused("proof_invalid"));
+    expect(await api.post("unfreeze", endless)).toMatchObject(rejection("proof_invalid"));
     expect((await api.post("freeze", fields)).body.code).toBe("invalid_field");
   });
 });
 
 describe("a review", () => {
   const emergency = async (policy: object = {}): Promise<[Core, string]> => {
-    const api = await under({ break_glass: { approvers: ["cem"] }, ...policy });
+    const api = await coreWithPolicy({ break_glass: { approvers: ["cem"] }, ...policy });
     const { change_id } = await api.propose();
     const fields = { change_id, approver: "cem", note: "now" };
     const statement = await requestStatement(api, { decision: "approve_emergency", ...fields });
@@ -71,26 +71,26 @@ describe("a review", () => {
     return [api, change_id];
   };
 
-  test("is signed with its verdict", async () => {
+  test("needs a signature that covers its verdict", async () => {
     const [api, change_id] = await emergency();
-    const said = { change_id, verdict: "not_accepted", note: "too soon" };
+    const fields = { change_id, verdict: "not_accepted", note: "too soon" };
     for (const approver of ["ana", "eve"])
-      expect(await api.post("review", { ...said, approver })).toMatchObject(refused("proof_required"));
-    const statement = await requestStatement(api, { decision: "review", approver: "ana", ...said });
+      expect(await api.post("review", { ...fields, approver })).toMatchObject(rejection("proof_required"));
+    const statement = await requestStatement(api, { decision: "review", approver: "ana", ...fields });
     expect(JSON.parse(statement)).toMatchObject({ decision: "review", verdict: "not_accepted", approver: "ana" });
     const proof = proven(ANA, statement);
-    const other = { ...said, approver: "ana", verdict: "accepted", ...proof };
-    expect(await api.post("review", other)).toMatchObject(refused("proof_invalid"));
-    const reviewed = await api.post("review", { ...said, approver: "ana", ...proof });
+    const other = { ...fields, approver: "ana", verdict: "accepted", ...proof };
+    expect(await api.post("review", other)).toMatchObject(rejection("proof_invalid"));
+    const reviewed = await api.post("review", { ...fields, approver: "ana", ...proof });
     expect(reviewed).toMatchObject({ status: 200, body: { verdict: "not_accepted" } });
-    expect(detailOf(reviewed)).toMatchObject({ statement, authenticated: "signature" });
+    expect(parseDetail(reviewed)).toMatchObject({ statement, authenticated: "signature" });
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
   });
 
-  test("by one without keys is taken at its word where that counts", async () => {
+  test("by a person without keys needs no signature if signed_only is false", async () => {
     const [api, change_id] = await emergency({ signed_only: false });
     expect(await api.post("review", { change_id, approver: "ana", verdict: "accepted" })).toMatchObject(
-      refused("proof_required"),
+      rejection("proof_required"),
     );
     expect((await api.post("review", { change_id, approver: "eve", verdict: "accepted" })).status).toBe(200);
   });
@@ -104,33 +104,33 @@ describe("a late note", () => {
     return change_id;
   };
 
-  test("is signed with its item by a name with keys, and claimed by any other", async () => {
-    const api = await under();
+  test("must be signed with its item by a person with keys, and is unsigned by any other", async () => {
+    const api = await coreWithPolicy();
     const change_id = await denied(api);
-    const said = { change_id, approver: "ana", ...RATIONALE };
-    const { approver: _, ...sent } = { ...said, actor: "ana" };
-    expect(await api.post("note", sent)).toMatchObject(refused("proof_required"));
-    const statement = await requestStatement(api, { decision: "note", ...said });
+    const signedFields = { change_id, approver: "ana", ...RATIONALE };
+    const { approver: _, ...fields } = { ...signedFields, actor: "ana" };
+    expect(await api.post("note", fields)).toMatchObject(rejection("proof_required"));
+    const statement = await requestStatement(api, { decision: "note", ...signedFields });
     const { digest } = await api.change(change_id);
-    const facts = { decision: "note", change_id, digest, approver: "ana", ...RATIONALE };
-    expect(JSON.parse(statement)).toMatchObject(facts);
+    const statementFacts = { decision: "note", change_id, digest, approver: "ana", ...RATIONALE };
+    expect(JSON.parse(statement)).toMatchObject(statementFacts);
     const proof = proven(ANA, statement);
     for (const other of [{ item: "note" }, { note: "x" }, { actor: "bo" }])
-      expect(await api.post("note", { ...sent, ...proof, ...other })).toMatchObject(refused("proof_invalid"));
-    const noted = await api.post("note", { ...sent, ...proof });
+      expect(await api.post("note", { ...fields, ...proof, ...other })).toMatchObject(rejection("proof_invalid"));
+    const noted = await api.post("note", { ...fields, ...proof });
     expect(noted).toMatchObject({ status: 200, body: { change: { late_notes: [{ ...RATIONALE, actor: "ana" }] } } });
-    expect(detailOf(noted)).toMatchObject({ statement, authenticated: "signature", actor: "ana", ...RATIONALE });
+    expect(parseDetail(noted)).toMatchObject({ statement, authenticated: "signature", actor: "ana", ...RATIONALE });
     const claimed = await api.post("note", { change_id, actor: "eve", item: "note", note: "Too soon." });
     expect(claimed.status).toBe(200);
-    expect(detailOf(claimed)).not.toHaveProperty("proof");
+    expect(parseDetail(claimed)).not.toHaveProperty("proof");
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
   });
 
-  test("is rejected for its transition first, then for its name, its proof, and last its revision", async () => {
-    const api = await under();
+  test("is checked for its transition, then its name, its proof, and last its revision", async () => {
+    const api = await coreWithPolicy();
     const change_id = await denied(api);
-    const add = async (over: object = {}, headers = {}) =>
-      (await api.post("note", { change_id, ...RATIONALE, ...over }, headers)).body.code;
+    const add = async (fields: object = {}, headers = {}) =>
+      (await api.post("note", { change_id, ...RATIONALE, ...fields }, headers)).body.code;
     const stale = { "if-match": '"1"' };
     const { change_id: pending } = await api.propose({ target: "ui.other" });
     expect(await add({ change_id: pending }, stale), "no name").toBe("illegal_transition");
@@ -142,9 +142,9 @@ describe("a late note", () => {
   });
 });
 
-describe("a proof is good for one", () => {
-  test("proposal", async () => {
-    const api = await under({ self_approval: false });
+describe("a proof works once", () => {
+  test("for a proposal", async () => {
+    const api = await coreWithPolicy({ self_approval: false });
     const statement = await requestStatement(api, {
       decision: "propose",
       approver: "ana",
@@ -156,16 +156,18 @@ describe("a proof is good for one", () => {
     expect(first.status).toBe(201);
     expect((await api.post("propose", fields, key)).body).toEqual(first.body);
     const again = await api.post("propose", fields);
-    expect(again).toMatchObject(refused("proof_invalid"));
+    expect(again).toMatchObject(rejection("proof_invalid"));
     expect(again.body.error).toContain("used already; sign it again, with another at");
     await decide(api, ANA, "withdraw", { change_id: first.body.change_id, approver: "ana" });
-    // Signed again, the same statement is still the same.
-    expect(await api.post("propose", { ...fields, ...proven(ANA, statement) })).toMatchObject(refused("proof_invalid"));
+    // A new signature of the same statement does not make it usable again.
+    expect(await api.post("propose", { ...fields, ...proven(ANA, statement) })).toMatchObject(
+      rejection("proof_invalid"),
+    );
     expect(await api.steps()).toHaveLength(2);
   });
 
-  test("freeze, and one unfreeze", async () => {
-    const api = await under();
+  test("for a freeze and for an unfreeze", async () => {
+    const api = await coreWithPolicy();
     const freeze = {
       actor: "ana",
       ...proven(ANA, await requestStatement(api, { decision: "freeze", approver: "ana" })),
@@ -176,13 +178,13 @@ describe("a proof is good for one", () => {
     };
     expect((await api.post("freeze", freeze)).status).toBe(200);
     expect((await api.post("unfreeze", unfreeze)).status).toBe(200);
-    expect(await api.post("freeze", freeze)).toMatchObject(refused("proof_invalid"));
+    expect(await api.post("freeze", freeze)).toMatchObject(rejection("proof_invalid"));
     await api.post("freeze", { actor: "eve" });
-    expect(await api.post("unfreeze", unfreeze)).toMatchObject(refused("proof_invalid"));
+    expect(await api.post("unfreeze", unfreeze)).toMatchObject(rejection("proof_invalid"));
   });
 
-  test.each(["withdraw", "erase"] as const)("%s", async (decision) => {
-    const api = await under();
+  test.each(["withdraw", "erase"] as const)("for %s", async (decision) => {
+    const api = await coreWithPolicy();
     const { change_id } = await api.propose();
     if (decision === "erase") await decide(api, BO, "deny", { change_id, approver: "bo" });
     const name = decision === "erase" ? { actor: "ana" } : { proposer: "ana" };
@@ -190,14 +192,14 @@ describe("a proof is good for one", () => {
     const fields = { change_id, ...name, ...proven(ANA, statement) };
     expect((await api.post(decision, fields)).status).toBe(200);
     const { length } = await api.audit();
-    expect(await api.post(decision, fields)).toMatchObject(refused("illegal_transition", 400));
+    expect(await api.post(decision, fields)).toMatchObject(rejection("illegal_transition", 400));
     expect(await api.audit()).toHaveLength(length);
     const used = await api.deps.store.list("used_statements", { limit: 9, keysOnly: true });
     expect(used.map(({ id }) => id)).toEqual([expect.stringMatching(`:${api.deps.sha256(statement)}$`)]);
   });
 
-  test("use, and what is noted of it is forgotten when its time is over", async () => {
-    const api = await under();
+  test("and its record is deleted once it would be too old anyway", async () => {
+    const api = await coreWithPolicy();
     const used = () => api.deps.store.list("used_statements", { limit: 99, keysOnly: true });
     const round = async () => {
       await act(api, ANA, "freeze", { actor: "ana" });
@@ -214,8 +216,8 @@ describe("a proof is good for one", () => {
     expect(await used()).toHaveLength(6);
   });
 
-  test("use, on a clock that was set back, or in a process whose clock is behind", async () => {
-    const api = await under();
+  test("also on a clock that was set back", async () => {
+    const api = await coreWithPolicy();
     await api.post("freeze", { actor: "eve" });
     const statement = await requestStatement(api, { decision: "unfreeze", approver: "ana" });
     const unfreeze = { actor: "ana", ...proven(ANA, statement) };
@@ -225,11 +227,11 @@ describe("a proof is good for one", () => {
     await act(api, BO, "unfreeze", { actor: "bo" });
     await api.post("freeze", { actor: "eve" });
     api.deps.clock.advance(-600_001);
-    expect(await api.post("unfreeze", unfreeze)).toMatchObject(refused("proof_invalid"));
+    expect(await api.post("unfreeze", unfreeze)).toMatchObject(rejection("proof_invalid"));
   });
 
-  test("use: what was refused may be sent again", async () => {
-    const api = await under();
+  test("but may be sent again after a rejected request", async () => {
+    const api = await coreWithPolicy();
     const unfreeze = {
       actor: "ana",
       ...proven(ANA, await requestStatement(api, { decision: "unfreeze", approver: "ana" })),
@@ -240,17 +242,17 @@ describe("a proof is good for one", () => {
   });
 });
 
-test("a follow-up is proposed with a proof", async () => {
-  const api = await under({ self_approval: false });
+test("a CRM follow-up can be proposed with a proof, once", async () => {
+  const api = await coreWithPolicy({ self_approval: false });
   const fields = { ...FOLLOWUP, proposer: "ana" };
-  expect(await api.post("propose-crm-followup", fields)).toMatchObject(refused("proposer_unknown"));
-  const asked = { decision: "propose", approver: "ana", followup: JSON.stringify(FOLLOWUP) };
-  const proof = proven(ANA, await requestStatement(api, asked));
+  expect(await api.post("propose-crm-followup", fields)).toMatchObject(rejection("proposer_unknown"));
+  const request = { decision: "propose", approver: "ana", followup: JSON.stringify(FOLLOWUP) };
+  const proof = proven(ANA, await requestStatement(api, request));
   const other = { ...fields, affected_users: 41, ...proof };
-  expect(await api.post("propose-crm-followup", other)).toMatchObject(refused("proof_invalid"));
+  expect(await api.post("propose-crm-followup", other)).toMatchObject(rejection("proof_invalid"));
   const proposed = await api.post("propose-crm-followup", { ...fields, ...proof });
   expect(proposed).toMatchObject({ status: 201, body: { target: "crm.followup", proposer_kind: "person" } });
-  expect(await api.post("propose-crm-followup", { ...fields, ...proof })).toMatchObject(refused("proof_invalid"));
+  expect(await api.post("propose-crm-followup", { ...fields, ...proof })).toMatchObject(rejection("proof_invalid"));
 });
 
 test.each([
@@ -265,8 +267,8 @@ test.each([
   ["followup", { decision: "propose", proposal: JSON.stringify(PROPOSAL), followup: JSON.stringify(FOLLOWUP) }],
   ["proposal", { decision: "propose" }],
   ["note", { decision: "propose", note: "x" }],
-])("%s stands in a statement where it belongs, and nowhere else", async (field, asked) => {
-  const api = await under();
-  const { status, body } = await api.post("consent-statement", { approver: "ana", ...asked });
+])("a statement with a missing or misplaced %s is rejected", async (field, request) => {
+  const api = await coreWithPolicy();
+  const { status, body } = await api.post("consent-statement", { approver: "ana", ...request });
   expect([status, body.fields?.[0].field]).toEqual([400, field]);
 });

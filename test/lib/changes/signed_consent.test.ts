@@ -1,4 +1,4 @@
-/** Signed consents: what counts, what is refused, and what is asked again when a change is applied. */
+/** Signed consents: which proofs are accepted, which are rejected, and what is verified again at the apply. */
 import { describe, expect, test } from "vitest";
 import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
 import { statementText } from "../../../lib/changes/rules/statement.ts";
@@ -13,136 +13,144 @@ import { decide, forgeConsent, person, proven, requestStatement } from "../../su
 const [ANA, BO] = [passkey(), sshPen()];
 const PRINCIPALS = { "ana@acme.example": person(ANA), bo: person(BO), eve: { kind: "person" } };
 const ana = "ana@acme.example";
-const under = (policy: object = {}, principals: object = PRINCIPALS, options: TestOptions = {}) =>
+const coreWithPolicy = (policy: object = {}, principals: object = PRINCIPALS, options: TestOptions = {}) =>
   core({ ...options, intent: { principals, policy } });
-const now = async (api: Core, principals: object, policy: object = {}): Promise<Core> =>
+/** The same service after a restart with other principals. */
+const restartWithPrincipals = async (api: Core, principals: object, policy: object = {}): Promise<Core> =>
   makeCore(await restarted(api.deps, { intent: { principals, policy } }));
-const detailOf = ({ body }: { body: { audit_entry: { detail: string } } }) => JSON.parse(body.audit_entry.detail);
-const refused = (code: string, status = 403) => ({ status, body: { code } });
+const parseDetail = ({ body }: { body: { audit_entry: { detail: string } } }) => JSON.parse(body.audit_entry.detail);
+const rejection = (code: string, status = 403) => ({ status, body: { code } });
 
 test.each([
   ["a passkey", ANA, "signature"],
   ["an Ed25519 passkey", passkey("EdDSA"), "signature"],
   ["an RSA passkey", passkey("RS256"), "signature"],
-  ["a security key of SSH", sshPen(), "signature"],
-  ["an ECDSA security key of SSH", sshPen("sk-ecdsa-sha2-nistp256@openssh.com"), "signature"],
-  ["an SSH key that signs by itself", sshPen("ssh-ed25519"), "signature_unattended"],
-  ["an ECDSA key of SSH that signs by itself", sshPen("ecdsa-sha2-nistp256"), "signature_unattended"],
-] as const)("%s consents, and the entry keeps what it signed", async (_, pen, authenticated) => {
-  const api = await under({}, { [ana]: person(pen) });
-  const { change_id, digest } = await api.propose();
-  const fields = { change_id, approver: ana, note: "as agreed" };
-  const statement = await requestStatement(api, { decision: "approve", ...fields });
-  const reply = await api.post("approve", { ...fields, ...proven(pen, statement) });
-  expect(reply).toMatchObject({ status: 200, body: { status: "approved" } });
-  const { origin } = reply.body.audit_entry;
-  const { manifest_hash } = api.deps.product!;
-  const made = {
-    origin,
-    change_id,
-    digest,
-    decision: "approve",
-    approver: ana,
-    note: "as agreed",
-    manifest_hash,
-  } as const;
-  expect(statement).toBe(statementText({ ...made, at: api.deps.clock.iso() }));
-  const detail = detailOf(reply);
-  expect(detail).toMatchObject({ actor: ana, authenticated, statement, key: expect.stringMatching(/^SHA256:/) });
-  expect(detail.proof).toMatchObject({ type: pen.key.type });
-  expect(reply.body.approvals).toEqual([{ approver: ana, note: "as agreed", at: expect.any(String), key: detail.key }]);
-  expect(await api.act("apply", change_id)).toMatchObject({ status: 200, body: { status: "applied" } });
-});
+  ["an SSH security key", sshPen(), "signature"],
+  ["an ECDSA SSH security key", sshPen("sk-ecdsa-sha2-nistp256@openssh.com"), "signature"],
+  ["an SSH key that signs unattended", sshPen("ssh-ed25519"), "signature_unattended"],
+  ["an ECDSA SSH key that signs unattended", sshPen("ecdsa-sha2-nistp256"), "signature_unattended"],
+] as const)(
+  "a consent with %s is accepted, and its entry contains statement and proof",
+  async (_, pen, authenticated) => {
+    const api = await coreWithPolicy({}, { [ana]: person(pen) });
+    const { change_id, digest } = await api.propose();
+    const fields = { change_id, approver: ana, note: "as agreed" };
+    const statement = await requestStatement(api, { decision: "approve", ...fields });
+    const reply = await api.post("approve", { ...fields, ...proven(pen, statement) });
+    expect(reply).toMatchObject({ status: 200, body: { status: "approved" } });
+    const { origin } = reply.body.audit_entry;
+    const { manifest_hash } = api.deps.product!;
+    const facts = {
+      origin,
+      change_id,
+      digest,
+      decision: "approve",
+      approver: ana,
+      note: "as agreed",
+      manifest_hash,
+    } as const;
+    expect(statement).toBe(statementText({ ...facts, at: api.deps.clock.iso() }));
+    const detail = parseDetail(reply);
+    expect(detail).toMatchObject({ actor: ana, authenticated, statement, key: expect.stringMatching(/^SHA256:/) });
+    expect(detail.proof).toMatchObject({ type: pen.key.type });
+    expect(reply.body.approvals).toEqual([
+      { approver: ana, note: "as agreed", at: expect.any(String), key: detail.key },
+    ]);
+    expect(await api.act("apply", change_id)).toMatchObject({ status: 200, body: { status: "applied" } });
+  },
+);
 
-test("the challenge is what a passkey is asked to sign, and nothing is written for it", async () => {
-  const api = await under();
+test("the returned challenge is the one a passkey signs, and requesting it writes nothing", async () => {
+  const api = await coreWithPolicy();
   const { change_id } = await api.propose();
   const before = await api.audit();
-  const asked = await api.post("consent-statement", { decision: "approve", change_id, approver: ana });
+  const requested = await api.post("consent-statement", { decision: "approve", change_id, approver: ana });
   const { challenge } = JSON.parse(
-    Buffer.from(ANA.sign(asked.body.statement).client_data_json, "base64url").toString(),
+    Buffer.from(ANA.sign(requested.body.statement).client_data_json, "base64url").toString(),
   );
-  expect(asked.body.challenge).toBe(challenge);
+  expect(requested.body.challenge).toBe(challenge);
   expect(await api.audit()).toEqual(before);
 });
 
-describe("unsigned:", () => {
-  test.each(["approve", "deny"])("nobody can %s where only signatures count", async (action) => {
-    const api = await under();
+describe("unsigned decisions:", () => {
+  test.each(["approve", "deny"])("no person can %s under signed_only", async (action) => {
+    const api = await coreWithPolicy();
     const { change_id } = await api.propose();
     for (const approver of [ana, "bo", "eve", "somebody"])
-      expect(await api.post(action, { change_id, approver })).toMatchObject(refused("proof_required"));
+      expect(await api.post(action, { change_id, approver })).toMatchObject(rejection("proof_required"));
     expect((await api.change(change_id)).status).toBe("pending_consent");
   });
 
-  test("others need no signature where the intent says so; people with keys must still sign", async () => {
-    const api = await under({ signed_only: false, required_approvers: { standard: 2 } });
+  test("without signed_only, people without keys need no signature, people with keys do", async () => {
+    const api = await coreWithPolicy({ signed_only: false, required_approvers: { standard: 2 } });
     const { change_id } = await api.propose();
-    expect(await api.post("approve", { change_id, approver: ana })).toMatchObject(refused("proof_required"));
+    expect(await api.post("approve", { change_id, approver: ana })).toMatchObject(rejection("proof_required"));
     expect((await api.post("approve", { change_id, approver: "somebody" })).body.status).toBe("pending_consent");
     expect((await decide(api, ANA, "approve", { change_id, approver: ana })).body.status).toBe("approved");
     expect((await api.act("apply", change_id)).status).toBe(200);
   });
 
-  test("a consent from before there were keys counts no more", async () => {
-    const before = await under({}, {});
+  test("an unsigned consent stops counting when the intent names keys", async () => {
+    const before = await coreWithPolicy({}, {});
     const change_id = await before.bring("approved");
-    const api = await now(before, { ana: person(ANA), bo: person(BO) });
+    const api = await restartWithPrincipals(before, { ana: person(ANA), bo: person(BO) });
     expect((await api.act("apply", change_id)).status).toBe(403);
     expect((await api.change(change_id)).gates).toContainEqual(
       expect.objectContaining({ gate: "consent", state: "block" }),
     );
-    expect((await (await now(api, { ana: person(ANA) }, { signed_only: false })).act("apply", change_id)).status).toBe(
-      403,
-    );
-    expect((await (await now(api, { bo: person(BO) }, { signed_only: false })).act("apply", change_id)).status).toBe(
-      200,
-    );
+    expect(
+      (await (await restartWithPrincipals(api, { ana: person(ANA) }, { signed_only: false })).act("apply", change_id))
+        .status,
+    ).toBe(403);
+    expect(
+      (await (await restartWithPrincipals(api, { bo: person(BO) }, { signed_only: false })).act("apply", change_id))
+        .status,
+    ).toBe(200);
   });
 
   test("a proposer with keys must sign a withdrawal", async () => {
-    const api = await under();
+    const api = await coreWithPolicy();
     const statement = await requestStatement(api, {
       decision: "propose",
       approver: "bo",
       proposal: JSON.stringify(PROPOSAL),
     });
     const { change_id } = (await api.post("propose", { ...PROPOSAL, proposer: "bo", ...proven(BO, statement) })).body;
-    expect(await api.post("withdraw", { change_id, proposer: "bo" })).toMatchObject(refused("proof_required"));
+    expect(await api.post("withdraw", { change_id, proposer: "bo" })).toMatchObject(rejection("proof_required"));
     expect((await decide(api, BO, "withdraw", { change_id, approver: "bo" })).body.status).toBe("denied");
   });
 });
 
-describe("a proof is refused that is", () => {
+describe("a proof is rejected", () => {
   const FACTS = ["origin", "change_id", "digest", "approver", "note", "manifest_hash", "at", "decision", "v"];
-  test.each(FACTS)("of another %s", async (field) => {
-    const api = await under();
+  test.each(FACTS)("for another %s", async (field) => {
+    const api = await coreWithPolicy();
     const { change_id } = await api.propose();
     const statement = await requestStatement(api, { decision: "approve", change_id, approver: ana });
-    const said = JSON.parse(statement);
+    const facts = JSON.parse(statement);
     const other =
-      field === "decision" ? "approve_emergency" : field === "at" ? "2026-01-02T03:04:06.678Z" : `${said[field]}x`;
-    const fields = proven(ANA, JSON.stringify({ ...said, [field]: other }));
-    const reply = await api.post("approve", { change_id, approver: ana, ...fields, at: said.at });
-    expect(reply).toMatchObject(refused("proof_invalid"));
+      field === "decision" ? "approve_emergency" : field === "at" ? "2026-01-02T03:04:06.678Z" : `${facts[field]}x`;
+    const fields = proven(ANA, JSON.stringify({ ...facts, [field]: other }));
+    const reply = await api.post("approve", { change_id, approver: ana, ...fields, at: facts.at });
+    expect(reply).toMatchObject(rejection("proof_invalid"));
     expect((await api.post("approve", { change_id, approver: ana, ...proven(ANA, statement) })).status).toBe(200);
   });
 
-  test("more than ten minutes from the clock, either way", async () => {
-    const api = await under();
+  test("more than ten minutes before or after the current time", async () => {
+    const api = await coreWithPolicy();
     const { change_id } = await api.propose();
     const sent = async (seconds: number) => {
       const at = new Date(api.deps.clock.now() + seconds * SECOND).toISOString();
       const statement = await requestStatement(api, { decision: "approve", change_id, approver: ana, at });
       return api.post("approve", { change_id, approver: ana, ...proven(ANA, statement) });
     };
-    expect(await sent(601)).toMatchObject(refused("proof_invalid"));
-    expect(await sent(-601)).toMatchObject(refused("proof_invalid"));
+    expect(await sent(601)).toMatchObject(rejection("proof_invalid"));
+    expect(await sent(-601)).toMatchObject(rejection("proof_invalid"));
     expect((await sent(-600)).status).toBe(200);
   });
 
-  test("another's, or nobody's", async () => {
-    const api = await under();
+  test("by another person's key or an unknown key", async () => {
+    const api = await coreWithPolicy();
     const { change_id } = await api.propose();
     for (const [approver, pen] of [
       [ana, BO],
@@ -150,34 +158,34 @@ describe("a proof is refused that is", () => {
       ["eve", ANA],
       [ana, passkey()],
     ] as const)
-      expect(await decide(api, pen, "approve", { change_id, approver })).toMatchObject(refused("proof_invalid"));
+      expect(await decide(api, pen, "approve", { change_id, approver })).toMatchObject(rejection("proof_invalid"));
   });
 
   test.each(["[".repeat(150) + "]".repeat(150), '"\\ud800"', "1".repeat(5000)])(
-    "of client data that verifiers outside may not read: %#",
+    "with client data that other verifiers may be unable to parse: %#",
     async (json) => {
-      const api = await under();
+      const api = await coreWithPolicy();
       const { change_id } = await api.propose();
       const statement = await requestStatement(api, { decision: "approve", change_id, approver: ana });
       const rewrite = (text: string) => text.replace("{", `{"x":${json},`);
-      const pen = { ...ANA, sign: (said: string) => ANA.sign(said, { rewrite }) };
+      const pen = { ...ANA, sign: (text: string) => ANA.sign(text, { rewrite }) };
       const sent = { change_id, approver: ana, ...proven(pen, statement) };
-      expect(await api.post("approve", sent)).toMatchObject(refused("proof_invalid"));
+      expect(await api.post("approve", sent)).toMatchObject(rejection("proof_invalid"));
     },
   );
 
-  test("half a proof, or none", async () => {
-    const api = await under();
+  test("that is incomplete or not JSON", async () => {
+    const api = await coreWithPolicy();
     const { change_id } = await api.propose();
     const { proof, at } = proven(ANA, await requestStatement(api, { decision: "approve", change_id, approver: ana }));
-    for (const half of [{ proof: proof! }, { at: at! }, { proof: "{}", at: at! }, { proof: "no JSON", at: at! }])
-      expect(await api.post("approve", { change_id, approver: ana, ...half })).toMatchObject(
-        refused("invalid_field", 400),
+    for (const incomplete of [{ proof: proof! }, { at: at! }, { proof: "{}", at: at! }, { proof: "no JSON", at: at! }])
+      expect(await api.post("approve", { change_id, approver: ana, ...incomplete })).toMatchObject(
+        rejection("invalid_field", 400),
       );
   });
 });
 
-describe("where only signatures count and nobody approves their own,", () => {
+describe("under signed_only without self-approval,", () => {
   const STRICT = { self_approval: false };
   const signedProposal = async (api: Core, proposal: Record<string, string>) => {
     const statement = await requestStatement(api, {
@@ -188,13 +196,13 @@ describe("where only signatures count and nobody approves their own,", () => {
     return api.post("propose", { ...proposal, proposer: ana, ...proven(ANA, statement) });
   };
 
-  test("a proposal says by itself whose it is, or is refused", async () => {
-    const api = await under(STRICT);
+  test("a proposal needs a proven proposer", async () => {
+    const api = await coreWithPolicy(STRICT);
     for (const proposer of [ana, "bo", "eve", "peer:x"])
-      expect(await api.post("propose", { ...PROPOSAL, proposer })).toMatchObject(refused("proposer_unknown"));
+      expect(await api.post("propose", { ...PROPOSAL, proposer })).toMatchObject(rejection("proposer_unknown"));
     const reply = await signedProposal(api, PROPOSAL);
     expect(reply.status).toBe(201);
-    expect(detailOf(reply)).toMatchObject({
+    expect(parseDetail(reply)).toMatchObject({
       actor: ana,
       authenticated: "signature",
       proposer_kind: "person",
@@ -202,83 +210,85 @@ describe("where only signatures count and nobody approves their own,", () => {
     });
     const { change_id } = reply.body;
     expect(await decide(api, ANA, "approve", { change_id, approver: ana })).toMatchObject(
-      refused("self_approval_forbidden"),
+      rejection("self_approval_forbidden"),
     );
-    expect(await api.post("withdraw", { change_id, proposer: ana })).toMatchObject(refused("proof_required"));
+    expect(await api.post("withdraw", { change_id, proposer: ana })).toMatchObject(rejection("proof_required"));
     expect((await decide(api, BO, "approve", { change_id, approver: "bo" })).status).toBe(200);
   });
 
-  test("a proof of a proposal is of this content alone", async () => {
-    const api = await under(STRICT);
+  test("a proof of a proposal is valid for its content only", async () => {
+    const api = await coreWithPolicy(STRICT);
     const statement = await requestStatement(api, {
       decision: "propose",
       approver: ana,
       proposal: JSON.stringify(PROPOSAL),
     });
     const other = { ...PROPOSAL, summary: "Another", proposer: ana, ...proven(ANA, statement) };
-    expect(await api.post("propose", other)).toMatchObject(refused("proof_invalid"));
+    expect(await api.post("propose", other)).toMatchObject(rejection("proof_invalid"));
   });
 
-  test("the proxy's word is enough, for withdrawals too", async () => {
-    const api = await under(STRICT, PRINCIPALS, { identityHeader: "x-person" });
+  test("a proposer named by the proxy needs no signature, also to withdraw", async () => {
+    const api = await coreWithPolicy(STRICT, PRINCIPALS, { identityHeader: "x-person" });
     const eve = { "x-person": "eve" };
     const { change_id } = (await api.post("propose", PROPOSAL, eve)).body;
     expect((await api.post("withdraw", { change_id, proposer: "eve" }, eve)).status).toBe(200);
   });
 
-  test("a withdrawal of somebody without keys needs it", async () => {
-    const proxied = await under(STRICT, PRINCIPALS, { identityHeader: "x-person" });
+  test("a person without keys cannot withdraw unless the proxy names them", async () => {
+    const proxied = await coreWithPolicy(STRICT, PRINCIPALS, { identityHeader: "x-person" });
     const { change_id } = (await proxied.post("propose", PROPOSAL, { "x-person": "eve" })).body;
-    const api = await now(proxied, PRINCIPALS, STRICT);
-    expect(await api.post("withdraw", { change_id, proposer: "eve" })).toMatchObject(refused("proposer_unknown"));
+    const api = await restartWithPrincipals(proxied, PRINCIPALS, STRICT);
+    expect(await api.post("withdraw", { change_id, proposer: "eve" })).toMatchObject(rejection("proposer_unknown"));
   });
 
   test("a model's draft needs no signature", async () => {
-    const api = await under(STRICT);
-    const asked = { asked_by: "eve", known: true, message_id: "m1" };
+    const api = await coreWithPolicy(STRICT);
+    const requester = { asked_by: "eve", known: true, message_id: "m1" };
     const input = { ...PROPOSAL, kind: "config" as const, proposer: "llm:m1" as const };
-    expect(await submitDraft(api.deps, input, asked)).toMatchObject({ proposer: "llm:m1" });
+    expect(await submitDraft(api.deps, input, requester)).toMatchObject({ proposer: "llm:m1" });
   });
 });
 
 describe("at the apply", () => {
   const approved = async (policy: object = {}) => {
-    const api = await under(policy);
+    const api = await coreWithPolicy(policy);
     const { change_id } = await api.propose();
     await decide(api, ANA, "approve", { change_id, approver: ana });
     return { api, change_id };
   };
 
   test.each<[string, object]>([
-    ["the key was taken away", { bo: person(BO), [ana]: { kind: "person", keys: [passkey().key] } }],
-    ["the key is somebody else's now", { bo: person(BO, ANA) }],
+    ["its key was removed", { bo: person(BO), [ana]: { kind: "person", keys: [passkey().key] } }],
+    ["its key belongs to another person", { bo: person(BO, ANA) }],
     [
-      "its pages may no longer ask for it",
+      "its key is no longer allowed for the page's origin",
       { [ana]: { kind: "person", keys: [{ ...ANA.key, origins: ["https://a.gov.acme.example"] }] } },
     ],
-  ])("a consent counts no more when %s", async (_, principals) => {
+  ])("a consent stops counting when %s", async (_, principals) => {
     const { api, change_id } = await approved();
-    expect((await (await now(api, principals)).act("apply", change_id)).status).toBe(403);
+    expect((await (await restartWithPrincipals(api, principals)).act("apply", change_id)).status).toBe(403);
     expect((await api.act("apply", change_id)).status).toBe(200);
   });
 
-  test("the gate of a change says that its key was taken away", async () => {
+  test("the consent gate blocks when the key belongs to another person", async () => {
     const { api, change_id } = await approved();
-    const gateOf = async (core: Core) =>
+    const readGateState = async (core: Core) =>
       (await core.change(change_id)).gates.find(({ gate }: { gate: string }) => gate === "consent")?.state;
-    expect(await gateOf(api)).toBe("pass");
-    expect(await gateOf(await now(api, { bo: person(BO, ANA) }))).toBe("block");
+    expect(await readGateState(api)).toBe("pass");
+    expect(await readGateState(await restartWithPrincipals(api, { bo: person(BO, ANA) }))).toBe("block");
   });
 
-  test("a consent still counts under another manifest that has the key", async () => {
+  test("a consent still counts under another manifest with the same key", async () => {
     const { api, change_id } = await approved();
-    expect((await (await now(api, { [ana]: person(BO, ANA) })).act("apply", change_id)).status).toBe(200);
+    expect((await (await restartWithPrincipals(api, { [ana]: person(BO, ANA) })).act("apply", change_id)).status).toBe(
+      200,
+    );
   });
 
-  test("a consent that was written into log and record without a proof is none", async () => {
-    const api = await under();
+  test("a consent forged in log and record without a proof does not count", async () => {
+    const api = await coreWithPolicy();
     const { change_id } = await api.propose();
-    const [key] = [detailOf(await approvedBody(api)).key];
+    const [key] = [parseDetail(await approveOther(api)).key];
     await forgeConsent(api.deps, change_id, { approver: ana, note: "", authenticated: "signature", key });
     expect((await api.change(change_id)).status).toBe("approved");
     expect((await api.act("apply", change_id)).status).toBe(403);
@@ -286,28 +296,28 @@ describe("at the apply", () => {
     expect(approved.find((one) => one.change_id === change_id)!.missing).toMatchObject([{ count: 1 }]);
   });
 
-  test("a proof that was moved from another change's entry is none", async () => {
-    const api = await under();
+  test("a proof copied from another change's entry does not count", async () => {
+    const api = await coreWithPolicy();
     const { change_id } = await api.propose();
-    const detail = detailOf(await approvedBody(api));
+    const detail = parseDetail(await approveOther(api));
     await forgeConsent(api.deps, change_id, { ...detail, digest: (await api.change(change_id)).digest });
     expect((await api.act("apply", change_id)).status).toBe(403);
   });
 
-  const approvedBody = async (api: Core) => {
+  const approveOther = async (api: Core) => {
     const { change_id } = await api.propose({ target: "ui.other" });
     return decide(api, ANA, "approve", { change_id, approver: ana });
   };
 });
 
-describe("nobody is locked out by a consent that counts no more", () => {
-  test("a passkey whose pages were moved may consent again, and the page says that it must", async () => {
-    const api = await under({}, { [ana]: person(ANA) });
+describe("a consent that stopped counting can be given again", () => {
+  test("a passkey whose allowed origin changed may consent again, and is listed as missing", async () => {
+    const api = await coreWithPolicy({}, { [ana]: person(ANA) });
     const { change_id } = await api.propose();
     await decide(api, ANA, "approve", { change_id, approver: ana });
     const origins = ["https://console.gov.acme.example"];
-    const moved = await now(api, { [ana]: { kind: "person", keys: [{ ...ANA.key, origins }] } });
-    expect(await moved.act("apply", change_id)).toMatchObject(refused("consent_incomplete"));
+    const moved = await restartWithPrincipals(api, { [ana]: { kind: "person", keys: [{ ...ANA.key, origins }] } });
+    expect(await moved.act("apply", change_id)).toMatchObject(rejection("consent_incomplete"));
     const page = await moved.change(change_id);
     expect(page.missing).toMatchObject([{ count: 1 }]);
     expect(page.gates).toContainEqual(expect.objectContaining({ gate: "consent", state: "block" }));
@@ -318,19 +328,19 @@ describe("nobody is locked out by a consent that counts no more", () => {
     expect((await moved.act("apply", change_id)).status).toBe(200);
   });
 
-  test("two consents of one name at one moment are distinguished by their keys", async () => {
+  test("consents of one person with an old and a new key are distinguished by their keys", async () => {
     const [before, after] = [passkey(), passkey()];
-    const api = await under({}, { [ana]: person(before) });
+    const api = await coreWithPolicy({}, { [ana]: person(before) });
     const { change_id } = await api.propose();
     api.deps.clock.advance(-3600 * SECOND);
     await decide(api, before, "approve", { change_id, approver: ana });
-    const rotated = await now(api, { [ana]: person(after) });
+    const rotated = await restartWithPrincipals(api, { [ana]: person(after) });
     expect((await decide(rotated, after, "approve", { change_id, approver: ana })).status).toBe(200);
     expect((await rotated.act("apply", change_id)).status).toBe(200);
   });
 });
 
-test("an RSA key in another encoding is no key: it could stand under two names", async () => {
+test("a non-canonical encoding of an RSA key is rejected: two persons could share the key", async () => {
   const pen = passkey("RS256");
   const spki = Buffer.from(pen.key.public_key, "base64url");
   const bits = spki.subarray(19);
@@ -338,20 +348,20 @@ test("an RSA key in another encoding is no key: it could stand under two names",
   const whole = Buffer.concat([Buffer.from([0x30, 0x82, longer.length >> 8, longer.length & 255]), longer]);
   const public_key = whole.toString("base64url");
   const bo = { kind: "person", keys: [{ ...pen.key, credential_id: "AAAA", public_key }] };
-  await expect(under({}, { [ana]: person(pen), bo })).rejects.toThrow(/principals\.bo\.keys\.0\.public_key/);
-  await expect(under({}, { [ana]: person(pen) })).resolves.toBeDefined();
+  await expect(coreWithPolicy({}, { [ana]: person(pen), bo })).rejects.toThrow(/principals\.bo\.keys\.0\.public_key/);
+  await expect(coreWithPolicy({}, { [ana]: person(pen) })).resolves.toBeDefined();
 });
 
-test("without self-approval a draft has a requester, whom the proxy names under signed_only", async () => {
+test("without self-approval a model's draft needs a requester, proven under signed_only", async () => {
   const input = { ...PROPOSAL, kind: "config" as const, proposer: "llm:m1" as const };
   const draft = (api: Core, asked_by: string | null, known = false) =>
     submitDraft(api.deps, input, { asked_by, known, message_id: "m1" });
   const unsigned = await core({ intent: { policy: { self_approval: false } } });
   await expect(draft(unsigned, null)).rejects.toMatchObject({ code: "proposer_unknown" });
   expect(await draft(unsigned, "zed")).toMatchObject({ asked_by: "zed" });
-  const signed = await under({ self_approval: false });
+  const signed = await coreWithPolicy({ self_approval: false });
   await expect(draft(signed, null)).rejects.toMatchObject({ code: "proposer_unknown" });
   await expect(draft(signed, "zed")).rejects.toMatchObject({ code: "proposer_unknown" });
   expect(await draft(signed, ana, true)).toMatchObject({ asked_by: ana });
-  expect(await draft(await under(), null)).toMatchObject({ proposer: "llm:m1" });
+  expect(await draft(await coreWithPolicy(), null)).toMatchObject({ proposer: "llm:m1" });
 });

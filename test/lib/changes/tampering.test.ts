@@ -1,4 +1,4 @@
-/** Content that is not what consent was given to is not applied. */
+/** A change whose content is not the consented content is not applied. */
 import { expect, test } from "vitest";
 import { readRecord } from "../../../lib/changes/records.ts";
 import { contentDigest } from "../../../lib/changes/rules/content.ts";
@@ -23,8 +23,8 @@ const EDITS: [field: string, value: unknown][] = [
   ["proposer", "eve"],
 ];
 
-/** An approved change whose stored record is edited behind the service's back. */
-async function tampered(field: string, value: unknown) {
+/** Creates an approved change and edits its stored record without a log entry. */
+async function tamperWithRecord(field: string, value: unknown) {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring("approved", { value: '{"on":true}', affected_users: 40, risk: "medium" });
@@ -35,18 +35,24 @@ async function tampered(field: string, value: unknown) {
   return { api, adapter, change_id };
 }
 
-test.each(EDITS)("%s = %j: 409 approval_stale, audited, and the host is not touched", async (field, value) => {
-  const { api, adapter, change_id } = await tampered(field, value);
-  expect(await api.act("apply", change_id)).toMatchObject({ status: 409, body: { code: "approval_stale", change_id } });
-  const entry = (await api.audit()).at(-1);
-  expect(entry).toMatchObject({ event_type: "change_apply_failed", change_id });
-  expect(JSON.parse(entry.detail)).toMatchObject({ stage: "consent", status: "approved" });
-  expect((await api.change(change_id)).status).toBe("approved");
-  expect(adapter.calls).toEqual([]);
-});
+test.each(EDITS)(
+  "an approved record edited to %s = %j is 409 approval_stale, audited, and not applied",
+  async (field, value) => {
+    const { api, adapter, change_id } = await tamperWithRecord(field, value);
+    expect(await api.act("apply", change_id)).toMatchObject({
+      status: 409,
+      body: { code: "approval_stale", change_id },
+    });
+    const entry = (await api.audit()).at(-1);
+    expect(entry).toMatchObject({ event_type: "change_apply_failed", change_id });
+    expect(JSON.parse(entry.detail)).toMatchObject({ stage: "consent", status: "approved" });
+    expect((await api.change(change_id)).status).toBe("approved");
+    expect(adapter.calls).toEqual([]);
+  },
+);
 
-test("a dry run says so too, and audits nothing", async () => {
-  const { api, change_id } = await tampered("value", 1);
+test("a dry run of an edited record is 409 approval_stale too, and is not audited", async () => {
+  const { api, change_id } = await tamperWithRecord("value", 1);
   expect(await api.post("apply", { change_id, dry_run: 1 })).toMatchObject({
     status: 409,
     body: { code: "approval_stale" },
@@ -54,21 +60,26 @@ test("a dry run says so too, and audits nothing", async () => {
   expect(await api.steps()).toHaveLength(2);
 });
 
-test("a consent without log entry does not count: a record edited to approved is not applied", async () => {
+test("a record edited to approved, without a consent in the log, is not applied", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring("pending_consent");
   await api.deps.store.transact(async (tx) => {
     const record = (await tx.get("changes", change_id))!.value;
-    const ghost = { approver: "ghost", note: "", at: record.change.created_at };
-    const forged = { status: "approved" as const, approver: "ghost", approvals: [ghost], decided_at: ghost.at };
+    const forgedApproval = { approver: "ghost", note: "", at: record.change.created_at };
+    const forged = {
+      status: "approved" as const,
+      approver: "ghost",
+      approvals: [forgedApproval],
+      decided_at: forgedApproval.at,
+    };
     tx.put("changes", change_id, { ...record, change: { ...record.change, ...forged } });
   });
   expect(await api.act("apply", change_id)).toMatchObject({ status: 409, body: { code: "evidence_mismatch" } });
   expect(adapter.calls).toEqual([]);
 });
 
-test("content edited together with its digest is verified against the digest in the log", async () => {
+test("content edited together with its digest does not match the digest in the log", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring("approved");
@@ -81,18 +92,21 @@ test("content edited together with its digest is verified against the digest in 
   expect(adapter.calls).toEqual([]);
 });
 
-test("an edited note is verified against the note in the log", async () => {
-  const { api, change_id } = await tampered("approval_note", "edited");
+test("an edited note does not match the note in the log", async () => {
+  const { api, change_id } = await tamperWithRecord("approval_note", "edited");
   expect(await api.act("apply", change_id)).toMatchObject({ status: 409, body: { code: "evidence_mismatch" } });
 });
 
-/** Entries that the record of a pending change may name, from its own and those of an approved one. */
-const BORROWED: [what: string, entries: (own: readonly number[], others: readonly number[]) => readonly number[]][] = [
-  ["all entries of an approved one", (_, others) => others],
-  ["its own proposal, and the consent to an approved one", (own, others) => [own[0]!, others[1]!]],
+/** Forged entry lists for the record of a pending change, made from its own entries and those of an approved change. */
+const FORGED_LISTS: [
+  what: string,
+  entries: (own: readonly number[], others: readonly number[]) => readonly number[],
+][] = [
+  ["all entries of an approved change", (_, others) => others],
+  ["its own proposal and the consent to an approved change", (own, others) => [own[0]!, others[1]!]],
 ];
 
-test.each(BORROWED)("a change that claims %s, of the same content, is not applied", async (_, entries) => {
+test.each(FORGED_LISTS)("a pending change whose record lists %s is not applied", async (_, entries) => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const [approved, pending] = [await api.bring("approved"), await api.bring("pending_consent")];

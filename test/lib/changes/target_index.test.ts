@@ -46,7 +46,7 @@ async function newestOwner(store: Store, place: TargetKey): Promise<string | nul
   return newest?.value ?? null;
 }
 
-test.for([1, 2, 3])("many places are read as each would be by itself, seed %i", async (seed) => {
+test.for([1, 2, 3])("many targets read together give the same as each read alone, seed %i", async (seed) => {
   const { store, take, random } = await filled(seed);
   const asked = [...places.filter(() => random(10) < 8), NONE, LARGE];
   take();
@@ -66,7 +66,7 @@ test.for([1, 2, 3])("many places are read as each would be by itself, seed %i", 
   }
 });
 
-test("one place is one small page, and none is none", async () => {
+test("one target is read with one small page, and no target without a request", async () => {
   const { store, take } = await filled(4);
   take();
   const found = await readTargetIndex(store, "live_by_target", [LARGE], { limit: 11 });

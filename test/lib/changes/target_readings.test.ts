@@ -1,4 +1,4 @@
-/** An approver's view of the target system, and an apply after the target has moved. */
+/** Current values of the target system: shown to approvers, recorded by consents, and compared at the apply. */
 import { describe, expect, test } from "vitest";
 import { undoOnHost } from "../../../lib/changes/operations/host_state.ts";
 import { readRecord } from "../../../lib/changes/records.ts";
@@ -18,7 +18,8 @@ const ENTRY = { tenant_id: "t1", target: "flags/a" };
 const VALUE = { ...ENTRY, kind: "config", value: "1", reversible: true };
 const OLD = sha256('"old"');
 
-async function onMemory(policy: object = {}, over: object = {}) {
+/** A service over a target system in memory that counts its reads. */
+async function withMemoryTarget(policy: object = {}, over: object = {}) {
   const target = memoryTarget();
   let reads = 0;
   const read: typeof target.system.read = (...args) => {
@@ -41,8 +42,8 @@ const applied = async (api: TestService, id: string) =>
     )?.detail ?? "{}",
   );
 
-test("a change and its dry run show what its place holds, read once in five seconds", async () => {
-  const { api, reads } = await onMemory();
+test("a change and its dry run show the target's value, read at most every five seconds", async () => {
+  const { api, reads } = await withMemoryTarget();
   const { change_id } = await api.propose(VALUE);
   const seen = [{ place: expect.any(String), digest: OLD, version: expect.any(String), at: expect.any(String) }];
   expect((await api.get(`changes/${change_id}`)).body).not.toHaveProperty("seen");
@@ -54,8 +55,8 @@ test("a change and its dry run show what its place holds, read once in five seco
   expect((await api.post("apply", { change_id, dry_run: "true" })).body.seen).toEqual(seen);
 });
 
-test("an approver sees what our own apply, restore and rollback wrote, without waiting", async () => {
-  const { api, set } = await onMemory();
+test("values written by apply, restore and rollback are shown immediately", async () => {
+  const { api, set } = await withMemoryTarget();
   const { change_id } = await api.propose(VALUE);
   const shown = (await api.propose(VALUE)).change_id;
   const digest = async () => (await api.get(`changes/${shown}?seen=1`)).body.seen[0].digest;
@@ -73,8 +74,8 @@ test("an approver sees what our own apply, restore and rollback wrote, without w
   expect(await act("rollback")).toBe(OLD);
 });
 
-test("an approver sees what was taken back after an interrupted apply, without waiting", async () => {
-  const { api } = await onMemory();
+test("the value restored after an interrupted apply is shown immediately", async () => {
+  const { api } = await withMemoryTarget();
   const { change_id } = await api.propose(VALUE);
   await approve(api, change_id);
   await api.post("apply", { change_id, actor: "ana" });
@@ -85,8 +86,8 @@ test("an approver sees what was taken back after an interrupted apply, without w
   expect(await digest()).toBe(OLD);
 });
 
-test("a consent records what its approver saw, and any other number of digests is 400", async () => {
-  const { api } = await onMemory();
+test("a consent records the digests its approver saw, one for each target", async () => {
+  const { api } = await withMemoryTarget();
   const { change_id } = await api.propose(VALUE);
   for (const seen of ["[]", `["${OLD}","${OLD}"]`, '["x"]']) {
     const reply = await approve(api, change_id, { seen });
@@ -101,8 +102,8 @@ test("a consent records what its approver saw, and any other number of digests i
   expect(JSON.parse(body.audit_entry.detail).seen).toEqual([OLD]);
 });
 
-test("an apply over another value than was seen is reported in its entry, and the gate says so", async () => {
-  const { api, set } = await onMemory();
+test("an apply over another value than the one seen is a warning gate and is recorded", async () => {
+  const { api, set } = await withMemoryTarget();
   const { change_id } = await api.propose(VALUE);
   await approve(api, change_id, { seen: JSON.stringify([OLD]) });
   set('"other"');
@@ -113,8 +114,8 @@ test("an apply over another value than was seen is reported in its entry, and th
   expect((await applied(api, change_id)).value_moved).toMatchObject([{ digest: sha256('"other"') }]);
 });
 
-test("under on_moved block such an apply is 409, and a consent must say what it saw", async () => {
-  const { api, set } = await onMemory({ on_moved: "block" });
+test("with on_moved: block such an apply is 409, and a consent must send digests", async () => {
+  const { api, set } = await withMemoryTarget({ on_moved: "block" });
   const { change_id } = await api.propose(VALUE);
   const without = await approve(api, change_id);
   expect([without.status, without.body.fields[0].field]).toEqual([400, "seen"]);
@@ -126,8 +127,8 @@ test("under on_moved block such an apply is 409, and a consent must say what it 
   await api.must("apply", change_id);
 });
 
-test("under block a consent without digests does not count as having seen the value", async () => {
-  const { api } = await onMemory({ on_moved: "report" });
+test("with on_moved: block a change approved without digests is not applied", async () => {
+  const { api } = await withMemoryTarget({ on_moved: "report" });
   const { change_id } = await api.propose(VALUE);
   await approve(api, change_id);
   const policy = { ...api.deps.product!.intent.policy, on_moved: "block" as const };
@@ -136,8 +137,8 @@ test("under block a consent without digests does not count as having seen the va
   expect([reply.status, reply.body.code]).toEqual([409, "target_moved"]);
 });
 
-test("an edit between the judgement and the write is not overwritten under block", async () => {
-  const { api, set, target } = await onMemory({ on_moved: "block" });
+test("with on_moved: block an edit just before the write is not overwritten", async () => {
+  const { api, set, target } = await withMemoryTarget({ on_moved: "block" });
   const { change_id } = await api.propose(VALUE);
   await approve(api, change_id, { seen: JSON.stringify([OLD]) });
   target.edits.push(() => set('"other"'));
@@ -151,8 +152,8 @@ test("an edit between the judgement and the write is not overwritten under block
   );
 });
 
-test("a consent of the policy saw what the proposal found, whatever on_moved says", async () => {
-  const { api, set } = await onMemory({ minor: { kinds: ["config"], targets: ["flags/*"] } });
+test("a minor change's consent records the value read at the proposal", async () => {
+  const { api, set } = await withMemoryTarget({ minor: { kinds: ["config"], targets: ["flags/*"] } });
   const minor = { ...VALUE, tier: "minor", risk: "low", affected_users: "1" };
   const change = await api.propose(minor);
   expect(change).toMatchObject({ status: "approved", seen_by_policy: [OLD] });
@@ -161,9 +162,9 @@ test("a consent of the policy saw what the proposal found, whatever on_moved say
   expect([reply.status, reply.body.code]).toEqual([409, "target_moved"]);
 });
 
-test("a signed consent signs what was seen, and one that is edited in the log counts no more", async () => {
+test("a signature covers the digests seen; a consent with edited ones does not count", async () => {
   const pen = sshPen();
-  const { api } = await onMemory({}, { principals: { ana: person(pen) } });
+  const { api } = await withMemoryTarget({}, { principals: { ana: person(pen) } });
   const { change_id } = await api.propose(VALUE);
   const fields = { decision: "approve", approver: "ana", change_id, seen: JSON.stringify([OLD]) };
   const statement = await requestStatement(api, fields);
@@ -174,14 +175,14 @@ test("a signed consent signs what was seen, and one that is edited in the log co
   await api.must("apply", change_id);
 });
 
-test("a system that cannot be read gives nothing, and asks for nothing", async () => {
+test("a target that cannot be read shows no value, and consents need no digests", async () => {
   const api = await service({ adapter: scriptedAdapter(), intent: { policy: { on_moved: "block" } } });
   const { change_id } = await api.propose(VALUE);
   expect((await api.get(`changes/${change_id}?seen=1`)).body).not.toHaveProperty("seen");
   expect((await approve(api, change_id)).status).toBe(200);
 });
 
-describe("a value that its target system cannot hold", () => {
+describe("a value that its target system rejects", () => {
   const on = async (over: Partial<TargetSystem>, intent: object = {}) => {
     const { system } = memoryTarget();
     const adapter = targetAdapter({ ...system, ...over }, { store: memoryStore(), clock: systemClock });
@@ -200,17 +201,17 @@ describe("a value that its target system cannot hold", () => {
   const remote = { checkHeld: cannot, ping: async () => undefined };
   const MINOR = { minor: { kinds: ["config"], targets: ["flags/*"] } };
 
-  test("is 400 value_not_allowed at the proposal, by the value alone or by what the target holds", async () => {
+  test("is 400 value_not_allowed at the proposal, by itself or by the current value", async () => {
     expect(await refused({ check: cannot })).toEqual(NOT_ALLOWED);
     expect(await refused({ checkHeld: cannot })).toEqual(NOT_ALLOWED);
   });
 
-  test("on another machine is found where the proposal reads the target anyway", async () => {
+  test("is rejected at the proposal for a remote system that is read anyway", async () => {
     expect(await refused(remote)).toBe(201);
     expect(await refused(remote, { tier: "minor" }, MINOR)).toEqual(NOT_ALLOWED);
   });
 
-  test("is found at the apply where the target cannot be read at the proposal", async () => {
+  test("is rejected at the apply if the target could not be read at the proposal", async () => {
     expect(await refused(failing)).toBe(201);
   });
 

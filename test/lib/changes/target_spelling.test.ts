@@ -11,7 +11,7 @@ const shown = async (api: TestService) => {
   return [values.map(({ target }: { target: string }) => target), body.flags.map(({ key }: { key: string }) => key)];
 };
 
-test("a proposal gets the spelling first applied, also after a rollback, and its answer says so", async () => {
+test("a proposal gets the spelling that was first applied, and its response says so", async () => {
   const api = await service();
   const first = await api.bring("applied", { ...VALUE, target: "Checkout.Fast" });
   const later = await api.propose({ ...VALUE, target: "checkout.fast" });
@@ -27,7 +27,7 @@ test("a proposal gets the spelling first applied, also after a rollback, and its
   });
 });
 
-test("a spelling that was only proposed is not kept", async () => {
+test("a spelling that was only proposed is not used for later proposals", async () => {
   const api = await service();
   await api.bring("approved", { ...VALUE, target: "Checkout.Fast" });
   expect((await api.propose({ ...VALUE, target: "checkout.fast" })).target).toBe("checkout.fast");
@@ -45,7 +45,7 @@ test("values and OFREP show the first spelling of a change that was proposed in 
   expect((await api.propose({ ...VALUE, target: "checkout.fast" })).target).toBe("Checkout.Fast");
 });
 
-test("a statement to sign has the content that is recorded, and its signature is accepted", async () => {
+test("a statement to sign has the first spelling, and its signature is accepted", async () => {
   const pen = sshPen();
   const api = await service({ intent: { principals: { bo: person(pen) }, policy: { signed_only: false } } });
   await api.bring("applied", { ...VALUE, target: "Checkout.Fast" });

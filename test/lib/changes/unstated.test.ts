@@ -1,4 +1,4 @@
-/** Fields left out are not shown as statements, and a change that is not minor says why. */
+/** Fields that a proposal leaves out are listed as unstated, and a change that is not granted minor says why. */
 import { expect, test } from "vitest";
 import { core } from "../../support/core.ts";
 
@@ -11,13 +11,13 @@ test.each([
   [{}, ["risk", "reversible", "affected_users"]],
   [{ risk: "low", affected_users: 0 }, ["reversible"]],
   [{ risk: "low", affected_users: 0, reversible: true }, []],
-])("of %j the unstated fields are %j, also in the record made from the log", async (fields, unstated) => {
+])("a proposal with %j has the unstated fields %j", async (fields, unstated) => {
   const api = await core();
   const { change_id } = await api.propose(fields);
   expect(await api.change(change_id)).toMatchObject({ unstated });
 });
 
-test("a change without a value says that it sets nothing, one with null does not", async () => {
+test("a change without a value has sets_nothing, one with the value null does not", async () => {
   const api = await core();
   expect((await api.propose()).sets_nothing).toBe(true);
   expect(
@@ -31,7 +31,7 @@ test.each([
   [{ target: "db.size" }, "no change of db.size"],
   [{ affected_users: 51 }, "more than 50 users"],
   [{ risk: "medium" }, "above low"],
-])("a minor change with %j is not granted, and says why", async (fields, reason) => {
+])("a change with %j is not granted the tier minor, with a reason", async (fields, reason) => {
   const api = await core({ intent: MINOR });
   const stated: Record<string, string | number | boolean> = Object.fromEntries(
     Object.entries({ ...STATED, ...fields }).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
@@ -41,7 +41,7 @@ test.each([
   expect(tier_reason).toContain(reason);
 });
 
-test("a minor change that is granted has no reason", async () => {
+test("a granted minor change has no tier_reason", async () => {
   const api = await core({ intent: MINOR });
   expect(await api.propose(STATED)).toMatchObject({ tier: "minor" });
   expect(await api.propose({ ...STATED, target: "ui.other" })).not.toHaveProperty("tier_reason");

@@ -1,4 +1,4 @@
-/** Answers of verify to the owner of a receipt, and after the log was found broken elsewhere. */
+/** Reports of audit verification, with and without a receipt. */
 import { makeAnchor } from "../../support/anchor.ts";
 import { expect, test } from "vitest";
 import { storeCurrentCheckpoint } from "../../../lib/audit/checkpoint.ts";
@@ -7,7 +7,7 @@ import { verifyAgainstAnchor } from "../../../lib/audit/verify_against_anchor.ts
 import { verifyChain } from "../../../lib/audit/verify.ts";
 import { readLeaves, lengthen, makeLog } from "../audit/synthetic_log.ts";
 
-test("a receipt of an entry written during a pass is valid, without a second pass", async () => {
+test("a receipt written during a pass is verified without a second pass", async () => {
   const deps = await makeLog(2500);
   const reads: number[] = [];
   const { store } = deps;
@@ -30,7 +30,7 @@ test("a receipt of an entry written during a pass is valid, without a second pas
   expect(reads.slice(0, 11)).toEqual([...Array.from({ length: 10 }, () => 250), 1]);
 });
 
-test("a receipt goes on speaking for its entry while the log grows", async () => {
+test("a receipt stays valid for its entry while the log grows", async () => {
   const deps = await makeLog(8);
   const [, , third, fourth] = await readLeaves(deps);
   expect(await verifyReport(deps, { expected_length: 3, expected_head: third })).toMatchObject({
@@ -57,10 +57,10 @@ test("a log that contradicts its anchor is not valid, even if its chain is", asy
   });
 });
 
-test("to have kept the log of no entries shows nothing, and takes nothing off the list", async () => {
+test("a receipt of the empty log proves nothing, and not_checked stays complete", async () => {
   const deps = await makeLog(3);
-  const nothing = { expected_length: 0, expected_head: "0".repeat(64) };
-  expect(await verifyReport(deps, nothing)).toMatchObject({
+  const emptyReceipt = { expected_length: 0, expected_head: "0".repeat(64) };
+  expect(await verifyReport(deps, emptyReceipt)).toMatchObject({
     valid: true,
     not_checked: ["tail_truncation", "full_rewrite"],
   });
