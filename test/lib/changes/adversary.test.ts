@@ -1,6 +1,6 @@
 /**
- * An adversary who sees every request and every proof that was ever given, has keys and a name of their own, and can write
- * to the store: whatever they send, nobody has consented who did not.
+ * An adversary who sees every request and proof, has keys and a name of their own, and can write to the store cannot make a
+ * consent count that the person did not give.
  */
 import { expect, test } from "vitest";
 import { IntentInvalid } from "../../../lib/changes/rules/intent.ts";
@@ -23,7 +23,7 @@ const [ANA, BO, CEM, DORA] = [
   sshPen("sk-ecdsa-sha2-nistp256@openssh.com"),
 ];
 const PENS: Record<string, Pen> = { ana: ANA, bo: BO, cem: CEM, dora: DORA };
-/** Dora proposes; these could consent. */
+/** People who could consent; Dora proposes. */
 const VOTERS = ["ana", "bo", "cem"];
 /** The adversary's own keys, of every kind. */
 const OWN: Pen[] = [passkey("ES256"), passkey("EdDSA"), sshPen(), sshPen("ssh-ed25519")];
@@ -38,24 +38,24 @@ const POLICY = {
 
 interface World {
   api: Core;
-  /** The change that nobody consents to. */
+  /** The change under attack, which has no consents. */
   change_id: string;
-  /** Entries about the consents to another change. */
-  seen: { approver: string; proof: Proof }[];
-  /** The change whose emergency consent waits for its review. */
+  /** Details of the consents to another change, which the adversary has read. */
+  otherConsents: { approver: string; proof: Proof }[];
+  /** A change with an emergency consent whose review is due. */
   urgent: string;
-  /** Requests that froze the service, lifted a freeze, and proposed. */
-  sent: { freeze: Fields; unfreeze: Fields; propose: Fields };
+  /** Accepted requests that the adversary may send again. */
+  requests: { freeze: Fields; unfreeze: Fields; propose: Fields };
   below: (end: number) => number;
   one: <T>(list: readonly T[]) => T;
-  /** The true statement of the person with this name. */
-  truth: (name: string) => StatementFacts;
+  /** Returns the facts that this person would sign to approve the change under attack. */
+  trueFacts: (name: string) => StatementFacts;
 }
 
-/** The request of dora that proposes a change. */
-async function proposalOf(api: Core, target: string): Promise<Fields> {
+/** Makes Dora's signed request to propose a change. */
+async function makeProposal(api: Core, target: string): Promise<Fields> {
   const proposal = { ...PROPOSAL, target };
-  // A statement is good for one use.
+  // A statement works once, so each needs another time.
   api.deps.clock.advance(1);
   const statement = await requestStatement(api, {
     decision: "propose",
@@ -65,19 +65,19 @@ async function proposalOf(api: Core, target: string): Promise<Fields> {
   return { ...proposal, proposer: "dora", ...proven(DORA, statement) };
 }
 
-/** A change that dora proposes. */
-const proposed = async (api: Core, target: string): Promise<Reply["body"]> =>
-  (await api.post("propose", await proposalOf(api, target))).body;
+/** Proposes a change as Dora. */
+const proposeAsDora = async (api: Core, target: string): Promise<Reply["body"]> =>
+  (await api.post("propose", await makeProposal(api, target))).body;
 
-/** A request that freezes the service or lifts the freeze. */
-async function actOf(api: Core, act: "freeze" | "unfreeze", actor: string): Promise<Fields> {
+/** Makes a signed request to freeze or unfreeze the service. */
+async function makeFreezeRequest(api: Core, decision: "freeze" | "unfreeze", actor: string): Promise<Fields> {
   api.deps.clock.advance(1);
-  return { actor, ...proven(PENS[actor]!, await requestStatement(api, { decision: act, approver: actor })) };
+  return { actor, ...proven(PENS[actor]!, await requestStatement(api, { decision, approver: actor })) };
 }
 
-/** A change that cem approves in an emergency. */
-async function approvedUrgently(api: Core): Promise<string> {
-  const { change_id } = await proposed(api, "ui.urgent");
+/** Proposes a change and approves it as Cem in an emergency. */
+async function approveInEmergency(api: Core): Promise<string> {
+  const { change_id } = await proposeAsDora(api, "ui.urgent");
   const fields = { change_id, approver: "cem", note: "the site is down" };
   const statement = await requestStatement(api, { decision: "approve_emergency", ...fields });
   const { body } = await api.post("approve", { ...fields, emergency: "true", ...proven(CEM, statement) });
@@ -87,29 +87,32 @@ async function approvedUrgently(api: Core): Promise<string> {
 
 async function open(seed: number): Promise<World> {
   const api = await core({ intent: { principals: PRINCIPALS, policy: POLICY } });
-  const other = await proposed(api, "ui.other");
-  const seen: World["seen"] = [];
+  const other = await proposeAsDora(api, "ui.other");
+  const otherConsents: World["otherConsents"] = [];
   for (const approver of ["ana", "bo"]) {
     const { body } = await decide(api, PENS[approver]!, "approve", { change_id: other.change_id, approver });
-    seen.push(JSON.parse(body.audit_entry.detail));
+    otherConsents.push(JSON.parse(body.audit_entry.detail));
   }
-  const urgent = await approvedUrgently(api);
-  const propose = await proposalOf(api, "ui.banner");
+  const urgent = await approveInEmergency(api);
+  const propose = await makeProposal(api, "ui.banner");
   const { change_id, digest, audit_entry } = (await api.post("propose", propose)).body;
-  const [freeze, unfreeze] = [await actOf(api, "freeze", "ana"), await actOf(api, "unfreeze", "ana")];
+  const [freeze, unfreeze] = [
+    await makeFreezeRequest(api, "freeze", "ana"),
+    await makeFreezeRequest(api, "unfreeze", "ana"),
+  ];
   await api.post("freeze", freeze);
   await api.post("unfreeze", unfreeze);
-  await api.post("freeze", await actOf(api, "freeze", "bo"));
+  await api.post("freeze", await makeFreezeRequest(api, "freeze", "bo"));
   const below = numbers(seed);
   return {
     api,
     change_id,
-    seen,
+    otherConsents,
     urgent,
-    sent: { freeze, unfreeze, propose },
+    requests: { freeze, unfreeze, propose },
     below,
     one: (list) => list[below(list.length)]!,
-    truth: (approver) => ({
+    trueFacts: (approver) => ({
       origin: audit_entry.origin,
       change_id,
       digest,
@@ -122,28 +125,28 @@ async function open(seed: number): Promise<World> {
   };
 }
 
-/** Asks for a consent under a name. */
+/** Sends an approval under a name. */
 const send = ({ api, change_id }: World, approver: string, proof: Proof, over: Fields = {}): Promise<Reply> =>
   api.post("approve", { change_id, approver, proof: JSON.stringify(proof), at: api.deps.clock.iso(), ...over });
 
 const signed = (name: string, facts: StatementFacts): Proof => PENS[name]!.sign(statementText(facts));
 
-/** A statement that is true but for some of its facts, signed by the caller who sends it. */
-const falsely = (of: (world: World, name: string) => Partial<StatementFacts>) => (world: World) => {
+/** Sends a statement with some false facts, signed by the person in whose name it is sent. */
+const withFalseFacts = (change: (world: World, name: string) => Partial<StatementFacts>) => (world: World) => {
   const name = world.one(VOTERS);
-  return send(world, name, signed(name, { ...world.truth(name), ...of(world, name) }));
+  return send(world, name, signed(name, { ...world.trueFacts(name), ...change(world, name) }));
 };
 
-/** An assertion of a passkey under other circumstances. */
-const bent = (of: (world: World) => Bent) => (world: World) => {
+/** Sends a passkey assertion whose client or authenticator data is wrong. */
+const withWrongAssertion = (change: (world: World) => Bent) => (world: World) => {
   const [name, pen] = world.one([["ana", ANA] as const, ["cem", CEM] as const]);
-  return send(world, name, pen.sign(statementText(world.truth(name)), of(world)));
+  return send(world, name, pen.sign(statementText(world.trueFacts(name)), change(world)));
 };
 
 const digits = ({ below }: World, length = 64): string => Array.from({ length }, () => below(16).toString(16)).join("");
 
-/** One bit of the bytes that a proof says. */
-function flipped(proof: Proof, { one, below }: World): Proof {
+/** Flips one bit of a field of a proof. */
+function flipProofBit(proof: Proof, { one, below }: World): Proof {
   const field = one(Object.keys(proof).filter((name) => name !== "type")) as "signature";
   const isArmour = proof.type === "ssh";
   const bytes = isArmour ? unarmoured(proof.signature) : Buffer.from(proof[field], "base64url");
@@ -153,41 +156,41 @@ function flipped(proof: Proof, { one, below }: World): Proof {
 
 const ATTACKS: Record<string, (world: World) => Promise<Reply>> = {
   "the proof of another change's consent": (world) => {
-    const { approver, proof } = world.one(world.seen);
+    const { approver, proof } = world.one(world.otherConsents);
     return send(world, approver, proof);
   },
-  "a consent to another change": falsely(({ below }) => ({ change_id: `chg_${below(1e6)}` })),
-  "a consent to another content": falsely((world) => ({ digest: digits(world) })),
-  "another decision": falsely(({ one }) => ({ decision: one(DECISIONS.filter((word) => word !== "approve")) })),
-  "another approver": falsely(({ one }, own) => ({
+  "a consent to another change": withFalseFacts(({ below }) => ({ change_id: `chg_${below(1e6)}` })),
+  "a consent to another content": withFalseFacts((world) => ({ digest: digits(world) })),
+  "another decision": withFalseFacts(({ one }) => ({ decision: one(DECISIONS.filter((word) => word !== "approve")) })),
+  "another approver": withFalseFacts(({ one }, own) => ({
     approver: one([...VOTERS, "eve", own.toUpperCase(), `${own} `, ""].filter((name) => name !== own)),
   })),
-  "another note": falsely((world) => ({ note: world.one([" ", "yes", "\0", digits(world)]) })),
-  "another log": falsely((world) => ({ origin: `acme-crm/audit/${digits(world, 32)}` })),
-  "another intent": falsely((world) => ({ manifest_hash: digits(world) })),
-  "another time": falsely(({ api, below, one }) => ({
+  "another note": withFalseFacts((world) => ({ note: world.one([" ", "yes", "\0", digits(world)]) })),
+  "another log": withFalseFacts((world) => ({ origin: `acme-crm/audit/${digits(world, 32)}` })),
+  "another intent": withFalseFacts((world) => ({ manifest_hash: digits(world) })),
+  "another time": withFalseFacts(({ api, below, one }) => ({
     at: new Date(api.deps.clock.now() + one([-1, 1]) * (1 + below(500_000))).toISOString(),
   })),
   "a consent of long ago": (world) => {
     const at = new Date(world.api.deps.clock.now() - 600_001 - world.below(1e9)).toISOString();
     const name = world.one(VOTERS);
-    return send(world, name, signed(name, { ...world.truth(name), at }), { at });
+    return send(world, name, signed(name, { ...world.trueFacts(name), at }), { at });
   },
   "somebody's consent under another name": (world) => {
     const name = world.one(VOTERS);
     const as = world.one([...VOTERS, "eve", "nobody", "mallory"].filter((other) => other !== name));
-    return send(world, as, signed(name, world.truth(world.one([name, as]))));
+    return send(world, as, signed(name, world.trueFacts(world.one([name, as]))));
   },
   "a flipped bit": (world) => {
     const name = world.one(VOTERS);
-    return send(world, name, flipped(signed(name, world.truth(name)), world));
+    return send(world, name, flipProofBit(signed(name, world.trueFacts(name)), world));
   },
-  "a person who is not there, or not verified": bent(({ one }) => ({
+  "a person who is not there, or not verified": withWrongAssertion(({ one }) => ({
     flags: one([0, 1, 4, 8, 9, 16, 20, 21, 24, 25]),
   })),
   "a security key without touch, or without its PIN": (world) =>
-    send(world, "bo", BO.sign(statementText(world.truth("bo")), { flags: world.one([0, 1, 4]) })),
-  "a page of somewhere else": bent(({ one }) =>
+    send(world, "bo", BO.sign(statementText(world.trueFacts("bo")), { flags: world.one([0, 1, 4]) })),
+  "a page of somewhere else": withWrongAssertion(({ one }) =>
     one([
       { origin: "https://evil.example" },
       { origin: "http://gov.acme.example" },
@@ -200,31 +203,31 @@ const ATTACKS: Record<string, (world: World) => Promise<Reply>> = {
   ),
   "a key of the adversary": (world) => {
     const name = world.one([...VOTERS, "eve"]);
-    const proof = world.one(OWN).sign(statementText(world.truth(name)));
+    const proof = world.one(OWN).sign(statementText(world.trueFacts(name)));
     const credential_id = world.one([ANA, CEM]).key.credential_id;
     return send(world, name, proof.type === "webauthn" ? { ...proof, credential_id } : proof);
   },
   "the adversary's own name": (world) =>
-    send(world, "mallory", world.one(OWN).sign(statementText(world.truth("mallory")))),
+    send(world, "mallory", world.one(OWN).sign(statementText(world.trueFacts("mallory")))),
   "no proof": ({ api, change_id, one }) =>
     api.post("approve", { change_id, approver: one([...VOTERS, "eve", "nobody"]) }),
   "an ordinary consent as one for emergencies": (world) => {
     const name = world.one(VOTERS);
-    return send(world, name, signed(name, world.truth(name)), { emergency: "true" });
+    return send(world, name, signed(name, world.trueFacts(name)), { emergency: "true" });
   },
   "the proposer's own consent": (world) => {
     const as = world.one(["dora", "DORA", "Dora", "ｄora"]);
-    return send(world, as, signed("dora", world.truth(as.normalize("NFKC"))));
+    return send(world, as, signed("dora", world.trueFacts(as.normalize("NFKC"))));
   },
   "a proposal of one's own under another name": ({ api, one }) =>
     api.post("propose", { ...PROPOSAL, proposer: one(["eve", "nobody", "bo"]) }),
-  "a signed proposal once more": ({ api, sent }) => api.post("propose", sent.propose),
+  "a signed proposal once more": ({ api, requests }) => api.post("propose", requests.propose),
   "no signature under a lifted freeze": ({ api, one }) =>
     api.post("unfreeze", { actor: one([...Object.keys(PENS), "eve", "nobody", "mallory"]) }),
-  "the proof of a freeze, or of an earlier unfreeze, under a lifted freeze": ({ api, sent, one }) =>
-    api.post("unfreeze", one([sent.freeze, sent.unfreeze])),
+  "the proof of a freeze, or of an earlier unfreeze, under a lifted freeze": ({ api, requests, one }) =>
+    api.post("unfreeze", one([requests.freeze, requests.unfreeze])),
   "an unfreeze under another name": async ({ api, one }) => {
-    const { actor: _, ...fields } = await actOf(api, "unfreeze", one(VOTERS));
+    const { actor: _, ...fields } = await makeFreezeRequest(api, "unfreeze", one(VOTERS));
     return api.post("unfreeze", { ...fields, actor: one(["eve", "nobody", "mallory", "dora"]) });
   },
   "an unfreeze with a key of the adversary": async ({ api, one }) => {
@@ -256,13 +259,13 @@ const ATTACKS: Record<string, (world: World) => Promise<Reply>> = {
       return { status: 403 } as Reply;
     }
   },
-  "consents that were written into log and record": async ({ api, seen, one }) => {
-    const { change_id, digest } = await proposed(api, "ui.forged");
-    const bend = one<object>([{}, { proof: undefined }, { statement: undefined }, { key: undefined }]);
-    for (const [index, detail] of seen.entries())
+  "consents that were written into log and record": async ({ api, otherConsents, one }) => {
+    const { change_id, digest } = await proposeAsDora(api, "ui.forged");
+    const missingField = one<object>([{}, { proof: undefined }, { statement: undefined }, { key: undefined }]);
+    for (const [index, detail] of otherConsents.entries())
       await forgeConsent(api.deps, change_id, {
         ...detail,
-        ...bend,
+        ...missingField,
         digest,
         status: index === 0 ? "pending_consent" : "approved",
       });
@@ -271,27 +274,27 @@ const ATTACKS: Record<string, (world: World) => Promise<Reply>> = {
   },
 };
 
-test(`${TRIES} tries of an adversary give no consent`, async () => {
+test(`no consent counts after ${TRIES} attempts of an adversary`, async () => {
   const world = await open(20_261_122);
   const names = Object.keys(ATTACKS);
-  const given: string[] = [];
+  const accepted: string[] = [];
   const codes = new Map<string, Set<string>>();
   for (let index = 0; index < TRIES; index++) {
     const name = index < names.length ? names[index]! : world.one(names);
     const { status, body } = await ATTACKS[name]!(world);
-    if (status < 300) given.push(name);
+    if (status < 300) accepted.push(name);
     codes.set(name, (codes.get(name) ?? new Set()).add(body?.code));
   }
-  expect(given).toEqual([]);
-  // A request that is rejected before its proof is checked would show nothing about proofs.
-  const unread = names.filter((name) => codes.get(name)!.has("invalid_field"));
-  expect(unread).toEqual(
-    ["a flipped bit", "an ordinary consent as one for emergencies"].filter((name) => unread.includes(name)),
+  expect(accepted).toEqual([]);
+  // A request that is rejected before its proof is verified would test nothing.
+  const rejectedEarly = names.filter((name) => codes.get(name)!.has("invalid_field"));
+  expect(rejectedEarly).toEqual(
+    ["a flipped bit", "an ordinary consent as one for emergencies"].filter((name) => rejectedEarly.includes(name)),
   );
   const { api, change_id } = world;
   expect(await api.change(change_id)).toMatchObject({ status: "pending_consent", approvals: [] });
   expect((await api.change(world.urgent)).review).toMatchObject({ verdict: null });
-  expect((await api.post("unfreeze", await actOf(api, "unfreeze", "bo"))).status).toBe(200);
+  expect((await api.post("unfreeze", await makeFreezeRequest(api, "unfreeze", "bo"))).status).toBe(200);
   for (const approver of ["ana", "bo"]) await decide(api, PENS[approver]!, "approve", { change_id, approver });
   expect((await api.act("apply", change_id)).status).toBe(200);
 }, 300_000);

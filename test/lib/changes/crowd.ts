@@ -1,6 +1,6 @@
 /**
- * Sixty-four clients at once, at two processes of the service: what the log says afterwards, entry by entry, is held
- * against the model, and so is each refusal against every moment at which its request may have been judged.
+ * Sixty-four concurrent clients at two processes of the service. Afterwards each entry of the log is compared with a model, and
+ * each rejection with the model at every moment at which the request may have been decided.
  */
 import { expect } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
@@ -60,24 +60,24 @@ const ASKS =
     " ",
   ) as (Ask["what"] | "freeze" | "unfreeze" | "pass")[];
 
-/** The model's knowledge at one moment. */
+/** The state of the model after an entry. */
 interface Moment {
   changes: ReadonlyMap<string, Modelled>;
   /** The applied changes of each target, the newest last. */
   places: Readonly<Record<string, readonly string[]>>;
   /** Applies and rollbacks of each target, the oldest first. */
   history: Readonly<Record<string, readonly Moved[]>>;
-  /** When each agent proposed. */
+  /** Times of each agent's proposals. */
   times: Readonly<Record<string, readonly number[]>>;
-  /** When a target was last rolled back, unless a person has approved a change of it since. */
+  /** Time of each target's last rollback, unless a person has approved a change of it since. */
   rolledBack: Readonly<Record<string, number | undefined>>;
   frozen: boolean;
 }
 
-/** A target of a tenant. */
-const placeOf = ({ tenant = "t1", target }: Pick<Modelled, "tenant" | "target">): string => `${tenant} ${target}`;
+/** Returns the key of a target of a tenant. */
+const targetKeyOf = ({ tenant = "t1", target }: Pick<Modelled, "tenant" | "target">): string => `${tenant} ${target}`;
 
-/** Request of one client, and its answer. */
+/** Request of one client, and the response. */
 interface Asked {
   what: Exclude<(typeof ASKS)[number], "pass"> | "propose";
   change_id?: string;
@@ -93,25 +93,25 @@ export type Seen = Map<string, number>;
 interface Crowd {
   random: Random;
   clock: TestClock;
-  /** The moment that both processes are certain has passed. */
+  /** The latest moment that has certainly passed for both processes. */
   certain: number;
   rules: Rules;
   manifest: Manifest;
-  /** Leaves most changes to the service. */
+  /** Most changes are applied automatically. */
   isCalm: boolean;
-  /** Two processes on one store. */
+  /** Clients of two processes on one store. */
   doors: Core[];
   moments: Moment[];
-  /** When the last entry says it was written. */
+  /** Timestamp of the last entry. */
   stamp: number;
   read: number;
   hasAdapter: boolean;
-  /** Answers to the proposers of changes, whose values signatures name. */
+  /** Fields of the responses to proposals, which signatures must contain. */
   digests: Map<string, { origin: string; digest: string; places?: StatementFacts["places"]; apply_when?: string }>;
   seen: Seen;
 }
 
-/** An adapter whose every step lets others run in between. */
+/** Makes an adapter that yields to the event loop before each step. */
 function slow(adapter: ProductAdapter): ProductAdapter {
   const late =
     <A extends unknown[], R>(step: (...given: A) => Promise<R>) =>
@@ -123,8 +123,8 @@ function slow(adapter: ProductAdapter): ProductAdapter {
   return { name, validate: late(validate), apply: late(apply), verify: late(verify), rollback: late(rollback) };
 }
 
-/** One history: rounds of requests at once, with the clock, the rules and everybody's keys changed in between. */
-export async function crowded(seed: number, seen: Seen): Promise<void> {
+/** Runs one history: rounds of concurrent requests, with changes of clock, rules and keys in between. */
+export async function runHistory(seed: number, seen: Seen): Promise<void> {
   const random = numbers(seed * 104_729);
   const clock = testClock();
   const { rules, manifest } = randomRules(random, clock.now(), someLimits);
@@ -155,22 +155,22 @@ export async function crowded(seed: number, seen: Seen): Promise<void> {
   );
   const rounds = seed % 4 === 0 ? 2 : 1;
   for (let number = 1; number <= rounds; number++) {
-    if (random(3) > 0) await turn(crowd);
+    if (random(3) > 0) await restartProcesses(crowd);
     const at = `seed ${seed}, round ${number}`;
     await round(
       crowd,
-      Array.from({ length: CLIENTS }, () => ask(crowd)),
+      Array.from({ length: CLIENTS }, () => sendRandom(crowd)),
       at,
     );
-    if (random(2) === 0) await settle(crowd, `${at}, a pass`);
+    if (random(2) === 0) await passAlone(crowd, `${at}, a pass`);
   }
-  await turn(crowd);
-  await settle(crowd, `seed ${seed}, the last pass`);
-  await nobodyIsLockedOut(crowd, `seed ${seed}`);
+  await restartProcesses(crowd);
+  await passAlone(crowd, `seed ${seed}, the last pass`);
+  await closeAllChanges(crowd, `seed ${seed}`);
 }
 
-/** When nobody else asks anything, one pass leaves no change that is due. */
-async function settle(crowd: Crowd, at: string): Promise<void> {
+/** Runs one pass without other requests, which leaves no change that is due. */
+async function passAlone(crowd: Crowd, at: string): Promise<void> {
   await round(crowd, [pass(crowd)], at);
   const moment = crowd.moments.at(-1)!;
   for (const [change_id, change] of moment.changes) {
@@ -181,16 +181,16 @@ async function settle(crowd: Crowd, at: string): Promise<void> {
   }
 }
 
-/** One pass of automatic applies in one of the processes. */
+/** Runs one pass of automatic applies in one of the processes. */
 async function pass({ doors, random }: Crowd): Promise<undefined> {
   await applyDue(doors[random(2)]!.deps);
 }
 
 /**
- * Time goes by, or the clock is set wrong by a month, or right again; both processes start again, mostly under other rules and
- * keys, and have run for a while, or just begun.
+ * Lets time pass or sets the clock wrong by a month, and restarts both processes, mostly under other rules and keys, with or
+ * without the clock samples of ten minutes.
  */
-async function turn(crowd: Crowd): Promise<void> {
+async function restartProcesses(crowd: Crowd): Promise<void> {
   const { random, clock, doors } = crowd;
   const fault = random(8);
   clock.advance(fault === 0 ? 30 * DAY_MS : fault === 1 ? -30 * DAY_MS : random(12) * HOUR_MS);
@@ -199,25 +199,26 @@ async function turn(crowd: Crowd): Promise<void> {
   for (const { deps } of doors)
     crowd.doors.push(makeCore(await restarted(deps, { intent: crowd.manifest, owner: deps.owner })));
   crowd.certain = -Infinity;
-  if (random(3) > 0) await run(crowd);
+  if (random(3) > 0) await sampleClocks(crowd);
 }
 
-/** Both processes see how late it is, and go on for ten minutes. */
-async function run(crowd: Crowd): Promise<void> {
+/** Samples the clock in both processes, and lets ten minutes pass. */
+async function sampleClocks(crowd: Crowd): Promise<void> {
   crowd.certain = crowd.clock.now();
   for (const { deps } of crowd.doors) await sampleClock(deps);
   crowd.clock.advance(10 * MINUTE);
 }
 
+/** Runs requests concurrently, and compares the new entries and the rejections with the model. */
 async function round(crowd: Crowd, asking: Promise<Asked | undefined>[], at: string): Promise<void> {
   const asked = (await Promise.all(asking)).filter((one) => one !== undefined);
   const began = crowd.moments.length - 1;
   const entries = await crowd.doors[0]!.audit(`?limit=1000`);
   const answered = new Map(asked.flatMap((one) => (one.reply.status < 300 ? [[entryOf(one).id, one]] : [])));
-  for (const entry of entries.slice(crowd.read)) follow(crowd, entry, answered, began, at);
+  for (const entry of entries.slice(crowd.read)) verifyEntry(crowd, entry, answered, began, at);
   crowd.read = entries.length;
   expect([...answered.keys()], `${at}: answers without an entry`).toEqual([]);
-  for (const one of asked) if (one.reply.status >= 300) explain(crowd, one, began, at);
+  for (const one of asked) if (one.reply.status >= 300) verifyRejection(crowd, one, began, at);
   crowd.moments = crowd.moments.slice(-1);
 }
 
@@ -233,9 +234,9 @@ const worldOf = (
   certain,
   stamp,
   frozen,
-  holds: places[placeOf(at)]?.at(-1) ?? null,
-  rolledBack: rolledBack[placeOf(at)],
-  history: history[placeOf(at)] ?? [],
+  holds: places[targetKeyOf(at)]?.at(-1) ?? null,
+  rolledBack: rolledBack[targetKeyOf(at)],
+  history: history[targetKeyOf(at)] ?? [],
   own: {
     open: [...changes.values()].filter(
       (one) => one.proposer === proposer && (one.status === "pending_consent" || one.status === "approved"),
@@ -244,8 +245,8 @@ const worldOf = (
   },
 });
 
-/** Checks one entry: its author got an answer about it, and the model allows it. */
-function follow(crowd: Crowd, entry: AuditEntry, answered: Map<number, Asked>, began: number, at: string): void {
+/** Verifies one entry: its author got a response with it, and the model allows it. */
+function verifyEntry(crowd: Crowd, entry: AuditEntry, answered: Map<number, Asked>, began: number, at: string): void {
   const { id, event_type, change_id } = entry;
   const detail = parseDetail(entry.detail);
   crowd.stamp = Date.parse(entry.timestamp);
@@ -259,7 +260,7 @@ function follow(crowd: Crowd, entry: AuditEntry, answered: Map<number, Asked>, b
     expect(after.resolution, what).toBe(detail.decision);
     return push(crowd, { ...before, changes: new Map(before.changes).set(change_id, after) });
   }
-  // A freeze that comes while the host is at work does not hold back what was begun before it.
+  // A freeze during a step of the adapter does not stop an apply that began before.
   const moments = crowd.moments.slice(began);
   const judging = { ...before, frozen: crowd.hasAdapter ? moments.every(({ frozen }) => frozen) : before.frozen };
   if (detail.actor === ITSELF) {
@@ -273,7 +274,7 @@ function follow(crowd: Crowd, entry: AuditEntry, answered: Map<number, Asked>, b
     expect([change.stopped, ["pending_consent", "approved"].includes(change.status)], what).toEqual([false, true]);
     const { code } = detail as { code: string };
     if (code === "consent_too_late") expect(isTooLate(change, crowd.stamp), what).toBe(true);
-    // The reason was true at some moment of the round; a freeze that came after the judging had begun changes nothing of it.
+    // The reason must hold at some moment of the round; a freeze during the decision does not matter.
     else
       expect(
         moments
@@ -301,14 +302,14 @@ function follow(crowd: Crowd, entry: AuditEntry, answered: Map<number, Asked>, b
   }
   const { ask } = asked!;
   const after = grant(answerAt(crowd, judging, change_id, ask!), what);
-  // A consent that comes too late has ended the automation in the entry before its own.
+  // A consent that comes too late stops the automation in the entry before its own.
   expect(after.stopped, what).toBe(before.changes.get(change_id)!.stopped);
   push(crowd, moved(crowd, before, change_id, ask!.what, after));
 }
 
-/** The moment after a step of a change. */
+/** Returns the moment after a step of a change. */
 function moved(crowd: Crowd, before: Moment, change_id: string, what: Ask["what"], after: Modelled): Moment {
-  const place = placeOf(after);
+  const place = targetKeyOf(after);
   const { stamp } = crowd;
   const own = before.places[place] ?? [];
   const next = withChange(before, change_id, after);
@@ -349,14 +350,19 @@ function answerAt(crowd: Crowd, moment: Moment, change_id: string, ask: Ask): st
   return answer(ask.what === "review" ? change : aged(change, world), ask, world);
 }
 
-/** A clock that is more than a day behind the log dates nothing. */
+/** Whether the clock is more than a day behind the log, so that entries are rejected. */
 const isBehind = ({ clock, stamp }: Crowd): boolean => stamp - clock.now() > DAY_MS;
 
-/** A refusal is right where the model refuses for the same reason at some moment of the round. */
-function explain(crowd: Crowd, { what, ask, act, idea, change_id, reply }: Asked, began: number, at: string): void {
+/** Verifies a rejection: the model rejects for the same reason at some moment of the round. */
+function verifyRejection(
+  crowd: Crowd,
+  { what, ask, act, idea, change_id, reply }: Asked,
+  began: number,
+  at: string,
+): void {
   const { code } = reply.body;
   count(crowd.seen, code);
-  // Decisions that undo or stop are judged under any clock.
+  // Actions that undo or stop are decided under any clock.
   const isStop = ["rollback", "deny", "revoke", "freeze"].includes(act?.what ?? what);
   if (isBehind(crowd) && !isStop) return expect(code, `${at}: ${reply.text}`).toBe("clock_behind");
   const moments = crowd.moments.slice(began);
@@ -371,7 +377,7 @@ function explain(crowd: Crowd, { what, ask, act, idea, change_id, reply }: Asked
   expect([...reasons], `${at}: ${what} by ${ask?.name} of ${change_id}: ${reply.text}`).toContain(code);
 }
 
-/** A proposal, signed where its proposer must. */
+/** Sends a random proposal, signed if its proposer must sign. */
 async function propose(crowd: Crowd): Promise<Asked> {
   const { random, rules } = crowd;
   const agent = rules.agents && random(2) === 0 ? AGENTS[random(2)]! : undefined;
@@ -384,7 +390,7 @@ async function propose(crowd: Crowd): Promise<Asked> {
     value: random(3) === 0 ? undefined : 8 + random(10),
     minor: random(3) === 0,
     key: agent ? undefined : someKey(proposer, rules, random),
-    apply_when: someTime(crowd),
+    apply_when: pickApplyWhen(crowd),
   };
   const door = crowd.doors[random(2)]!;
   const reach = idea.minor ? { tier: "minor", affected_users: 0, risk: "low", reversible: true } : {};
@@ -405,8 +411,8 @@ async function propose(crowd: Crowd): Promise<Asked> {
   return { what: "propose", idea, reply };
 }
 
-/** When a change is to be applied: mostly as the rules allow and soon, sometimes in the past or after every deadline. */
-function someTime({ random, rules, isCalm, clock }: Crowd): Idea["apply_when"] {
+/** Picks apply_when: mostly allowed by the rules and soon, sometimes in the past or after every deadline. */
+function pickApplyWhen({ random, rules, isCalm, clock }: Crowd): Idea["apply_when"] {
   if (random(isCalm ? 6 : 2) === 0) return undefined;
   const ways = rules.automatic && random(6) > 0 ? rules.automatic : (["approved", "scheduled"] as const);
   if (ways[random(ways.length)] === "approved") return "approved";
@@ -418,14 +424,14 @@ async function signedProposal(door: Core, approver: string, fields: object, key:
   return proven(PENS.get(key)!, await requestStatement(door, asked));
 }
 
-/** Something that somebody asks of a change, or of the service. */
-async function ask(crowd: Crowd): Promise<Asked | undefined> {
+/** Sends a random request about a change, or about the service. */
+async function sendRandom(crowd: Crowd): Promise<Asked | undefined> {
   const { random, rules, doors } = crowd;
   const what = ASKS[random(ASKS.length)]!;
   if (what === "pass") return pass(crowd);
-  // Most who would freeze the service ask again for something else; in a calm history all who would end a change by hand, too.
+  // Freezes are made rare, and in a calm history also actions that would end a change by hand.
   const isRare = what === "freeze" || (crowd.isCalm && ["apply", "deny", "revoke", "withdraw"].includes(what));
-  if (isRare && random(4) > 0) return ask(crowd);
+  if (isRare && random(4) > 0) return sendRandom(crowd);
   const door = doors[random(2)]!;
   const name = SPELT[random(SPELT.length)]!;
   const key = someKey(name, rules, random);
@@ -449,7 +455,7 @@ async function ask(crowd: Crowd): Promise<Asked | undefined> {
 
 const FIELD = { withdraw: "proposer", apply: "actor", rollback: "actor" } as const;
 
-/** Sends what is asked, signed by the client itself. */
+/** Sends a request, signed with the given key. */
 async function send(
   { digests, rules }: Crowd,
   door: Core,
@@ -469,7 +475,7 @@ async function send(
   const decided = {
     change_id,
     ...proposal,
-    // A consent is given for the places too, and for its apply by itself.
+    // A consent also covers the locations and apply_when.
     ...(what === "approve" && { places, apply_when }),
     decision,
     approver: name,
@@ -479,17 +485,17 @@ async function send(
   return door.post(what, { ...fields, ...more, ...(key === undefined ? {} : signed(door, decided, key)) } as Fields);
 }
 
-type Said<F> = Omit<F, "manifest_hash" | "at">;
+type Unsigned<F> = Omit<F, "manifest_hash" | "at">;
 
-function signed({ deps }: Core, decided: Said<StatementFacts> | Said<ServiceActionFacts>, key: string): Fields {
+function signed({ deps }: Core, decided: Unsigned<StatementFacts> | Unsigned<ServiceActionFacts>, key: string): Fields {
   const { manifest_hash } = deps.product!;
   return proven(PENS.get(key)!, statementText({ ...decided, manifest_hash, at: deps.clock.iso() }));
 }
 
-/** Whatever became of rules and keys: for each change that is open, what its page says may be done leads to an end. */
-async function nobodyIsLockedOut(crowd: Crowd, at: string): Promise<void> {
+/** Verifies that the allowed actions of each open change lead to a final status, whatever rules and keys are now. */
+async function closeAllChanges(crowd: Crowd, at: string): Promise<void> {
   const [door] = crowd.doors;
-  // Then the answers name the clock: it is set right, or was right, and somebody says so.
+  // A clock behind the log is corrected, or accepted as it is.
   if (isBehind(crowd) && crowd.random(2) === 0) crowd.clock.advance(crowd.stamp - crowd.clock.now());
   if (isBehind(crowd)) await acceptClock(crowd, at);
   for (const change_id of crowd.moments.at(-1)!.changes.keys()) {
@@ -498,14 +504,14 @@ async function nobodyIsLockedOut(crowd: Crowd, at: string): Promise<void> {
       const { status, allowed_actions } = await door!.change(change_id);
       if (status !== "pending_consent" && status !== "approved") break;
       count(crowd.seen, `a way out of ${status}`);
-      const taken = await anyStep(crowd, change_id, allowed_actions, tried);
+      const taken = await performAllowed(crowd, change_id, allowed_actions, tried);
       if (taken === undefined || step > 10)
         throw new Error(`${at}: ${change_id} is ${status} for ever: ${tried.join("; ")}`);
     }
   }
 }
 
-/** The first person who may accepts the clock as it is, signed where a signature is required. */
+/** Accepts the clock as the first person who may, signed if a signature is required. */
 async function acceptClock({ doors: [door], clock, rules }: Crowd, at: string): Promise<void> {
   const { origin } = (await readHead(door!.deps.store))!;
   const refused: string[] = [];
@@ -521,8 +527,8 @@ async function acceptClock({ doors: [door], clock, rules }: Crowd, at: string): 
   expect((await readHead(door!.deps.store))!.at).toBe(clock.iso());
 }
 
-/** Takes one of the steps that are allowed, as a person who may. */
-async function anyStep(
+/** Performs one of the allowed actions as a person who may. */
+async function performAllowed(
   crowd: Crowd,
   change_id: string,
   allowed: readonly string[],

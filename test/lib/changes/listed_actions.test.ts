@@ -27,8 +27,8 @@ async function signFields(api: Core, pen: Pen, decision: string, fields: Fields)
   return { ...fields, ...proven(pen, await requestStatement(api, { decision, approver: actor!, ...facts })) };
 }
 
-describe("where an intent lists names without principals", () => {
-  test("apply, rollback, freeze, feed and late note are for those names, in any spelling", async () => {
+describe("permissions without principals in the intent", () => {
+  test("allow apply, rollback, freeze, KPI feed and late note for the listed names only", async () => {
     const api = await coreWithoutPrincipals({ ...LISTS, notes: ["ops"] });
     const change_id = await api.bring("approved");
     for (const actor of [{}, { actor: "eve" }] as Fields[]) {
@@ -50,7 +50,7 @@ describe("where an intent lists names without principals", () => {
     expect((await api.post("kpi", { csat: "4", actor: "ops" })).status).toBe(200);
   });
 
-  test("a list of unfreeze, erase or accept_clock replaces the approvers", async () => {
+  test("of unfreeze, erase or accept_clock replace the approvers", async () => {
     const api = await coreWithoutPrincipals(
       { unfreeze: ["lift"], erase: ["privacy"], accept_clock: ["ops"] },
       { approvers: ["ana"] },
@@ -65,7 +65,7 @@ describe("where an intent lists names without principals", () => {
     expect(await api.post("audit/accept-clock", { actor: "ops" })).toMatchObject(error("illegal_transition", 400));
   });
 
-  test("an emergency's approvers may freeze and roll back, and nothing else", async () => {
+  test("let emergency approvers freeze and roll back, and nothing else", async () => {
     const api = await coreWithoutPrincipals(LISTS, {
       groups: { night: ["oncall"] },
       break_glass: { approvers: ["group:night"] },
@@ -77,19 +77,19 @@ describe("where an intent lists names without principals", () => {
     expect((await api.post("freeze", { actor: "oncall" })).status).toBe(200);
   });
 
-  test("the gates name who may apply a change, and who may roll it back", async () => {
+  test("are shown as a gate that names who may apply or roll back", async () => {
     const api = await coreWithoutPrincipals();
     const change_id = await api.bring("approved");
-    const gateNow = async () =>
+    const readGate = async () =>
       (await api.change(change_id)).gates.find(({ gate }: { gate: string }) => gate === "permission");
-    expect(await gateNow()).toEqual({ gate: "permission", state: "pass", message: "only ops, bo may apply it" });
+    expect(await readGate()).toEqual({ gate: "permission", state: "pass", message: "only ops, bo may apply it" });
     await api.post("apply", { change_id, actor: "ops" });
-    expect((await gateNow())!.message).toBe("only ops may roll it back");
+    expect((await readGate())!.message).toBe("only ops may roll it back");
   });
 });
 
-describe("where an intent lists names and has principals", () => {
-  test("a claimed name satisfies no list, and a name with keys must sign", async () => {
+describe("permissions with principals in the intent", () => {
+  test("are not met by an unproven name, and a person with keys must sign", async () => {
     const api = await coreWithPrincipals({ break_glass: { approvers: ["eve", "bo"] } });
     const change_id = await api.bring("approved");
     expect(await api.post("apply", { change_id, actor: "bo" })).toMatchObject(error("not_permitted"));
@@ -103,7 +103,7 @@ describe("where an intent lists names and has principals", () => {
     expect((await act(api, EVE, "freeze", { actor: "eve" })).status).toBe(200);
   });
 
-  test("the proxy's name satisfies a list, but not for a name with keys", async () => {
+  test("are met by the proxy's name of a person without keys", async () => {
     const api = await coreWithPrincipals({}, { identityHeader: "x-person" });
     const as = (name: string) => ({ "x-person": name });
     const { change_id } = (await api.post("propose", PROPOSAL, as("ana"))).body;
@@ -115,7 +115,7 @@ describe("where an intent lists names and has principals", () => {
     expect((await api.post("kpi", { csat: "4" }, as("bo"))).status).toBe(200);
   });
 
-  test("a signed apply, rollback and feed carry statement and proof, each of use once", async () => {
+  test("are met by signatures, which are recorded and work once", async () => {
     const api = await coreWithPrincipals();
     const change_id = await api.bring("approved");
     const apply = await signFields(api, OPS, "apply", { change_id, actor: "ops", note: "now" });
@@ -134,8 +134,8 @@ describe("where an intent lists names and has principals", () => {
       change_id,
       digest,
     });
-    const back = { change_id, actor: "ops", note: "worse", over_drift: "true" };
-    const rolledBack = await api.post("rollback", await signFields(api, OPS, "rollback", back));
+    const rollbackFields = { change_id, actor: "ops", note: "worse", over_drift: "true" };
+    const rolledBack = await api.post("rollback", await signFields(api, OPS, "rollback", rollbackFields));
     expect(JSON.parse(parseDetail(rolledBack).statement)).toMatchObject({ decision: "rollback", over_drift: true });
     const kpis = { incident_rate: 1.5e-7, csat: 4 };
     const statement = await requestStatement(api, {
@@ -149,7 +149,7 @@ describe("where an intent lists names and has principals", () => {
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
   });
 
-  test("a signature of another action, change, note or feed is none", async () => {
+  test("are not met by a signature of another action, change, note or feed", async () => {
     const api = await coreWithPrincipals();
     const change_id = await api.bring("approved");
     const other = await api.bring("approved", { target: "ui.other" });
@@ -170,7 +170,7 @@ describe("where an intent lists names and has principals", () => {
     expect(await api.post("kpi", { ...feed, csat: "4", nrr_quarterly: "1" })).toMatchObject(error("proof_invalid"));
   });
 
-  test("an action that is not listed may be signed, and need not be", async () => {
+  test("allow an unlisted action with or without a signature", async () => {
     const api = await coreWithPrincipals({ permissions: {} });
     const change_id = await api.bring("approved");
     expect(await api.post("apply", { change_id, at: api.deps.clock.iso() })).toMatchObject(error("invalid_field", 400));
@@ -179,7 +179,7 @@ describe("where an intent lists names and has principals", () => {
     expect((await api.post("rollback", { change_id, actor: "eve" })).status).toBe(200);
   });
 
-  test("where only signatures count a rollback over drift is signed", async () => {
+  test("need not list rollback for over_drift to require a signature under signed_only", async () => {
     const before = await coreWithPrincipals({ permissions: {} });
     const change_id = await before.bring("applied");
     const policy = { signed_only: true };
@@ -193,7 +193,7 @@ describe("where an intent lists names and has principals", () => {
     expect((await api.post("rollback", signed)).status).toBe(200);
   });
 
-  test("a guardrail rolls back without a permission", async () => {
+  test("do not restrict guardrail rollbacks", async () => {
     const guardrails = [{ kpi: "csat", max_regression: 0.1, action: "rollback" }];
     const api = await coreWithPrincipals({ permissions: { rollback: ["ops"] }, guardrails });
     await api.post("kpi", { csat: "5" });

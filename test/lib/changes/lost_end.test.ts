@@ -1,4 +1,4 @@
-/** A log that lost its end behind the processes that write it: noticed by the next write, and the way to go on. */
+/** A store that lost the newest entries (a failover, for example): the next write detects it, and accept-loss resolves it. */
 import { describe, expect, test } from "vitest";
 import { maintainCheckpoint } from "../../../lib/audit/anchor.ts";
 import { readHead } from "../../../lib/audit/chain.ts";
@@ -14,14 +14,15 @@ import { act, person } from "../../support/signed.ts";
 
 const BROKEN = { status: 503, body: { code: "chain_broken" } };
 
-interface Shared {
+/** Two processes on one store that can be set back to an earlier state. */
+interface SharedStore {
   api: Core;
   other: Core;
   store: RewindingStore;
 }
 
-/** Two processes on one store. */
-async function shared(options = {}): Promise<Shared> {
+/** Starts two processes on one store. */
+async function startTwo(options = {}): Promise<SharedStore> {
   const store = rewindingStore();
   const api = await core({ store: store.store, ...options });
   await api.propose();
@@ -29,15 +30,15 @@ async function shared(options = {}): Promise<Shared> {
 }
 
 const propose = (api: Core) => api.post("propose", PROPOSAL);
-const endOf = async (api: Core) => {
+const readEnd = async (api: Core) => {
   const { length, head } = (await readHead(api.deps.store))!;
   return { length, head };
 };
 const acceptLoss = async (api: Core, fields: object = {}) =>
-  api.post("audit/accept-loss", { actor: "ops", note: "failover", ...(await endOf(api)), ...fields });
+  api.post("audit/accept-loss", { actor: "ops", note: "failover", ...(await readEnd(api)), ...fields });
 
-/** Receipts of proposals, acknowledged by a process and then lost. */
-async function lose({ api, store }: Pick<Shared, "api" | "store">, count = 3) {
+/** Makes proposals and sets the store back to before them; returns their receipts. */
+async function loseProposals({ api, store }: Pick<SharedStore, "api" | "store">, count = 3) {
   const before = await store.copy();
   const receipts = [];
   for (let i = 0; i < count; i++) receipts.push((await propose(api)).body.audit_entry);
@@ -45,24 +46,24 @@ async function lose({ api, store }: Pick<Shared, "api" | "store">, count = 3) {
   return receipts as { id: number; current_hash: string }[];
 }
 
-describe("the next write notices that the log went back", () => {
-  test("a proposal, which reads nothing of the log, is rejected with both ends", async () => {
-    const { api, store } = await shared();
-    const receipts = await lose({ api, store });
-    const now = await endOf(api);
+describe("the next write detects that entries were lost", () => {
+  test("a proposal is rejected with the known end and the current end of the log", async () => {
+    const { api, store } = await startTwo();
+    const receipts = await loseProposals({ api, store });
+    const now = await readEnd(api);
     const last = receipts.at(-1)!;
     const reply = await propose(api);
     expect(reply).toMatchObject(BROKEN);
     expect(reply.body.reason).toContain(
       `the log went back from length ${last.id}, head ${last.current_hash}, to length ${now.length}, head ${now.head}`,
     );
-    expect(await endOf(api)).toEqual(now);
+    expect(await readEnd(api)).toEqual(now);
   });
 
-  test("also where another process wrote on meanwhile, past the length that was known", async () => {
-    const { api, other, store } = await shared();
-    const known = (await lose({ api, store })).at(-1)!;
-    // It was started after the failover: it knows no earlier end.
+  test("also if another process has written more entries since the loss", async () => {
+    const { api, other, store } = await startTwo();
+    const known = (await loseProposals({ api, store })).at(-1)!;
+    // A process started after the loss knows no earlier end.
     const started = makeCore(await restarted(other.deps));
     for (let i = 0; i < 5; i++) expect((await propose(started)).status).toBe(201);
     const reply = await propose(api);
@@ -70,8 +71,8 @@ describe("the next write notices that the log went back", () => {
     expect(reply.body.reason).toContain(`the log went back from length ${known.id}, head ${known.current_hash}`);
   });
 
-  test("every process is stopped by the one that noticed, and the longest known end is stored", async () => {
-    const { api, other, store } = await shared();
+  test("a detected loss stops every process, and the longest known end is stored", async () => {
+    const { api, other, store } = await startTwo();
     const before = await store.copy();
     await propose(api);
     const short = (await propose(other)).body.audit_entry;
@@ -87,38 +88,38 @@ describe("the next write notices that the log went back", () => {
     expect(await propose(makeCore(await restarted(api.deps)))).toMatchObject(BROKEN);
   });
 
-  test("a process alone on its store writes on, and so do two that write in turn", async () => {
-    const { api, other } = await shared();
+  test("two processes that write in any order detect no loss", async () => {
+    const { api, other } = await startTwo();
     for (const each of [api, other, other, api, api, other]) expect((await propose(each)).status).toBe(201);
     expect(chainFault(await api.audit())).toBeNull();
   });
 });
 
-describe("a person accepts the loss", () => {
-  test("who may accept a clock may accept a loss, and nobody else", async () => {
-    const { api, store } = await shared({ intent: { policy: { permissions: { accept_clock: ["sec"] } } } });
-    await lose({ api, store });
+describe("an accepted loss", () => {
+  test("needs the permission accept_clock", async () => {
+    const { api, store } = await startTwo({ intent: { policy: { permissions: { accept_clock: ["sec"] } } } });
+    await loseProposals({ api, store });
     await propose(api);
     expect(await acceptLoss(api)).toMatchObject({ status: 403, body: { code: "not_permitted" } });
     expect((await acceptLoss(api, { actor: "sec" })).status).toBe(200);
   });
 
-  test("a process that looks at the log at that moment reports no breach", async () => {
-    const { api, other, store } = await shared();
+  test("clears a breach that another process reports at the same time", async () => {
+    const { api, other, store } = await startTwo();
     const before = await store.copy();
     for (const each of [other, api]) await propose(each);
     await store.goBack(before);
     expect(await propose(api)).toMatchObject(BROKEN);
     const { knownEnd: known } = other.deps.integrity;
     expect((await acceptLoss(api)).status).toBe(200);
-    // The other process has found the log rewritten by what it knew before.
+    // The other process reports a breach, based on the end it knew before the loss.
     await reportBreach(other.deps, { first_invalid: known!.length, reason: "the log was rewritten" });
     expect(await store.store.get("meta", "breach")).toBeUndefined();
     for (const each of [other, api]) expect((await propose(each)).status).toBe(201);
   });
 
-  test("a log that went back to an earlier accepted loss is broken", async () => {
-    const { api, store } = await shared();
+  test("does not cover a second loss that goes back to it", async () => {
+    const { api, store } = await startTwo();
     const before = await store.copy();
     await propose(api);
     await store.goBack(before);
@@ -134,11 +135,11 @@ describe("a person accepts the loss", () => {
     expect(await propose(api)).toMatchObject(BROKEN);
   });
 
-  test("the log states what is lost, writes go on, and no id is given twice in between", async () => {
-    const { api, other, store } = await shared();
-    const receipts = await lose({ api, store });
+  test("is logged with both ends, and all processes can write again", async () => {
+    const { api, other, store } = await startTwo();
+    const receipts = await loseProposals({ api, store });
     expect(await propose(api)).toMatchObject(BROKEN);
-    const now = await endOf(api);
+    const now = await readEnd(api);
     const reply = await acceptLoss(api);
     expect(reply.status).toBe(200);
     const [, accepted, frozen] = (await api.audit()).slice(-3);
@@ -154,9 +155,9 @@ describe("a person accepts the loss", () => {
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
   });
 
-  test("verify explains the receipt of a lost entry by the accepted loss", async () => {
-    const { api, store } = await shared();
-    const { id, current_hash } = (await lose({ api, store })).at(-1)!;
+  test("explains an invalid receipt of a lost entry in the verification report", async () => {
+    const { api, store } = await startTwo();
+    const { id, current_hash } = (await loseProposals({ api, store })).at(-1)!;
     await propose(api);
     await acceptLoss(api);
     for (let i = 0; i < 4; i++) await propose(api);
@@ -166,8 +167,8 @@ describe("a person accepts the loss", () => {
     expect(body.losses).toMatchObject([{ entry: 3, known: { length: id, head: current_hash }, actor: "ops" }]);
   });
 
-  test("a process that did not notice, and one that was stopped, go on by themselves", async () => {
-    const { api, other, store } = await shared();
+  test("lets every process continue, whether it had detected the loss or not", async () => {
+    const { api, other, store } = await startTwo();
     const third = makeCore(await restarted(api.deps));
     const before = await store.copy();
     for (const each of [api, other, third]) await propose(each);
@@ -176,7 +177,7 @@ describe("a person accepts the loss", () => {
     expect(await propose(other)).toMatchObject(BROKEN);
     expect((await acceptLoss(api)).status).toBe(200);
     for (const each of [other, third]) expect((await propose(each)).status).toBe(201);
-    // A second loss is one of its own.
+    // A second loss must be accepted separately.
     await store.goBack(before);
     expect(await propose(third)).toMatchObject(BROKEN);
     expect((await acceptLoss(other)).status).toBe(200);
@@ -184,8 +185,8 @@ describe("a person accepts the loss", () => {
     expect(chainFault(await api.audit())).toBeNull();
   });
 
-  test("consents given before it no longer count, and can be given again", async () => {
-    const { api, store } = await shared({ intent: { policy: { required_approvers: { standard: 2 } } } });
+  test("invalidates earlier consents, which can be given again", async () => {
+    const { api, store } = await startTwo({ intent: { policy: { required_approvers: { standard: 2 } } } });
     const pending = (await api.propose()).change_id;
     await api.post("approve", { change_id: pending, approver: "ana" });
     const approved = (await api.propose({ target: "ui.menu" })).change_id;
@@ -193,7 +194,7 @@ describe("a person accepts the loss", () => {
     const applied = (await api.propose({ target: "ui.other" })).change_id;
     for (const approver of ["ana", "bo"]) await api.post("approve", { change_id: applied, approver });
     await api.must("apply", applied);
-    await lose({ api, store });
+    await loseProposals({ api, store });
     await propose(api);
     await acceptLoss(api);
     expect(await api.act("apply", approved)).toMatchObject({ status: 403, body: { code: "consent_incomplete" } });
@@ -208,16 +209,16 @@ describe("a person accepts the loss", () => {
     expect((await api.act("rollback", applied)).status).toBe(200);
   });
 
-  test("an anchor over the lost entries shows the loss, and is no breach once it is accepted", async () => {
+  test("is no breach although an anchor still covers the lost entries", async () => {
     const anchor = makeAnchor();
-    const { api, store } = await shared({ anchor });
+    const { api, store } = await startTwo({ anchor });
     const before = await store.copy();
     await propose(api);
-    const { length } = await endOf(api);
+    const { length } = await readEnd(api);
     await maintainCheckpoint(api.deps);
     expect(anchor.notes.length).toBeGreaterThan(0);
     await store.goBack(before);
-    // It knows no earlier end of its own.
+    // This process knows the earlier end from the anchor only.
     const started = makeCore(await restarted(api.deps, { anchor }));
     expect(await propose(started)).toMatchObject(BROKEN);
     expect((await acceptLoss(started)).body).toMatchObject({ known: { length } });
@@ -227,9 +228,9 @@ describe("a person accepts the loss", () => {
     expect((await propose(again)).status).toBe(201);
   });
 
-  test("the service is frozen until a person unfreezes it", async () => {
-    const { api, store } = await shared();
-    await lose({ api, store });
+  test("freezes the service until a person unfreezes it", async () => {
+    const { api, store } = await startTwo();
+    await loseProposals({ api, store });
     await propose(api);
     await acceptLoss(api);
     const change_id = (await api.propose()).change_id;
@@ -239,10 +240,10 @@ describe("a person accepts the loss", () => {
     expect((await api.act("apply", change_id)).status).toBe(200);
   });
 
-  test("another end than that of the log now, and a log that lost nothing, are rejected", async () => {
-    const { api, store } = await shared();
+  test("must name the current end of the log, and needs a detected loss", async () => {
+    const { api, store } = await startTwo();
     expect(await acceptLoss(api)).toMatchObject({ status: 400, body: { code: "illegal_transition" } });
-    await lose({ api, store });
+    await loseProposals({ api, store });
     await propose(api);
     for (const [field, value] of [
       ["length", 7],
@@ -255,10 +256,10 @@ describe("a person accepts the loss", () => {
     expect(await propose(api)).toMatchObject(BROKEN);
   });
 
-  test("a log that does not hold in what is left cannot be gone on from", async () => {
-    const { api, store } = await shared();
+  test("is rejected if the remaining entries are broken", async () => {
+    const { api, store } = await startTwo();
     await propose(api);
-    await lose({ api, store });
+    await loseProposals({ api, store });
     await propose(api);
     await store.store.transact(async (tx) => {
       const [first] = await tx.list("audit", { limit: 1 });
@@ -267,15 +268,15 @@ describe("a person accepts the loss", () => {
     expect(await acceptLoss(api)).toMatchObject({ status: 503, body: { code: "chain_broken", first_invalid: 1 } });
   });
 
-  test("where signatures count it is signed, with the end that the person saw", async () => {
+  test("must be signed under signed_only, with the end that the person saw", async () => {
     const pen = passkey();
-    const { api, store } = await shared({ intent: { principals: { "ana@acme.example": person(pen) } } });
-    await lose({ api, store });
+    const { api, store } = await startTwo({ intent: { principals: { "ana@acme.example": person(pen) } } });
+    await loseProposals({ api, store });
     await propose(api);
-    const end = await endOf(api);
-    const said = { actor: "ana@acme.example", note: "failover" };
-    expect(await acceptLoss(api, said)).toMatchObject({ status: 403, body: { code: "proof_required" } });
-    const signed = await act(api, pen, "accept_loss", { ...said, ...end, length: String(end.length) });
+    const end = await readEnd(api);
+    const fields = { actor: "ana@acme.example", note: "failover" };
+    expect(await acceptLoss(api, fields)).toMatchObject({ status: 403, body: { code: "proof_required" } });
+    const signed = await act(api, pen, "accept_loss", { ...fields, ...end, length: String(end.length) });
     expect(signed).toMatchObject({ status: 200 });
     const entry = (await api.audit()).find(({ event_type }) => event_type === "loss_accepted")!;
     expect(JSON.parse(JSON.parse(entry.detail).statement)).toMatchObject({ decision: "accept_loss", ...end });
