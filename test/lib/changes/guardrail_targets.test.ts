@@ -10,8 +10,8 @@ import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 const GUARDRAIL = { kpi: "incident_rate", max_regression: 0.02, action: "rollback", targets: ["checkout.*"] };
 
 /** A service with a guardrail over checkout.*, while incident_rate is 0.03. */
-async function guarded(over: object = {}) {
-  const policy = { guardrails: [{ ...GUARDRAIL, ...over }] };
+async function openGuarded(guardrail: object = {}) {
+  const policy = { guardrails: [{ ...GUARDRAIL, ...guardrail }] };
   const api = await core({ adapter: scriptedAdapter(), intent: { policy } });
   await api.post("kpi", { incident_rate: 0.03 });
   const rolledBack = async () => (await api.cycle()).rolled_back;
@@ -23,7 +23,7 @@ test.each([
   ["names another KPI", { kpi: "csat", expected_delta_k: 1 }],
   ["names the KPI", { kpi: "incident_rate" }],
 ])("a change of a watched target that %s is rolled back", async (_, fields) => {
-  const api = await guarded();
+  const api = await openGuarded();
   const change_id = await api.bring("applied", { target: "Checkout.button", ...fields });
   await api.feed(0.09);
   expect(await api.rolledBack()).toBe(change_id);
@@ -33,14 +33,14 @@ test.each([
   ["of another target", { target: "ui.banner", kpi: "incident_rate" }],
   ["that cannot be undone", { target: "checkout.button", reversible: false }],
 ])("a change %s is not watched", async (_, fields) => {
-  const api = await guarded();
+  const api = await openGuarded();
   await api.bring("applied", fields);
   await api.feed(0.09);
   expect(await api.rolledBack()).toBeNull();
 });
 
 test("a newer change of another target does not hide the newest one of the watched targets", async () => {
-  const api = await guarded();
+  const api = await openGuarded();
   const change_id = await api.bring("applied", { target: "checkout.button" });
   for (let index = 0; index < 25; index++) await api.bring("applied", { target: `ui.x${index}` });
   await api.feed(0.09);
@@ -48,7 +48,7 @@ test("a newer change of another target does not hide the newest one of the watch
 });
 
 test("after the newest change the one before is rolled back only by a later, worse feed", async () => {
-  const api = await guarded();
+  const api = await openGuarded();
   const older = await api.bring("applied", { target: "checkout.button" });
   const newer = await api.bring("applied", { target: "checkout.label", kpi: "csat" });
   await api.feed(0.09);
@@ -69,7 +69,7 @@ test.each([
     [0, true],
     [1, false],
   ] as const) {
-    const api = await guarded(hours === undefined ? {} : { hours });
+    const api = await openGuarded(hours === undefined ? {} : { hours });
     const change_id = await api.bring("applied", { target: "checkout.button" });
     api.deps.clock.advance(length * HOUR + late);
     await api.feed(0.09);
@@ -78,7 +78,7 @@ test.each([
 });
 
 test("hours also limit a guardrail without targets", async () => {
-  const api = await guarded({ targets: undefined, hours: 1 });
+  const api = await openGuarded({ targets: undefined, hours: 1 });
   await api.bring("applied", { kpi: "incident_rate" });
   api.deps.clock.advance(HOUR + 1);
   await api.feed(0.09);

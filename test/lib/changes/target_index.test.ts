@@ -1,3 +1,4 @@
+/** Reading index rows of many targets with few store requests. */
 import { expect, test } from "vitest";
 import { readTargetIndex } from "../../../lib/changes/target_index.ts";
 import { listOtherLeases, selectOtherLease } from "../../../lib/changes/operations/lease.ts";
@@ -14,26 +15,28 @@ import type { Store } from "../../../lib/store/store.ts";
 import { numbers } from "../../support/numbers.ts";
 import { roundTrips } from "../../support/round_trips.ts";
 
-/** Targets of two tenants, some of which begin as others do: a page ends somewhere among those that are many. */
+/** Targets with common prefixes, and enough of one prefix to fill more than a page. */
 const MANY = Array.from({ length: 100 }, (_, number) => `m.${number}`);
 const TARGETS = [...MANY, "a", "a.b", "a.B.c", "aa", "b", "ui.banner", "ui.banner.color", "\u{1f600}", "\uffee", "z"];
-const places: TargetKey[] = TARGETS.flatMap((target) => ["t1", "t1\u00e4"].map((tenant_id) => ({ target, tenant_id })));
+const targetKeys: TargetKey[] = TARGETS.flatMap((target) =>
+  ["t1", "t1\u00e4"].map((tenant_id) => ({ target, tenant_id })),
+);
 const LARGE: TargetKey = { target: "b", tenant_id: "t1" };
 const NONE: TargetKey = { target: "none", tenant_id: "t1" };
 
-/** Few, or more than a page. */
-const rowsOf = ({ target }: TargetKey, random: (below: number) => number): number =>
+/** Returns the number of rows of a target: few, or more than a page. */
+const countRows = ({ target }: TargetKey, random: (below: number) => number): number =>
   target === "b" || target === "aa" ? 700 : random(14);
 
-async function filled(seed: number) {
+async function fillStore(seed: number) {
   const random = numbers(seed);
   const store = memoryStore();
   const put = (view: "live_by_target" | "owners" | "leases", id: string, value: unknown): Promise<void> =>
     store.transact((tx) => tx.put(view, id, value as never));
-  for (const place of places)
-    for (let row = rowsOf(place, random); row > 0; row--) {
+  for (const targetKey of targetKeys)
+    for (let row = countRows(targetKey, random); row > 0; row--) {
       const change_id = `chg_${String(row).padStart(8, "0")}`;
-      const id = formatTargetChangeKey({ ...place, change_id });
+      const id = formatTargetChangeKey({ ...targetKey, change_id });
       await put("live_by_target", id, true);
       await put("owners", id, change_id);
       await put("leases", id, { change_id, state: random(10) < 9 ? "unresolved" : "running" });
@@ -41,25 +44,25 @@ async function filled(seed: number) {
   return { ...roundTrips(store), random };
 }
 
-async function newestOwner(store: Store, place: TargetKey): Promise<string | null> {
-  const [newest] = await store.list("owners", { prefix: formatTargetKey(place), limit: 1, reverse: true });
+async function newestOwner(store: Store, targetKey: TargetKey): Promise<string | null> {
+  const [newest] = await store.list("owners", { prefix: formatTargetKey(targetKey), limit: 1, reverse: true });
   return newest?.value ?? null;
 }
 
 test.for([1, 2, 3])("many targets read together give the same as each read alone, seed %i", async (seed) => {
-  const { store, take, random } = await filled(seed);
-  const asked = [...places.filter(() => random(10) < 8), NONE, LARGE];
+  const { store, take, random } = await fillStore(seed);
+  const requested = [...targetKeys.filter(() => random(10) < 8), NONE, LARGE];
   take();
-  const live = await readTargetIndex(store, "live_by_target", asked, { limit: 11 });
-  const owners = await readTargetIndex(store, "owners", asked, { limit: 1, reverse: true });
-  const leases = await readTargetIndex(store, "leases", asked, { limit: 10 });
+  const live = await readTargetIndex(store, "live_by_target", requested, { limit: 11 });
+  const owners = await readTargetIndex(store, "owners", requested, { limit: 1, reverse: true });
+  const leases = await readTargetIndex(store, "leases", requested, { limit: 10 });
   expect(take().requests).toBeLessThan(3 * 12);
-  for (const place of asked) {
-    const key = formatTargetKey(place);
+  for (const targetKey of requested) {
+    const key = formatTargetKey(targetKey);
     const ids = (live.get(key) ?? []).map(({ id }) => id.slice(key.length));
-    expect(ids.slice(0, 10), key).toEqual(await listLiveChanges(store, place));
-    expect(owners.get(key)?.[0]?.value ?? null, key).toEqual(await newestOwner(store, place));
-    const change = { ...place, change_id: "chg_00000002" } as Change;
+    expect(ids.slice(0, 10), key).toEqual(await listLiveChanges(store, targetKey));
+    expect(owners.get(key)?.[0]?.value ?? null, key).toEqual(await newestOwner(store, targetKey));
+    const change = { ...targetKey, change_id: "chg_00000002" } as Change;
     const found = (leases.get(key) ?? []).map(({ value }) => value as Lease);
     const others = await listOtherLeases(store, [change]);
     expect(selectOtherLease(change, found), key).toEqual(selectOtherLease(change, others));
@@ -67,7 +70,7 @@ test.for([1, 2, 3])("many targets read together give the same as each read alone
 });
 
 test("one target is read with one small page, and no target without a request", async () => {
-  const { store, take } = await filled(4);
+  const { store, take } = await fillStore(4);
   take();
   const found = await readTargetIndex(store, "live_by_target", [LARGE], { limit: 11 });
   expect([take().requests, found.get(formatTargetKey(LARGE))!.length]).toEqual([1, 11]);

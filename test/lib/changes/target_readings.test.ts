@@ -35,7 +35,8 @@ async function withMemoryTarget(policy: object = {}, over: object = {}) {
 }
 const approve = (api: TestService, change_id: string, more: object = {}) =>
   api.post("approve", { change_id, approver: "ana", ...more });
-const applied = async (api: TestService, id: string) =>
+/** Reads the detail of a change's apply. */
+const readApplyDetail = async (api: TestService, id: string) =>
   JSON.parse(
     (await api.get(`audit?change_id=${id}`)).body.entries.find(
       ({ event_type }: { event_type: string }) => event_type === "change_applied",
@@ -55,11 +56,11 @@ test("a change and its dry run show the target's value, read at most every five 
   expect((await api.post("apply", { change_id, dry_run: "true" })).body.seen).toEqual(seen);
 });
 
-test("values written by apply, restore and rollback are shown immediately", async () => {
+test("approvers immediately see values written by apply, restore and rollback", async () => {
   const { api, set } = await withMemoryTarget();
   const { change_id } = await api.propose(VALUE);
-  const shown = (await api.propose(VALUE)).change_id;
-  const digest = async () => (await api.get(`changes/${shown}?seen=1`)).body.seen[0].digest;
+  const observed = (await api.propose(VALUE)).change_id;
+  const digest = async () => (await api.get(`changes/${observed}?seen=1`)).body.seen[0].digest;
   const act = async (path: string) => {
     expect(await api.post(path, { change_id, actor: "ana" })).toMatchObject({ status: 200 });
     return digest();
@@ -74,7 +75,7 @@ test("values written by apply, restore and rollback are shown immediately", asyn
   expect(await act("rollback")).toBe(OLD);
 });
 
-test("the value restored after an interrupted apply is shown immediately", async () => {
+test("approvers immediately see the value restored after an interrupted apply", async () => {
   const { api } = await withMemoryTarget();
   const { change_id } = await api.propose(VALUE);
   await approve(api, change_id);
@@ -111,7 +112,7 @@ test("an apply over another value than the one seen is a warning gate and is rec
   const { gates } = (await api.get(`changes/${change_id}?seen=1`)).body;
   expect(gates).toContainEqual(expect.objectContaining({ gate: "target_moved", state: "warn" }));
   await api.must("apply", change_id);
-  expect((await applied(api, change_id)).value_moved).toMatchObject([{ digest: sha256('"other"') }]);
+  expect((await readApplyDetail(api, change_id)).value_moved).toMatchObject([{ digest: sha256('"other"') }]);
 });
 
 test("with on_moved: block such an apply is 409, and a consent must send digests", async () => {
@@ -162,7 +163,7 @@ test("a minor change's consent records the value read at the proposal", async ()
   expect([reply.status, reply.body.code]).toEqual([409, "target_moved"]);
 });
 
-test("a signature covers the digests seen; a consent with edited ones does not count", async () => {
+test("a signature covers the digests seen, and is invalid with others", async () => {
   const pen = sshPen();
   const { api } = await withMemoryTarget({}, { principals: { ana: person(pen) } });
   const { change_id } = await api.propose(VALUE);
@@ -183,14 +184,15 @@ test("a target that cannot be read shows no value, and consents need no digests"
 });
 
 describe("a value that its target system rejects", () => {
-  const on = async (over: Partial<TargetSystem>, intent: object = {}) => {
+  const serviceWith = async (methods: Partial<TargetSystem>, policy: object = {}) => {
     const { system } = memoryTarget();
-    const adapter = targetAdapter({ ...system, ...over }, { store: memoryStore(), clock: systemClock });
+    const adapter = targetAdapter({ ...system, ...methods }, { store: memoryStore(), clock: systemClock });
     const routed = routingAdapter([{ name: "flags", match: ["flags/*"], adapter }]);
-    return service({ adapter: routed, intent: { policy: intent } });
+    return service({ adapter: routed, intent: { policy } });
   };
-  const refused = async (over: Partial<TargetSystem>, more: object = {}, intent: object = {}) => {
-    const api = await on(over, intent);
+  /** Returns 201, or status, code and error of the rejection. */
+  const tryPropose = async (methods: Partial<TargetSystem>, more: object = {}, policy: object = {}) => {
+    const api = await serviceWith(methods, policy);
     const { status, body } = await api.post("propose", { ...VALUE, ...PROPOSAL, ...more });
     return status === 201 ? status : [status, body.code, body.error];
   };
@@ -202,21 +204,21 @@ describe("a value that its target system rejects", () => {
   const MINOR = { minor: { kinds: ["config"], targets: ["flags/*"] } };
 
   test("is 400 value_not_allowed at the proposal, by itself or by the current value", async () => {
-    expect(await refused({ check: cannot })).toEqual(NOT_ALLOWED);
-    expect(await refused({ checkHeld: cannot })).toEqual(NOT_ALLOWED);
+    expect(await tryPropose({ check: cannot })).toEqual(NOT_ALLOWED);
+    expect(await tryPropose({ checkHeld: cannot })).toEqual(NOT_ALLOWED);
   });
 
-  test("is rejected at the proposal for a remote system that is read anyway", async () => {
-    expect(await refused(remote)).toBe(201);
-    expect(await refused(remote, { tier: "minor" }, MINOR)).toEqual(NOT_ALLOWED);
+  test("is rejected at the proposal on a remote system only if that is read anyway", async () => {
+    expect(await tryPropose(remote)).toBe(201);
+    expect(await tryPropose(remote, { tier: "minor" }, MINOR)).toEqual(NOT_ALLOWED);
   });
 
-  test("is rejected at the apply if the target could not be read at the proposal", async () => {
-    expect(await refused(failing)).toBe(201);
+  test("is accepted at the proposal if the target cannot be read then", async () => {
+    expect(await tryPropose(failing)).toBe(201);
   });
 
   test("on a forbidden target is rejected for the target first", async () => {
-    const [status, code] = (await refused({ check: cannot }, {}, { forbidden_targets: ["flags/*"] })) as unknown[];
+    const [status, code] = (await tryPropose({ check: cannot }, {}, { forbidden_targets: ["flags/*"] })) as unknown[];
     expect([status, code]).toEqual([403, "forbidden_target"]);
   });
 });

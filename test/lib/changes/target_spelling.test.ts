@@ -5,7 +5,8 @@ import { service, type TestService } from "../../support/service.ts";
 import { person, proven } from "../../support/signed.ts";
 
 const VALUE = { value: "1", reversible: true };
-const shown = async (api: TestService) => {
+/** Reads the spellings of the targets from values and from OFREP. */
+const readSpellings = async (api: TestService) => {
   const { values } = (await api.get("values?tenant_id=t1")).body;
   const { body } = await api.json("/ofrep/v1/evaluate/flags", { context: { targetingKey: "t1" } });
   return [values.map(({ target }: { target: string }) => target), body.flags.map(({ key }: { key: string }) => key)];
@@ -33,14 +34,14 @@ test("a spelling that was only proposed is not used for later proposals", async 
   expect((await api.propose({ ...VALUE, target: "checkout.fast" })).target).toBe("checkout.fast");
 });
 
-test("values and OFREP show the first spelling of a change that was proposed in another before", async () => {
+test("values and OFREP show the first spelling of a change proposed earlier in another one", async () => {
   const api = await service();
   const other = await api.bring("approved", { ...VALUE, target: "checkout.fast" });
   const first = await api.bring("applied", { ...VALUE, target: "Checkout.Fast" });
   await api.must("apply", other);
-  expect(await shown(api)).toEqual([["Checkout.Fast"], ["Checkout.Fast"]]);
+  expect(await readSpellings(api)).toEqual([["Checkout.Fast"], ["Checkout.Fast"]]);
   await api.must("rollback", first);
-  expect(await shown(api)).toEqual([["Checkout.Fast"], ["Checkout.Fast"]]);
+  expect(await readSpellings(api)).toEqual([["Checkout.Fast"], ["Checkout.Fast"]]);
   await api.must("rollback", other);
   expect((await api.propose({ ...VALUE, target: "checkout.fast" })).target).toBe("Checkout.Fast");
 });
@@ -57,8 +58,8 @@ test("a statement to sign has the first spelling, and its signature is accepted"
     proposer: "bo",
   };
   for (const fields of [typed, { ...typed, tenant_id: "t1", target: "checkout.fast" }]) {
-    const asked = { decision: "propose", approver: "bo", proposal: JSON.stringify(fields) };
-    const { statement, content } = (await api.post("consent-statement", asked)).body;
+    const request = { decision: "propose", approver: "bo", proposal: JSON.stringify(fields) };
+    const { statement, content } = (await api.post("consent-statement", request)).body;
     const { body } = await api.post("propose", { ...fields, ...proven(pen, statement) });
     expect(body).toMatchObject({ ...content, proposer: "bo" });
     expect(body.digest).toBe(JSON.parse(statement).digest);
