@@ -160,7 +160,7 @@ const ATTACKS: Record<string, (world: World) => Promise<Reply>> = {
     return send(world, approver, proof);
   },
   "a consent to another change": withFalseFacts(({ below }) => ({ change_id: `chg_${below(1e6)}` })),
-  "a consent to another content": withFalseFacts((world) => ({ digest: digits(world) })),
+  "a consent to other content": withFalseFacts((world) => ({ digest: digits(world) })),
   "another decision": withFalseFacts(({ one }) => ({ decision: one(DECISIONS.filter((word) => word !== "approve")) })),
   "another approver": withFalseFacts(({ one }, own) => ({
     approver: one([...VOTERS, "eve", own.toUpperCase(), `${own} `, ""].filter((name) => name !== own)),
@@ -171,12 +171,12 @@ const ATTACKS: Record<string, (world: World) => Promise<Reply>> = {
   "another time": withFalseFacts(({ api, below, one }) => ({
     at: new Date(api.deps.clock.now() + one([-1, 1]) * (1 + below(500_000))).toISOString(),
   })),
-  "a consent of long ago": (world) => {
+  "a consent older than ten minutes": (world) => {
     const at = new Date(world.api.deps.clock.now() - 600_001 - world.below(1e9)).toISOString();
     const name = world.one(VOTERS);
     return send(world, name, signed(name, { ...world.trueFacts(name), at }), { at });
   },
-  "somebody's consent under another name": (world) => {
+  "a person's consent under another name": (world) => {
     const name = world.one(VOTERS);
     const as = world.one([...VOTERS, "eve", "nobody", "mallory"].filter((other) => other !== name));
     return send(world, as, signed(name, world.trueFacts(world.one([name, as]))));
@@ -185,12 +185,12 @@ const ATTACKS: Record<string, (world: World) => Promise<Reply>> = {
     const name = world.one(VOTERS);
     return send(world, name, flipProofBit(signed(name, world.trueFacts(name)), world));
   },
-  "a person who is not there, or not verified": withWrongAssertion(({ one }) => ({
+  "a passkey without user presence or verification": withWrongAssertion(({ one }) => ({
     flags: one([0, 1, 4, 8, 9, 16, 20, 21, 24, 25]),
   })),
   "a security key without touch, or without its PIN": (world) =>
     send(world, "bo", BO.sign(statementText(world.trueFacts("bo")), { flags: world.one([0, 1, 4]) })),
-  "a page of somewhere else": withWrongAssertion(({ one }) =>
+  "a passkey assertion for another site": withWrongAssertion(({ one }) =>
     one([
       { origin: "https://evil.example" },
       { origin: "http://gov.acme.example" },
@@ -209,7 +209,7 @@ const ATTACKS: Record<string, (world: World) => Promise<Reply>> = {
   },
   "the adversary's own name": (world) =>
     send(world, "mallory", world.one(OWN).sign(statementText(world.trueFacts("mallory")))),
-  "no proof": ({ api, change_id, one }) =>
+  "an approval without a proof": ({ api, change_id, one }) =>
     api.post("approve", { change_id, approver: one([...VOTERS, "eve", "nobody"]) }),
   "an ordinary consent as one for emergencies": (world) => {
     const name = world.one(VOTERS);
@@ -221,7 +221,7 @@ const ATTACKS: Record<string, (world: World) => Promise<Reply>> = {
   },
   "a proposal of one's own under another name": ({ api, one }) =>
     api.post("propose", { ...PROPOSAL, proposer: one(["eve", "nobody", "bo"]) }),
-  "a signed proposal once more": ({ api, requests }) => api.post("propose", requests.propose),
+  "a signed proposal sent again": ({ api, requests }) => api.post("propose", requests.propose),
   "no signature under a lifted freeze": ({ api, one }) =>
     api.post("unfreeze", { actor: one([...Object.keys(PENS), "eve", "nobody", "mallory"]) }),
   "the proof of a freeze, or of an earlier unfreeze, under a lifted freeze": ({ api, requests, one }) =>
@@ -249,7 +249,7 @@ const ATTACKS: Record<string, (world: World) => Promise<Reply>> = {
     const { proof, at } = proven(PENS[approver]!, await requestStatement(api, { ...fields, approver }));
     return api.post("review", { change_id: urgent, approver, verdict: "accepted", proof: proof!, at: at! });
   },
-  "a key that stands under two names": async ({ one }) => {
+  "one key for two principals": async ({ one }) => {
     const key = one([ANA, BO, CEM, DORA]);
     try {
       makeIntent({ principals: { ana: person(key), other: person(key) } });
@@ -259,7 +259,7 @@ const ATTACKS: Record<string, (world: World) => Promise<Reply>> = {
       return { status: 403 } as Reply;
     }
   },
-  "consents that were written into log and record": async ({ api, otherConsents, one }) => {
+  "consents forged in log and record": async ({ api, otherConsents, one }) => {
     const { change_id, digest } = await proposeAsDora(api, "ui.forged");
     const missingField = one<object>([{}, { proof: undefined }, { statement: undefined }, { key: undefined }]);
     for (const [index, detail] of otherConsents.entries())

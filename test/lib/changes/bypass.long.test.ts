@@ -1,4 +1,4 @@
-/** An adversary with the credentials of the target system: in the full run 1,000 edits over 400 places. */
+/** An adversary with the credentials of the target system edits managed values: 1,000 edits of 400 values in the full run. */
 import { test } from "vitest";
 import { fightEdits, openFile } from "../../support/bypass.ts";
 import { rounds } from "../../support/length.ts";

@@ -1,4 +1,4 @@
-/** An adversary with a login to the database edits managed rows: in the full run 1,000 edits over 400 rows. */
+/** An adversary with a login to the database edits managed rows: 1,000 edits of 400 rows in the full run. */
 import { afterAll, describe, test } from "vitest";
 import { postgresTarget } from "../../../local/targets/postgres.ts";
 import { fightEdits } from "../../support/bypass.ts";

@@ -78,7 +78,7 @@ interface Moment {
 const targetKeyOf = ({ tenant = "t1", target }: Pick<Modelled, "tenant" | "target">): string => `${tenant} ${target}`;
 
 /** Request of one client, and the response. */
-interface Asked {
+interface SentRequest {
   what: Exclude<(typeof ASKS)[number], "pass"> | "propose";
   change_id?: string;
   ask?: Ask;
@@ -210,19 +210,19 @@ async function sampleClocks(crowd: Crowd): Promise<void> {
 }
 
 /** Runs requests concurrently, and compares the new entries and the rejections with the model. */
-async function round(crowd: Crowd, asking: Promise<Asked | undefined>[], at: string): Promise<void> {
-  const asked = (await Promise.all(asking)).filter((one) => one !== undefined);
+async function round(crowd: Crowd, asking: Promise<SentRequest | undefined>[], at: string): Promise<void> {
+  const requests = (await Promise.all(asking)).filter((one) => one !== undefined);
   const began = crowd.moments.length - 1;
   const entries = await crowd.doors[0]!.audit(`?limit=1000`);
-  const answered = new Map(asked.flatMap((one) => (one.reply.status < 300 ? [[entryOf(one).id, one]] : [])));
+  const answered = new Map(requests.flatMap((one) => (one.reply.status < 300 ? [[entryOf(one).id, one]] : [])));
   for (const entry of entries.slice(crowd.read)) verifyEntry(crowd, entry, answered, began, at);
   crowd.read = entries.length;
   expect([...answered.keys()], `${at}: answers without an entry`).toEqual([]);
-  for (const one of asked) if (one.reply.status >= 300) verifyRejection(crowd, one, began, at);
+  for (const one of requests) if (one.reply.status >= 300) verifyRejection(crowd, one, began, at);
   crowd.moments = crowd.moments.slice(-1);
 }
 
-const entryOf = ({ reply }: Asked): AuditEntry => reply.body.audit_entry;
+const entryOf = ({ reply }: SentRequest): AuditEntry => reply.body.audit_entry;
 
 const worldOf = (
   { rules, clock, certain, stamp }: Crowd,
@@ -246,7 +246,13 @@ const worldOf = (
 });
 
 /** Verifies one entry: its author got a response with it, and the model allows it. */
-function verifyEntry(crowd: Crowd, entry: AuditEntry, answered: Map<number, Asked>, began: number, at: string): void {
+function verifyEntry(
+  crowd: Crowd,
+  entry: AuditEntry,
+  answered: Map<number, SentRequest>,
+  began: number,
+  at: string,
+): void {
   const { id, event_type, change_id } = entry;
   const detail = parseDetail(entry.detail);
   crowd.stamp = Date.parse(entry.timestamp);
@@ -285,22 +291,22 @@ function verifyEntry(crowd: Crowd, entry: AuditEntry, answered: Map<number, Aske
     count(crowd.seen, `stopped: ${code}`);
     return push(crowd, withChange(before, change_id, { ...change, stopped: true }));
   }
-  const asked = answered.get(id);
-  expect(asked, `${what}: no request was seen`).toBeDefined();
-  expect(entryOf(asked!).current_hash, what).toBe(entry.current_hash);
+  const request = answered.get(id);
+  expect(request, `${what}: no request was seen`).toBeDefined();
+  expect(entryOf(request!).current_hash, what).toBe(entry.current_hash);
   answered.delete(id);
-  if (asked!.idea) {
-    const { proposer } = asked!.idea;
+  if (request!.idea) {
+    const { proposer } = request!.idea;
     const times = { ...before.times, [proposer]: [...(before.times[proposer] ?? []), crowd.stamp] };
-    const made = grant(proposedAt(crowd, before, asked!.idea), what);
+    const made = grant(proposedAt(crowd, before, request!.idea), what);
     return push(crowd, { ...withChange(before, change_id, made), times });
   }
-  if (asked!.act) {
+  if (request!.act) {
     const frozen = event_type === "service_frozen";
-    expect(acted(asked!.act, { rules: crowd.rules, frozen: before.frozen }), what).toBe(frozen);
+    expect(acted(request!.act, { rules: crowd.rules, frozen: before.frozen }), what).toBe(frozen);
     return push(crowd, { ...before, frozen });
   }
-  const { ask } = asked!;
+  const { ask } = request!;
   const after = grant(answerAt(crowd, judging, change_id, ask!), what);
   // A consent that comes too late stops the automation in the entry before its own.
   expect(after.stopped, what).toBe(before.changes.get(change_id)!.stopped);
@@ -356,7 +362,7 @@ const isBehind = ({ clock, stamp }: Crowd): boolean => stamp - clock.now() > DAY
 /** Verifies a rejection: the model rejects for the same reason at some moment of the round. */
 function verifyRejection(
   crowd: Crowd,
-  { what, ask, act, idea, change_id, reply }: Asked,
+  { what, ask, act, idea, change_id, reply }: SentRequest,
   began: number,
   at: string,
 ): void {
@@ -378,7 +384,7 @@ function verifyRejection(
 }
 
 /** Sends a random proposal, signed if its proposer must sign. */
-async function propose(crowd: Crowd): Promise<Asked> {
+async function propose(crowd: Crowd): Promise<SentRequest> {
   const { random, rules } = crowd;
   const agent = rules.agents && random(2) === 0 ? AGENTS[random(2)]! : undefined;
   const proposer = agent ?? SPELT[random(SPELT.length)]!;
@@ -420,12 +426,12 @@ function pickApplyWhen({ random, rules, isCalm, clock }: Crowd): Idea["apply_whe
 }
 
 async function signedProposal(door: Core, approver: string, fields: object, key: string): Promise<Fields> {
-  const asked = { decision: "propose", approver, proposal: JSON.stringify(fields) };
-  return proven(PENS.get(key)!, await requestStatement(door, asked));
+  const request = { decision: "propose", approver, proposal: JSON.stringify(fields) };
+  return proven(PENS.get(key)!, await requestStatement(door, request));
 }
 
 /** Sends a random request about a change, or about the service. */
-async function sendRandom(crowd: Crowd): Promise<Asked | undefined> {
+async function sendRandom(crowd: Crowd): Promise<SentRequest | undefined> {
   const { random, rules, doors } = crowd;
   const what = ASKS[random(ASKS.length)]!;
   if (what === "pass") return pass(crowd);
@@ -449,8 +455,8 @@ async function sendRandom(crowd: Crowd): Promise<Asked | undefined> {
   if (open.length === 0) return propose(crowd);
   const [change_id, { proposer }] = open[random(open.length)]!;
   const isAgents = what === "withdraw" && rules.agents && proposer in rules.agents && random(2) === 0;
-  const asked: Ask = isAgents ? { what, name: proposer } : { what, name, emergency: random(3) === 0, key };
-  return { what, change_id, ask: asked, reply: await send(crowd, door, change_id, asked, note) };
+  const request: Ask = isAgents ? { what, name: proposer } : { what, name, emergency: random(3) === 0, key };
+  return { what, change_id, ask: request, reply: await send(crowd, door, change_id, request, note) };
 }
 
 const FIELD = { withdraw: "proposer", apply: "actor", rollback: "actor" } as const;
@@ -514,16 +520,18 @@ async function closeAllChanges(crowd: Crowd, at: string): Promise<void> {
 /** Accepts the clock as the first person who may, signed if a signature is required. */
 async function acceptClock({ doors: [door], clock, rules }: Crowd, at: string): Promise<void> {
   const { origin } = (await readHead(door!.deps.store))!;
-  const refused: string[] = [];
+  const rejections: string[] = [];
   for (const actor of ["ops", ...NAMES]) {
     const key = rules.keys[actor];
     const decided = { origin, decision: "accept_clock", actor, note: "it is right" } as const;
     const proof = key === undefined ? {} : signed(door!, decided, key);
     const { status, text } = await door!.post("audit/accept-clock", { actor, note: decided.note, ...proof });
     if (status === 200) break;
-    refused.push(text);
+    rejections.push(text);
   }
-  expect(refused.length, `${at}: nobody may accept the clock: ${refused.join("; ")}`).toBeLessThanOrEqual(NAMES.length);
+  expect(rejections.length, `${at}: no person may accept the clock: ${rejections.join("; ")}`).toBeLessThanOrEqual(
+    NAMES.length,
+  );
   expect((await readHead(door!.deps.store))!.at).toBe(clock.iso());
 }
 

@@ -1,4 +1,4 @@
-/** Hostile proposals around every limit: in the full run 10,000. */
+/** Hostile proposals around every limit of values: 10,000 in the full run. */
 import { expect, test } from "vitest";
 import { besiegeLimits } from "../../support/hostile_values.ts";
 import { rounds } from "../../support/length.ts";

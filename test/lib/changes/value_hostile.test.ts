@@ -1,4 +1,4 @@
-/** Hostile proposals around every limit; the form with 10,000 is in value_hostile.long.test.ts. */
+/** Hostile proposals around every limit of values; value_hostile.long.test.ts makes up to 10,000. */
 import { expect, test } from "vitest";
 import { besiegeLimits } from "../../support/hostile_values.ts";
 
