@@ -18,7 +18,15 @@ import type { Core } from "../support/core.ts";
 import { LONG, rounds } from "../support/length.ts";
 import { numbers } from "../support/numbers.ts";
 import { exportLog } from "./real_log.ts";
-import { forkCore, IDEMPOTENCY_KEY, MINOR, putLog, recordAfter, runScenario, type Truth } from "./running_world.ts";
+import {
+  forkCore,
+  IDEMPOTENCY_KEY,
+  makeEarlierRecord,
+  MINOR,
+  putLog,
+  runScenario,
+  type Truth,
+} from "./running_world.ts";
 import { verify } from "./verifiers.ts";
 import { makeCheckpoint, rehashed } from "./world.ts";
 
@@ -106,7 +114,7 @@ const KINDS: Record<string, Attack> = {
       listIds(truth).filter((one) => truth.records.get(one)!.audit.length > 1),
       pick,
     );
-    const before = recordAfter(truth, id, 1 + pick(truth.records.get(id)!.audit.length - 1));
+    const before = makeEarlierRecord(truth, id, 1 + pick(truth.records.get(id)!.audit.length - 1));
     await edit(store, (tx) => tx.put("changes", id, before));
     return { changes: [id], named: true };
   },

@@ -94,7 +94,7 @@ export async function forkCore({ deps }: Core): Promise<Core & { adapter: Return
 }
 
 /** Returns a change's record as it was after its first `count` entries. */
-export function recordAfter({ entries, records }: Truth, id: string, count: number): ChangeRecord {
+export function makeEarlierRecord({ entries, records }: Truth, id: string, count: number): ChangeRecord {
   const current = records.get(id)!;
   const state = foldEntries(current.audit.slice(0, count).map((entry) => entries[entry - 1]))!;
   return { ...state, change: toChange(state, pickContent(current.change)) };

@@ -1,4 +1,4 @@
-/** What the tampering tests work on: a realistic log, data stored outside the service, and an attacker's tools. */
+/** The subjects of the tampering tests: a realistic log, data stored outside the service, and an attacker's tools. */
 import { generateKeyPairSync, hash, type KeyObject, sign } from "node:crypto";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
 import { type CheckpointSigner, storeCurrentCheckpoint } from "../../lib/audit/checkpoint.ts";

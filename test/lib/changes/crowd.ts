@@ -356,7 +356,7 @@ function answerAt(crowd: Crowd, moment: Moment, change_id: string, ask: Ask): st
   return answer(ask.what === "review" ? change : aged(change, world), ask, world);
 }
 
-/** Whether the clock is more than a day behind the log, so that entries are rejected. */
+/** Returns whether the clock is more than a day behind the log, so that entries are rejected. */
 const isBehind = ({ clock, stamp }: Crowd): boolean => stamp - clock.now() > DAY_MS;
 
 /** Verifies a rejection: the model rejects for the same reason at some moment of the round. */

@@ -1,4 +1,4 @@
-/** Facts that an entry records besides its action: the actor, their authentication, and data that later decisions need. */
+/** Facts that an entry records in addition to its action: the actor, their authentication, and data that later decisions need. */
 import { expect, test } from "vitest";
 import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
 import { checkReadiness } from "../../../lib/operations/readiness.ts";
