@@ -23,7 +23,7 @@ function refusalOf(may: object | undefined, over: object): string | undefined {
 
 test.each<[string, object | undefined, object, string | undefined]>([
   ["without limits", undefined, {}, undefined],
-  ["with limits of numbers only", { max_open: 1 }, {}, undefined],
+  ["with limits of counts only", { max_open: 1 }, {}, undefined],
   ["of a listed kind", { kinds: ["config"] }, {}, undefined],
   ["of a listed target", { targets: ["price.*", "UI.*"] }, {}, undefined],
   ["of a listed tenant", { tenants: ["t1", "t2"] }, {}, undefined],
@@ -51,7 +51,7 @@ test.each<[string, object | undefined, object, string | undefined]>([
     { tenant_id: "T1" },
     "tenant_id: agent:one may not propose a change for tenant T1, only t1",
   ],
-])("a proposal %s", (_, may, over, refusal) => {
-  expect(refusalOf(may, over)).toBe(refusal);
-  expect(isInAgentScope(AGENT, { ...place, ...over }, intentWith(may))).toBe(refusal === undefined);
+])("a proposal %s", (_, may, over, problem) => {
+  expect(refusalOf(may, over)).toBe(problem);
+  expect(isInAgentScope(AGENT, { ...place, ...over }, intentWith(may))).toBe(problem === undefined);
 });

@@ -1,4 +1,4 @@
-/** Changes that apply by themselves: what a proposal may say, when it is due, and what leaves it to a person. */
+/** Automatic applies: valid values of apply_when, the due time, and rules that leave the change to a person. */
 import { expect, test } from "vitest";
 import { HOUR_MS } from "../../../../lib/kit/days.ts";
 import { AppError } from "../../../../lib/kit/errors.ts";
@@ -45,10 +45,10 @@ test.each<[string | undefined, object, string | undefined]>([
   [at(6), { apply_when: ["scheduled"], approval_ttl_hours: 5 }, `must be at ${at(5)} or earlier`],
   [at(8), { apply_when: ["scheduled"], approval_ttl_hours: 5, consent_ttl_hours: 3 }, undefined],
   [at(9), { apply_when: ["scheduled"], approval_ttl_hours: 5, consent_ttl_hours: 3 }, `must be at ${at(8)} or earlier`],
-])("a proposal with apply_when %s under %j", (apply_when, policy, refusal) => {
-  const judge = () => requireApplyWhen({ apply_when }, policyOf(policy), NOW);
-  if (refusal === undefined) expect(judge).not.toThrow();
-  else expect(judge).toThrow(`apply_when ${refusal}`);
+])("a proposal with apply_when %s under %j", (apply_when, policy, problem) => {
+  const check = () => requireApplyWhen({ apply_when }, policyOf(policy), NOW);
+  if (problem === undefined) expect(check).not.toThrow();
+  else expect(check).toThrow(`apply_when ${problem}`);
 });
 
 const change = (over: object = {}): Change =>
@@ -62,14 +62,14 @@ test.each<[object, object, string | undefined]>([
   [{ automation_stopped }, { apply_when: ["approved"] }, "the change does not apply by itself"],
   [{}, { apply_when: ["scheduled"] }, "does not list approved any more"],
   [{ apply_when: at(1) }, { apply_when: ["approved"] }, "does not list scheduled any more"],
-])("an automatic apply of %j under %j", (over, policy, refusal) => {
-  const judge = () => requireAutomation(change(over), policyOf(policy));
-  if (refusal === undefined) expect(judge).not.toThrow();
+])("an automatic apply of %j under %j", (over, policy, problem) => {
+  const check = () => requireAutomation(change(over), policyOf(policy));
+  if (problem === undefined) expect(check).not.toThrow();
   else
-    expect(judge).toThrow(
+    expect(check).toThrow(
       expect.objectContaining({
         code: "not_permitted",
-        message: expect.stringContaining(refusal),
+        message: expect.stringContaining(problem),
         details: { action: "apply" },
       } satisfies Partial<AppError>),
     );
@@ -83,7 +83,7 @@ test.each<[object, string | undefined]>([
   [{ status: "applied" }, undefined],
   [{ apply_when: undefined }, undefined],
   [{ automation_stopped }, undefined],
-])("%j is due at %s", (over, due) => {
+])("the apply of %j is due at %s", (over, due) => {
   expect(findAutomationTime(change(over))).toBe(due);
 });
 
@@ -93,7 +93,7 @@ test.each<[object, boolean, boolean, boolean]>([
   [{ apply_when: at(3) }, true, true, true],
   [{ apply_when: at(4) }, true, false, true],
   [{ apply_when: at(3), automation_stopped }, true, false, false],
-])("%j: at a time %s, a consent comes after it at 3 o'clock: %s, at 4: %s", (over, scheduled, three, four) => {
+])("%j is scheduled: %s; a consent at 3 o'clock is too late: %s, at 4: %s", (over, scheduled, three, four) => {
   expect(isScheduled(change(over))).toBe(scheduled);
   expect([isAfterScheduledTime(change(over), at(3)), isAfterScheduledTime(change(over), at(4))]).toEqual([three, four]);
 });

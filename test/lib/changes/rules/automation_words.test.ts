@@ -16,7 +16,7 @@ test.each([
   expect(describeAutomation({ apply_when: TIME, status }, now)).toBe(words);
 });
 
-test("a change once approved has no time that can pass, and a stopped one says nothing", () => {
+test("a change that applies once approved has no time, and a stopped one no description", () => {
   expect(describeAutomation({ apply_when: "approved", status: "pending_consent" }, at)).toBe(
     "applies by itself once approved",
   );

@@ -1,4 +1,4 @@
-/** Levels of autonomy, by who proposed and who decided. */
+/** Levels of autonomy by the kinds of proposer and decider. */
 import { expect, test } from "vitest";
 import { classifyProposer } from "../../../../lib/changes/rules/actor.ts";
 import { classifyAutonomy } from "../../../../lib/changes/rules/autonomy_level.ts";
@@ -14,10 +14,10 @@ test.each([
   ["a model's second draft", "llm:m", "ana", "2026-01-09T00:00:00.000Z", "L3"],
   ["a peer's proposal", "peer:acme-crm@berlin", "ana", undefined, "L3"],
   ["a peer's proposal after a model's draft", "Peer:acme-crm@berlin", "ana", "2026-01-09T00:00:00.000Z", "L3"],
-  ["a name that only begins alike", "peer", "ana", undefined, "L1"],
+  ["a name that is similar to a prefix", "peer", "ana", undefined, "L1"],
   ["an agent's proposal under any caller", "agent:pricing", "ana", undefined, "L3"],
-  ["minor, asked for by a peer", "peer:acme-crm@berlin", "policy:minor", undefined, "L4"],
-  ["minor", "pat", "policy:minor", undefined, "L4"],
+  ["a minor change of a peer", "peer:acme-crm@berlin", "policy:minor", undefined, "L4"],
+  ["a minor change of a human", "pat", "policy:minor", undefined, "L4"],
   ["a model's draft that expired", "llm:m", "policy:expiry", undefined, null],
   ["a proposal that expired", "pat", "policy:expiry", undefined, null],
 ])("level of %s: %s, %s, draft %s is %s", (_, proposer, approver, draft, level) => {

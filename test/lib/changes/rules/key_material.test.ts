@@ -1,4 +1,4 @@
-/** Public keys as an intent may name them: one encoding each, and nothing left over. */
+/** Public keys in an intent: each has exactly one valid encoding. */
 import { createHash, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { expect, test } from "vitest";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
@@ -23,7 +23,7 @@ test.each([
   expect(read(der)).toEqual({ algorithm, spki: new Uint8Array(der), raw: new Uint8Array(raw) });
 });
 
-/** An element of DER; `spare`: more bytes of length than it needs. */
+/** Encodes a DER element; `spare` adds unneeded bytes to its length. */
 function element(tag: number, content: readonly number[], spare = 0): number[] {
   const size = content.length;
   const length = size < 0x80 ? [] : size < 0x100 ? [size] : [size >> 8, size & 255];
@@ -38,16 +38,16 @@ const key = (inner: number[], { name = NAME, unused = 0, tag = 0x30, spare = 0 }
   Uint8Array.from(element(tag, [...name, ...element(0x03, [unused, ...inner])], spare));
 const PLAIN = [element(2, NUMBER), element(2, EXPONENT)];
 
-test("an RSA key that is put together here is read", () => {
+test("an RSA key that this test encodes is read", () => {
   expect(read(key(numbers(PLAIN)))?.algorithm).toBe("RS256");
   expect(read(key(numbers([element(2, NUMBER), element(2, [0, 0x80, 1])])))?.algorithm).toBe("RS256");
 });
 
 test.each<[string, Uint8Array]>([
-  ["nothing", new Uint8Array()],
-  ["an EC key that is cut", EC.subarray(0, -1)],
+  ["no bytes", new Uint8Array()],
+  ["a truncated EC key", EC.subarray(0, -1)],
   ["an EC key with a byte more", Uint8Array.from([...EC, 0])],
-  ["an Ed25519 key that is cut", ED.subarray(0, -1)],
+  ["a truncated Ed25519 key", ED.subarray(0, -1)],
   ["an Ed25519 key with a byte more", Uint8Array.from([...ED, 0])],
   ["a byte more", Uint8Array.from([...RSA, 0])],
   ["a byte less", RSA.subarray(0, -1)],
@@ -60,17 +60,17 @@ test.each<[string, Uint8Array]>([
   ["an exponent whose length is longer than it needs", key(numbers([PLAIN[0]!, element(2, EXPONENT, 1)]))],
   ["an exponent with a zero in front", key(numbers([PLAIN[0]!, element(2, [0, ...EXPONENT])]))],
   ["a modulus with two zeros in front", key(numbers([element(2, [0, ...NUMBER]), PLAIN[1]!]))],
-  ["an exponent of nothing", key(numbers([PLAIN[0]!, element(2, [])]))],
+  ["an empty exponent", key(numbers([PLAIN[0]!, element(2, [])]))],
   ["no exponent", key(numbers([element(2, [...NUMBER, ...Array<number>(8).fill(1)])]))],
   ["three numbers", key(numbers([...PLAIN, element(2, [3])]))],
   ["no list of numbers", key(PLAIN.flat())],
   ["text in place of the exponent", key(numbers([PLAIN[0]!, element(4, EXPONENT)]))],
   ["a list that ends too early", key([...numbers(PLAIN), 0])],
-])("a passkey of %s is not read", (_, der) => {
+])("a public key with %s is rejected", (_, der) => {
   expect(read(der)).toBeUndefined();
 });
 
-test("a passkey that is no base64url is not read", () => {
+test("a passkey that is not base64url is rejected", () => {
   expect(parsePasskeyMaterial("MFkwEwYHKoZI*")).toBeUndefined();
 });
 
@@ -91,7 +91,7 @@ test.each<[string, (string | Uint8Array)[], Uint8Array, string | undefined]>([
   ["ecdsa-sha2-nistp256", ["nistp256", EC_RAW], EC_RAW, undefined],
   ["sk-ssh-ed25519@openssh.com", [ED_RAW, "ssh:"], ED_RAW, "ssh:"],
   ["sk-ecdsa-sha2-nistp256@openssh.com", ["nistp256", EC_RAW, "ssh:x"], EC_RAW, "ssh:x"],
-])("a key of %s is read, and named as ssh-keygen names it", (type, parts, raw, application) => {
+])("an SSH key of %s is read, with the fingerprint of ssh-keygen", (type, parts, raw, application) => {
   const blob = wire(type, ...parts);
   const text = line(type, blob);
   expect(parseSshMaterial(text)).toEqual({
@@ -106,23 +106,20 @@ test.each<[string, (string | Uint8Array)[], Uint8Array, string | undefined]>([
 
 test.each<[string, string]>([
   ["another type", line("ssh-rsa", wire("ssh-rsa", ED_RAW))],
-  ["a type that is not that of its blob", line("ssh-ed25519", wire("ecdsa-sha2-nistp256", "nistp256", EC_RAW))],
+  ["another type than its blob", line("ssh-ed25519", wire("ecdsa-sha2-nistp256", "nistp256", EC_RAW))],
   ["another curve", line("ecdsa-sha2-nistp256", wire("ecdsa-sha2-nistp256", "nistp384", EC_RAW))],
-  [
-    "a point that is compressed",
-    line("ecdsa-sha2-nistp256", wire("ecdsa-sha2-nistp256", "nistp256", Buffer.alloc(65, 2))),
-  ],
-  ["a point that is cut", line("ecdsa-sha2-nistp256", wire("ecdsa-sha2-nistp256", "nistp256", EC_RAW.subarray(0, 64)))],
+  ["a compressed point", line("ecdsa-sha2-nistp256", wire("ecdsa-sha2-nistp256", "nistp256", Buffer.alloc(65, 2)))],
+  ["a truncated point", line("ecdsa-sha2-nistp256", wire("ecdsa-sha2-nistp256", "nistp256", EC_RAW.subarray(0, 64)))],
   ["31 bytes", line("ssh-ed25519", wire("ssh-ed25519", ED_RAW.subarray(1)))],
-  ["something behind it", line("ssh-ed25519", wire("ssh-ed25519", ED_RAW, "more"))],
+  ["bytes after the end", line("ssh-ed25519", wire("ssh-ed25519", ED_RAW, "more"))],
   ["no application", line("sk-ssh-ed25519@openssh.com", wire("sk-ssh-ed25519@openssh.com", ED_RAW))],
-  ["nothing", "ssh-ed25519"],
-  ["no base64", "ssh-ed25519 *** ana"],
-])("an SSH key of %s is not read", (_, text) => {
+  ["no blob", "ssh-ed25519"],
+  ["invalid base64", "ssh-ed25519 *** ana"],
+])("an SSH key with %s is rejected", (_, text) => {
   expect(parseSshMaterial(text)).toBeUndefined();
 });
 
-test("a passkey is named by the digest of its public key", () => {
+test("the id of a passkey is the digest of its public key", () => {
   const digest = createHash("sha256").update(EC).digest("base64").replaceAll("=", "");
   const public_key = EC.toString("base64url");
   expect(signingKeyId({ type: "webauthn", public_key }, portableSha256)).toBe(`SHA256:${digest}`);
@@ -141,6 +138,6 @@ test.each<[string, { rp_id: string; origins?: string[] }, boolean]>([
   ["http://localhost:1x", { rp_id: "localhost" }, false],
   ["xhttp://localhost", { rp_id: "localhost" }, false],
   ["https://localhost", { rp_id: "localhost" }, false],
-])("%s may ask for a passkey of %j: %s", (origin, passkey, may) => {
+])("%s is an allowed origin of a passkey of %j: %s", (origin, passkey, may) => {
   expect(isKeyOrigin(origin, passkey)).toBe(may);
 });

@@ -1,4 +1,4 @@
-/** The direction, goal, effect and words of KPIs. */
+/** The direction, goal, effect and description of KPIs. */
 import { expect, test } from "vitest";
 import { computeEffect } from "../../../../lib/changes/rules/effect.ts";
 import type { Intent, KpiGoal } from "../../../../lib/changes/rules/intent.ts";
@@ -54,7 +54,7 @@ test("a value is stale after seven days", () => {
   expect(isStale(new Date(NOW - 7 * DAY - 1).toISOString(), NOW)).toBe(true);
 });
 
-test("a deadline that is a date ends with its day, and one with a time at that time", () => {
+test("a deadline with a date only ends at the end of that day", () => {
   expect(goalDeadline({ deadline: "2026-03-10" })).toBe(Date.parse("2026-03-11T00:00:00Z"));
   expect(goalDeadline({ deadline: "2026-03-10T12:00:00Z" })).toBe(NOW);
   expect(goalDeadline({})).toBe(Infinity);
@@ -114,6 +114,6 @@ test.each<[words: () => string, expected: string]>([
   [() => formatDelta(2), "+2"],
   [() => formatDelta(-2), "−2"],
   [() => formatDelta(0), "0"],
-])("words of a KPI, case %#", (words, expected) => {
+])("the description of a KPI, case %#", (words, expected) => {
   expect(words()).toBe(expected);
 });

@@ -1,4 +1,4 @@
-/** The rules that look at what a change sets. */
+/** The entries of a change, and the patterns and tenants that cover them. */
 import { expect, test } from "vitest";
 import {
   findCoveredTarget,
@@ -31,7 +31,7 @@ const ENTRIES = [
 ];
 const PLAN = { tenant_id: "*", target: "release.7", sets: ENTRIES };
 
-test("a plan sets its entries, and rules judge its name too", () => {
+test("a plan sets its entries, and rules apply also to its name", () => {
   expect(isPlan(PLAN)).toBe(true);
   expect(isPlan(CHANGE)).toBe(false);
   expect(listEntries(PLAN)).toEqual(ENTRIES);
@@ -53,6 +53,6 @@ test.each<[typeof CHANGE | typeof PLAN, string, boolean]>([
   [PLAN, "*", true],
   [PLAN, "t2", true],
   [PLAN, "t3", false],
-])("%j is of tenant %s: %s", (change, tenant, expected) => {
+])("%j concerns tenant %s: %s", (change, tenant, expected) => {
   expect(hasTenant(change, tenant)).toBe(expected);
 });

@@ -18,7 +18,7 @@ test.each([...WIDER, ["nothing", { max_per_day: 10 }] as const])("%s is 400", (_
   expect(narrowed(narrow)).toThrow(/narrow/),
 );
 
-test.each(SCHEMAS)("of schemas %j and %j the second is as strict: %s", (before, after, isNarrow) => {
+test.each(SCHEMAS)("a schema may be narrowed from %j to %j: %s", (before, after, isNarrow) => {
   expect(findWiderKeyword(before as never, after as never) === undefined).toBe(isNarrow);
 });
 

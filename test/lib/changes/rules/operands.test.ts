@@ -1,4 +1,4 @@
-/** The operands of a plan: what target systems get for each of its entries. */
+/** The operands of a change: the values that its target systems set. */
 import { expect, test } from "vitest";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
 import { formatOperandId, listOperands, parseOperandId, toChangeId } from "../../../../lib/changes/rules/operands.ts";
@@ -11,7 +11,7 @@ test("a change of one target is its own operand", () => {
   expect(listOperands(single)[0]).toBe(single);
 });
 
-test("a plan has an operand for each entry, with the entry's place where one is known", () => {
+test("a plan has an operand for each entry, with the key on the target system if known", () => {
   const sets = [
     { tenant_id: "t1", target: "ui.banner", value: true },
     { tenant_id: "t2", target: "limits.seats", value: 50 },
@@ -29,7 +29,7 @@ test.each([
   ["chg_1", { change_id: "chg_1" }],
   ["chg_1.1", { change_id: "chg_1", entry: 1 }],
   ["chg_1.20", { change_id: "chg_1", entry: 20 }],
-])("%s is composed of its parts and split into them", (id, parts) => {
+])("the operand id %s is formatted and parsed", (id, parts) => {
   expect(parseOperandId(id)).toStrictEqual(parts);
   expect(formatOperandId(parts)).toBe(id);
   expect(toChangeId(id)).toBe("chg_1");

@@ -30,7 +30,7 @@ const goal = (over: Partial<KpiGoal> = {}): Record<string, KpiGoal> => ({
   k: { baseline: 1, target: 2, weight: 1, ...over },
 });
 
-/** The record of a change that is applied with entry 10 and expects `k` to gain 4. */
+/** Returns the record of a change that was applied with entry 10 and expects `k` to gain 4. */
 function opened(
   over: Partial<ApplyFacts> = {},
   change: { kpi?: string | null; expected_delta_k?: number | null } = {},
@@ -72,7 +72,7 @@ test.each<[string, number, number | null, OutcomeMoment, string]>([
   });
 });
 
-test("a KPI that is good when it falls gains by falling", () => {
+test("a KPI whose good direction is down gains by falling", () => {
   const kpis = goal({ target: 0.5 });
   const outcome = measureOutcome(opened(), after(6, kpis), AT_HORIZON);
   expect(outcome).toMatchObject({ good: "down", realised_delta: 4, verdict: "met" });
@@ -135,7 +135,7 @@ test("the age of the baseline is in hours, with one decimal", () => {
   expect(opened({ kpis: kpisOf({}) })).toMatchObject({ baseline: null, baseline_age_hours: null, trend_days: null });
 });
 
-test("side effects are the other KPIs that moved after the apply, by name", () => {
+test("side effects are the other KPIs that moved after the apply, sorted by name", () => {
   const before = { k: kpiValue(10), z: kpiValue(1), b: kpiValue(1), still: kpiValue(1), unfed: kpiValue(1) };
   const fed = (value: number) => kpiValue(value, { entry: 12 });
   const kpis = kpisOf({ ...before, k: fed(12), z: fed(2.5), b: fed(0), still: fed(1) });
@@ -146,7 +146,7 @@ test("side effects are the other KPIs that moved after the apply, by name", () =
   ]);
 });
 
-test("a movement is shared with the changes whose time overlaps, ten of them by name", () => {
+test("a movement is shared with overlapping changes, of which ten are named", () => {
   const open = Array.from({ length: 9 }, (_, index) => `chg_${index}`);
   const record = opened({ open, windows: { opened: 20, over: 3 } });
   const shared = { ...after(12), windows: { k: { opened: 16, over: 3 } }, later: ["chg_x", "chg_y"] };
@@ -155,7 +155,7 @@ test("a movement is shared with the changes whose time overlaps, ten of them by 
   expect(shared_count).toBe(12);
 });
 
-test("a final outcome stays, with what its KPI did later", () => {
+test("a final outcome is unchanged, with the later movement of its KPI", () => {
   const record = opened();
   expect(makeOutcome(record, after(14), OPEN.at)).toMatchObject({ state: "open", as_of: OPEN.at, later: null });
   const final = makeOutcome(record, after(14), "2026-03-20T00:00:00.000Z");
@@ -216,6 +216,6 @@ test.each<[words: () => string, expected: string]>([
   [() => describeVerdict({ verdict: "met", state: "final" }), "met"],
   [() => describeVerdict({ verdict: "too_early", state: "open" }), "too early to judge"],
   [() => describeVerdict({ verdict: "too_early", state: "final" }), "ended too early to judge"],
-])("words of an outcome, case %#", (words, expected) => {
+])("the description of an outcome, case %#", (words, expected) => {
   expect(words()).toBe(expected);
 });

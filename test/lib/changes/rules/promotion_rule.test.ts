@@ -1,4 +1,4 @@
-/** `policy.promotion`: which rules bind a place, how they are put into words, and which systems they name. */
+/** `policy.promotion`: the rules that apply to a change, their description, and unknown systems. */
 import { expect, test } from "vitest";
 import {
   describePromotion,
@@ -19,7 +19,7 @@ test.each<[object, string]>([
     { soak_hours: 0.5, verdict_not: ["regressed", "missed"] },
     "the same value must be applied in tenant:staging for 0.5 hours by a change whose outcome is not regressed or missed",
   ],
-])("%j is put into words", (over, words) => {
+])("the description of the rule %j", (over, words) => {
   expect(describePromotion(rules({ ...RULE, ...over })[0]!)).toBe(words);
 });
 
@@ -29,7 +29,7 @@ test.each<[{ tenant_id: string; system: string | undefined }, number[]]>([
   [{ tenant_id: "staging", system: "flags" }, [1]],
   [{ tenant_id: "flags", system: "production" }, []],
   [{ tenant_id: "eu", system: undefined }, [1]],
-])("a change in %j is bound by the rules %j", (place, bound) => {
+])("the rules that apply to a change in %j are %j", (place, bound) => {
   const all = rules(RULE, { to: ["tenant:eu", "system:flags"], from: ["tenant:staging"] });
   expect(selectPromotionRules(all, place)).toEqual(bound.map((index) => all[index]));
 });
@@ -39,6 +39,6 @@ test.each<[string[], string[], string | undefined]>([
   [["system:flags"], ["system:prices"], undefined],
   [["system:flagz"], ["system:prices"], "flagz"],
   [["system:flags"], ["tenant:t", "system:price"], "price"],
-])("of the systems flags and prices, to %j and from %j lack %j", (to, from, unknown) => {
+])("the unknown system in to %j and from %j is %j", (to, from, unknown) => {
   expect(findUnknownSystem(rules({ to, from }), ["flags", "prices"])).toBe(unknown);
 });

@@ -1,4 +1,4 @@
-/** The verdict of a rollout by its bounds, and their words. */
+/** The verdict of a rollout by its measured bounds, and the text about them. */
 import { expect, test } from "vitest";
 import {
   describeMeasured,
@@ -34,14 +34,14 @@ test.each<[verdict: string, expected: number | null, measured: MeasuredKpi[], wo
     [bounds(-0.05, -0.02, { relative: true })],
     "conversion is at most 5 % better and at least 2 % better",
   ],
-])("%s where %s was expected", (verdict, expected_delta_k, kpis, words) => {
+])("the verdict is %s if a gain of %s was expected", (verdict, expected_delta_k, kpis, words) => {
   const judge = (is_worse: boolean, isDue: boolean) =>
     judgeRolloutOutcome({ kpi: "conversion", expected_delta_k }, { kpis, is_worse }, isDue);
   expect([judge(false, true), judge(false, false), judge(true, false)]).toEqual([verdict, "too_early", "regressed"]);
   expect(describeMeasured(kpis)).toBe(`Measured against users without it: ${words}.`);
 });
 
-test("a KPI is measured in its newest step with figures, and any worse reading counts", () => {
+test("a KPI is measured in its newest step with figures, and worse earlier readings count", () => {
   const watch = [
     { kpi: "conversion", allowed: 0.01 },
     { kpi: "errors", allowed: { relative: 0.1 } },

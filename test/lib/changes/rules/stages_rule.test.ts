@@ -1,4 +1,4 @@
-/** Which rollouts an intent allows, and when they stand in for guardrails. */
+/** Rollouts that an intent allows, and rollouts that replace guardrails. */
 import { expect, test } from "vitest";
 import { hasRolloutBounds, findStagesProblem, isGuardrailReplaced } from "../../../../lib/changes/rules/stages_rule.ts";
 import { requireStages } from "../../../../lib/changes/rules/require_stages.ts";
@@ -40,7 +40,7 @@ test.each<[object, object, string | undefined]>([
     "must allow latency a loss of the kind that policy.stages.max_allowed states",
   ],
   [{ targets: ["price.*"] }, { stages: undefined }, undefined],
-])("under %j a rollout with %j: %s", (stages, over, problem) => {
+])("the problem of a rollout under %j with %j: %s", (stages, over, problem) => {
   expect(findStagesProblem(change(over), rule(stages))).toBe(problem);
   expect(findStagesProblem(change(over), undefined)).toBeUndefined();
 });
@@ -62,7 +62,7 @@ test.each<[object, string | undefined]>([
   ],
   [{ stages: plan({ watch: [] }) }, "must watch conversion, as policy.stages asks"],
   [{ stages: undefined, value: undefined }, undefined],
-])("a proposal with %j: %s", (over, problem) => {
+])("the problem of a proposal with %j: %s", (over, problem) => {
   const kpis = { load: { baseline: 5, target: 4 } };
   const { intent } = makeIntent({ ...BASE, kpis, policy: { ...BASE.policy, stages: { watch: ["conversion"] } } });
   const judge = () => requireStages(change(over), intent);
@@ -72,7 +72,7 @@ test.each<[object, string | undefined]>([
 
 const BOUNDED = { watch: ["conversion"], fed_by: ["agent:a"], max_allowed: { conversion: 0.01 } };
 
-test("only a rule that sets everything bounds rollouts", () => {
+test("a rule bounds rollouts only if it has all fields", () => {
   expect([hasRolloutBounds(undefined), hasRolloutBounds(rule({})), hasRolloutBounds(rule(BOUNDED))]).toEqual([
     false,
     false,

@@ -44,7 +44,7 @@ test("irreversible changes, quorums of two and absent expectations are read as s
 });
 
 test.each(["pending_consent", "approved", "applied", "rolled_back", "denied"] as const)(
-  "what was written of a change that is %s is read as it was",
+  "a stored change that is %s is read unchanged",
   async (status) => {
     const { deps, bring } = await core();
     const id = await bring(status);
@@ -56,7 +56,7 @@ test.each(["pending_consent", "approved", "applied", "rolled_back", "denied"] as
   },
 );
 
-test("a record that names another change than the one under whose id it lies still does", async () => {
+test("a record that names another change than its key is read unchanged", async () => {
   const { deps, propose } = await core();
   const { change_id } = await propose();
   const { value } = (await deps.store.get("changes", change_id))!;

@@ -1,4 +1,4 @@
-/** Steps of numbers: their ranges, and the members that they are of. */
+/** Limits of steps: the allowed ranges, and the members of a value that they apply to. */
 import { expect, test } from "vitest";
 import { listMembers, computeStepRange } from "../../../../lib/changes/rules/value_limits.ts";
 
@@ -12,7 +12,7 @@ test.each<[object, number[], object | undefined]>([
   [{ relative: 0.5 }, [10, 20], { minimum: 10, maximum: 15 }],
   [{ absolute: 5 }, [0], { minimum: -5, maximum: 5 }],
   [{ relative: 0.5 }, [10, 0], undefined],
-])("a step of %j from %j is %j", (limit, bases, range) => {
+])("the limit %j from %j allows %j", (limit, bases, range) => {
   expect(computeStepRange({ hours: 24, ...limit }, bases)).toEqual(range);
 });
 
@@ -29,6 +29,6 @@ test.each<[unknown, string | null, unknown[]]>([
   [null, "seats", []],
   [[5], "0", []],
   [undefined, "seats", []],
-])("of %j the member %s is %j", (held, member, found) => {
-  expect(listMembers(held, member)).toEqual(found);
+])("in %j the member %s is %j", (value, member, found) => {
+  expect(listMembers(value, member)).toEqual(found);
 });
