@@ -1,4 +1,4 @@
-/** The program as a process of its own: what it listens to, what it says, and how it ends. */
+/** Tests the program as a process: how it listens, what it prints, and how it ends. */
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { test, WITH_INTENT } from "./in_folder.ts";
 import { launch, program, serve } from "./server.ts";
 
-/** As it is published; elsewhere the same sources are started in a build that starts faster. */
+/** Starts the published build; other tests start a build of the same sources that starts faster. */
 const published = (cwd: string, args: readonly string[] = [], env: Record<string, string> = {}) =>
   serve(cwd, args, env, program());
 
@@ -21,8 +21,8 @@ const propose = (url: string) =>
 const total = async (url: string) =>
   ((await (await fetch(`${url}/api/product/runtime`)).json()) as { total: number }).total;
 
-describe.concurrent("listening", () => {
-  test("is one JSON log line with the url; standard error is JSON only, standard output is empty", async ({ cwd }) => {
+describe.concurrent("a start", () => {
+  test("logs one JSON line with the url; standard error is only JSON, standard output empty", async ({ cwd }) => {
     const server = await published(cwd, WITH_INTENT);
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(await (await fetch(`${server.url}/livez`)).json()).toEqual({ status: "ok" });
@@ -33,7 +33,7 @@ describe.concurrent("listening", () => {
     expect(server.stdout).toEqual([]);
   });
 
-  test("of a repeated option the last counts, and the environment only where there is no flag", async ({ cwd }) => {
+  test("uses the last value of a repeated option, and the environment only without an option", async ({ cwd }) => {
     const server = await serve(cwd, ["--state=a/s.json", "--state", "b/s.json"], {
       SVC_STATE: "c/s.json",
       SVC_AGENT_ID: "n7",
@@ -42,7 +42,7 @@ describe.concurrent("listening", () => {
     expect(server.url).not.toContain(":8420");
   });
 
-  test("every option of the specification lets it start", async ({ cwd }) => {
+  test("accepts every option of the specification", async ({ cwd }) => {
     const link = ["--cross-link-port=0", "--cross-link-secret=0123456789abcdef", "--cross-link-peers=127.0.0.1:1"];
     const llm = ["--llm=openai", "--llm-model=m", "--llm-key-env=NO_SUCH_KEY"];
     const ids = ["--svc-instance-id=i7", "--svc-node-id=n7", "--agent-id=a7"];
@@ -65,7 +65,7 @@ describe.concurrent("listening", () => {
     });
   });
 
-  test("without a product intent the product endpoints answer 503", async ({ cwd }) => {
+  test("without a product intent answers the product endpoints with 503", async ({ cwd }) => {
     const { url } = await serve(cwd);
     const response = await fetch(`${url}/api/product/runtime`);
     expect([response.status, await response.json()]).toEqual([
@@ -74,7 +74,7 @@ describe.concurrent("listening", () => {
     ]);
   });
 
-  test("the commands it suggests take a first change all the way", async ({ cwd }) => {
+  test("suggests commands that propose, approve and apply a first change", async ({ cwd }) => {
     const server = await published(cwd, [...WITH_INTENT, "--product-config=config.json"], { SVC_ADMIN_TOKEN: "t0ken" });
     const { commands } = (await server.logged("try next")) as unknown as { commands: string[] };
     const answers: Record<string, unknown>[] = [];
@@ -87,7 +87,7 @@ describe.concurrent("listening", () => {
     expect(JSON.parse(await readFile(join(cwd, "config.json"), "utf8"))).toMatchObject({ state: "applied" });
   });
 
-  test("with changes it suggests none", async ({ cwd }) => {
+  test("with existing changes suggests no commands", async ({ cwd }) => {
     const first = await serve(cwd, WITH_INTENT);
     await propose(first.url);
     first.child.kill("SIGTERM");
@@ -99,7 +99,7 @@ describe.concurrent("listening", () => {
     expect(second.stderr.join()).not.toContain("try next");
   });
 
-  test("the user interface is served next to the API, under the same guard", async ({ cwd }) => {
+  test("serves the user interface next to the API, with the same check of Host", async ({ cwd }) => {
     const { url } = await published(cwd);
     const page = await fetch(url);
     expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
@@ -116,13 +116,13 @@ describe.concurrent("listening", () => {
   });
 });
 
-/** Runs a suggested command as the shell would split it. */
+/** Runs a suggested command, split like in a shell. */
 async function curl(command: string): Promise<Record<string, unknown>> {
   const words = command.split(" ");
-  const after = (flag: string) => words.filter((_, index) => words[index - 1] === flag);
+  const valuesOf = (flag: string) => words.filter((_, index) => words[index - 1] === flag);
   const url = words.at(-1)!;
-  const fields = Object.fromEntries(after("-d").map((pair) => pair.split("=") as [string, string]));
-  const headers = Object.fromEntries(after("-H").map((header) => header.split(":") as [string, string]));
+  const fields = Object.fromEntries(valuesOf("-d").map((pair) => pair.split("=") as [string, string]));
+  const headers = Object.fromEntries(valuesOf("-H").map((header) => header.split(":") as [string, string]));
   const response = Object.keys(fields).length > 0 ? await post(url, fields, headers) : await fetch(url, { headers });
   return (await response.json()) as Record<string, unknown>;
 }
@@ -138,7 +138,7 @@ test.concurrent("--help and --version write to standard output, with exit code 0
 
 describe.concurrent("stopping", () => {
   const FORM = "tenant_id=t1&affected_users=40&expected_delta_k=12";
-  /** A proposal of which only the headers have arrived. */
+  /** Sends only the headers of a proposal, and waits until the server reads its body. */
   async function beginProposal(url: string) {
     const { port } = new URL(url);
     const socket = net.connect(Number(port), "127.0.0.1");
@@ -150,7 +150,7 @@ describe.concurrent("stopping", () => {
   }
 
   test.for(["SIGTERM", "SIGINT"] as const)(
-    "on %s a request in flight is finished and durable, then exit code 0",
+    "on %s completes an open request, stores its data, and exits with code 0",
     async (signal, { cwd }) => {
       const server = await serve(cwd, WITH_INTENT);
       const socket = await beginProposal(server.url);
@@ -165,7 +165,7 @@ describe.concurrent("stopping", () => {
     },
   );
 
-  test("a later second signal ends it at once", async ({ cwd }) => {
+  test("ends immediately at a later second signal", async ({ cwd }) => {
     const server = await serve(cwd, WITH_INTENT);
     const socket = await beginProposal(server.url);
     socket.on("error", () => {});
@@ -174,7 +174,7 @@ describe.concurrent("stopping", () => {
     clearInterval(repeat);
   });
 
-  test("an idle connection does not hold it up", async ({ cwd }) => {
+  test("does not wait for an idle connection", async ({ cwd }) => {
     const server = await serve(cwd);
     const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1");
     await once(socket, "connect");
@@ -182,7 +182,7 @@ describe.concurrent("stopping", () => {
     expect(await server.ended).toEqual({ code: 0, signal: null });
   });
 
-  test("it goes on when nobody reads its log any more", async ({ cwd }) => {
+  test("is not caused by a closed standard error", async ({ cwd }) => {
     const server = await serve(cwd, WITH_INTENT);
     server.child.stderr!.destroy();
     expect((await propose(server.url)).status).toBe(201);
@@ -190,7 +190,7 @@ describe.concurrent("stopping", () => {
     expect(await server.ended).toEqual({ code: 0, signal: null });
   });
 
-  test("after SIGKILL what was acknowledged is there, and the state is free", async ({ cwd }) => {
+  test("by SIGKILL loses no acknowledged data, and releases the state", async ({ cwd }) => {
     const first = await serve(cwd, WITH_INTENT);
     for (let i = 0; i < 5; i++) expect((await propose(first.url)).status).toBe(201);
     first.child.kill("SIGKILL");
@@ -198,7 +198,7 @@ describe.concurrent("stopping", () => {
     expect(await total((await serve(cwd, WITH_INTENT)).url)).toBe(5);
   });
 
-  test("an error that nobody expected is logged, with exit code 1", async ({ cwd }) => {
+  test("after an uncaught error logs it, with exit code 1", async ({ cwd }) => {
     const hook = 'process.on("SIGUSR2", () => { throw new Error("boom") })';
     const server = await serve(cwd, [], { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(hook)}` });
     server.child.kill("SIGUSR2");
@@ -214,7 +214,7 @@ test.concurrent.for(["with its length", "in pieces"])(
     const body = Buffer.alloc(300_000, "a");
     const headers = how === "in pieces" ? { "transfer-encoding": "chunked" } : { "content-length": body.length };
     const request = http.request(`${url}/api/product/propose`, { method: "POST", headers });
-    request.on("error", () => {}); // the rest may find nobody
+    request.on("error", () => {}); // the connection may be closed before the end of the body
     request.end(body);
     const [response] = (await once(request, "response")) as [http.IncomingMessage];
     response.resume();

@@ -1,4 +1,4 @@
-/** Two processes on one state file, as when its lock was removed under the first: nothing that either acknowledged is lost. */
+/** Verifies that two processes on one state file, after the removal of its lock, lose no data that either acknowledged. */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
@@ -7,19 +7,19 @@ import { test, WITH_INTENT } from "./in_folder.ts";
 import { type Server, serve } from "./server.ts";
 
 const ARGS = [...WITH_INTENT, "--state=state.json", "--cycle-interval=1"];
-const TOGETHER = 20;
+const CONCURRENT_PROPOSALS = 20;
 
-/** Proposes at once; the entries of those that were acknowledged, and the answers to the others. */
+/** Sends concurrent proposals; returns the entries of the acknowledged ones, and the responses to the others. */
 async function propose({ url }: Server, name: string) {
-  const asked = Array.from({ length: TOGETHER }, async (_, one) => {
+  const requests = Array.from({ length: CONCURRENT_PROPOSALS }, async (_, one) => {
     const body = new URLSearchParams({ tenant_id: "t1", kind: "config", target: `${name}.${one}`, summary: "s" });
     const response = await fetch(`${url}/api/product/propose`, { method: "POST", body });
     return { status: response.status, body: await response.json() };
   });
-  const replies = await Promise.all(asked);
+  const replies = await Promise.all(requests);
   return {
-    told: replies.filter(({ status }) => status === 201).map(({ body }) => body.audit_entry as AuditEntry),
-    refused: replies.filter(({ status }) => status !== 201),
+    acknowledged: replies.filter(({ status }) => status === 201).map(({ body }) => body.audit_entry as AuditEntry),
+    rejected: replies.filter(({ status }) => status !== 201),
   };
 }
 
@@ -28,31 +28,32 @@ const json = async (url: string) => {
   return { status: response.status, body: await response.json() };
 };
 
-describe("a lock that is removed under a running service", () => {
+describe("after the removal of a running service's lock no data is lost if", () => {
   test.for(["the first stops first", "the second stops first", "both are killed"] as const)(
     "%s",
     { timeout: 120_000 },
     async (how, { cwd }) => {
       const first = await serve(cwd, ARGS);
-      const reported = [...(await propose(first, "a")).told];
+      const acknowledged = [...(await propose(first, "a")).acknowledged];
       await rm(join(cwd, "state.json.lock"), { recursive: true });
-      // Requests go on while the other one starts.
+      // Requests to the first process go on while the second one starts.
       let starting = true;
       const busy = (async () => {
-        for (let round = 0; starting; round++) reported.push(...(await propose(first, `busy${round}`)).told);
+        for (let round = 0; starting; round++)
+          acknowledged.push(...(await propose(first, `busy${round}`)).acknowledged);
       })();
       const second = await serve(cwd, ARGS).finally(() => (starting = false));
       await busy;
       const [late, early] = await Promise.all([propose(first, "b"), propose(second, "c")]);
-      reported.push(...late.told, ...early.told);
-      expect(late.told).toEqual([]);
-      for (const { status, body } of late.refused)
+      acknowledged.push(...late.acknowledged, ...early.acknowledged);
+      expect(late.acknowledged).toEqual([]);
+      for (const { status, body } of late.rejected)
         expect([status, body.code, body.error]).toEqual([
           503,
           "store_unavailable",
           expect.stringContaining("another process writes to it"),
         ]);
-      expect(early.refused).toEqual([]);
+      expect(early.rejected).toEqual([]);
       const ready = await json(`${first.url}/readyz`);
       expect([ready.status, ready.body.checks.store]).toEqual([
         503,
@@ -64,11 +65,11 @@ describe("a lock that is removed under a running service", () => {
         child.kill(how === "both are killed" ? "SIGKILL" : "SIGTERM");
         await ended;
         if (child === first.child && how !== "the second stops first")
-          reported.push(...(await propose(second, "d")).told);
+          acknowledged.push(...(await propose(second, "d")).acknowledged);
       }
       const third = await serve(cwd, ARGS);
       expect((await json(`${third.url}/api/product/audit/verify`)).body).toMatchObject({ valid: true });
-      for (const { id, current_hash } of reported) {
+      for (const { id, current_hash } of acknowledged) {
         const { body } = await json(`${third.url}/api/product/audit?after=${id - 1}&limit=1`);
         expect(body.entries[0], `entry ${id}`).toMatchObject({ id, current_hash });
       }

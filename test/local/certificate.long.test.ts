@@ -1,4 +1,4 @@
-/** Certificates, as the service makes them and as both offline verifiers read them. */
+/** Tests certificates: the service creates them, and both offline verifiers report the same about them. */
 import { createHash, sign } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,23 +37,23 @@ const file = (name: string, content: string | Buffer): string => {
   return join(folder, name);
 };
 
-/** The key id of C2SP: `type` is 1 for a log, 4 for a witness. */
-const idOf = (name: string, { raw }: SigningKey, type: number): Buffer =>
+/** Returns the key id by C2SP's signed-note; `type` is 1 for a log, 4 for a witness. */
+const computeKeyId = (name: string, { raw }: SigningKey, type: number): Buffer =>
   createHash("sha256")
     .update(Buffer.concat([Buffer.from(`${name}\n`), Buffer.of(type), raw]))
     .digest()
     .subarray(0, 4);
 const vkey = (name: string, key: SigningKey, type: number): string =>
-  `${name}+${idOf(name, key, type).toString("hex")}+${Buffer.concat([Buffer.of(type), key.raw]).toString("base64")}`;
+  `${name}+${computeKeyId(name, key, type).toString("hex")}+${Buffer.concat([Buffer.of(type), key.raw]).toString("base64")}`;
 
-/** A certificate with a witness's cosignature under each checkpoint, as the protocol's text says it is made. */
-function cosigned(text: string, name: string, key: SigningKey, at = 1_800_000_000n): string {
+/** Adds a witness's cosignature to each checkpoint of a certificate, after the text of the protocol. */
+function addCosignature(text: string, name: string, key: SigningKey, at = 1_800_000_000n): string {
   const time = Buffer.alloc(8);
   time.writeBigUInt64BE(at);
   return rebuilt(text, (part) =>
     part.replace(/\n\n([^]*?\n)\n((?:— .*\n)+)$/u, (_, body: string, lines: string) => {
       const signature = sign(null, Buffer.from(`cosignature/v1\ntime ${at}\n${body}`), key.privateKey);
-      const line = Buffer.concat([idOf(name, key, 4), time, signature]).toString("base64");
+      const line = Buffer.concat([computeKeyId(name, key, 4), time, signature]).toString("base64");
       return `\n\n${body}\n${lines}— ${name} ${line}\n`;
     }),
   );
@@ -61,8 +61,8 @@ function cosigned(text: string, name: string, key: SigningKey, at = 1_800_000_00
 
 let api: TestService;
 let change_id: string;
-let made: string;
-let good: string;
+let withoutWitness: string;
+let valid: string;
 let origin: string;
 let policy: string;
 beforeAll(async () => {
@@ -74,9 +74,9 @@ beforeAll(async () => {
   await api.must("apply", change_id);
   await api.post("rollback", { change_id, actor: "ops", note: "as planned" });
   await api.propose({ target: "ui.other" });
-  made = await certificate(change_id);
+  withoutWitness = await certificate(change_id);
   ({ origin } = (await api.audit())[0]);
-  good = cosigned(made, "w.example", WITNESS);
+  valid = addCosignature(withoutWitness, "w.example", WITNESS);
   const log = `log ${vkey(origin, LOG, 1)}`;
   const witness = `witness w1 ${vkey("w.example", WITNESS, 4)}\nwitness w2 ${vkey("o.example", OTHER, 4)}`;
   policy = file("policy", `# ours\n${log}\n${witness}\ngroup some any w1 w2\nquorum some\n`);
@@ -93,43 +93,43 @@ async function certificate(id: string): Promise<string> {
   return reply.text;
 }
 
-interface Given {
+interface TrustOptions {
   policy?: string;
   keys?: string;
   manifests?: string[];
 }
-const trustedBy = ({ policy: logs, keys, manifests = [] }: Given): TrustSettings => ({
+const readTrust = ({ policy: logs, keys, manifests = [] }: TrustOptions): TrustSettings => ({
   policy: logs === undefined ? undefined : readTlogPolicy(join(folder, logs)),
   people: keys === undefined ? undefined : readPolicy(join(folder, keys)),
   manifests,
 });
-const argsOf = ({ policy: logs, keys, manifests = [] }: Given): string[] => [
+const toArguments = ({ policy: logs, keys, manifests = [] }: TrustOptions): string[] => [
   ...(logs === undefined ? [] : ["--policy", join(folder, logs)]),
   ...(keys === undefined ? [] : ["--keys", join(folder, keys)]),
   ...manifests.flatMap((hash) => ["--manifest-hash", hash]),
 ];
 
 /** Files verified here, which the Python verifier checks at the end in one process. */
-const asked: { args: string[]; report: CertificateReport | string }[] = [];
+const verifiedFiles: { args: string[]; report: CertificateReport | string }[] = [];
 
-/** Expected verdicts on certificates; the verifier in Python is asked of `most` of them. */
-function verified(
+/** Verifies certificates here, and the first `maxForPython` of them later with the verifier in Python. */
+function verifyAll(
   samples: readonly (string | Buffer)[],
-  given: Given = { policy: "policy" },
-  most = samples.length,
+  trust: TrustOptions = { policy: "policy" },
+  maxForPython = samples.length,
 ): (CertificateReport | string)[] {
-  const trusted = trustedBy(given);
+  const trusted = readTrust(trust);
   return samples.map((sample, index) => {
-    const report = readBy(() => verifyCertificate(Buffer.from(sample), trusted));
-    if (index < most) {
-      const path = file(`${asked.length}.certificate`, sample);
-      asked.push({ args: ["certificate", path, ...argsOf(given), "--json"], report });
+    const report = reportOrError(() => verifyCertificate(Buffer.from(sample), trusted));
+    if (index < maxForPython) {
+      const path = file(`${verifiedFiles.length}.certificate`, sample);
+      verifiedFiles.push({ args: ["certificate", path, ...toArguments(trust), "--json"], report });
     }
     return report;
   });
 }
 
-function readBy(verify: () => CertificateReport): CertificateReport | string {
+function reportOrError(verify: () => CertificateReport): CertificateReport | string {
   try {
     return verify();
   } catch (error) {
@@ -137,18 +137,18 @@ function readBy(verify: () => CertificateReport): CertificateReport | string {
   }
 }
 
-const one = (sample: string, given?: Given): CertificateReport => {
-  const [report] = verified([sample], given);
+const verifyOne = (sample: string, trust?: TrustOptions): CertificateReport => {
+  const [report] = verifyAll([sample], trust);
   if (typeof report !== "object") throw new Error(report);
   return report;
 };
-const rules = ({ findings }: CertificateReport) => [...new Set(findings.map(({ rule }) => rule))];
+const listRules = ({ findings }: CertificateReport) => [...new Set(findings.map(({ rule }) => rule))];
 
 const NAMED_BY_LOG =
   "whose keys are whose is told by the intents in this file: --keys or --manifest-hash says which count";
 
-test("a certificate tells what was consented to, by whom, with which key, and what was done", () => {
-  const report = one(good);
+test("a certificate shows content, approvers, their keys, and every later step", () => {
+  const report = verifyOne(valid);
   expect(report).toMatchObject({
     verdict: "valid",
     change_id,
@@ -168,8 +168,8 @@ test("a certificate tells what was consented to, by whom, with which key, and wh
   ]);
 });
 
-test("the file is of parts that stand for themselves, and short", () => {
-  const files = new Map(listFiles(Buffer.from(good)));
+test("a certificate consists of short parts, each a valid file of its own", () => {
+  const files = new Map(listFiles(Buffer.from(valid)));
   expect([...files.keys()].map((name) => name.replace(/[0-9a-f]{64}/, "HASH"))).toEqual([
     "content.json",
     "intent-HASH.json",
@@ -182,43 +182,43 @@ test("the file is of parts that stand for themselves, and short", () => {
     }
 });
 
-test("each flipped bit is refused, or changes nothing that is reported", { timeout: 300_000 }, () => {
-  const bytes = Buffer.from(good);
+test("a certificate with any flipped bit is rejected, or has the same report", { timeout: 300_000 }, () => {
+  const bytes = Buffer.from(valid);
   const below = numbers(7);
   const stride = rounds(0, 9, 1);
   const tries = LONG ? Math.ceil(bytes.length / stride) : 200;
   const bits = Array.from({ length: tries }, (_, index) =>
     LONG ? index * stride * 8 + below(8) : below(bytes.length * 8),
   );
-  const [whole] = verified([good]);
-  const reports = verified(
+  const [original] = verifyAll([valid]);
+  const reports = verifyAll(
     bits.map((bit) => flipped(bytes, bit)),
     { policy: "policy" },
     rounds(20, 60, 500),
   );
   for (const [index, report] of reports.entries()) {
     if (typeof report === "string" || report.verdict === "bad") continue;
-    expect(report, `bit ${bits[index]}`).toEqual(whole);
+    expect(report, `bit ${bits[index]}`).toEqual(original);
   }
 });
 
-describe("of a change whose content was erased", () => {
+describe("a certificate of a change whose content was erased", () => {
   let bare: string;
   let id: string;
   beforeAll(async () => {
     const other = await service({ intent: INTENT, checkpointSigner: makeSigner(LOG) });
     ({ change_id: id } = await other.propose({ summary: "Wombat", value: '"secret"', proposer: "pat" }));
     await decide(other, ANA, "deny", { change_id: id, approver: "ana" });
-    const said = { change_id: id, note: "asked for" };
-    const statement = await requestStatement(other, { decision: "erase", approver: "ana", ...said });
-    const reply = await other.post("erase", { actor: "ana", ...said, ...proven(ANA, statement) });
+    const fields = { change_id: id, note: "asked for" };
+    const statement = await requestStatement(other, { decision: "erase", approver: "ana", ...fields });
+    const reply = await other.post("erase", { actor: "ana", ...fields, ...proven(ANA, statement) });
     expect(reply.status, reply.text).toBe(200);
     bare = (await other.get(`changes/${id}/certificate`)).text;
     file("of-other", `log ${vkey((await other.audit())[0].origin, LOG, 1)}\nquorum none\n`);
   });
 
-  test("it tells what was decided and who erased it, and that the content is gone", () => {
-    const report = one(bare, { policy: "of-other", keys: "intent.json" });
+  test("shows what was decided, who erased the content, and that it is erased", () => {
+    const report = verifyOne(bare, { policy: "of-other", keys: "intent.json" });
     expect(report).toMatchObject({
       ...{ verdict: "valid", change_id: id, erased: true, findings: [] },
       content: expect.stringContaining('"summary":"erased","target":"ui.banner"'),
@@ -234,92 +234,96 @@ describe("of a change whose content was erased", () => {
     expect(Buffer.from(bare).toString()).not.toContain("Wombat");
   });
 
-  test("what is left must be what the erasure left, and an entry must say so", () => {
+  test("needs the remaining content of the erasure, and its entry", () => {
     const edited = rebuilt(bare, (part, name) => (name === "erased" ? part.replace("ui.banner", "ui.other") : part));
-    expect(one(edited, { policy: "of-other" }).findings).toMatchObject([
+    expect(verifyOne(edited, { policy: "of-other" }).findings).toMatchObject([
       { entry: 4, rule: "content", message: "what is left of the content is not what its erasure left" },
       { entry: 2, rule: "content", message: "it names another target than the content in this file" },
     ]);
     let seen = 0;
     const silent = rebuilt(bare, (part, name) => (name === "proof" && ++seen === 3 ? null : part));
-    expect(one(silent, { policy: "of-other" }).findings).toMatchObject([
+    expect(verifyOne(silent, { policy: "of-other" }).findings).toMatchObject([
       { entry: null, rule: "content", message: "the content is said to be erased, and no entry says so" },
     ]);
   });
 });
 
-describe("what does not hold is reported", () => {
-  test("without a policy nobody vouches for the log", () => {
-    expect(one(good, {})).toMatchObject({ verdict: "consistent", checkpoint: null, findings: [] });
-    expect(one(made, { policy: "none" })).toMatchObject({ verdict: "valid", checkpoint: { witnessed_by: [] } });
+describe("a defect is reported:", () => {
+  test("without a policy the checkpoint is not trusted", () => {
+    expect(verifyOne(valid, {})).toMatchObject({ verdict: "consistent", checkpoint: null, findings: [] });
+    expect(verifyOne(withoutWitness, { policy: "none" })).toMatchObject({
+      verdict: "valid",
+      checkpoint: { witnessed_by: [] },
+    });
   });
 
-  test("witnesses that are missing, a log that nobody named", () => {
-    expect(rules(one(made))).toEqual(["cosignature"]);
-    expect(rules(one(good, { policy: "both" }))).toEqual(["cosignature"]);
-    expect(rules(one(good, { policy: "other-log" }))).toEqual(["signature"]);
-    expect(rules(one(cosigned(made, "w.example", OTHER)))).toEqual(["cosignature"]);
-    expect(one(cosigned(good, "o.example", OTHER), { policy: "both" }).verdict).toBe("valid");
+  test("missing witnesses, a log that the policy does not name", () => {
+    expect(listRules(verifyOne(withoutWitness))).toEqual(["cosignature"]);
+    expect(listRules(verifyOne(valid, { policy: "both" }))).toEqual(["cosignature"]);
+    expect(listRules(verifyOne(valid, { policy: "other-log" }))).toEqual(["signature"]);
+    expect(listRules(verifyOne(addCosignature(withoutWitness, "w.example", OTHER)))).toEqual(["cosignature"]);
+    expect(verifyOne(addCosignature(valid, "o.example", OTHER), { policy: "both" }).verdict).toBe("valid");
   });
 
-  test("keys that are not the approvers', intents that are not accepted", () => {
-    expect(rules(one(good, { policy: "policy", keys: "others.json" }))).toEqual(["proof", "quorum"]);
-    expect(one(good, { policy: "policy", keys: "intent.json" }).verdict).toBe("valid");
+  test("other keys than the approvers', intents that are not accepted", () => {
+    expect(listRules(verifyOne(valid, { policy: "policy", keys: "others.json" }))).toEqual(["proof", "quorum"]);
+    expect(verifyOne(valid, { policy: "policy", keys: "intent.json" }).verdict).toBe("valid");
     const { manifest_hash } = api.deps.product!;
-    expect(one(good, { policy: "policy", manifests: [manifest_hash] }).verdict).toBe("valid");
-    expect(rules(one(good, { policy: "policy", manifests: ["0".repeat(64)] }))).toEqual(["intent"]);
+    expect(verifyOne(valid, { policy: "policy", manifests: [manifest_hash] }).verdict).toBe("valid");
+    expect(listRules(verifyOne(valid, { policy: "policy", manifests: ["0".repeat(64)] }))).toEqual(["intent"]);
   });
 
-  test("an entry that was edited, and hashed again, is not under the checkpoint", () => {
+  test("an edited entry with a new hash is not in the checkpoint's tree", () => {
     const edited = (extra: string): string => {
       const entry = JSON.parse(Buffer.from(extra, "base64").toString()) as AuditEntry;
       const later = { ...entry, timestamp: "2026-01-02T03:04:06.000Z" };
       return Buffer.from(JSON.stringify({ ...later, current_hash: entryHash(later, sha256) })).toString("base64");
     };
-    const forged = rebuilt(good, (part) =>
+    const forged = rebuilt(valid, (part) =>
       part.replace(/extra (\S+)(?=\nindex 6\n)/, (_, extra: string) => `extra ${edited(extra)}`),
     );
-    expect(rules(one(forged))).toEqual(["inclusion"]);
+    expect(listRules(verifyOne(forged))).toEqual(["inclusion"]);
   });
 
-  test("parts of another certificate, parts left out, parts that are edited", async () => {
+  test("parts of another certificate, missing parts, edited parts", async () => {
     const { change_id: id } = await api.propose({ target: "ui.third" });
-    const other = cosigned(await certificate(id), "w.example", WITNESS);
+    const other = addCosignature(await certificate(id), "w.example", WITNESS);
     const [content, intent] = [1, 2].map((place) => other.split(/\n(?=content|intent|proof)/)[place]!);
     const proof = other.slice(other.indexOf("proof ")).replace(/^proof \d+\n/, "");
     const swap = (wanted: string, text: string, at = 0) => {
       let seen = 0;
-      return rebuilt(good, (part, name) => (name === wanted && seen++ === at ? text : part));
+      return rebuilt(valid, (part, name) => (name === wanted && seen++ === at ? text : part));
     };
-    expect(rules(one(swap("content", `${content!.split("\n")[1]}\n`)))).toEqual(["content"]);
-    expect(rules(one(swap("intent", `${intent!.split("\n")[1]!.replace("2026.11", "2026.12")}\n`)))).toEqual([
+    expect(listRules(verifyOne(swap("content", `${content!.split("\n")[1]}\n`)))).toEqual(["content"]);
+    expect(listRules(verifyOne(swap("intent", `${intent!.split("\n")[1]!.replace("2026.11", "2026.12")}\n`)))).toEqual([
       "intent",
     ]);
-    expect(rules(one(swap("intent", "[]\n")))).toEqual(["intent"]);
-    expect(rules(one(swap("intent", "no json\n")))).toEqual(["intent"]);
-    expect(rules(one(swap("proof", proof, 4)))).toEqual(["form", "content", "inclusion"]);
-    expect(rules(one(swap("proof", proof.replace("index 8", "index 7"), 4)))).toEqual(["inclusion"]);
+    expect(listRules(verifyOne(swap("intent", "[]\n")))).toEqual(["intent"]);
+    expect(listRules(verifyOne(swap("intent", "no json\n")))).toEqual(["intent"]);
+    expect(listRules(verifyOne(swap("proof", proof, 4)))).toEqual(["form", "content", "inclusion"]);
+    expect(listRules(verifyOne(swap("proof", proof.replace("index 8", "index 7"), 4)))).toEqual(["inclusion"]);
     const without = (wanted: string, at: number) => {
       let seen = 0;
-      return rebuilt(good, (part, name) => (name === wanted && seen++ === at ? null : part));
+      return rebuilt(valid, (part, name) => (name === wanted && seen++ === at ? null : part));
     };
-    expect(rules(one(without("proof", 0)))).toEqual(["form"]);
-    expect(rules(one(without("proof", 1)))).toEqual(["quorum"]);
-    expect(one(without("intent", 0))).toMatchObject({
+    expect(listRules(verifyOne(without("proof", 0)))).toEqual(["form"]);
+    expect(listRules(verifyOne(without("proof", 1)))).toEqual(["quorum"]);
+    expect(verifyOne(without("intent", 0))).toMatchObject({
       verdict: "consistent",
       remarks: [expect.stringContaining("is not in this file: what it asks of consents was not checked")],
     });
-    expect(verified([without("content", 0), "", good.slice(0, -1), `${good}\n`, good.replace("v1", "v2")])).toEqual(
+    expect(verifyAll([without("content", 0), "", valid.slice(0, -1), `${valid}\n`, valid.replace("v1", "v2")])).toEqual(
       Array.from({ length: 5 }, () => "this is no certificate in the one form that the service writes"),
     );
   });
 
-  test("a step that nothing before allows: left out is what decided", async () => {
+  test("a step without the entries that allow it", async () => {
     const only = (...places: number[]) => {
       let seen = 0;
-      return rebuilt(good, (part, name) => (name !== "proof" || places.includes(seen++) ? part : null));
+      return rebuilt(valid, (part, name) => (name !== "proof" || places.includes(seen++) ? part : null));
     };
-    const reported = (sample: string) => one(sample).findings.map(({ entry, rule, message }) => [entry, rule, message]);
+    const reported = (sample: string) =>
+      verifyOne(sample).findings.map(({ entry, rule, message }) => [entry, rule, message]);
     expect(reported(only(0, 3))).toEqual([
       [6, "form", "the change must be approved before it, and by the entries in this file it is pending_consent"],
       [6, "quorum", "it was applied with 0 of 2 consents"],
@@ -327,10 +331,10 @@ describe("what does not hold is reported", () => {
     expect(reported(only(0, 1, 2, 4))).toEqual([
       [7, "form", "the change must be applied before it, and by the entries in this file it is approved"],
     ]);
-    const partial = one(only(0, 1));
+    const partial = verifyOne(only(0, 1));
     expect(partial.verdict).toBe("valid");
     expect(partial.steps.map(({ status }) => status)).toEqual(["pending_consent", "pending_consent"]);
-    expect(one(good).steps.map(({ status }) => status)).toEqual([
+    expect(verifyOne(valid).steps.map(({ status }) => status)).toEqual([
       "pending_consent",
       "pending_consent",
       "approved",
@@ -340,14 +344,14 @@ describe("what does not hold is reported", () => {
     expect(certificateText("x", partial)).toContain('approved by "ana", then pending_consent (');
   });
 
-  test("consents that had to be signed, no matter who entered them", async () => {
+  test("unsigned consents where the intent requires signatures", async () => {
     const { change_id: id, digest } = await api.propose({ target: "ui.unsigned" });
     const { manifest_hash } = api.deps.product!;
     const consent = { decision: "approved", note: "", digest, manifest_hash, authenticated: "signature" };
-    await enter(api, id, { ...consent, status: "pending_consent", approver: "ana" });
-    await enter(api, id, { ...consent, status: "approved", approver: "bo" });
-    const forged = cosigned(await certificate(id), "w.example", WITNESS);
-    const report = one(forged);
+    await appendConsent(api, id, { ...consent, status: "pending_consent", approver: "ana" });
+    await appendConsent(api, id, { ...consent, status: "approved", approver: "bo" });
+    const forged = addCosignature(await certificate(id), "w.example", WITNESS);
+    const report = verifyOne(forged);
     expect(report.verdict).toBe("bad");
     expect(report.findings.map(({ rule, message }) => [rule, message])).toEqual([
       ["proof", "ana had to sign it, and did not"],
@@ -356,27 +360,27 @@ describe("what does not hold is reported", () => {
     ]);
     expect(certificateText("x", report)).not.toContain("known by: signature");
     const without = rebuilt(forged, (part, name) => (name === "intent" ? null : part));
-    expect(one(without)).toMatchObject({
+    expect(verifyOne(without)).toMatchObject({
       verdict: "consistent",
       remarks: [`the intent ${manifest_hash} is not in this file: what it asks of consents was not checked`],
     });
-    expect(rules(one(without, { policy: "policy", keys: "intent.json" }))).toEqual(["proof", "quorum"]);
+    expect(listRules(verifyOne(without, { policy: "policy", keys: "intent.json" }))).toEqual(["proof", "quorum"]);
   });
 
-  test("a key that is not the one that signed, and a presence that no key vouches for", async () => {
+  test("a recorded key that did not sign, and user verification that no key proves", async () => {
     const { change_id: id, digest } = await api.propose({ target: "ui.bent" });
     const { manifest_hash } = api.deps.product!;
     const statement = await requestStatement(api, { decision: "approve", change_id: id, approver: "ana" });
     const signed = { decision: "approved", note: "", digest, manifest_hash, statement, proof: ANA.sign(statement) };
     const by = { status: "pending_consent", approver: "ana", authenticated: "signature" };
-    await enter(api, id, { ...signed, ...by, key: "SHA256:another" });
-    expect(one(cosigned(await certificate(id), "w.example", WITNESS)).findings).toMatchObject([
+    await appendConsent(api, id, { ...signed, ...by, key: "SHA256:another" });
+    expect(verifyOne(addCosignature(await certificate(id), "w.example", WITNESS)).findings).toMatchObject([
       { rule: "proof", message: "its key is not the one that made its proof" },
     ]);
     const agent = sshPen("ssh-ed25519");
     const people = file("agent.json", JSON.stringify({ principals: { ana: person(agent) } }));
     const bent = { ...signed, ...by, proof: agent.sign(statement) };
-    await enter(api, id, { ...bent, key: `SHA256:${"A".repeat(43)}` });
+    await appendConsent(api, id, { ...bent, key: `SHA256:${"A".repeat(43)}` });
     const { findings } = verifyCertificate(Buffer.from(await certificate(id)), {
       people: readPolicy(people),
       manifests: [],
@@ -386,19 +390,19 @@ describe("what does not hold is reported", () => {
     });
   });
 
-  test("whose word it is that a key is the approver's", () => {
+  test("without --keys or --manifest-hash a remark says where the approvers' keys come from", () => {
     const named =
       "whose keys are whose is told by the intents in this file: --keys or --manifest-hash says which count";
-    expect(one(good).remarks).toEqual([named]);
-    expect(one(good, { policy: "policy", keys: "intent.json" }).remarks).toEqual([]);
+    expect(verifyOne(valid).remarks).toEqual([named]);
+    expect(verifyOne(valid, { policy: "policy", keys: "intent.json" }).remarks).toEqual([]);
     const manifests = [api.deps.product!.manifest_hash];
-    expect(one(good, { policy: "policy", manifests }).remarks).toEqual([]);
+    expect(verifyOne(valid, { policy: "policy", manifests }).remarks).toEqual([]);
   });
 
-  test("an approval that too few consents stand behind, and one that nobody signed", async () => {
+  test("an approval with too few consents, and an unsigned one", async () => {
     const { change_id: id, digest } = await api.propose({ target: "ui.forged" });
     const { manifest_hash } = api.deps.product!;
-    await enter(api, id, {
+    await appendConsent(api, id, {
       decision: "approved",
       status: "approved",
       approver: "ana",
@@ -406,27 +410,27 @@ describe("what does not hold is reported", () => {
       digest,
       manifest_hash,
     });
-    const report = one(cosigned(await certificate(id), "w.example", WITNESS));
-    expect(rules(report)).toEqual(["proof", "quorum"]);
+    const report = verifyOne(addCosignature(await certificate(id), "w.example", WITNESS));
+    expect(listRules(report)).toEqual(["proof", "quorum"]);
     expect(report.steps[1]).toMatchObject({ decision: "approved", name: "ana", key: null });
   });
 });
 
-test("an emergency that those who may did not consent to", async () => {
+test("an emergency without enough consents by the named people is reported", async () => {
   const policy = { break_glass: { approvers: ["bo", "cy"], required: 2, review_hours: 72 } };
   const other = await service({ intent: { policy }, checkpointSigner: makeSigner(LOG) });
   const { change_id: id, digest } = await other.propose({});
   const { manifest_hash } = other.deps.product!;
   const consent = { decision: "approved", emergency: true, note: "down", digest, manifest_hash };
-  await enter(other, id, { ...consent, status: "pending_consent", approver: "bo" });
-  await enter(other, id, { ...consent, status: "approved", approver: "ana", review_hours: 72 });
+  await appendConsent(other, id, { ...consent, status: "pending_consent", approver: "bo" });
+  await appendConsent(other, id, { ...consent, status: "approved", approver: "ana", review_hours: 72 });
   const { text } = await other.get(`changes/${id}/certificate`);
-  expect(one(text, {}).findings).toEqual([
+  expect(verifyOne(text, {}).findings).toEqual([
     { line: null, entry: 4, rule: "quorum", message: "it was approved with 1 of 2 consents for an emergency" },
   ]);
 });
 
-test("every life that the service allows is valid", async () => {
+test("the certificate of every history that the service allows is valid", async () => {
   const [CY, DI] = [passkey("EdDSA"), sshPen("ecdsa-sha2-nistp256")];
   const secret = "the secret of an agent that tunes";
   const token_sha256 = createHash("sha256").update(secret).digest("hex");
@@ -444,55 +448,55 @@ test("every life that the service allows is valid", async () => {
     checkpointSigner: makeSigner(LOG),
   });
   const signed = async (pen: Pen, fields: Fields, decision = "approve") => {
-    const { emergency: isUrgent, ...said } = fields;
-    const statement = await requestStatement(other, { decision: isUrgent ? "approve_emergency" : decision, ...said });
+    const { emergency: isUrgent, ...stated } = fields;
+    const statement = await requestStatement(other, { decision: isUrgent ? "approve_emergency" : decision, ...stated });
     const reply = await other.post(decision, { ...fields, ...proven(pen, statement) });
     expect(reply.status, reply.text).toBe(200);
   };
-  const lives: string[] = [];
-  const begun = async (fields: Fields = {}) => {
-    const { change_id: id } = await other.propose({ target: `ui.${lives.length}`, ...fields });
-    lives.push(id);
+  const changeIds: string[] = [];
+  const propose = async (fields: Fields = {}) => {
+    const { change_id: id } = await other.propose({ target: `ui.${changeIds.length}`, ...fields });
+    changeIds.push(id);
     return id;
   };
   const urgent = { emergency: "true", note: "shop is down" };
-  const emergency = await begun();
+  const emergency = await propose();
   await signed(CY, { change_id: emergency, approver: "cy", ...urgent });
   await signed(DI, { change_id: emergency, approver: "di", ...urgent });
   await other.must("apply", emergency);
   await signed(ANA, { change_id: emergency, approver: "ana", verdict: "not_accepted" }, "review");
   await other.must("rollback", emergency);
-  const both = await begun();
+  const both = await propose();
   await signed(ANA, { change_id: both, approver: "ana" });
   await signed(BO, { change_id: both, approver: "bo" });
   await signed(CY, { change_id: both, approver: "cy", ...urgent });
   await signed(DI, { change_id: both, approver: "di", ...urgent });
   await other.must("apply", both);
-  const revoked = await begun();
+  const revoked = await propose();
   await signed(ANA, { change_id: revoked, approver: "ana" });
   await signed(BO, { change_id: revoked, approver: "bo" });
   await signed(BO, { change_id: revoked, approver: "bo" }, "revoke");
-  const denied = await begun();
+  const denied = await propose();
   await signed(ANA, { change_id: denied, approver: "ana" });
   await signed(BO, { change_id: denied, approver: "bo" }, "deny");
   const small = { ...PROPOSAL, kind: "config", target: "ui.minor", tier: "minor", affected_users: "1", risk: "low" };
   const minor = await other.post("propose", { ...small, reversible: "true" }, { authorization: `Bearer ${secret}` });
   expect(minor.body.tier, minor.text).toBe("minor");
-  lives.push(minor.body.change_id);
+  changeIds.push(minor.body.change_id);
   await other.must("apply", minor.body.change_id);
-  for (const id of lives) {
+  for (const id of changeIds) {
     const { text } = await other.get(`changes/${id}/certificate`);
     const { origin: own } = (await other.audit())[0];
     const policy = readTlogPolicy(file("own", `log ${vkey(own, LOG, 1)}\nquorum none\n`));
     const report = verifyCertificate(Buffer.from(text), { policy, people: undefined, manifests: [] });
     const { status } = (await other.get(`changes/${id}`)).body;
     expect([report.verdict, report.findings, report.steps.at(-1)!.status]).toEqual(["valid", [], status]);
-    verified([text], {});
+    verifyAll([text], {});
   }
 });
 
-/** Writes a consent into the log without the service: an entry that is rightly chained, and follows from nothing. */
-const enter = ({ deps: { store, sha256 } }: TestService, change_id: string, detail: object): Promise<void> =>
+/** Appends a consent to the log without the service's checks: its hashes are valid, and nothing justifies it. */
+const appendConsent = ({ deps: { store, sha256 } }: TestService, change_id: string, detail: object): Promise<void> =>
   store.transact(async (tx) => {
     const head = (await readHead(tx))!;
     const event = { event_type: "consent_decision", change_id, tenant: "t1", detail } as const;
@@ -503,11 +507,11 @@ const enter = ({ deps: { store, sha256 } }: TestService, change_id: string, deta
     tx.put("changes", change_id, { ...value, audit: [...value.audit, next.entry.id] } as typeof value);
   });
 
-test("the program: exit codes, its words, what it extracts", () => {
+test("verify_audit.py prints the same report, and has the documented exit codes", () => {
   if (pythonMissing !== null) return;
-  const path = file("good.certificate", good);
+  const path = file("good.certificate", valid);
   const { status, stdout } = runPython(["certificate", path, "--policy", policy]);
-  expect(stdout).toBe(`${certificateText(path, one(good))}\n`);
+  expect(stdout).toBe(`${certificateText(path, verifyOne(valid))}\n`);
   expect(status).toBe(0);
   const calls = [[path], [path, "--policy", join(folder, "other-log")], [path, "--manifest-hash", "x"]];
   expect(runPythonOften(calls.map((args) => ["certificate", ...args])).map((ended) => ended.status)).toEqual([2, 1, 3]);
@@ -524,7 +528,7 @@ const BAD_POLICIES: [text: string, why: string][] = [
   ["hello\nquorum none", "line 1: log, witness, group, or one quorum is needed"],
 ];
 
-test("a policy that is none is refused, with the line", () => {
+test("an invalid policy is rejected, with the line", () => {
   const paths = BAD_POLICIES.map(([text], index) => file(`bad-${index}`, text));
   const messages = BAD_POLICIES.map(([, why], index) => `${paths[index]} is no tlog-policy: ${why}`);
   for (const [index, path] of paths.entries()) expect(() => readTlogPolicy(path)).toThrow(messages[index]);
@@ -533,15 +537,15 @@ test("a policy that is none is refused, with the line", () => {
   expect(reported.map(({ stderr }) => stderr)).toEqual(messages.map((message) => `verify_audit.py: ${message}\n`));
 });
 
-describe("the service", () => {
-  test("gives it as a file, of a change that is there", async () => {
+describe("GET .../certificate", () => {
+  test("returns a file, or 404 for an unknown change", async () => {
     const { headers } = await api.get(`changes/${change_id}/certificate`);
     expect(headers.get("content-type")).toBe("text/plain; charset=utf-8");
     expect(headers.get("content-disposition")).toBe(`attachment; filename="${change_id}.certificate"`);
     expect((await api.get("changes/chg_00000000-0000-7000-8000-00000000ffff/certificate")).status).toBe(404);
   });
 
-  test("makes none under a checkpoint that does not cover it", async () => {
+  test("is 503 while the log does not verify", async () => {
     const { change_id: id } = await api.propose({ target: "ui.late" });
     const { integrity } = api.deps;
     integrity.breach = { first_invalid: 1, reason: "edited" };
@@ -551,7 +555,7 @@ describe("the service", () => {
     expect((await api.get(`changes/${id}/certificate`)).status).toBe(200);
   });
 
-  test("makes none of a content that was not proposed", async () => {
+  test("is rejected for a record that differs from the proposal", async () => {
     const { change_id: id } = await api.propose({ target: "ui.edited" });
     await api.deps.store.transact(async (tx) => {
       const { value } = (await tx.get("changes", id))!;
@@ -562,13 +566,13 @@ describe("the service", () => {
 });
 
 test.skipIf(pythonMissing !== null)(
-  `verify_audit.py says the same of all of them (${pythonMissing ?? "python3 is here"})`,
+  `verify_audit.py reports the same for all certificates (${pythonMissing ?? "python3 is here"})`,
   { timeout: 300_000 },
   () => {
-    const reported = runPythonOften(asked.map(({ args }) => args));
+    const reported = runPythonOften(verifiedFiles.map(({ args }) => args));
     expect(reported.length).toBeGreaterThan(50);
     for (const [index, { status, stdout, stderr }] of reported.entries()) {
-      const { args, report } = asked[index]!;
+      const { args, report } = verifiedFiles[index]!;
       if (typeof report === "string") expect([status, stderr]).toEqual([3, `verify_audit.py: ${report}\n`]);
       else expect(JSON.parse(stdout), `${args.join(" ")}: ${stderr}`).toEqual(report);
     }

@@ -1,4 +1,4 @@
-/** `countersign-verify`, run in this process, and `verify_audit.py`: the same answers to the same questions. */
+/** Verifies that `countersign-verify`, run in this process, and `verify_audit.py` give the same results for the same arguments. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ const [W1, W2, UNKNOWN] = [
   keyPair("elsewhere.example", 4),
 ] as const;
 
-/** Files that the cases name. */
+/** Files that the cases use. */
 function keepEvidence(): void {
   const { entries, key, otherKey, note } = world;
   file("public.pem", key.pem);
@@ -88,7 +88,7 @@ function keepEvidence(): void {
   mkdirSync(path("folder"));
 }
 
-/** The verifier key of the world's key, as the service answers it. */
+/** The verifier key of the world's key, in the form that the service returns. */
 function vkey(note: string): string {
   const [, name, encoded] = /— (\S+) (\S+)\n$/.exec(note)!;
   const id = Buffer.from(encoded!, "base64").toString("hex", 0, 4);
@@ -180,8 +180,8 @@ const CASES: [name: string, exit: number, args: string][] = [
   ["an unknown option", 3, "audit.jsonl --expect 77"],
 ];
 
-/** The arguments of a case, with files in the folder and the world's values in place. */
-function argsOf(text: string): string[] {
+/** Returns the arguments of a case, with paths and the world's values filled in. */
+function toArguments(text: string): string[] {
   return text
     .split(" ")
     .filter(Boolean)
@@ -195,7 +195,7 @@ function argsOf(text: string): string[] {
     });
 }
 
-/** The last line of a program that answered, or its only line on standard error. */
+/** Expects an exit code, and a verdict as the last line or a single error line. */
 function checkRun({ status, stdout, stderr }: ReturnType<typeof runPython>, exit: number, name: string): void {
   expect({ status, stderr: stderr === "" }).toEqual({ status: exit, stderr: exit !== 3 });
   if (exit === 3) {
@@ -205,13 +205,13 @@ function checkRun({ status, stdout, stderr }: ReturnType<typeof runPython>, exit
 }
 
 test.each(CASES)("countersign-verify with %s: exit %i", async (_, exit, text) => {
-  checkRun(await runVerifier(argsOf(text)), exit, "countersign-verify");
+  checkRun(await runVerifier(toArguments(text)), exit, "countersign-verify");
 });
 
 test.skipIf(pythonMissing)(
-  `verify_audit.py ends the same in every case (${pythonMissing ?? "python3 is here"})`,
+  `verify_audit.py has the same exit code in every case (${pythonMissing ?? "python3 is here"})`,
   () => {
-    const ends = runPythonOften(CASES.map(([, , text]) => argsOf(text)));
+    const ends = runPythonOften(CASES.map(([, , text]) => toArguments(text)));
     for (const [index, [what, exit]] of CASES.entries()) {
       expect(ends[index]!.status, what).toBe(exit);
       checkRun(ends[index]!, exit, "verify_audit.py");
@@ -220,7 +220,7 @@ test.skipIf(pythonMissing)(
   },
 );
 
-test("every flipped bit of a signed checkpoint costs its signature", () => {
+test("any flipped bit of a signed checkpoint makes its signature invalid", () => {
   const key = parseKey(verifierKey)!;
   const note = Buffer.from(world.note);
   expect(findSigner(parseCheckpoint(world.note)!, key)).toBe(key.name);
@@ -230,7 +230,7 @@ test("every flipped bit of a signed checkpoint costs its signature", () => {
   }
 });
 
-test.skipIf(pythonMissing)("and in verify_audit.py, for a sample of them", () => {
+test.skipIf(pythonMissing)("a flipped bit of a checkpoint is found by verify_audit.py too, in a sample of them", () => {
   const note = Buffer.from(world.note);
   const flips = Array.from({ length: 24 }, (_, i) => Math.floor((i * note.length * 8) / 24) + (i % 8));
   const calls = flips.map((bit) => [
@@ -244,7 +244,7 @@ test.skipIf(pythonMissing)("and in verify_audit.py, for a sample of them", () =>
     expect(status, `bit ${flips[index]}`).toBeOneOf([1, 3]);
 });
 
-test("one fault shows once, with line, entry and rule", async () => {
+test("one fault is reported once, with line, entry and rule", async () => {
   const { entries } = world;
   expect(await json([path("edited.jsonl")])).toMatchObject({
     verdict: "bad",
@@ -270,8 +270,8 @@ test("a report lists the evidence that it used, what it could not check and skip
   expect(await json([log])).toMatchObject({ not_checked: ["tail_truncation", "full_rewrite"], held_against: [] });
 });
 
-test("a report names each witness once, with the length that it saw", async () => {
-  const args = argsOf(
+test("a report lists each witness once, with the greatest length that it cosigned", async () => {
+  const args = toArguments(
     "audit.jsonl --checkpoint cosigned-early --checkpoint cosigned --checkpoint cosigned-late --witness W2 --witness W1",
   );
   expect(await json(args)).toMatchObject({
@@ -284,18 +284,18 @@ test("a report names each witness once, with the length that it saw", async () =
   expect((await runVerifier(args)).stdout).toContain(
     "\nseen by w.example/one up to entry 200, at 1800000200 seconds since 1970\n",
   );
-  const wrong = await json(argsOf("audit.jsonl --checkpoint cosigned-wrong --witness W1"));
+  const wrong = await json(toArguments("audit.jsonl --checkpoint cosigned-wrong --witness W1"));
   expect(wrong.findings.map(({ rule }) => rule)).toEqual(["cosignature", "cosignature"]);
 });
 
-test("of a log that is bad throughout the first hundred findings are listed, and all are counted", async () => {
+test("a report lists the first hundred findings and counts all of them", async () => {
   const bad = file("throughout.jsonl", write(world.entries.map((entry) => ({ ...entry, tenant: "x" }))));
   const report = await json([bad]);
   expect([report.findings.length, report.findings_total]).toEqual([100, 200]);
   expect((await runVerifier([bad])).stdout).toContain("\nand 100 more\n");
 });
 
-test("an origin with a line break is one line in its checkpoint", async () => {
+test("an origin with a line break is escaped to one line in its checkpoint", async () => {
   const entries = rehashed(
     world.entries.map((entry) => ({ ...entry, origin: "two\nlines/audit/0f" })),
     0,
@@ -306,7 +306,7 @@ test("an origin with a line break is one line in its checkpoint", async () => {
   if (!pythonMissing) expect(await judgeInPython(args)).toMatchObject({ status: 0 });
 });
 
-test("every control character that the service can write is read", async () => {
+test("control characters in names and details are read by both verifiers", async () => {
   const controls = String.fromCharCode(...Array.from({ length: 0xa0 }, (_, code) => code), 0x2028, 0xfeff);
   const entries = world.entries.map((entry) => ({
     ...entry,
@@ -318,7 +318,7 @@ test("every control character that the service can write is read", async () => {
   if (!pythonMissing) expect(await judgeInPython(args)).toMatchObject({ status: 2 });
 });
 
-test("the verifier imports Node's modules, its own files and the rule of rollouts", () => {
+test("the verifier imports only Node's modules, its own files and the rules of rollouts", () => {
   for (const name of readdirSync(SOURCES)) {
     const source = readFileSync(join(SOURCES, name), "utf8");
     for (const [, from] of source.matchAll(/from "([^"]+)"/g))
@@ -328,7 +328,7 @@ test("the verifier imports Node's modules, its own files and the rule of rollout
   }
 });
 
-test("a key is only ever the log's own: another name, another id", async () => {
+test("a checkpoint signed by another key, or under another name, is rejected", async () => {
   const other = newKey();
   const forged = makeCheckpoint(world.entries, 200, { ...world.key, privateKey: other.privateKey });
   expect((await runVerifier([log, "--checkpoint", file("same-id", forged), "--key", path("public.pem")])).status).toBe(

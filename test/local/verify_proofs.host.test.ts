@@ -1,4 +1,4 @@
-/** The proofs in an export, by both offline verifiers: they share no code with the service, nor with each other. */
+/** Tests the verification of proofs in an export by both offline verifiers, which share no code with the service or each other. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -40,8 +40,8 @@ const file = (name: string, content: string): string => {
 };
 
 let entries: AuditEntry[];
-/** Acts on the service, and a review, in another log: every verification of a long one takes its time. */
-let acts: AuditEntry[];
+/** A second, short log with signed actions on the service and a review, since verifying a long log takes time. */
+let actionEntries: AuditEntry[];
 beforeAll(async () => {
   const break_glass = { approvers: ["gus"] };
   const policy = { required_approvers: { standard: 7 }, self_approval: true, break_glass };
@@ -62,13 +62,13 @@ beforeAll(async () => {
   const denied = await api.propose();
   await decide(api, PENS["dora"]!, "deny", { change_id: denied.change_id, approver: "dora" });
   entries = await api.audit();
-  acts = await actsOf(intent);
+  actionEntries = await createActionLog(intent);
   file("policy.json", JSON.stringify(manifest(intent)));
   const swapped = { ...PRINCIPALS, Ana: PRINCIPALS["bo"], bo: PRINCIPALS["Ana"] };
   file("other.json", JSON.stringify({ principals: { ...swapped, dora: person(sshPen()) } }));
 });
 
-async function actsOf(intent: Manifest): Promise<AuditEntry[]> {
+async function createActionLog(intent: Manifest): Promise<AuditEntry[]> {
   const { store, copy, goBack } = rewindingStore();
   const api = await core({ intent, store });
   await act(api, PENS["dora"]!, "freeze", { actor: "dora", note: "ω", until: "2030-01-01T00:00:00Z" });
@@ -76,15 +76,15 @@ async function actsOf(intent: Manifest): Promise<AuditEntry[]> {
   api.deps.clock.set(-DAY);
   expect((await act(api, PENS["fay"]!, "accept_clock", { actor: "fay", note: "it ran ahead" })).status).toBe(200);
   const urgent = { change_id: (await api.propose()).change_id, approver: "gus", note: "now" };
-  const said = await requestStatement(api, { decision: "approve_emergency", ...urgent });
-  await api.post("approve", { ...urgent, emergency: true, ...proven(PENS["gus"]!, said) });
+  const emergencyStatement = await requestStatement(api, { decision: "approve_emergency", ...urgent });
+  await api.post("approve", { ...urgent, emergency: true, ...proven(PENS["gus"]!, emergencyStatement) });
   const review = { change_id: urgent.change_id, approver: "eli", verdict: "not_accepted", note: "why" };
   expect((await decide(api, PENS["eli"]!, "review", review)).status).toBe(200);
   const denied = { change_id: (await api.propose()).change_id, approver: "bo" };
   await decide(api, PENS["bo"]!, "deny", denied);
   const erased = await requestStatement(api, { decision: "erase", ...denied, note: "gone" });
-  const asked = { change_id: denied.change_id, actor: "bo", note: "gone", ...proven(PENS["bo"]!, erased) };
-  expect((await api.post("erase", asked)).status).toBe(200);
+  const runs = { change_id: denied.change_id, actor: "bo", note: "gone", ...proven(PENS["bo"]!, erased) };
+  expect((await api.post("erase", runs)).status).toBe(200);
   const before = await copy();
   await api.propose();
   await goBack(before);
@@ -96,10 +96,10 @@ async function actsOf(intent: Manifest): Promise<AuditEntry[]> {
 }
 
 /**
- * Compares the findings of both for exports under each policy, in the same words unless `worded` is false: of
- * what is wrong in two ways each may tell the other one.
+ * Verifies exports under each policy with both verifiers and expects the same findings, with the same messages unless
+ * `worded` is false: of two defects in one entry each verifier may report another.
  */
-async function verified(
+async function verifyInBoth(
   logs: readonly (readonly AuditEntry[])[],
   policies: readonly (string | undefined)[] = [undefined],
   worded = true,
@@ -109,11 +109,11 @@ async function verified(
       .filter(({ rule }) => rule === "proof")
       .map(({ message, ...where }) => (worded ? { message, ...where } : where));
   const paths = logs.map((log, index) => file(`${index}.jsonl`, write(log)));
-  const asked = policies.flatMap((policy) =>
+  const runs = policies.flatMap((policy) =>
     paths.map((path) => ({ path, policy: policy === undefined ? undefined : join(folder, policy) })),
   );
   const reports = await Promise.all(
-    asked.map(({ path, policy }) =>
+    runs.map(({ path, policy }) =>
       verifyExport(
         [readFileSync(path)],
         { states: [], findings: [], remarks: [] },
@@ -122,7 +122,7 @@ async function verified(
     ),
   );
   if (pythonMissing === null) {
-    const calls = asked.map(({ path, policy }) => [path, ...(policy ? ["--policy", policy] : [])]);
+    const calls = runs.map(({ path, policy }) => [path, ...(policy ? ["--policy", policy] : [])]);
     const reported = runPythonOften([...calls.map((args) => [...args, "--json"]), calls[0]!]);
     for (const [index, report] of reports.entries()) {
       const inPython = JSON.parse(reported[index]!.stdout);
@@ -143,24 +143,24 @@ async function verified(
 
 const CONSISTENT = { verdict: "consistent", findings: [] };
 
-test("with an intent kept outside as policy, every proof is verified", async () => {
-  const [report, ofActs] = await verified([entries, acts], ["policy.json"]);
+test("with an intent from outside as the policy every proof is verified", async () => {
+  const [report, ofActs] = await verifyInBoth([entries, actionEntries], ["policy.json"]);
   expect([report, ofActs]).toMatchObject([CONSISTENT, CONSISTENT]);
   expect(ofActs!.proofs).toEqual({ verified: 8, as_named: 0, not_checked: 0, unsigned: 0 });
   expect(report!.proofs).toEqual({ verified: PASSKEYS + SSH + 3, as_named: 0, not_checked: 0, unsigned: 0 });
   expect(reportText("x", report!)).toContain("signed decisions that hold, with keys that the policy lists: 10");
 });
 
-test("without one a key is as the log itself names it, and that of a passkey is not known", async () => {
-  const [report, ofActs] = await verified([entries, acts]);
+test("without a policy SSH keys are taken from the log, and passkeys cannot be verified", async () => {
+  const [report, ofActs] = await verifyInBoth([entries, actionEntries]);
   expect([report, ofActs]).toMatchObject([CONSISTENT, CONSISTENT]);
   expect(ofActs!.proofs).toEqual({ verified: 0, as_named: 5, not_checked: 3, unsigned: 0 });
   expect(report!.proofs).toEqual({ verified: 0, as_named: SSH + 1, not_checked: PASSKEYS + 2, unsigned: 0 });
   expect(reportText("x", report!)).toContain("with a key as the log itself names it: 5");
 });
 
-test("a policy with other keys names each decision that they did not sign", async () => {
-  const [report] = await verified([entries], ["other.json"]);
+test("with other keys in the policy each decision not signed by them is reported", async () => {
+  const [report] = await verifyInBoth([entries], ["other.json"]);
   const messages = report!.findings.map(({ message }) => message);
   expect(messages).toHaveLength(6);
   expect(messages[0]).toBe("the policy lists no key of Ana that made its proof");
@@ -175,7 +175,7 @@ function edited(index: number, edit: (detail: Record<string, unknown>) => object
 const signed = (log = entries): number[] =>
   log.flatMap(({ detail }, index) => (JSON.parse(detail).proof === undefined ? [] : [index]));
 
-test("a rewritten log whose facts differ from the signed ones is bad, with and without a policy", async () => {
+test("a rewritten log that differs from the signed statements is bad, with or without policy", async () => {
   const given = signed().filter((index) => JSON.parse(entries[index]!.detail).decision === "approved");
   const consents = given;
   // A log that ends there is verified sooner.
@@ -186,39 +186,40 @@ test("a rewritten log whose facts differ from the signed ones is bad, with and w
     ),
   );
   const moved = consents.map((index) => edited(index, (detail) => ({ ...detail, ...proofOf(signed().at(-1)!) }), log));
-  for (const { findings, verdict } of await verified([...logs, ...moved], ["policy.json", undefined])) {
+  for (const { findings, verdict } of await verifyInBoth([...logs, ...moved], ["policy.json", undefined])) {
     expect(verdict).toBe("bad");
     expect(findings).toMatchObject([{ rule: "proof" }]);
   }
 });
 
-test("a rewritten verdict, until, actor, note or accepted end is not what was signed", async () => {
-  const reported = signed(acts).filter((index) => acts[index]!.event_type !== "consent_decision");
+test("a rewritten verdict, until, actor, note or accepted end does not match its signature", async () => {
+  const reported = signed(actionEntries).filter((index) => actionEntries[index]!.event_type !== "consent_decision");
   const logs = ["verdict", "until", "actor", "note", "length", "head"].flatMap((field) => {
     const rewritten = reported
-      .filter((index) => JSON.parse(acts[index]!.detail)[field])
-      .filter((index) => field !== "actor" || acts[index]!.event_type !== "emergency_reviewed")
-      .map((index) => edited(index, (detail) => ({ ...detail, [field]: `${detail[field]}x` }), acts));
+      .filter((index) => JSON.parse(actionEntries[index]!.detail)[field])
+      .filter((index) => field !== "actor" || actionEntries[index]!.event_type !== "emergency_reviewed")
+      .map((index) => edited(index, (detail) => ({ ...detail, [field]: `${detail[field]}x` }), actionEntries));
     expect(rewritten.length, field).toBeGreaterThan(0);
     return rewritten;
   });
-  for (const { findings } of await verified(logs, ["policy.json"])) expect(findings).toMatchObject([{ rule: "proof" }]);
+  for (const { findings } of await verifyInBoth(logs, ["policy.json"]))
+    expect(findings).toMatchObject([{ rule: "proof" }]);
 });
 
-test("an unsigned decision of a person with keys is reported; bad where the log names the keys", async () => {
+test("an unsigned decision of a person with keys is reported; bad if the log has the keys", async () => {
   const unsigned = (log: AuditEntry[]) => (index: number) =>
     edited(index, ({ proof: _proof, statement: _statement, key: _key, ...detail }) => detail, log);
   const denied = signed().filter((index) => JSON.parse(entries[index]!.detail).decision === "denied");
-  const logs = [...denied.map(unsigned(entries)), ...signed(acts).map(unsigned(acts))];
+  const logs = [...denied.map(unsigned(entries)), ...signed(actionEntries).map(unsigned(actionEntries))];
   expect(logs).toHaveLength(9);
-  for (const { findings } of await verified(logs, ["policy.json", undefined]))
+  for (const { findings } of await verifyInBoth(logs, ["policy.json", undefined]))
     expect(findings).toMatchObject([{ rule: "proof", message: expect.stringContaining("did not sign it") }]);
-  const silent = acts.map((entry) => ({
+  const silent = actionEntries.map((entry) => ({
     ...entry,
     detail:
       entry.event_type === "intent_in_force" ? "{}" : JSON.stringify({ ...JSON.parse(entry.detail), proof: undefined }),
   }));
-  const [report] = await verified([rehashed(silent, 0)], ["policy.json"]);
+  const [report] = await verifyInBoth([rehashed(silent, 0)], ["policy.json"]);
   expect(report).toMatchObject({ findings: [], proofs: { verified: 0, unsigned: 8 } });
   expect(reportText("x", report!)).toContain(`by names whose keys the policy lists: 8`);
 });
@@ -228,10 +229,10 @@ const proofOf = (index: number): object => {
   return { statement, proof, key };
 };
 
-test("an emergency consent that was rewritten to a denial is not what was signed", async () => {
-  const urgent = signed(acts).find((index) => JSON.parse(acts[index]!.detail).emergency)!;
-  const log = edited(urgent, (detail) => ({ ...detail, decision: "denied" }), acts);
-  for (const { findings } of await verified([log], ["policy.json", undefined]))
+test("an emergency consent rewritten to a denial does not match its signature", async () => {
+  const urgent = signed(actionEntries).find((index) => JSON.parse(actionEntries[index]!.detail).emergency)!;
+  const log = edited(urgent, (detail) => ({ ...detail, decision: "denied" }), actionEntries);
+  for (const { findings } of await verifyInBoth([log], ["policy.json", undefined]))
     expect(findings).toMatchObject([{ rule: "proof" }]);
 });
 
@@ -252,18 +253,18 @@ test("a flipped bit of a proof is bad", async () => {
       });
     });
   });
-  for (const { findings } of await verified(logs, ["policy.json"], false))
+  for (const { findings } of await verifyInBoth(logs, ["policy.json"], false))
     expect(findings).toMatchObject([{ rule: "proof" }]);
 });
 
-test("a policy that is none is said to be none", async () => {
+test("an invalid policy is an error", async () => {
   const nothing = file("nothing.json", "[]");
   expect(() => readPolicy(nothing)).toThrow("is no JSON with the principals of an intent");
   if (pythonMissing === null)
     expect(runPythonOften([[file("a.jsonl", write(entries)), "--policy", nothing]])[0]).toMatchObject({ status: 3 });
 });
 
-test("a signed apply, rollback and feed are verified, and a rewritten one is not what was signed", async () => {
+test("signed applies, rollbacks and feeds are verified, and rewritten ones are reported", async () => {
   const policy = { signed_only: true, permissions: { apply: ["bo"], rollback: ["eli"], feed_kpis: ["Ana"] } };
   const api = await core({ intent: { principals: PRINCIPALS, policy } });
   const signedBy = async (name: string, decision: string, fields: Record<string, string>) =>
@@ -282,7 +283,7 @@ test("a signed apply, rollback and feed are verified, and a rewritten one is not
     expect(reply.status, reply.text).toBe(200);
   }
   const log: AuditEntry[] = await api.audit();
-  const [report, unnamed] = await verified([log], ["policy.json", undefined]);
+  const [report, unnamed] = await verifyInBoth([log], ["policy.json", undefined]);
   expect([report!.proofs, unnamed!.proofs]).toEqual([
     { verified: 4, as_named: 0, not_checked: 0, unsigned: 0 },
     { verified: 0, as_named: 2, not_checked: 2, unsigned: 0 },
@@ -295,6 +296,6 @@ test("a signed apply, rollback and feed are verified, and a rewritten one is not
     edited(at("kpi_refreshed"), (detail) => ({ ...detail, values: { ...(detail["values"] as object), csat: 2 } }), log),
     edited(at("kpi_refreshed"), (detail) => ({ ...detail, values: "none" }), log),
   ];
-  for (const { findings } of await verified(rewritten, ["policy.json"]))
+  for (const { findings } of await verifyInBoth(rewritten, ["policy.json"]))
     expect(findings).toMatchObject([{ rule: "proof" }]);
 });

@@ -1,4 +1,4 @@
-/** Both verifiers reject an automatic apply that the service would not have made, in a log whose hashes are made again. */
+/** Verifies that both verifiers reject an automatic apply that the service would not have made, in a log with valid hashes. */
 import { beforeAll, expect, test } from "vitest";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { applyDue } from "../../../lib/changes/automatic_apply.ts";
@@ -19,7 +19,7 @@ let texts: string[];
 let judged: Awaited<ReturnType<typeof judgeExports>>;
 let ids: { scheduled: string; once: string; stopped: string };
 
-/** A change at a time, one once it is approved, and one whose automation ends since its consent comes too late. */
+/** Creates a change with a scheduled time, one applied on approval, and one whose automation ends since it is approved too late. */
 beforeAll(async () => {
   const policy = { apply_when: ["manual", "approved", "scheduled"] };
   const api = await core({ adapter: scriptedAdapter(), intent: { policy } });
@@ -57,7 +57,7 @@ const withDetail = (id: string, event: string, over: Detail): Log =>
 const without = (id: string, event: string): Log =>
   honest.filter((entry) => entry.change_id !== id || entry.event_type !== event);
 
-/** Makes an apply one that was found after an interruption. */
+/** Changes an apply to one that was found after an interruption. */
 const found = (id: string, log: Log): Log =>
   log.map((entry) =>
     entry.change_id === id && entry.event_type === "change_applied"
@@ -160,7 +160,7 @@ const FORGED: [string, () => Log, string][] = [
   ],
 ];
 
-test("the honest log has two automatic applies and one end of automation, and is valid", async () => {
+test("the unforged log has two automatic applies and one end of automation, and is valid", async () => {
   const applied = honest.filter(
     ({ event_type, detail }) => event_type === "change_applied" && /policy:apply_when/.test(detail),
   );

@@ -1,4 +1,4 @@
-/** The verifier's chain: what a line that does not follow from the one before is said to break, and that it is said once. */
+/** Tests the verifier's chain: which rule a line breaks that does not follow the one before, and that it is reported once. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
@@ -10,7 +10,7 @@ const ENTRIES = GOLDEN.map((line) => JSON.parse(line) as AuditEntry);
 const edit = (at: number, over: Partial<AuditEntry>): AuditEntry[] =>
   ENTRIES.map((entry, index) => (index === at ? { ...entry, ...over } : entry));
 
-/** Follows lines; returns the findings, and how far the chain was followed. */
+/** Verifies lines; returns the findings and the last verified entry. */
 function run(lines: readonly (string | AuditEntry)[]) {
   const chain = emptyChain();
   const found = lines.flatMap((line) => {
@@ -67,7 +67,7 @@ test.each<[string, (string | AuditEntry)[], unknown[]]>([
   expect(run(lines).found).toEqual(expected);
 });
 
-test("what was followed last is known, and nothing behind a line that is no entry", () => {
+test("the last verified entry is known, and none after a line that is not an entry", () => {
   expect(run(GOLDEN)).toEqual({ found: [], lines: 4, last: 4, entry: 4 });
   expect(run(GOLDEN.with(3, "{}"))).toEqual({
     found: [[4, null, "form"]],

@@ -1,4 +1,4 @@
-/** The verifier's check of contents behind entries, and what it says of accepted losses. */
+/** Tests the verifier's check of contents after entries, and its report on accepted losses. */
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { isContentLine, createContentsCheck } from "../../../local/verify/contents.ts";
@@ -123,17 +123,17 @@ test.each<[string, unknown[], string[], Detail, Principals?]>([
   expect(run(steps, principals)).toEqual([messages, counts]);
 });
 
-test("a manifest whose entry is not in the log is none", () => {
+test("a manifest whose entry is not in the log is not an intent of the log", () => {
   const check = createContentsCheck(() => undefined);
   check.checkEntry(intent(), 1);
   expect(check.checkContent(manifest(), 2)).toMatchObject({ message: "it is no intent that a service loads" });
 });
 
-test("what is learnt of a content is a finding of its entry", () => {
+test("a defect found in a content is a finding of its entry", () => {
   expect(run([proposal(), carried()], NAMED, () => "no")).toEqual([["content: no"], { changes: 1, unfit: 1 }]);
 });
 
-test("a hundred erased changes are named, and all are counted", () => {
+test("the first hundred erased changes are listed, and all are counted", () => {
   const check = createContentsCheck(() => undefined);
   for (let at = 0; at < 101; at++) {
     check.checkEntry(entry("change_proposed", {}, `c${at}`), 1);
@@ -180,7 +180,7 @@ test.each<[string, Detail, string, number, boolean]>([
   expect(explainLoss([found], length)).toBe(covers ? `; ${lossText(found)}` : "");
 });
 
-test("an entry of another event states no loss, and a loss by nobody names nobody", () => {
+test("an entry of another event is not a loss, and a loss without an actor has no name", () => {
   expect(readLoss(entry("change_denied", {}))).toBe(undefined);
   expect(loss({ actor: 5, note: 5 })).toMatchObject({ actor: "", note: "" });
 });

@@ -1,4 +1,4 @@
-/** The verifier's reading of a certificate's parts, and of numbers in DER. */
+/** Tests how the verifier parses a certificate's parts, and numbers in DER. */
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { listFiles, readParts } from "../../../local/verify/container.ts";
@@ -13,7 +13,7 @@ test.each<[string, Buffer, number | undefined, number?]>([
   ["one byte before others", bytes(4, 1, 7, 8, 9), 1, 2],
   ["another tag", bytes(5, 1, 7), undefined],
   ["no length", bytes(4), undefined],
-  ["nobody", bytes(), undefined],
+  ["no bytes", bytes(), undefined],
   ["less than its length", bytes(4, 2, 7), undefined],
   ["127 bytes", long(127, 127), 127, 0],
   ["127 bytes, written longer", long(127, 0x81, 127), undefined],
@@ -23,7 +23,7 @@ test.each<[string, Buffer, number | undefined, number?]>([
   ["a length that is cut", bytes(4, 0x82, 1), undefined],
   ["a length of five bytes", long(1, 0x85, 0, 0, 0, 0, 1), undefined],
   ["a length without an end", bytes(4, 0x80, 0, 0), undefined],
-])("an element with %s is read, or not", (_, given, content, rest) => {
+])("a DER element with %s is parsed or rejected", (_, given, content, rest) => {
   if (content === undefined) return expect(() => readElement(given, 4)).toThrow(RangeError);
   expect(readElement(given, 4).map(({ length }) => length)).toEqual([content, rest]);
 });
@@ -41,7 +41,7 @@ test.each<[Buffer, number[] | undefined]>([
   expect([...readPositiveInteger(given)]).toEqual(digits);
 });
 
-test("a signature is two numbers and no more", () => {
+test("a signature has two numbers and nothing else", () => {
   expect(readTwoIntegers(bytes(0x30, 6, 2, 1, 5, 2, 1, 6)).map((one) => [...one])).toEqual([[5], [6]]);
   expect(() => readTwoIntegers(bytes(0x30, 6, 2, 1, 5, 2, 1, 6, 0))).toThrow(RangeError);
   expect(() => readTwoIntegers(bytes(0x30, 9, 2, 1, 5, 2, 1, 6, 2, 1, 7))).toThrow(RangeError);
@@ -66,11 +66,11 @@ test.each<[string, Buffer, boolean]>([
   ["a part that is cut", file(CONTENT, PROOF).subarray(0, -1), false],
   ["a part that ends within a line", file("content 2\n{}", PROOF), false],
   ["bytes that are not UTF-8", Buffer.concat([file(CONTENT, PROOF), bytes(255)]), false],
-])("a certificate with %s is read, or not", (_, given, isRead) => {
+])("a certificate with %s is parsed or rejected", (_, given, isRead) => {
   expect(readParts(given) !== undefined).toBe(isRead);
 });
 
-test("the parts of a certificate are files of their own", () => {
+test("the parts of a certificate are listed as files", () => {
   const hash = createHash("sha256").update('{"a":1}').digest("hex");
   expect(listFiles(file(CONTENT, INTENT, PROOF, part("proof", "x")))).toEqual([
     ["content.json", "{}"],

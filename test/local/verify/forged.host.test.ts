@@ -1,4 +1,4 @@
-/** Evidence that somebody forges who may write the log and holds its key: neither verifier accepts it, and both end alike. */
+/** Verifies that both verifiers reject evidence forged by an attacker who can write the log and has its key, with equal exit codes. */
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -38,7 +38,7 @@ function lifeOf(target: string): AuditEntry[] {
   return world.entries.filter((entry) => entry.change_id === change_id);
 }
 
-/** The log with details changed by the ids of their entries, and all hashes made again. */
+/** Returns the log with some details replaced, by entry id, and all hashes computed again. */
 function edited(edits: Record<number, Edit>, entries: readonly AuditEntry[] = world.entries): AuditEntry[] {
   const changed = entries.map((entry) => {
     const detail = edits[entry.id]?.(read(entry)) ?? entry.detail;
@@ -47,7 +47,7 @@ function edited(edits: Record<number, Edit>, entries: readonly AuditEntry[] = wo
   return rehashed(changed, 0);
 }
 
-/** A detail about another content or intent, signed again where it was signed. */
+/** Returns a detail about another content or intent, with new signatures if it had any. */
 const linked =
   (over: Detail): Edit =>
   (detail) => {
@@ -70,7 +70,7 @@ interface Forgery {
   edits?: Record<number, Edit>;
 }
 
-/** A certificate, with contents and intents that entries are made to fit. */
+/** Returns a certificate whose entries are changed to match its contents and intents. */
 function certificate({ target = "ui.done", steps, content, intent, edits = {} }: Forgery): Input {
   const life = lifeOf(target);
   const own = world.contents.get(life[0]!.change_id)!;
@@ -88,7 +88,7 @@ function certificate({ target = "ui.done", steps, content, intent, edits = {} }:
   return { files, args: ["certificate", "certificate", "--policy", "tlog"] };
 }
 
-/** A certificate of the minor change whose log states these facts of its proposal, under these rules of minor changes. */
+/** Returns a certificate of the minor change with some facts of its proposal and some rules of minor changes replaced. */
 function proposedMinor(facts: Detail, rules: Detail = {}): Input {
   const minorOf = (intent: Detail) => (intent["policy"] as Detail)["minor"] as Detail;
   return certificate({
@@ -99,7 +99,7 @@ function proposedMinor(facts: Detail, rules: Detail = {}): Input {
   });
 }
 
-/** An export with contents against a signed checkpoint of all of it. */
+/** Returns the arguments to verify an export with contents by a signed checkpoint. */
 function exported(entries: readonly AuditEntry[], more: Record<string, string> = {}, args: string[] = []): Input {
   const note = makeCheckpoint(entries, entries.length, world.key);
   const files = { audit: writeExport(entries, []), note, pem: world.key.pem, ...more };
@@ -121,7 +121,7 @@ const policyOf = (intent: Detail, over: Detail): Detail => ({
   ...intent,
   policy: { ...(intent["policy"] as Detail), ...over },
 });
-/** A certificate under an intent that asks everybody for two groups; its consents record these. */
+/** Returns a certificate under an intent that requires two groups, which its consents record. */
 function narrowed(idp?: unknown): Input {
   const record: Edit = (detail) =>
     idp !== undefined && detail["decision"] === "approved" ? { ...detail, idp } : detail;
@@ -150,7 +150,7 @@ const twice = (change: Edit): AuditEntry[] => {
   return rehashed([...world.entries.slice(0, 1), again, ...world.entries.slice(1)], 0);
 };
 
-/** Places in the life on `ui.done`: proposal, two consents, apply, rollback. */
+/** Indices of the entries about `ui.done`: proposal, two consents, apply, rollback. */
 const CASES: [what: string, exit: number, make: () => Input][] = [
   ["a certificate as it is", 0, () => certificate({})],
   ["a minor change as it is", 0, () => certificate({ target: "ui.minor" })],
@@ -496,7 +496,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
 
 let number = 0;
 
-/** Writes the files of an input; its arguments with their paths. */
+/** Writes the files of an input; returns its arguments with their paths. */
 function written({ files, args }: Input): string[] {
   const own = join(folder, String(number++));
   mkdirSync(own);

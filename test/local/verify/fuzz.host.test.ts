@@ -1,6 +1,6 @@
 /**
  * Both offline verifiers over the same inputs: exports, certificates, checkpoints, policies and keys, changed at random, with
- * hashes and signatures made again, so that what is changed is judged. `npm run fuzz:verifiers` runs 100,000 inputs;
+ * hashes and signatures computed again, so that the changes are verified. `npm run fuzz:verifiers` runs 100,000 inputs;
  * `FUZZ_SEED` chooses others.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ import { type Judged, pythonVerifier } from "./python.ts";
 
 const INPUTS = Number(process.env["FUZZ_INPUTS"] ?? 300);
 const SEED = Number(process.env["FUZZ_SEED"] ?? 1);
-/** Inputs that lie on the disk at the same time. */
+/** Number of inputs that are on disk at the same time. */
 const BATCH = 100;
 
 const folder = mkdtempSync(join(tmpdir(), "fuzz-verifiers-"));
@@ -33,7 +33,7 @@ beforeAll(async () => {
 
 const SHARED: readonly string[] = ["public.pem", "bent.pem", "people.json"];
 
-/** Writes the files of an input; its arguments with their paths. */
+/** Writes the files of an input; returns its arguments with their paths. */
 function written({ files, args }: Input, index: number): string[] {
   const own = join(folder, String(index));
   mkdirSync(own, { recursive: true });

@@ -8,7 +8,7 @@ import { keyPair } from "../../support/independent_witness.ts";
 import { data, MTH, PATH } from "../../lib/audit/reference_tree.ts";
 import { makeCheckpoint, newKey, parse, makeSigner, type SigningKey, write } from "../../tamper/world.ts";
 
-/** A passkey whose client data a test writes itself, byte for byte. */
+/** Creates a passkey whose client data a test writes byte for byte. */
 export interface RawPasskey {
   key: { type: "webauthn"; credential_id: string; public_key: string; rp_id: string };
   sign(statement: string): object;
@@ -34,7 +34,7 @@ function rawPasskey(rp_id: string): RawPasskey {
   return { key: { type: "webauthn", credential_id, public_key, rp_id }, sign: sign1, signBytes };
 }
 
-/** The line of what an entry is about, and the entry that it stands behind. */
+/** The line of a content or intent, and the entry that it follows. */
 export interface Carried {
   after: number;
   line: string;
@@ -62,7 +62,7 @@ let world: Promise<FuzzWorld> | undefined;
 /** Returns the world of this process; no test changes it. */
 export const fuzzWorld = (): Promise<FuzzWorld> => (world ??= makeWorld());
 
-/** Makes the log by requests alone. */
+/** Creates the log only by requests. */
 async function makeWorld(): Promise<FuzzWorld> {
   const raw = rawPasskey("gov.acme.example");
   const pens: Record<string, Pen> = {
@@ -133,7 +133,7 @@ async function makeWorld(): Promise<FuzzWorld> {
   return { entries, carried, pens, raw, key, witness, contents, manifests, policy: trusted };
 }
 
-/** An export of entries, with what stands behind each of them. */
+/** Returns an export of entries with the line that follows each of them. */
 export function writeExport(entries: readonly AuditEntry[], carried: readonly Carried[]): string {
   const lines = entries.map((entry) => write([entry]));
   return lines
@@ -141,7 +141,7 @@ export function writeExport(entries: readonly AuditEntry[], carried: readonly Ca
     .join("");
 }
 
-/** A certificate of some entries of a log, under a checkpoint that the log's key signs and a witness cosigns. */
+/** Returns a certificate of some entries of a log, with a checkpoint signed by the log's key and cosigned by a witness. */
 export function writeCertificate(
   world: FuzzWorld,
   log: readonly AuditEntry[],

@@ -1,11 +1,11 @@
-/** Makes the inputs of the fuzz test: files, and what both verifiers are called with. */
+/** Creates the inputs of the fuzz test: files, and the arguments of both verifiers. */
 import { createHash } from "node:crypto";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { makeCheckpoint, rehashed } from "../../tamper/world.ts";
 import { type Carried, writeCertificate, writeExport, type FuzzWorld } from "./fuzz_world.ts";
 import { bentBytes, bentDer, bentJson, bentText, type Below, ODD_JSON, pick } from "./mutations.ts";
 
-/** Files by name, and arguments in which a name of a file stands for its path. */
+/** Files by name, and arguments in which the name of a file is replaced by its path. */
 export interface Input {
   files: Record<string, Buffer | string>;
   args: string[];
@@ -16,7 +16,7 @@ type Detail = Record<string, unknown>;
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 const read = ({ detail }: AuditEntry): Detail => JSON.parse(detail) as Detail;
 
-/** The fields of a statement of an entry, as a signer would have them. */
+/** Returns the fields of an entry's statement in the form that a signer uses. */
 function statementFor(entry: AuditEntry, detail: Detail): string {
   const before = JSON.parse(String(read(entry)["statement"])) as Detail;
   const fields = ["note", "manifest_hash", "digest", "verdict", "until", "approver", "actor"];
@@ -24,7 +24,7 @@ function statementFor(entry: AuditEntry, detail: Detail): string {
   return JSON.stringify(before, Object.keys(before).sort());
 }
 
-/** The detail of a signed entry with its statement signed again, by its own pen or another's. */
+/** Returns the detail of a signed entry with its statement signed again, by its own key or another. */
 function signedAgain(world: FuzzWorld, entry: AuditEntry, detail: Detail, below: Below): Detail {
   const statement = statementFor(entry, detail);
   const by = String(detail["approver"] ?? detail["actor"]);
@@ -34,7 +34,7 @@ function signedAgain(world: FuzzWorld, entry: AuditEntry, detail: Detail, below:
   return { ...detail, statement, proof: pen.sign(statement) };
 }
 
-/** An assertion that its key did sign, of client data that readers may differ about. */
+/** Returns a validly signed assertion of client data that parsers may read differently. */
 function oddAssertion(world: FuzzWorld, statement: string, below: Below): object {
   const challenge = createHash("sha256").update(statement).digest("base64url");
   const origin = `https://${world.raw.key.rp_id}`;
@@ -46,7 +46,7 @@ function oddAssertion(world: FuzzWorld, statement: string, below: Below): object
   return world.raw.signBytes(odd, pick(below, [5, 5, 5, 1, 21, 29]));
 }
 
-/** A proof in another writing. */
+/** Returns a proof in another notation. */
 function oddProof(proof: Detail, below: Below): Detail {
   const { signature } = proof;
   if (typeof signature !== "string") return proof;
@@ -56,7 +56,7 @@ function oddProof(proof: Detail, below: Below): Detail {
   return { ...proof, signature: der.toString("base64url") };
 }
 
-/** The text of a detail, changed in one of many ways. */
+/** Returns the text of a detail with a random change. */
 function bentDetail(world: FuzzWorld, entry: AuditEntry, below: Below): string {
   const detail = read(entry);
   const { proof, statement: _, key: _key, ...unsigned } = detail;
@@ -79,7 +79,7 @@ function bentDetail(world: FuzzWorld, entry: AuditEntry, below: Below): string {
   }
 }
 
-/** JSON text that can be parsed; of any other an empty object. */
+/** Parses a JSON text; returns an empty object if it is invalid. */
 function plain(text: string): string {
   try {
     JSON.parse(text);
@@ -89,7 +89,7 @@ function plain(text: string): string {
   }
 }
 
-/** The log with some of its entries changed, and all hashes made right again. */
+/** Returns the log with some of its entries changed, and all hashes computed again. */
 function bentLog(
   world: FuzzWorld,
   below: Below,
@@ -149,7 +149,7 @@ function exportInput(world: FuzzWorld, below: Below): Input {
   return { files, args: args.map((arg) => (arg.includes("\0") ? "x" : arg)) };
 }
 
-/** A file of people's keys, now and then another than the log has. */
+/** Returns a file of people's keys, sometimes other keys than the log has. */
 function addPeople(world: FuzzWorld, below: Below, files: Input["files"], args: string[], option: string): void {
   const how = below(6);
   if (how < 2) return;
@@ -209,6 +209,6 @@ function linked(
   return rehashed(entries, 0);
 }
 
-/** One input. */
+/** Returns a random input. */
 export const makeInput = (world: FuzzWorld, below: Below): Input =>
   below(2) === 0 ? exportInput(world, below) : certificateInput(world, below);

@@ -1,4 +1,4 @@
-/** The verifier's judgement of consents: whose count at each step of a change. */
+/** Tests the verifier's rules of consents: which ones count at each step of a change. */
 import { expect, test } from "vitest";
 import { parseIntent } from "../../../local/verify/intent.ts";
 import { deriveStatuses, type ConsentEvidence, requireConsents } from "../../../local/verify/life.ts";

@@ -1,4 +1,4 @@
-/** Certificates of changes whose consents an accepted loss of the log's end came after: it is in them, and ends consents. */
+/** Tests certificates of changes approved before an accepted loss of the log's end: they have the loss, which ends consents. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), "lost-consents-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 let api: TestService;
-/** Certificates of changes: consented again and applied; applied before a loss; approved, and not consented to again. */
+/** Certificates of three changes: approved again and applied; applied before the loss; and not approved again. */
 let again: string;
 let before: string;
 let waiting: string;
@@ -55,7 +55,7 @@ beforeAll(async () => {
   [again, before, waiting] = [await certificate(first), await certificate(second), await certificate(third)];
 });
 
-/** Both verifiers' report on a certificate; they must say the same. */
+/** Returns the report of both verifiers on a certificate, which must be equal. */
 function verify(text: string): CertificateReport {
   const path = join(folder, "change.certificate");
   writeFileSync(path, text);
@@ -72,11 +72,11 @@ function verify(text: string): CertificateReport {
 
 const entryIn = (part: string): { id: number; event_type: string } =>
   JSON.parse(Buffer.from(/\nextra (.*)\n/.exec(part)![1]!, "base64").toString());
-/** The certificate without the entries for which `isLeft` holds. */
+/** Returns the certificate without the entries for which `isLeft` is true. */
 const without = (text: string, isLeft: (entry: { id: number; event_type: string }) => boolean): string =>
   rebuilt(text, (part, name) => (name === "proof" && isLeft(entryIn(part)) ? null : part));
 
-test("consents given again after an accepted loss count, and the loss is reported", () => {
+test("new consents after an accepted loss count, and the loss is reported", () => {
   const report = verify(again);
   expect(report).toMatchObject({ verdict: "consistent", findings: [] });
   expect(report.steps.map(({ event, name, status }) => [event, name, status])).toEqual([
@@ -116,7 +116,7 @@ test("one consent after an accepted loss and one before do not make two", () => 
   expect(verify(forged).findings).toMatchObject([{ rule: "quorum", message: "it was applied with 1 of 2 consents" }]);
 });
 
-test("an accepted loss has its place in the order of entries, and is proven as they are", () => {
+test("an accepted loss is listed in the order of entries, with a proof like theirs", () => {
   const isLoss = (part: string, name: string) => name === "proof" && entryIn(part).event_type === "loss_accepted";
   const twice = rebuilt(again, (part, name) => (isLoss(part, name) ? [part, part] : part));
   expect(verify(twice).findings).toMatchObject([{ entry: loss, rule: "id" }]);
@@ -137,7 +137,7 @@ test("a change that was applied before the loss has a certificate without it", (
   expect(report.steps.map(({ event }) => event)).not.toContain("loss_accepted");
 });
 
-test("a change that waits for its apply has the losses up to now", () => {
+test("the certificate of an approved change has all losses up to now", () => {
   const report = verify(waiting);
   expect(report).toMatchObject({ verdict: "consistent", findings: [] });
   expect(report.steps.at(-1)).toMatchObject({ entry: loss, event: "loss_accepted", status: "approved" });

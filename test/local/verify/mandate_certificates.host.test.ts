@@ -1,4 +1,4 @@
-/** Certificates of changes that a mandate approved: both verifiers explain them down to the signatures, and miss no entry. */
+/** Tests certificates of changes approved by a mandate: both verifiers check its signatures, and notice any missing entry. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -45,7 +45,7 @@ const eventOf = (proof: string): string => {
   const extra = /^extra (\S+)$/m.exec(proof)?.[1] ?? "";
   return (JSON.parse(Buffer.from(extra, "base64").toString()) as { event_type: string }).event_type;
 };
-/** Leaves out the n-th proof of an event. */
+/** Removes the n-th proof of an event. */
 const without = (text: string, event: string, nth = 0): string => {
   let found = 0;
   return rebuilt(text, (part, name) => (name === "proof" && eventOf(part) === event && found++ === nth ? null : part));
@@ -66,7 +66,7 @@ beforeAll(async () => {
   honest = (await api.get(`changes/${change_id}/certificate`)).text;
 });
 
-test("an honest certificate names the people who signed the mandate", () => {
+test("an unforged certificate names the people who signed the mandate", () => {
   for (const text of [honest, pending]) {
     const { verdict, findings, steps } = both(text);
     expect([verdict, findings]).toEqual(["consistent", []]);
@@ -88,7 +88,7 @@ test.each([
   expect(messages(without(honest, event, nth))).toEqual([`it was approved by a mandate: ${why}`]);
 });
 
-test("a loss suspends the mandate that was signed before it, until it is resumed", async () => {
+test("a loss suspends mandates signed before it until they are resumed", async () => {
   const rewinding = rewindingStore();
   const { active, propose, apply, decideOn, api, send, statement } = await mandated({ store: rewinding.store });
   const id = await active();
@@ -115,7 +115,7 @@ test("a loss suspends the mandate that was signed before it, until it is resumed
   ]);
 });
 
-test("a certificate has the entries of a mandate that its stored record leaves out", async () => {
+test("a certificate has also the entries of a mandate that its stored record omits", async () => {
   const { active, propose, apply, decideOn, api } = await mandated();
   const id = await active();
   const { change_id } = (await propose()).body;
@@ -130,7 +130,7 @@ test("a certificate has the entries of a mandate that its stored record leaves o
   }
 });
 
-test("without its intent nobody says that it is valid, and without its mandate it is rejected", () => {
+test("a certificate without its intent is not valid, and without its mandate it is rejected", () => {
   const none = rebuilt(honest, (part, name) =>
     name === "proof" && eventOf(part).startsWith("mandate_") ? null : part,
   );

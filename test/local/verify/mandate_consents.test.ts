@@ -1,4 +1,4 @@
-/** The verifier's judgement of a mandate's consent: its entries and signatures, and whether the change lies inside. */
+/** Tests the verifier's rules of a mandate's consent: its entries, its signatures, and whether the change is in its bounds. */
 import { expect, test } from "vitest";
 import type { RecordedEntry } from "../../../local/verify/detail.ts";
 import { findMandateProblem } from "../../../local/verify/mandates.ts";
@@ -34,7 +34,7 @@ interface Case {
   isErased?: boolean;
 }
 
-/** Judges a consent, entry 9, by a mandate that ana and bo signed, entries 1 and 2; `late`: at an apply, entry 10. */
+/** Verifies a consent, entry 9, by a mandate that ana and bo signed in entries 1 and 2; with `late` at an apply, entry 10. */
 function judge(
   { stated = {}, content = {}, bounds = {}, proposal = {}, policy = {}, between = [], ...more }: Case,
   late = false,
@@ -223,7 +223,7 @@ test.each<[string, Case, string | undefined]>([
   expect(judge(given)).toBe(expected);
 });
 
-test("an apply is judged by the mandate as it is then, and not by the counts of the consent", () => {
+test("an apply is verified by the mandate at that time, not by the counts of the consent", () => {
   expect(judge({ stated: { number: 99, revision: 7, entry: 7 } }, true)).toBe(undefined);
   expect(judge({ between: [entry(9, "loss_accepted")] }, true)).toBe("its mandate was suspended");
   expect(judge({ content: { risk: "high" } }, true)).toBe(`${OUTSIDE}risk`);

@@ -1,4 +1,4 @@
-/** The verifier's reading of a mandate's entries, one after another. */
+/** Tests the state of a mandate that the verifier derives from its entries. */
 import { expect, test } from "vitest";
 import type { RecordedEntry } from "../../../local/verify/detail.ts";
 import { divideEntries, requireMandates } from "../../../local/verify/mandate_entries.ts";
@@ -27,7 +27,7 @@ const loss: Step = ["loss"];
 const entries = (steps: readonly Step[]): RecordedEntry[] =>
   steps.map(([event, detail], at) => entry(at + 1, event === "loss" ? "loss_accepted" : `mandate_${event}`, detail));
 
-/** Folds entries, whose ids are their places, all signed by whom they name. */
+/** Derives the state from entries that are numbered in order and signed by the people they name. */
 function fold(steps: readonly Step[]) {
   const all = entries(steps);
   const grounds = {
@@ -143,7 +143,7 @@ test.each<[string, string, number[]]>([
   ["a loss and no proposal", "mandate_signed loss_accepted", [1, 2]],
   ["a loss and no mandate", "loss_accepted change_proposed", []],
   ["a mandate after the proposal", "change_proposed mandate_signed loss_accepted", [2]],
-])("of %s the mandates' entries are found", (_, events, expected) => {
+])("the entries of mandates are found for %s", (_, events, expected) => {
   const all = events.split(" ").map((event, at) => entry(at + 1, event));
   const { life, mandates } = divideEntries(all);
   expect(mandates.map((one) => one.entry.id)).toEqual(expected);
@@ -166,7 +166,7 @@ test.each<[string, object[], unknown[]]>([
   expect(found).toEqual(expected);
 });
 
-test("entries about mandates without a change are of no log", () => {
+test("entries about mandates without a change are ignored", () => {
   const found: unknown[] = [];
   requireMandates([entry(1, "mandate_signed")], undefined, (id, rule) => found.push([id, rule]));
   expect(found).toEqual([[1, "origin"]]);

@@ -1,4 +1,4 @@
-/** Certificates of a log whose owner widened a mandate and made its tree again: both verifiers reject them with the same words. */
+/** Verifies that both verifiers reject, with the same message, certificates of a log whose owner widened a mandate. */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ let entries: AuditEntry[];
 let honest: string;
 let files: string[];
 
-/** The certificate over another log; `other`: one more intent; `from`: a certificate of another content. */
+/** Returns the certificate with another log; `other` adds an intent, `from` is a certificate of another content. */
 function certify(log: readonly AuditEntry[], other?: string, from = honest): string {
   const all = rehashed(log, 0);
   const leaves = all.map((entry) => data(entry.current_hash));

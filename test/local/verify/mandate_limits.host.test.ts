@@ -1,4 +1,4 @@
-/** Schemas of a mandate's limits: both verifiers take the values and the narrowings that the service takes, and no others. */
+/** Verifies that both verifiers accept the same values and narrowings for schemas of a mandate's limits as the service. */
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { findWiderKeyword } from "../../../lib/changes/rules/schema_narrow.ts";
@@ -37,7 +37,7 @@ const VALUES: readonly unknown[] = [
   ...[{}, { a: 1 }, { a: "x", b: 2 }, { b: null }, { c: { a: 1 } }],
 ];
 
-/** Random schemas that a service would load. */
+/** Returns random schemas that a service accepts. */
 function schemas(seed: number, count: number): ValueSchema[] {
   const roll = dice(seed);
   const pick = <T>(list: readonly T[]): T => list[roll(list.length)]!;
@@ -79,7 +79,7 @@ function schemas(seed: number, count: number): ValueSchema[] {
   return found;
 }
 
-/** A schema and one that differs from it in a part. */
+/** Returns a schema and one that differs from it in one part. */
 function changed(schema: ValueSchema, roll: (below: number) => number): ValueSchema {
   const keys = Object.keys(schema) as (keyof ValueSchema)[];
   const key = keys[roll(keys.length)]!;
@@ -96,7 +96,7 @@ function changed(schema: ValueSchema, roll: (below: number) => number): ValueSch
 
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-test("values and narrowings are judged as the service judges them", () => {
+test("both verifiers accept the same values and narrowings as the service", () => {
   const roll = dice(7);
   const made = schemas(3, 250);
   const matched = made.flatMap((schema) => [0, 1, 2, 3].map(() => [schema, VALUES[roll(VALUES.length)]] as const));
@@ -121,7 +121,7 @@ test("values and narrowings are judged as the service judges them", () => {
   for (const all of service) expect(new Set(all)).toEqual(new Set([true, false]));
 });
 
-test("what no service loads matches nothing, and takes no time", () => {
+test("a schema that the service rejects matches nothing, and takes no time", () => {
   const hostile: [unknown, unknown][] = [
     [{ type: "string", pattern: "^(a+)+$" }, "a"],
     [{ type: "string", pattern: "a" }, "a"],

@@ -1,4 +1,4 @@
-/** Both verifiers accept the entries of mandates, and reject forged ones, in a log whose hashes are made again. */
+/** Verifies that both verifiers accept entries of mandates, and reject forged ones in a log with valid hashes. */
 import { beforeAll, expect, test } from "vitest";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { mandated } from "../../support/mandates.ts";
@@ -58,7 +58,7 @@ beforeAll(async () => {
   judged = await judgeExports([text, ...FORGED.map(([, event, change]) => edit(event, change))]);
 });
 
-test("an honest mandate is accepted by both", () => {
+test("an unforged mandate is accepted by both verifiers", () => {
   expect(judged[0]).toEqual({ typescript: [], python: [] });
 });
 

@@ -1,4 +1,4 @@
-/** Mandates of every state in a store that went back to an older copy: their bounds hold, and both verifiers accept the log. */
+/** Tests mandates in every state after a restore of an older copy: their bounds apply, and both verifiers accept the log. */
 import { expect, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
 import { migrate } from "../../../lib/changes/moving/migrate.ts";
@@ -31,7 +31,7 @@ async function acceptLoss({ api, send, statement }: Acts): Promise<void> {
   await act("unfreeze", "unfreeze", { note: "restored" });
 }
 
-test("after a restore nothing that was signed before is in force, and what is resumed counts on", async () => {
+test("after a restore no mandate is in force; a resumed one continues its counts", async () => {
   const rewinding = rewindingStore();
   const api = await mandated({ store: rewinding.store }, Object.fromEntries(TARGETS.map((target) => [target, 100])));
   const { clock } = api.api.deps;

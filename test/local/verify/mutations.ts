@@ -1,6 +1,6 @@
-/** Changes to JSON values and to text that readers may take in different ways. */
+/** Changes to JSON values and to text that parsers may read differently. */
 
-/** A number below a bound. */
+/** Returns a random number below a bound. */
 export type Below = (bound: number) => number;
 
 export const pick = <T>(below: Below, all: readonly T[]): T => all[below(all.length)]!;
@@ -11,7 +11,7 @@ const raw = (text: string) => `${RAW}${text}@@`;
 
 const deep = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 
-/** JSON values, and what resembles them, that readers may take in different ways. */
+/** JSON values, and texts that resemble them, which parsers may read differently. */
 export const ODD_JSON: readonly string[] = [
   ...["1e400", "-0", "2.0", '"\\ud800"', '{"a":1,"a":2}', "NaN", "01", "1E0", "9007199254740993"],
   ...["12345678901234567890", "1".repeat(5000), '"\\u0061na"'],
@@ -45,12 +45,12 @@ function places(value: unknown, path: readonly (string | number)[] = []): (strin
   });
 }
 
-/** A placeholder in a JSON text; one whose end was cut off stays the string that it is. */
+/** Matches a placeholder in a JSON text; a truncated one remains a string. */
 const PLACEHOLDER = /"@@raw:((?:[^"\\]|\\.)*?)@@"/g;
 
 type Holder = Record<string, unknown>;
 
-/** The JSON text of a value with one to three members changed, removed, renamed, or repeated. */
+/** Returns the JSON text of a value with one to three members changed, removed, renamed, or repeated. */
 export function bentJson(value: unknown, below: Below): string {
   const copy = structuredClone(value) as Holder;
   for (let count = 1 + below(3); count > 0; count--) {
@@ -111,7 +111,7 @@ export function bentText(text: string, below: Below): string {
   }
 }
 
-/** Bytes with some flipped, taken out, put in, repeated or cut. */
+/** Returns bytes with some flipped, removed, inserted, repeated or truncated. */
 export function bentBytes(bytes: Buffer, below: Below): Buffer {
   const at = below(bytes.length + 1);
   const end = Math.min(bytes.length, at + 1 + below(40));
@@ -138,7 +138,7 @@ export function bentBytes(bytes: Buffer, below: Below): Buffer {
   }
 }
 
-/** A signature in DER, in other writings of the same numbers. */
+/** Returns a DER signature in another notation of the same numbers. */
 export function bentDer(der: Buffer, below: Below): Buffer {
   const r = der.subarray(4, 4 + der[3]!);
   const s = der.subarray(6 + r.length);

@@ -17,7 +17,7 @@ function withoutApply(): string {
   return `${lines.map((line, at) => (isApply(entries[at]!) ? line.replace("change_applied", "change_drifted") : line)).join("\n")}\n`;
 }
 
-test("a restore of the applied owner is valid, and of another change a failure", async () => {
+test("a restore of the applied owner is valid, and one of another change is a finding", async () => {
   const [honest, forged] = await judgeExports([GOLDEN, withoutApply()]);
   expect(honest).toEqual({ typescript: [], python: [] });
   expect(forged!.typescript).toContain(NOT_OWNER);

@@ -48,16 +48,20 @@ const forgeLeft = (entries: readonly AuditEntry[]): string[] =>
     return [toText(rehashed(entries.with(at, { ...entry, detail: JSON.stringify({ ...detail, sets }) }), 0))];
   });
 
-test("the log of each life verifies, and another outcome of a target does not", { timeout: 600_000 }, async () => {
-  const { exports } = await runPlanLives(livingSystems(), [1001, 1000 + rounds(12, 24, 200)]);
-  for (const judged of await judgeExports(exports)) expect(judged).toEqual({ typescript: [], python: [] });
-  const logs = exports.map(readEntries);
-  const forged = [logs.flatMap(forgeStates), logs.flatMap(forgeLeft)];
-  for (const texts of forged) {
-    expect(texts.length).toBeGreaterThan(0);
-    for (const { typescript, python } of await judgeExports(texts)) {
-      expect(typescript).not.toEqual([]);
-      expect(python).toEqual(typescript);
+test(
+  "the log of each scenario verifies, and one with another outcome of a target does not",
+  { timeout: 600_000 },
+  async () => {
+    const { exports } = await runPlanLives(livingSystems(), [1001, 1000 + rounds(12, 24, 200)]);
+    for (const judged of await judgeExports(exports)) expect(judged).toEqual({ typescript: [], python: [] });
+    const logs = exports.map(readEntries);
+    const forged = [logs.flatMap(forgeStates), logs.flatMap(forgeLeft)];
+    for (const texts of forged) {
+      expect(texts.length).toBeGreaterThan(0);
+      for (const { typescript, python } of await judgeExports(texts)) {
+        expect(typescript).not.toEqual([]);
+        expect(python).toEqual(typescript);
+      }
     }
-  }
-});
+  },
+);

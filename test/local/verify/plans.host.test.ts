@@ -75,7 +75,7 @@ function forgedContent(text: string): string {
     .join("");
 }
 
-test("an honest plan is accepted by both, with its contents and without", () => {
+test("an unforged plan is accepted by both verifiers, with its contents and without", () => {
   expect(judged[0]).toEqual({ typescript: [], python: [] });
   expect(withContents[0]).toEqual({ typescript: [], python: [] });
 });
@@ -89,7 +89,7 @@ test.each(FORGED.map(([name, , , message], index) => [name, message, index + 1] 
   },
 );
 
-test("an entry of other targets than its content is rejected by both", () => {
+test("an entry with other targets than its content is rejected by both verifiers", () => {
   const { typescript, python } = withContents[2]!;
   expect(typescript).toContain("it names other targets of its plan than its content");
   expect(python).toEqual(typescript);

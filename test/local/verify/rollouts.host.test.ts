@@ -356,7 +356,7 @@ const FORGED: readonly (readonly [string, () => Log, string])[] = [
   ],
 ];
 
-test("the log as it is", () => {
+test("an unforged log is valid in both verifiers", () => {
   expect(judged[0]).toEqual({ typescript: [], python: [] });
 });
 
@@ -366,7 +366,7 @@ test.each(FORGED.map(([name, , message], index) => [name, message, index] as con
   expect(typescript).toContain(message);
 });
 
-test("an advance that a person ordered under an earlier intent names nobody", async () => {
+test("an advance by a person under an earlier intent has no name", async () => {
   const { id } = find("stage_advanced", 1);
   const log = edited("stage_advanced", 1, (one) => ({
     ...one,
