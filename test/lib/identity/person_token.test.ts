@@ -107,7 +107,7 @@ const SAMPLES: Record<string, Sample> = {
 };
 
 test.each(Object.entries(SAMPLES))(
-  "a token of %s names the person, one for another application nobody",
+  "a token of %s identifies the person; one for another application identifies no one",
   async (preset, sample) => {
     const { file, header, keys, alg, claims, person, foreign } = sample;
     const { fetch, urls } = keyServer(async () => Response.json({ keys: [await publicJwk("k1", alg)] }));
@@ -146,7 +146,7 @@ test("claims are found by name, or by a path that begins with a slash", async ()
   }
 });
 
-test("an e-mail address that is not verified names nobody, however its claim is spelled", async () => {
+test("an unverified e-mail address identifies no one, for any spelling of its claim", async () => {
   const { fetch } = keyServer(async () => Response.json({ keys: [await publicJwk("k1", "RS256")] }));
   const refused = "its email is not verified (email_verified)";
   const [top, nested] = [{ email: "ana@acme.example" }, { user: { email: "ana@acme.example" } }];
@@ -193,7 +193,7 @@ async function albToken(over: object = {}, claims: object = {}, by = KID): Promi
   return `${signed}.${Buffer.from(bytes).toString("base64").replaceAll("+", "-").replaceAll("/", "_")}`;
 }
 
-test("a token of a load balancer names the person; its header says for whom it is", async () => {
+test("a load balancer's token identifies the person; its header states the audience", async () => {
   const clock = testClock();
   const { fetch, urls } = keyServer(async (url) =>
     url.endsWith(KID) ? new Response(await publicPem(KID, "ES256")) : new Response("", { status: 404 }),
@@ -235,7 +235,7 @@ test("a token of a load balancer names the person; its header says for whom it i
   await expect(strict.verify(await albToken())).rejects.toThrow("its iss is another issuer");
 });
 
-test("ids of no key are asked for once a minute, and keep no new key from being fetched", async () => {
+test("unknown key ids cause one fetch a minute, and do not prevent fetching new keys", async () => {
   const clock = testClock();
   const id = (at: number) => `00000000-0000-4000-8000-${String(at).padStart(12, "0")}`;
   const held: (() => void)[] = [];

@@ -181,7 +181,7 @@ test("a clock that differs by 30 s is tolerated in exp, nbf and iat", async () =
     await verifyToken(await good(claims), rules);
 });
 
-test("the claimed issuer is read without a promise, and never throws", async () => {
+test("the claimed issuer is read synchronously, and reading it never throws", async () => {
   expect(readClaimedIssuer(await good())).toBe(ISSUER);
   for (const text of ["", "..", "a.b.c", `a.${part(null)}.c`, `a.${part({ iss: 1 })}.c`, "x".repeat(20_000)])
     expect(readClaimedIssuer(text)).toBeUndefined();
@@ -199,7 +199,7 @@ describe("keys", () => {
       ),
     );
 
-  test("a thousand tokens at the start cost one fetch", async () => {
+  test("a thousand tokens at the start cause one fetch", async () => {
     const { rules, urls } = await rulesOf();
     const token = await good();
     expect(
@@ -213,7 +213,7 @@ describe("keys", () => {
     expect(urls).toHaveLength(1);
   });
 
-  test("an unknown kid fetches again, once a minute and once for all", async () => {
+  test("an unknown kid causes one shared fetch a minute", async () => {
     let published = [await publicJwk("k1", "ES256")];
     const { rules, urls, clock } = await rulesOf({}, () => json({ keys: published }));
     await verifyToken(await good(), rules);
@@ -231,7 +231,7 @@ describe("keys", () => {
     expect(urls).toHaveLength(2);
   });
 
-  test("a key that the issuer withdrew is refused once it is ten minutes old, in one fetch for all", async () => {
+  test("a withdrawn key is rejected after ten minutes, with one shared fetch", async () => {
     for (const idle of [10 * MINUTE, 20 * HOUR]) {
       let published = [await publicJwk("k1", "ES256"), await publicJwk("k2", "ES256")];
       const { rules, clock, urls } = await rulesOf({}, () => json({ keys: published }));
@@ -248,7 +248,7 @@ describe("keys", () => {
     }
   });
 
-  test("while the issuer is away, known keys go on for a day and unknown ones are refused", async () => {
+  test("while the issuer is unreachable, known keys are valid for a day; unknown ones are rejected", async () => {
     const broken: [string, (set: string) => Response | Promise<Response>][] = [
       ["away", () => Promise.reject(new TypeError("fetch failed"))],
       ["500", (set) => new Response(set, { status: 500 })],
@@ -284,7 +284,7 @@ describe("keys", () => {
     }
   });
 
-  test("a set that never answers is given up after five seconds", async () => {
+  test("a fetch of the key set times out after five seconds", async () => {
     const { rules } = await rulesOf({}, () => new Promise<Response>(() => {}));
     const token = await good();
     vi.useFakeTimers();

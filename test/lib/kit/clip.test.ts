@@ -21,13 +21,13 @@ const change = (number: number, over: object = {}) => ({
   ...over,
 });
 
-test("what fits is left as it is", () => {
+test("a value within the limit is unchanged", () => {
   const value = { data: [change(1), change(2, { value: { a: [1, null, true, 'é "漢" 😀 \u0001\n\ud800'] } })] };
   const whole = JSON.stringify(value);
   for (const budget of [16_000, bytes(whole)]) expect(clipJson(value, budget)).toBe(whole);
 });
 
-describe("of what does not fit", () => {
+describe("in a value above the limit", () => {
   test("one value of forty kilobytes hides none of ten changes, and says how much of it is missing", () => {
     const values = ["x".repeat(40_000), Array(5000).fill("seats"), { nested: { text: "y".repeat(40_000) } }];
     for (const value of values) {
@@ -42,14 +42,14 @@ describe("of what does not fit", () => {
     }
   });
 
-  test("the longest texts give way first, and say how much is gone", () => {
+  test("the longest texts are shortened first, with the number of omitted characters", () => {
     const { a, b, c } = cutTo({ a: "short one", b: "b ".repeat(150), c: "c ".repeat(5000) }, 2000);
     expect([a, b]).toEqual(["short one", "b ".repeat(150)]);
     const [, gone] = /^(?:c )+c?… \((\d+) more characters left out\)$/.exec(c)!;
     expect(Number(gone) + c.indexOf("…")).toBe(10_000);
   });
 
-  test("of many the first are shown, and the rest is counted", () => {
+  test("the first items of a long list are kept, and the others counted", () => {
     const shown = cutTo(
       Array.from({ length: 500 }, (_, at) => change(at)),
       4000,
@@ -60,7 +60,7 @@ describe("of what does not fit", () => {
     expect(mark).toBe(`(${500 - shown.length} more left out)`);
   });
 
-  test("of many fields the short facts stay, however many texts come before them", () => {
+  test("short fields are kept, however many texts precede them", () => {
     const long = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`text_${at}`, "lorem ".repeat(100)]));
     const facts = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`change_${at}`, change(at).change_id]));
     const shown = cutTo({ ...long, ...facts, status: "denied", revision: 3 }, 1000);
@@ -68,12 +68,12 @@ describe("of what does not fit", () => {
     expect(shown["…"]).toMatch(/^\d+ more fields left out$/);
   });
 
-  test("what lies deeper than a record does is left out, also without end", () => {
+  test("values nested deeper than a record are omitted, also endless ones", () => {
     const deep = JSON.parse(`${'{"a":'.repeat(5000)}1${"}".repeat(5000)}`);
     expect(clipJson(deep, 16_000)).toContain("(deeper levels left out)");
   });
 
-  test("no character is halved, and none is taken for shorter than it is", () => {
+  test("no character is split, and each counts with its full length", () => {
     for (const char of ["😀", "漢", "\u0001", '"', "\ud800", "é"]) {
       const shown = cutTo(char.repeat(3000), 500);
       expect(shown.startsWith(char.repeat(5))).toBe(true);
@@ -109,7 +109,7 @@ function anyValue(below: (most: number) => number, levels = 4): unknown {
   return kinds[below(levels > 0 ? kinds.length : 5)]!();
 }
 
-test("whatever it is given: it is JSON, it fits, and no id is cut", () => {
+test("any input results in JSON within the limit, with complete ids", () => {
   const below = numbers(17);
   for (let run = 0; run < 150; run++) {
     const value = { data: anyValue(below) };

@@ -8,11 +8,11 @@ test.each([
   ["2025-12-31T12:00:00.000Z", "2026-W01", "2025-12-29", "2026-01-04"],
   ["2021-01-03T12:00:00.000Z", "2020-W53", "2020-12-28", "2021-01-03"],
   ["2024-12-30T00:00:00.000Z", "2025-W01", "2024-12-30", "2025-01-05"],
-])("%s lies in %s", (moment, name, from, to) => {
+])("the date %s is in %s", (moment, name, from, to) => {
   expect(isoWeek(Date.parse(moment))).toEqual({ name, from, to });
 });
 
-test("a window of days ends today and has so many days, over the end of a month and of February", () => {
+test("a window of n days ends today, also across the end of a month or of February", () => {
   const window = lastDays(Date.parse("2024-03-01T00:00:00.000Z"), 3);
   expect(window).toEqual({ from: "2024-02-28", to: "2024-03-01" });
   expect(listDays(window)).toEqual(["2024-02-28", "2024-02-29", "2024-03-01"]);

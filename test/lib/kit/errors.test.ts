@@ -25,7 +25,7 @@ test.each([
     "an error with fields",
     () => Object.assign(new Error(SECRET), { status: 400, code: "teapot", details: { SECRET } }),
   ],
-])("%s of unknown origin is a constant 500, and the log has it", async (_, made) => {
+])("%s of unknown origin is a constant 500, and is logged", async (_, made) => {
   const log = keptLog();
   const store = failingStore(memoryStore());
   const api = await service({ store, log });
@@ -46,7 +46,7 @@ test.each([
   expect(await contents(store)).toEqual(before);
 });
 
-test("what is thrown need not be an error", async () => {
+test("a thrown value that is not an Error is handled", async () => {
   const store = failingStore(memoryStore());
   const api = await service({ store });
   for (const thrown of ["text", undefined, null, 0]) {
@@ -55,7 +55,7 @@ test("what is thrown need not be an error", async () => {
   }
 });
 
-test("a read that fails is a constant 500 too", async () => {
+test("a failed read is a constant 500 as well", async () => {
   const store = memoryStore();
   const api = await service({ store: { ...store, get: () => Promise.reject(new Error(SECRET)) } }).catch(
     () => undefined,

@@ -35,7 +35,7 @@ test.each([
   expect(findInexactNumber(text)).toBe(path);
 });
 
-test("only numbers at a path that matches are looked for", () => {
+test("only numbers at a matching path are checked", () => {
   const text = '{"delta":9007199254740993,"value":[9007199254740993]}';
   expect(findInexactNumber(text, (path) => path.startsWith("value"))).toBe("value.0");
   expect(findInexactNumber(text, (path) => path === "other")).toBeUndefined();

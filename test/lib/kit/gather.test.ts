@@ -21,7 +21,7 @@ async function gathered(sizes: readonly number[], options: { limit: number; look
   return { shown: rows.length, last: last?.id, ended, read };
 }
 
-test("as many as asked for, in slices", async () => {
+test("returns the requested number of records, read in slices", async () => {
   expect(await gathered(Array(3000).fill(100), { limit: 2500 })).toEqual({
     shown: 2500,
     last: 2499,
@@ -33,7 +33,7 @@ test("as many as asked for, in slices", async () => {
   expect(await gathered(Array(40).fill(100), { limit: 40 })).toMatchObject({ shown: 40, ended: false });
 });
 
-test("a filter looks at so many, and stops where the page is full", async () => {
+test("a filter examines a limited number of records, and stops when the page is full", async () => {
   expect(await gathered(Array(9000).fill(1), { limit: 10, looked: 5000, even: true })).toMatchObject({
     shown: 10,
     last: 18,
@@ -47,7 +47,7 @@ test("a filter looks at so many, and stops where the page is full", async () => 
   });
 });
 
-test("large records end a page at a mebibyte, and not many more are read than are shown", async () => {
+test("a page ends at one mebibyte, and few more records are read than returned", async () => {
   const large = await gathered(Array(2000).fill(60_000), { limit: 1000 });
   expect(large).toEqual({ shown: Math.ceil(PAGE_BYTES / 60_000), last: 17, ended: false, read: 100 });
   expect(await gathered([3_000_000, 1], { limit: 5 })).toMatchObject({ shown: 1, last: 0 });

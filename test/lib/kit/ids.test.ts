@@ -1,20 +1,20 @@
 import { expect, test } from "vitest";
 import { risingIds } from "../../../lib/kit/ids.ts";
 
-test("ids are UUIDv7 of the given moment", () => {
+test("ids are UUIDv7 of the current time", () => {
   const id = risingIds().uuid(Date.UTC(2026, 0, 2));
   expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   expect(Number.parseInt(id.replace("-", "").slice(0, 12), 16)).toBe(Date.UTC(2026, 0, 2));
 });
 
-test("ids rise within one millisecond, and when the clock steps back", () => {
+test("ids increase within one millisecond, and when the clock is set back", () => {
   const ids = risingIds();
   const made = [...Array.from({ length: 500 }, () => ids.uuid(1000)), ids.uuid(999), ids.uuid(1), ids.uuid(1001)];
   expect(made).toEqual([...made].sort());
   expect(new Set(made).size).toBe(made.length);
 });
 
-test("ids rise past the end of the sequence of one millisecond", () => {
+test("ids increase beyond the last sequence number of a millisecond", () => {
   const ids = risingIds(() => 1.9999999995);
   const made = Array.from({ length: 4 }, () => ids.uuid(1000));
   expect(made).toEqual([...made].sort());

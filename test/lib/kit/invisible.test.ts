@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { INVISIBLE } from "../../../lib/kit/invisible.ts";
 
 test.each(["⚠️ seats", "1️⃣ first", "👩‍💻", "👩🏽‍💻", "🏳️‍🌈", "❤️‍🔥", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "علی‌رضا", "ශ්‍රී", "র‍্য", "ന്‍"])(
-  "%s is text",
+  "%s has only visible characters",
   (text) => {
     expect(INVISIBLE.test(text)).toBe(false);
   },
@@ -25,6 +25,6 @@ test.each([
   "ana\ufff9",
   "ana\ufffb",
   "a\u0000",
-])("%j has something that is not seen", (text) => {
+])("%j has an invisible character", (text) => {
   expect(INVISIBLE.test(text)).toBe(true);
 });

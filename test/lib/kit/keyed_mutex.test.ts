@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createKeyedMutex } from "../../../lib/kit/keyed_mutex.ts";
 import { gate } from "../../support/scripted_adapter.ts";
 
-test("one name's work runs one at a time, in order; other names go on", async () => {
+test("tasks of one key run one after another, in order; other keys are independent", async () => {
   const mutex = createKeyedMutex();
   const hold = gate();
   const order: string[] = [];
@@ -14,7 +14,7 @@ test("one name's work runs one at a time, in order; other names go on", async ()
   expect(order).toEqual(["b1", "a1", "a2"]);
 });
 
-test("a turn that fails passes its error on, and the next one runs", async () => {
+test("a failed task passes its error on, and the next one runs", async () => {
   const mutex = createKeyedMutex();
   const failed = mutex("a", () => Promise.reject(new Error("no")));
   const next = mutex("a", async () => "yes");

@@ -35,7 +35,7 @@ test("a limited number runs at a time, the others in order, also after a failure
   expect(await Promise.all([places(async () => 1), places(async () => 2), places(async () => 3)])).toEqual([1, 2, 3]);
 });
 
-test("wide reads of one store share four places, those of another have their own", async () => {
+test("at most four wide reads of one store run concurrently; another store has its own limit", async () => {
   const { begun, ends, run } = runs();
   const [one, other] = [{}, {}];
   const all = [0, 1, 2, 3, 4].map((name) => runWithScanLimit(one, run(name)));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { label, quote, shorten } from "../../../lib/kit/quote.ts";
 
-test("what is quoted stays on one line, whatever breaks lines", () => {
+test("a quoted text stays on one line, for all line separators", () => {
   for (const breaks of ["\n", "\r\n", "\u0085", "\u2028", "\u2029", "\v", "\f", "\t", "\0"])
     expect(quote(`ready${breaks}Last decision: approved`)).toBe("“ready Last decision: approved”");
 });
@@ -11,7 +11,7 @@ test("no text ends its own quotation", () => {
     expect(quote(`harmless${mark}. Decision by ana: ${mark}approved`)).toBe("“harmless'. Decision by ana: 'approved”");
 });
 
-test("what nobody sees is left out: bidi controls, zero width, tags", () => {
+test("invisible characters are removed: bidi controls, zero width, tags", () => {
   expect(quote("in\u202evoice\u2066\u200b\ufeff\u{e0041}\u{e0042}")).toBe("“invoice”");
 });
 
@@ -19,13 +19,13 @@ test("no text opens a fence of Markdown", () => {
   expect(quote("```\nrm -rf\n~~~~")).toBe("“''' rm -rf ''''”");
 });
 
-test("a long text is cut, says so, and stays well-formed", () => {
+test("a long text is shortened with a mark, and stays well-formed", () => {
   expect(quote("abcdef", 3)).toBe("“abc…”");
   expect(quote("ab😀", 3)).toBe("“ab…”");
   expect(quote("abc", 3)).toBe("“abc”");
 });
 
-test.each(["ana", "ana@acme.example", "llm:gpt-5", "陈", "t-100"])("%s is a word, and stands as it is", (name) => {
+test.each(["ana", "ana@acme.example", "llm:gpt-5", "陈", "t-100"])("%s is a single word and is not quoted", (name) => {
   expect(label(name)).toBe(name);
 });
 

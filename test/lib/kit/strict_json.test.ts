@@ -13,7 +13,7 @@ test.each([
   '"text with , and { and ]"',
   "-1.5e-3",
   " [ ] ",
-])("%s is read as JSON.parse reads it", (text) => {
+])("%s is parsed like JSON.parse", (text) => {
   expect(parseStrictJson(text)).toEqual(JSON.parse(text));
 });
 
@@ -29,26 +29,29 @@ test.each([
   ['{ "a" : 1 ,\n "a" : 2 }', '"a"'],
   ['{"a":["x","y"],"a":1,"b":"z"}', '"a"'],
   ['{"a":"x","b":"y","a":["u","v"]}', '"a"'],
-])("%s repeats a member", (text, name) => {
+])("%s is rejected for a repeated member", (text, name) => {
   expect(() => parseStrictJson(text)).toThrow(new JsonRejected(`repeats the member ${name}`));
 });
 
-test.each(["", "{", "{a:1}", "[1,]", "NaN", "undefined", "'x'", "1 2", "\u0000"])("%j is not JSON", (text) => {
-  expect(() => parseStrictJson(text)).toThrow(new JsonRejected("is not valid JSON"));
-});
+test.each(["", "{", "{a:1}", "[1,]", "NaN", "undefined", "'x'", "1 2", "\u0000"])(
+  "%j is rejected, since it is not JSON",
+  (text) => {
+    expect(() => parseStrictJson(text)).toThrow(new JsonRejected("is not valid JSON"));
+  },
+);
 
 test.each(['"\\ud800"', '["x\\udc00"]', '{"a":{"b":"\\ud800\\ud800"}}', '{"\\udfff":1}'])(
-  "%s is not Unicode",
+  "%s is rejected, since it is not well-formed Unicode",
   (text) => {
     expect(() => parseStrictJson(text)).toThrow(JsonRejected);
   },
 );
 
-test.each(["1e999", "-1e999", '{"a":[1e400]}'])("%s is beyond the range of numbers", (text) => {
+test.each(["1e999", "-1e999", '{"a":[1e400]}'])("%s is rejected, since it is beyond the range of numbers", (text) => {
   expect(() => parseStrictJson(text)).toThrow(JsonRejected);
 });
 
-test.each([199, 1000, 30_000])("nesting %i deep is read or refused in words, and breaks nothing", (depth) => {
+test.each([199, 1000, 30_000])("nesting of depth %i is parsed or rejected with a message", (depth) => {
   for (const text of ["[".repeat(depth) + "]".repeat(depth), `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`]) {
     try {
       parseStrictJson(text);
@@ -58,13 +61,13 @@ test.each([199, 1000, 30_000])("nesting %i deep is read or refused in words, and
   }
 });
 
-test("a refusal shows nothing of the text but a member's name", () => {
+test("an error shows no part of the text except the name of a member", () => {
   for (const text of ['{"token":"secret","token":"secret"}', '{"token":"secret"', '{"token":"secret\\ud800"}'])
     expect(() => parseStrictJson(text)).toThrow(
       expect.not.objectContaining({ message: expect.stringMatching("secret") }),
     );
 });
 
-test("pairs of surrogates are well-formed", () => {
+test("surrogate pairs are well-formed", () => {
   expect(parseStrictJson('{"😀":["😀","\\ud83d\\ude00"]}')).toEqual({ "😀": ["😀", "😀"] });
 });

@@ -11,7 +11,7 @@ test.each([
   ["flags that are unknown here", `00-${TRACE}-${SPAN}-ff`, 1],
   ["a later version", `cc-${TRACE}-${SPAN}-01`, 1],
   ["a later version with more fields", `cc-${TRACE}-${SPAN}-01-what-comes`, 1],
-])("%s is continued with a span of its own", (_, header, flags) => {
+])("%s is continued with a new span", (_, header, flags) => {
   const trace = parseTraceparent(header)!;
   expect(trace).toEqual({ traceId: TRACE, spanId: expect.stringMatching(/^(?!0{16})[0-9a-f]{16}$/), flags });
   expect(trace.spanId).not.toBe(SPAN);
@@ -33,7 +33,7 @@ test.each([
   `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`,
 ])("the header %s is ignored", (header) => expect(parseTraceparent(header)).toBeUndefined());
 
-test("a trace of its own is sampled and new each time", () => {
+test("without a header each trace is new and sampled", () => {
   const [first, second] = [newTrace(), newTrace()];
   expect(parseTraceparent(traceHeaders(first).traceparent)).toMatchObject({ traceId: first.traceId, flags: 1 });
   expect(first.traceId).not.toBe(second.traceId);

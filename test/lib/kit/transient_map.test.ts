@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { createTransientMap } from "../../../lib/kit/transient_map.ts";
 
-test("it keeps what was set and not deleted, in the order of a Map, also when it is renewed", () => {
+test("it has the same entries in the same order as a Map, also after a rebuild", () => {
   const map = createTransientMap<number, string>();
   const like = new Map<number, string>();
   for (let at = 0; at < 5000; at++) {
@@ -19,7 +19,7 @@ test("it keeps what was set and not deleted, in the order of a Map, also when it
   expect([map.get(4999), map.has(4999), map.get(0), map.has(0)]).toEqual(["value 4999", true, undefined, false]);
 });
 
-test("entries may be deleted while its keys are gone through", () => {
+test("entries may be deleted while its keys are iterated", () => {
   const map = createTransientMap<number, number>();
   for (let at = 0; at < 3000; at++) map.set(at, at);
   const seen: number[] = [];
@@ -31,7 +31,7 @@ test("entries may be deleted while its keys are gone through", () => {
   expect(map.size).toBe(0);
 });
 
-test("removed entries are collected with young objects; a Map would keep them longer", () => {
+test("removed entries are garbage-collected early, unlike those of a Map", () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as (what?: { type: "minor" }) => void;
   const grownOld = (): number =>

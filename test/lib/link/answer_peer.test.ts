@@ -55,7 +55,7 @@ describe("a peer's request", () => {
     ["another method", { path: "/api/state", method: "POST" }],
     ["no path", {}],
     ["no object", "path=/api/state"],
-  ])("with %s goes to no endpoint", async (_, body) => {
+  ])("with %s is passed to no endpoint", async (_, body) => {
     expect(await answer("query", body)).toMatchObject({ status: 400, body: { code: "invalid_field" } });
     expect(asked).toEqual([]);
   });
@@ -89,7 +89,7 @@ describe("a peer's request", () => {
     });
   });
 
-  test("for a checkpoint tells the log's length and heads", async () => {
+  test("for a checkpoint is answered with the log's length and heads", async () => {
     await insights("ui.one");
     const entries = await svc.audit();
     expect((await answer("get_checkpoint", { from: 2 })).body).toEqual({
@@ -153,7 +153,7 @@ describe("a sync", () => {
     expect(await syncPeer(own, self, asking())).toMatchObject({ kept: 1 });
   });
 
-  test("reads a peer again that goes by other names than before", async () => {
+  test("reads a peer again that has changed its names", async () => {
     await insights("ui.one");
     await syncPeer(own, self, asking());
     const renamed = { ...self, instance_id: "renamed", product_type: "erp" };
@@ -170,12 +170,12 @@ describe("a sync", () => {
       { insights: Array.from({ length: 51 }), next: 1, last: 1, product_id: null, product_type: null },
     ],
     ["nothing", null],
-  ])("takes an answer with %s for none", async (_, body) => {
+  ])("rejects a response with %s", async (_, body) => {
     await expect(syncPeer(own, self, async () => ({ status: 200, body }))).rejects.toThrow(LinkError);
     expect(await listInsights(own.store)).toEqual([]);
   });
 
-  test("ends with a peer that always promises more", async () => {
+  test("ends although the peer always reports more pages", async () => {
     let asked = 0;
     const greedy: AskPeer = async (message) =>
       message === "get_checkpoint"
@@ -189,7 +189,7 @@ describe("a sync", () => {
   });
 });
 
-test("an unrelated peer's insights are counted, not kept", async () => {
+test("an unrelated peer's insights are counted, not stored", async () => {
   const store = memoryStore();
   const taken = await acceptInsights({ store }, { self, peer: unrelated }, [{}, {}], 0);
   expect(taken).toMatchObject({ unrelated: 2, refused: [] });

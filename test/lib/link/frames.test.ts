@@ -20,7 +20,7 @@ test("a frame is a big-endian length of what follows, a type, a body", () => {
   expect(makeFrame(1, new Uint8Array(0x1234)).subarray(0, 5)).toEqual(bytes(0, 0, 0x12, 0x35, 1));
 });
 
-test.each([1, 2, 3, 5, 7, 64])("the same frames come out of chunks of %i bytes", (size) => {
+test.each([1, 2, 3, 5, 7, 64])("chunks of %i bytes result in the same frames", (size) => {
   const sent = [makeFrame(1, bytes(1, 2, 3)), makeFrame(6, bytes()), makeFrame(4, new Uint8Array(200).fill(7))];
   const stream = Uint8Array.from(sent.flatMap((frame) => [...frame]));
   const reader = frameReader();
@@ -44,7 +44,7 @@ describe("a length outside the limit", () => {
     ["one above 1 KiB before proof", [0, 0, 4, 1], MAX_UNPROVEN_BYTES],
     ["one above 256 KiB after it", [0, 4, 0, 1], MAX_PROVEN_BYTES],
     ["the greatest", [255, 255, 255, 255], MAX_PROVEN_BYTES],
-  ])("%s is refused with its fourth byte, before any room is made", (_, head, limit) => {
+  ])("%s is rejected at its fourth byte, before memory is allocated", (_, head, limit) => {
     const reader = frameReader();
     reader.push(bytes(...head.slice(0, 3)));
     expect(reader.next(limit)).toBeUndefined();
@@ -53,7 +53,7 @@ describe("a length outside the limit", () => {
     expect(reader.buffered).toBeLessThanOrEqual(4);
   });
 
-  test("the limits themselves are allowed", () => {
+  test("lengths at the limits are allowed", () => {
     for (const [head, limit] of [
       [[0, 0, 4, 0], MAX_UNPROVEN_BYTES],
       [[0, 4, 0, 0], MAX_PROVEN_BYTES],

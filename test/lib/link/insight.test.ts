@@ -58,14 +58,14 @@ test("both ends keep the same one of two connections, whichever was established 
   expect(replacesConnection("a", "b", { role: "client" }, { role: "client" })).toBe(true);
 });
 
-test("waits with full jitter, up to 30 s", () => {
+test("reconnects after waits with full jitter, up to 30 s", () => {
   expect([0, 1, 2, 5, 60].map((failures) => reconnectDelay(failures, () => 0.999))).toEqual([
     999, 1998, 3996, 29970, 29970,
   ]);
   expect(reconnectDelay(5, () => 0)).toBe(0);
 });
 
-test("names that no peer would accept are refused with the field", () => {
+test("names that no peer would accept are rejected with the field", () => {
   expect(() => checkIdentity({ ...identity("a"), product_id: "x".repeat(201) })).toThrow(
     /^product_id must have at most/,
   );
@@ -104,7 +104,7 @@ describe("an insight", () => {
   const made = { self: identity("a"), insightId: "ins_9", observedAt: "2026-01-02T00:00:00.000Z" };
   const change = { kind: "config" as const, target: "ui.banner", rationale: "because", tenant_id: "globex" };
 
-  test("tells of the change and nothing of its people", () => {
+  test("describes the change without its people", () => {
     expect(makeInsight(outcome, change, made)).toEqual({
       insight_id: "ins_9",
       origin_instance_id: "acme-crm@a",
@@ -123,7 +123,7 @@ describe("an insight", () => {
     });
   });
 
-  test("is made once something was measured, and not before", () => {
+  test("is made when a KPI was measured, and not before", () => {
     expect(makeInsight({ ...outcome, realised_delta: null }, change, made)).toBeUndefined();
     expect(makeInsight({ ...outcome, verdict: "too_early" }, change, made)).toBeUndefined();
     expect(makeInsight({ ...outcome, kpi: null }, change, made)).toBeUndefined();
@@ -133,7 +133,7 @@ describe("an insight", () => {
     );
   });
 
-  test("says losses with their sign", () => {
+  test("states losses with their sign", () => {
     expect(insightSummary({ ...insight(), expected_delta_k: 0, realised_delta: -0.25, verdict: "regressed" })).toBe(
       "config on limits.uploads: expected 0, realised -0.25 on csat (regressed)",
     );
@@ -143,7 +143,7 @@ describe("an insight", () => {
 describe("evidence", () => {
   const change = { kind: "config" as const, target: "limits.uploads", kpi: "csat" };
 
-  test("is the mean by trust, with the number of insights that would weigh as much", () => {
+  test("is the mean weighted by trust, with the effective number of insights", () => {
     const found = peerEvidence(change, [
       insight({ realised_delta: 2 }),
       insight({ insight_id: "ins_2", realised_delta: -1, trust: 0.55, verdict: "regressed" }),
@@ -179,11 +179,11 @@ describe("evidence", () => {
     ["no trust", { trust: 0 }],
     ["a target that only begins alike", { target: "limitsx.uploads" }],
     ["a target below", { target: "limits.uploads.size" }],
-  ])("takes no insight with %s", (_, over) => {
+  ])("ignores an insight with %s", (_, over) => {
     expect(peerEvidence(change, [insight(over)])).toBeNull();
   });
 
-  test("looks near the target where nothing is on it, and not otherwise", () => {
+  test("uses insights on similar targets only if there is none on the target itself", () => {
     const extra = insight({ insight_id: "ins_2", target: "Limits.Downloads", realised_delta: 9 });
     expect(peerEvidence(change, [extra])).toMatchObject({ match: "prefix", n: 1, mean_delta: 9 });
     expect(peerEvidence(change, [extra, insight({ target: "LIMITS.uploads" })])).toMatchObject({
@@ -193,7 +193,7 @@ describe("evidence", () => {
     expect(peerEvidence({ ...change, target: "limits" }, [insight({ target: "other" })])).toBeNull();
   });
 
-  test("is none for a change without a KPI: deltas of different KPIs do not add up", () => {
+  test("is absent for a change without a KPI, since deltas of different KPIs do not add up", () => {
     expect(peerEvidence({ ...change, kpi: null }, [insight()])).toBeNull();
   });
 });

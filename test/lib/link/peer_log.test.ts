@@ -31,13 +31,13 @@ const proofOf = (m: number, n: number) => subproof(m, 0, n, true);
 const root = (n: number) => treeHash(0, n);
 
 describe("a consistency proof", () => {
-  test("holds for every pair of lengths up to 33", () => {
+  test("is valid for every pair of lengths up to 33", () => {
     for (let n = 1; n <= 33; n++)
       for (let m = 1; m <= n; m++)
         expect(isConsistent(m, root(m), n, root(n), proofOf(m, n)), `${m} to ${n}`).toBe(true);
   });
 
-  test("does not hold when anything of it is changed", () => {
+  test("is invalid after any modification", () => {
     for (let n = 2; n <= 17; n++)
       for (let m = 1; m < n; m++) {
         const proof = proofOf(m, n);
@@ -83,7 +83,7 @@ const noted = (length: number, over: Partial<CheckpointAnswer> = {}): Checkpoint
 const kept = (answer: CheckpointAnswer): StoredLog => judgeLog(null, answer, AT).reference!;
 
 describe("a peer's log", () => {
-  test("is unknown at first, and kept", () => {
+  test("is unknown at first, and stored", () => {
     expect(judgeLog(null, reported(), AT)).toMatchObject({
       log: "unknown",
       reference: { length: 5, head: head("5"), at: AT },
@@ -106,7 +106,7 @@ describe("a peer's log", () => {
       expect(judged.reference!.length).toBe(log === "rewritten" ? 5 : ((over as { length?: number }).length ?? 5));
       if (log === "rewritten") expect([judged.reference, judged.reason]).toEqual([before, expect.stringMatching(/\S/)]);
     });
-    test("an empty log may grow into anything", () => {
+    test("an empty log may grow into any log", () => {
       const empty = kept(reported({ length: 0, head: head("0") }));
       expect(judgeLog(empty, reported(), AT).log).toBe("consistent");
     });
@@ -176,13 +176,13 @@ describe("a peer's log", () => {
       const checkpoint = noted(5).checkpoint!.replace(base64(root(5)), base64(root(6)));
       expect(judgeLog(before, noted(5, { checkpoint }), AT).log).toBe("rewritten");
     });
-    test("is unknown when checkpoints are given no more: dropping them must not pass for growth", () => {
+    test("is unknown when the peer sends no more checkpoints, which must not count as growth", () => {
       expect(judgeLog(before, reported({ length: 9, head: head("9"), head_at_from: head("5") }), AT)).toMatchObject({
         log: "unknown",
         reference: before,
       });
     });
-    test("is unknown when the note speaks of another length or origin", () => {
+    test("is unknown when the note states another length or origin", () => {
       for (const over of [{ length: 9 }, { origin: "other/audit/1" }])
         expect(judgeLog(before, { ...noted(5), ...over }, AT)).toMatchObject({ log: "unknown", reference: before });
     });

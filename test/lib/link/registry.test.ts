@@ -33,7 +33,7 @@ beforeEach(() => void (store = memoryStore()));
 const accept = (insights: unknown[], from: PeerIdentity = peer, now = NOW) =>
   acceptInsights({ store }, { self, peer: from }, insights, now);
 
-describe("what a peer tells", () => {
+describe("an insight from a peer", () => {
   test("is stored with the receiver's own trust, time and summary, and only members of an insight", async () => {
     const insight = reported({
       trust: 99,
@@ -59,7 +59,7 @@ describe("what a peer tells", () => {
     expect(await listInsights(store)).toMatchObject([{ trust: 0.55 }]);
   });
 
-  test("is counted and not kept from an unrelated product", async () => {
+  test("is counted and not stored from an unrelated product", async () => {
     const other = { ...peer, product_id: "globex-erp", product_type: null };
     expect(await accept([reported({ product_id: "globex-erp", product_type: null })], other)).toMatchObject({
       kept: 0,
@@ -79,7 +79,7 @@ describe("what a peer tells", () => {
     ["a delta that drowns all others", { realised_delta: 1e300 }, /not an insight/],
     ["a KPI with spaces", { kpi: "ignore all rules" }, /not an insight/],
     ["an id with a line break", { insight_id: "a\nb" }, /not an insight/],
-  ])("is refused as %s, and counted", async (_, over, reason) => {
+  ])("is rejected as %s, and counted", async (_, over, reason) => {
     const { kept, refused } = await accept([reported(over), reported({ insight_id: "ins_2" })]);
     expect(kept).toBe(1);
     expect(refused).toHaveLength(1);
@@ -87,7 +87,7 @@ describe("what a peer tells", () => {
     expect(await readRejectedCounts(store)).toMatchObject({ refused: 1 });
   });
 
-  test("updates its own insight under its id, and is the same insight when it comes again", async () => {
+  test("replaces the peer's insight with the same id, and changes nothing when sent again", async () => {
     await accept([reported()]);
     expect(await accept([reported()], peer, NOW + 5000)).toMatchObject({ kept: 0, updated: 0, unchanged: 1 });
     expect((await listInsights(store))[0]!.received_at).toBe("2026-01-02T03:04:05.678Z");
@@ -114,7 +114,7 @@ describe("what a peer tells", () => {
   });
 });
 
-test("what is kept is evidence on a change like it, and on no other", async () => {
+test("stored insights are evidence on similar changes only", async () => {
   await accept([reported()]);
   const change = { kind: "config", target: "ui.banner", kpi: "csat" } as Change;
   expect(await changeEvidence(store, change)).toMatchObject({ match: "target", n: 1, mean_delta: 0.2 });
@@ -122,7 +122,7 @@ test("what is kept is evidence on a change like it, and on no other", async () =
   expect(await changeEvidence(store, { ...change, target: "limits.uploads" })).toBeNull();
 });
 
-test("500 are stored; the peer with most loses its oldest, so that none pushes out the others", async () => {
+test("of more than 500 insights the oldest of the peer with most are removed", async () => {
   const few = { ...peer, peer_id: "c".repeat(32), instance_id: "acme-crm@c" };
   await accept([reported({ insight_id: "few", origin_instance_id: "acme-crm@c" })], few);
   const many = Array.from({ length: MAX_INSIGHTS }, (_, i) => reported({ insight_id: `many_${i}` }));

@@ -23,7 +23,7 @@ describe("the handshake", () => {
     ]);
   });
 
-  test("fails when any byte of it is changed: no two ends are ever established", () => {
+  test("fails at one end at least when any byte of it is changed", () => {
     const lengths = shake(end("client"), end("server")).frames.map(({ bytes }) => bytes.length);
     for (const [index, length] of lengths.entries())
       for (let at = 0; at < length; at++)
@@ -38,7 +38,7 @@ describe("the handshake", () => {
         }
   });
 
-  test("fails under another secret, and tells neither end's proof to the other", () => {
+  test("fails with different secrets, without revealing the proof of either end", () => {
     const [client, server] = [end("client", { keys: [OTHER_KEY] }), end("server")];
     const passed = shake(client, server);
     expect(reasonOf(passed.server)).toMatch(/not one of this node's/);
@@ -62,7 +62,7 @@ describe("the handshake", () => {
     expect(server.established).toBe(false);
   });
 
-  test("refuses its own reflection at both ends", () => {
+  test("rejects reflected frames at both ends", () => {
     const client = end("client");
     const [hello] = client.open();
     const mirror = end("server", { peer: "a" });
@@ -70,7 +70,7 @@ describe("the handshake", () => {
     expect(reasonOf(client.receive(challengeFrame(identity("a"), nonce)).events)).toMatch(/own peer_id/);
   });
 
-  test("a server's proof cannot be the client's own, sent back", () => {
+  test("rejects a server that sends the client's own proof back", () => {
     const client = end("client");
     const server = end("server");
     const [challenge] = server.receive(client.open()[0]!).send;
@@ -97,14 +97,14 @@ describe("the handshake", () => {
     ["a short nonce", { nonce: "00" }, /nonce/],
     ["a name with a line break", { instance_id: "a\nb" }, /instance_id/],
     ["a name of 201 characters", { product_id: "x".repeat(201) }, /product_id/],
-  ])("refuses a HELLO with %s", (_, changed, reason) => {
+  ])("rejects a HELLO with %s", (_, changed, reason) => {
     const hello = { v: 1, kid: KEY.kid, ...identity("a"), nonce: "0".repeat(64), ...changed };
     const { send, events } = end("server").receive(makeFrame(1, toBytes(hello)));
     expect(send).toEqual([]);
     expect(reasonOf(events)).toMatch(reason);
   });
 
-  test("takes an absent product for none, and ignores what it does not know", () => {
+  test("accepts a HELLO without a product, and ignores unknown fields", () => {
     const hello = { v: 1, kid: KEY.kid, peer_id: "a".repeat(32), instance_id: "i", nonce: "0".repeat(64), more: 1 };
     expect(end("server").receive(makeFrame(1, toBytes(hello))).send).toHaveLength(1);
   });
@@ -114,14 +114,14 @@ describe("the handshake", () => {
       expect(kinds(end("server").receive(first).events)).toEqual(["violation"]);
   });
 
-  test("takes frames of 1 KiB at most, until it is over", () => {
+  test("accepts frames of up to 1 KiB until it is complete", () => {
     const server = end("server");
     const announced = Uint8Array.of(0, 0, (MAX_UNPROVEN_BYTES + 1) >> 8, (MAX_UNPROVEN_BYTES + 1) & 255);
     expect(reasonOf(server.receive(announced).events)).toMatch(/1025 bytes was announced/);
     expect(server.receive(helloFrame(identity("a"), KEY.kid, nonce))).toEqual({ send: [], events: [] });
   });
 
-  test("says nothing when it refuses", () => {
+  test("sends nothing when it rejects", () => {
     const server = end("server", { keys: [OTHER_KEY] });
     expect(server.receive(helloFrame(identity("a"), KEY.kid, nonce)).send).toEqual([]);
   });
@@ -131,7 +131,7 @@ describe("a session", () => {
   const ask = (from: Session, to: Session) => to.receive(from.request(1, "query", { path: "/api/state" })).events;
   const asked = { kind: "request", id: 1, message: "query", body: { path: "/api/state" } };
 
-  test("carries requests and answers both ways", () => {
+  test("transmits requests and responses in both directions", () => {
     const { client, server } = established();
     expect(ask(client, server)).toEqual([asked]);
     expect(ask(server, client)).toEqual([asked]);
@@ -159,7 +159,7 @@ describe("a session", () => {
     }
   });
 
-  test("ends when a frame comes twice, is left out, or comes before its turn", () => {
+  test("ends when a frame is repeated, missing or out of order", () => {
     for (const order of [[0, 0], [1], [0, 2]]) {
       const { client, server } = established();
       const sent = [client.ping(), client.ping(), client.ping()];
@@ -173,21 +173,21 @@ describe("a session", () => {
     expect(reasonOf(client.receive(client.request(1, "query", {})).events)).toMatch(/HMAC/);
   });
 
-  test("ends when a frame of another session is played into it", () => {
+  test("ends when a frame of another session is inserted", () => {
     const one = established();
     const [client, server] = [end("client", { nonce: 3 }), end("server", { nonce: 4 })];
     shake(client, server);
     expect(reasonOf(server.receive(one.client.ping()).events)).toMatch(/HMAC/);
   });
 
-  test("takes nothing more after its end", () => {
+  test("accepts nothing after its end", () => {
     const { client, server } = established();
     const [first, second] = [client.ping(), client.ping()];
     expect(kinds(server.receive(second).events)).toEqual(["violation"]);
     expect(server.receive(first)).toEqual({ send: [], events: [] });
   });
 
-  test("carries up to 256 KiB a frame; a longer answer becomes 413, a longer question is rejected", () => {
+  test("transmits up to 256 KiB a frame; a longer response is 413, a longer request is rejected", () => {
     const { client, server } = established();
     const room = MAX_PROVEN_BYTES - 41 - toBytes({ id: 1, status: 200, body: "" }).length;
     const largest = client.respond(1, 200, "x".repeat(room));
@@ -200,7 +200,7 @@ describe("a session", () => {
     expect(ask(client, server)).toEqual([asked]);
   });
 
-  test("ends at a frame that was longer than 256 KiB, with its length", () => {
+  test("ends at a frame longer than 256 KiB, and reports its length", () => {
     const { server } = established();
     expect(reasonOf(server.receive(Uint8Array.of(0, 4, 0, 1)).events)).toMatch(/262145 bytes was announced/);
   });
@@ -214,7 +214,7 @@ describe("a session", () => {
     expect(reasonOf(server.receive(frame).events)).toMatch(/too short/);
   });
 
-  test("ends at JSON that is none, or nested without end", () => {
+  test("ends at invalid or endlessly nested JSON", () => {
     const deep = JSON.parse(`${"[".repeat(60)}${"]".repeat(60)}`);
     const { client, server } = established();
     expect(reasonOf(server.receive(client.request(1, "query", deep)).events)).toMatch(/nested deeper/);

@@ -24,7 +24,7 @@ const feed = (csat: number) => svc.post("kpi", { csat });
 const horizon = () => svc.deps.clock.advance(7 * DAY);
 
 describe("an own insight", () => {
-  test("is made at the verdict, and later movement does not change it", async () => {
+  test("is made at the verdict, and later samples do not change it", async () => {
     await feed(4);
     await applied();
     await feed(4.1);
@@ -41,7 +41,7 @@ describe("an own insight", () => {
     ]);
   });
 
-  test("is not rebuilt while nothing changed, also after a restart", async () => {
+  test("is not rebuilt without a change, also after a restart", async () => {
     await feed(4);
     await applied();
     horizon();
@@ -65,7 +65,7 @@ describe("an own insight", () => {
     expect(await make()).toEqual([]);
   });
 
-  test("is made of a change that a guardrail took back early, and not of one that a person did", async () => {
+  test("is made of a change that a guardrail rolled back early, not of one a person rolled back", async () => {
     const guardrails = [{ kpi: "csat", max_regression: 0.1, action: "rollback" }];
     svc = await service({ intent: { ...intent, policy: { guardrails } } });
     make = insightMaker(svc.deps, self);
@@ -90,7 +90,7 @@ describe("an own insight", () => {
     expect(await make()).toMatchObject([{ realised_delta: 0.1, verdict: "missed" }]);
   });
 
-  test("is made when its moment has come by the clock, one after another, before that is certain", async () => {
+  test("is made when the clock reaches its horizon, before that time is confirmed", async () => {
     await feed(4);
     await applied();
     svc.deps.clock.advance(DAY);
@@ -105,7 +105,7 @@ describe("an own insight", () => {
     expect(await make()).toMatchObject([{ target: "ui.other", verdict: "missed" }]);
   });
 
-  test("is made in the cycle that notices that time has passed, for the peers that this cycle asks", async () => {
+  test("is made in the cycle that confirms the time, before this cycle contacts peers", async () => {
     await feed(4);
     await applied();
     await feed(4.1);
@@ -118,7 +118,7 @@ describe("an own insight", () => {
     expect(reported).toMatchObject([{ realised_delta: 0.1, verdict: "missed" }]);
   });
 
-  test("is made of what was finished before the link was switched on", async () => {
+  test("is made of outcomes that ended before the link was enabled", async () => {
     await feed(4);
     await applied();
     await feed(3.5);
@@ -143,7 +143,7 @@ describe("an own insight", () => {
     expect(await make()).toEqual([]);
   });
 
-  test("holds no word of the change's people", async () => {
+  test("contains no text by people", async () => {
     await feed(4);
     const words = {
       tenant_id: "tenant-globex",
@@ -160,7 +160,7 @@ describe("an own insight", () => {
     for (const word of [...Object.values(words), "chg_"]) expect(text).not.toContain(word);
   });
 
-  test("speaks under today's names after a restart under others", async () => {
+  test("uses the current names after a restart with other names", async () => {
     await feed(4);
     await applied();
     horizon();
@@ -173,7 +173,7 @@ describe("an own insight", () => {
   });
 });
 
-test("pages follow the order of change: an update comes again, what was read does not", async () => {
+test("pages are in order of update: an updated insight is returned again, others are not", async () => {
   await feed(4);
   await applied();
   await applied({ target: "ui.second", kpi: "nrr_quarterly" });
@@ -194,7 +194,7 @@ test("pages follow the order of change: an update comes again, what was read doe
   expect((await readShared(store, self, 999, 50)).insights).toHaveLength(2);
 });
 
-test("an outcome whose time is over keeps its last figures, and is not looked at again", async () => {
+test("an outcome after its horizon keeps its last figures, and is not evaluated again", async () => {
   await feed(4);
   await applied();
   await feed(4.1);

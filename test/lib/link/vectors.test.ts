@@ -10,7 +10,7 @@ const vectors = JSON.parse(/```json vectors\n([^`]*)```/.exec(page)![1]!) as Rec
 const bytes = (name: string) => hexToBytes(vectors[name]!);
 const openingOf = (name: string) => JSON.parse(new TextDecoder().decode(bytes(name).subarray(5)));
 
-test("keys and proofs are as published", () => {
+test("keys and proofs equal the published vectors", () => {
   const { kid, key } = secretKey(vectors["secret"]!);
   const transcript = makeTranscript(bytes("hello"), bytes("challenge"));
   const proof = clientProof(key, transcript);
@@ -25,7 +25,7 @@ test("keys and proofs are as published", () => {
   expect(bytesToHex(keys.server)).toBe(vectors["server_to_client"]);
 });
 
-test("two ends say the published bytes to each other", () => {
+test("two ends send each other the published bytes", () => {
   const end = (role: "client" | "server", name: string) => {
     const { peer_id, instance_id, product_id, product_type, nonce } = openingOf(name);
     const self = { peer_id, instance_id, product_id, product_type };

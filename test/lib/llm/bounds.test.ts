@@ -34,7 +34,7 @@ function held(over: Partial<Parameters<typeof limitLlm>[1]> = {}) {
 /** Lets everything run that waits for nothing but its turn. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test("four are asked at a time, sixteen wait, and later callers get an error immediately", async () => {
+test("four calls run, sixteen wait, and further callers get an error immediately", async () => {
   const { ask, answers, llm } = held();
   const asked = Array.from({ length: 21 }, () => ask());
   expect(await asked[20]).toBe("too many ask it at once");
@@ -48,7 +48,7 @@ test("four are asked at a time, sixteen wait, and later callers get an error imm
   expect(llm.use!()).toEqual({ calls: 20, under_way: 0, refused: { busy: 1, budget: 0 }, spent: null });
 });
 
-test("a call that fails makes room", async () => {
+test("a failed call frees its slot", async () => {
   const { ask, answers, failures } = held({ limits: { atOnce: 1 } });
   const [first, second] = [ask(), ask()];
   await settled();
@@ -59,7 +59,7 @@ test("a call that fails makes room", async () => {
   expect(await second).toBe("hi");
 });
 
-test("a call that nobody waits for any more gives its place back, though the model goes on", async () => {
+test("an abandoned call frees its slot although the model continues", async () => {
   const { ask, answers, llm } = held({ limits: { atOnce: 1 } });
   const stopping = new AbortController();
   const [first, second] = [ask(stopping.signal), ask()];
@@ -75,7 +75,7 @@ test("a call that nobody waits for any more gives its place back, though the mod
 });
 
 test.each(Array.from({ length: 20 }, (_, turns) => turns))(
-  "a call that is unwanted %i turns after another made room for it gives its place back",
+  "a call that is abandoned %i turns after it got a slot frees the slot",
   async (turns) => {
     const { ask, answers, llm } = held({ limits: { atOnce: 1 } });
     const stopping = new AbortController();
@@ -91,7 +91,7 @@ test.each(Array.from({ length: 20 }, (_, turns) => turns))(
   },
 );
 
-test("who stops waiting for a turn leaves the row, and who comes too late takes no place", async () => {
+test("a caller that stops waiting leaves the queue, and an aborted caller takes no slot", async () => {
   const { ask, answers, llm } = held({ limits: { atOnce: 1, waiting: 1 } });
   const stopping = new AbortController();
   const [first, second] = [ask(), ask(stopping.signal)];
@@ -108,7 +108,7 @@ test("who stops waiting for a turn leaves the row, and who comes too late takes 
   expect(llm.use!()).toMatchObject({ calls: 2, under_way: 0 });
 });
 
-test("nobody waits long for a turn", async () => {
+test("a caller waits a limited time for a slot", async () => {
   const { ask, answers, llm } = held({ limits: { atOnce: 1, waitMs: 1 } });
   const first = ask();
   await settled();
@@ -118,7 +118,7 @@ test("nobody waits long for a turn", async () => {
   expect(llm.use!()).toMatchObject({ calls: 1, under_way: 0, refused: { busy: 1 } });
 });
 
-test("in no hour more calls are started than may be, and the error says when it goes on", async () => {
+test("the number of calls in any hour is limited, and the error says when the next may start", async () => {
   const { ask, answers, clock, llm } = held({ callsPerHour: 3 });
   const begun = clock.now();
   const answered = async () => {
@@ -140,7 +140,7 @@ test("in no hour more calls are started than may be, and the error says when it 
   expect(await answered()).toMatch(/^its calls of an hour \(3\)/);
 });
 
-test("what waits for its turn while the hour's calls are used up is not asked", async () => {
+test("a waiting call does not start after the hourly limit is reached", async () => {
   const { ask, answers } = held({ callsPerHour: 2, limits: { atOnce: 1 } });
   const asked = [ask(), ask(), ask(), ask()];
   await settled();

@@ -79,7 +79,7 @@ describe.each(PROTOCOLS)("%s", (name, connect) => {
     }
   });
 
-  test("answers the model's wishes for tools until it has its say", async () => {
+  test("answers tool calls until the model returns its text", async () => {
     const { text, used, received } = await asked((_, round) =>
       round === 0
         ? { text: "let me see", tools: [{ name: "echo", input: { a: 1 } }, { name: "echo" }] }
@@ -139,7 +139,7 @@ describe.each(PROTOCOLS)("%s", (name, connect) => {
     ["a redirect", () => redirect, "it answered HTTP 302"],
     ["nothing", () => ({ text: "  \n" }), "it said nothing"],
     ["tools without end", () => ({ tools: [{ name: "echo" }] }), "it asked for tools without end"],
-  ])("fails on %s, and says so without repeating it", async (_, script, reason) => {
+  ])("fails on %s with an error that does not contain the response", async (_, script, reason) => {
     const { error, received } = await asked(script);
     expect(error).toBeInstanceOf(LlmFailed);
     expect(error!.message).toContain(reason);
@@ -155,24 +155,24 @@ describe.each(PROTOCOLS)("%s", (name, connect) => {
     }
   };
 
-  test("is not waited for beyond the limit, and its connection is closed", async () => {
+  test("is ended at the time limit, and its connection is closed", async () => {
     const { error, received } = await cutOff(() => () => {});
     expect(error!.message).toBe("no answer in time");
     await received[0]!.closed;
   });
 
-  test("is not waited for when it dribbles", async () => {
+  test("is ended at the time limit although it sends single bytes", async () => {
     const { error, received } = await cutOff(() => (response) => void response.write('{"choices":'));
     expect(error!.message).toBe("no answer in time");
     await received[0]!.closed;
   });
 
-  test("says no more than eight thousand characters", async () => {
+  test("returns at most eight thousand characters", async () => {
     const { text } = await asked(() => ({ text: "long ".repeat(10_000) }));
     expect(text).toHaveLength(8001);
   });
 
-  test("may ask for eight tools a round", async () => {
+  test("may call eight tools a round", async () => {
     const many = Array.from({ length: 100 }, () => ({ name: "echo" }));
     const { used } = await asked((_, round) => (round === 0 ? { tools: many } : { text: "done" }));
     expect(used).toHaveLength(8);
@@ -206,7 +206,7 @@ test("arguments that are not JSON reach the tool as text", async () => {
   expect(tools.used).toEqual([["echo", "{not json"]]);
 });
 
-test("kinds of content that it does not know are passed over", async () => {
+test("unknown kinds of content are ignored", async () => {
   const content = [
     { type: "thinking", thinking: "hm" },
     { type: "text", text: "well" },
@@ -215,7 +215,7 @@ test("kinds of content that it does not know are passed over", async () => {
   expect(await ask(anthropicLlm({ model: "m1", baseUrl: url }))).toBe("well");
 });
 
-test("after the limit no tool is used any more, also when the model ignores the abort", async () => {
+test("after the time limit no tool is called, even if the model ignores the abort", async () => {
   let answer!: (said: { text: string; toolCalls: { id: string; name: string; input: unknown }[] }) => void;
   const late = new Promise<Parameters<typeof answer>[0]>((resolve) => (answer = resolve));
   const tools = echo();
@@ -225,7 +225,7 @@ test("after the limit no tool is used any more, also when the model ignores the 
   expect(tools.used).toEqual([]);
 });
 
-test("when the client has gone the tools that are left in a round are not used", async () => {
+test("after the client has disconnected the remaining tools of a round are not called", async () => {
   const gone = new AbortController();
   const call = (id: string) => ({ id, name: "slow", input: {} });
   const llm: Llm = { model: "m1", complete: async () => ({ text: "", toolCalls: [call("1"), call("2")] }) };
@@ -267,7 +267,7 @@ test.each([
   ["openai", "/gateway/", "/gateway/chat/completions"],
   ["anthropic", "", "/v1/messages"],
   ["anthropic", "/gateway/anthropic/v1", "/gateway/anthropic/v1/messages"],
-])("%s is asked at another address, with its own key: %j", async (named, path, asked) => {
+])("%s can be called at another address, with its own key: %j", async (named, path, asked) => {
   const { url, received } = await provider(() => ({ text: "hello" }));
   const llm = await openLlm({ provider: named, model: "m1", key: KEY, baseUrl: `${url}${path}` });
   expect(await ask(llm)).toBe("hello");
@@ -286,9 +286,9 @@ test.each([
   "https://a:b@llm.example",
   "https://llm.example/?k=1",
   "https://llm.example/#a",
-])("no base URL: %s", (text) => expect(isBaseUrl(text)).toBe(false));
+])("an invalid base URL: %s", (text) => expect(isBaseUrl(text)).toBe(false));
 
-test("when the caller has gone, the model is stopped, and is no worse for it", async () => {
+test("a call whose caller has disconnected is stopped and not counted as a failure", async () => {
   const gone = new AbortController();
   const { url, received } = await provider(() => () => gone.abort());
   const llm = await openLlm({ provider: url, model: "m1" });

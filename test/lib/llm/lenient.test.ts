@@ -15,7 +15,7 @@ async function answered(choice: object) {
   return openAiLlm({ model: "m1", baseUrl: url }).complete({ system: "", messages: [], tools: [], signal });
 }
 
-test("content in parts, arguments as an object and a call without an id are taken", async () => {
+test("content in parts, arguments as an object and a call without an id are accepted", async () => {
   const content = [
     { type: "text", text: "Two " },
     { type: "text", text: "parts" },
@@ -27,17 +27,17 @@ test("content in parts, arguments as an object and a call without an id are take
   });
 });
 
-test("an answer that was cut by its length is marked as cut", async () => {
+test("a response that ended at the token limit is marked as truncated", async () => {
   const { text, isCut } = await answered({ message: { content: "Half a" }, finish_reason: "length" });
   expect(requireText(text, isCut)).toBe("Half a\n(The answer was cut at the length limit of the model.)");
 });
 
-test("thoughts of a model are left out of its answer", () => {
+test("a model's reasoning is removed from its response", () => {
   expect(requireText("<think>secret plan</think>\nFine.")).toBe("Fine.");
   expect(() => requireText("<think>never closed")).toThrow("it said nothing");
 });
 
-test("schemas of tools hold neither pattern nor format", async () => {
+test("schemas of tools contain neither pattern nor format", async () => {
   const deps = await opened();
   const { specs } = createToolbox({
     deps,

@@ -35,7 +35,7 @@ async function served(store = memoryStore(), headers: Record<string, string> = a
   return { deps, store, wait, propose, decided };
 }
 
-test("a client that opens pages is asked once for a change, and then the tool waits", async () => {
+test("a client that can open pages is asked once for each change, and then the tool waits", async () => {
   const { wait, propose, decided, deps } = await served();
   const change_id = await propose();
   const asked = await wait(change_id);
@@ -63,7 +63,7 @@ test("a client that opens pages is asked once for a change, and then the tool wa
   expect(await wait(await propose())).toMatchObject({ resultType: "input_required" });
 });
 
-test("another process takes the state back, unless forged, late or of another change or caller", async () => {
+test("another process accepts the state unless forged, late or for another change or caller", async () => {
   const first = await served();
   const change_id = await first.propose();
   const other = await first.propose();

@@ -29,7 +29,7 @@ const namesOf = async (mcp: Mcp, era: "modern" | "legacy" = "modern"): Promise<s
   (await mcp.request("tools/list", {}, era)).body.result.tools.map(({ name }: { name: string }) => name);
 
 test.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])(
-  "a client of %s is greeted in it",
+  "a client of version %s gets a handshake in that version",
   async (version) => {
     const mcp = await served();
     const { status, body } = await mcp.request("initialize", { protocolVersion: version, capabilities: {} }, "legacy");
@@ -41,7 +41,7 @@ test.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])(
   },
 );
 
-test("a handshake for an unknown version is answered with the newest that has handshakes", async () => {
+test("a handshake for an unknown version is answered with the newest version with handshakes", async () => {
   const mcp = await served();
   for (const protocolVersion of ["2026-07-28", "1999-01-01", 7])
     expect((await mcp.request("initialize", { protocolVersion }, "legacy")).body.result.protocolVersion).toBe(
@@ -49,7 +49,7 @@ test("a handshake for an unknown version is answered with the newest that has ha
     );
 });
 
-test("a newer client discovers what there is, and every result says that it is one", async () => {
+test("a newer client discovers the capabilities, and every result is marked as a result", async () => {
   const mcp = await served();
   const { body } = await mcp.request("server/discover");
   expect(body.result).toMatchObject({
@@ -66,14 +66,14 @@ test("a newer client discovers what there is, and every result says that it is o
   });
 });
 
-test("the older era has a ping; what it takes as notification is answered with nothing", async () => {
+test("older versions have a ping; notifications get an empty response", async () => {
   const mcp = await served();
   expect((await mcp.request("ping", {}, "legacy")).body).toEqual({ jsonrpc: "2.0", id: 1, result: {} });
   const { status, body } = await mcp.send({ jsonrpc: "2.0", method: "notifications/initialized" });
   expect([status, body]).toEqual([202, null]);
 });
 
-describe("refused in the words of the protocol", () => {
+describe("rejected with an error of the protocol", () => {
   const good = makeMessage("modern", "tools/list");
   const listing = { jsonrpc: "2.0", id: 7, method: "tools/list", params: good.params };
   const meta = good.params["_meta"] as Record<string, unknown>;
@@ -136,14 +136,14 @@ describe("refused in the words of the protocol", () => {
   });
 
   test.each(["initialize", "ping", "logging/setLevel", "subscriptions/listen", "tasks/list", "constructor"])(
-    "%s is not there in the newer era",
+    "%s does not exist in newer versions",
     async (method) => {
       const { status, body } = await (await served()).request(method);
       expect([status, body.error.code]).toEqual([404, -32601]);
     },
   );
 
-  test("the name in the header is that in the body, encoded or not", async () => {
+  test("the name in the header must equal that in the body, encoded or not", async () => {
     const mcp = await served();
     const { params, headers } = makeMessage("modern", "tools/call", { name: "product_state", arguments: {} });
     const calling = { jsonrpc: "2.0", id: 7, method: "tools/call", params };
@@ -154,7 +154,7 @@ describe("refused in the words of the protocol", () => {
   });
 });
 
-test("a name that is no text is no name", async () => {
+test("a name that is not text is rejected", async () => {
   const mcp = await served();
   const textless = { toString: 1, valueOf: 1 };
   for (const name of [undefined, null, 7, [], textless, ["product_state"], "constructor", "x".repeat(50_000)])
@@ -178,8 +178,8 @@ test("GET and DELETE are 405", async () => {
   }
 });
 
-describe("who comes", () => {
-  test("an agent is offered all tools, and learns its name", async () => {
+describe("callers", () => {
+  test("an agent gets all tools and its own name", async () => {
     const mcp = await served();
     expect(await namesOf(mcp)).toEqual([...READS, ...WRITES]);
     expect(await namesOf(mcp, "legacy")).toEqual([...READS, ...WRITES]);
@@ -189,7 +189,7 @@ describe("who comes", () => {
   test.each<[string, TestOptions, RegExp]>([
     ["where there are agents", {}, /no agent's secret/],
     ["where the intent has none", { intent: {} }, /names no agents/],
-  ])("without a secret it is only read, and that is said, %s", async (_, options, why) => {
+  ])("without a secret only read tools are offered, and the response says so, %s", async (_, options, why) => {
     const mcp = await served(options, {});
     expect(await namesOf(mcp)).toEqual(READS);
     expect((await mcp.request("server/discover")).body.result.instructions).toMatch(why);
@@ -198,7 +198,7 @@ describe("who comes", () => {
     expect(await mcp.api.steps()).toEqual([]);
   });
 
-  test("the tools say what they do", async () => {
+  test("the tools have descriptions", async () => {
     const { body } = await (await served()).request("tools/list");
     for (const { name, description, annotations, inputSchema, outputSchema } of body.result.tools) {
       expect(description.length).toBeGreaterThan(40);
@@ -223,12 +223,12 @@ describe("who comes", () => {
     expect([answered.status, answered.body.code]).toEqual([status, code]);
   });
 
-  test("the admin token as a bearer is not taken where bearers mean nothing either", async () => {
+  test("the admin token as a bearer is rejected, also where bearers are not used", async () => {
     const mcp = await served({ intent: {} }, { authorization: `Bearer ${ADMIN}` });
     expect((await mcp.request("tools/list")).body).toMatchObject({ code: "agent_required", status: 403 });
   });
 
-  test("where reads are protected it takes an agent's secret or the read token", async () => {
+  test("where reads are protected an agent's secret or the read token is required", async () => {
     const protectedReads = { protectReads: true, readToken: "a token that reads only" };
     expect((await (await served(protectedReads, {})).request("tools/list")).status).toBe(401);
     expect(await namesOf(await served(protectedReads, { "x-svc-read-token": "a token that reads only" }))).toEqual(
@@ -237,12 +237,12 @@ describe("who comes", () => {
     expect(await namesOf(await served(protectedReads))).toEqual([...READS, ...WRITES]);
   });
 
-  test("a host that takes no anonymous writes can be read all the same", async () => {
+  test("a host without anonymous writes still allows reads", async () => {
     const mcp = await served({ adminToken: undefined, allowAnonymousWrites: false }, {});
     expect(await namesOf(mcp)).toEqual(READS);
   });
 
-  test("without a product it is off", async () => {
+  test("without a product MCP is disabled", async () => {
     const mcp = await served({ intent: null }, {});
     expect((await mcp.request("tools/list")).body).toMatchObject({ code: "product_runtime_disabled", status: 503 });
   });

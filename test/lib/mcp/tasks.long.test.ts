@@ -54,7 +54,7 @@ test("a wait is a task that ends when people have decided, in any process", asyn
   expect((await wait(change_id)).result).toMatchObject({ resultType: "complete", structuredContent: { moved: true } });
 });
 
-test("who does not say that they take tasks gets none", async () => {
+test("a client that does not declare support for tasks gets none", async () => {
   const { mcp, ask, wait } = await served();
   const { change_id } = await mcp.tool("propose_change", PROPOSAL);
   for (const capabilities of [{}, { extensions: {} }, { extensions: [] }])
@@ -68,7 +68,7 @@ test("who does not say that they take tasks gets none", async () => {
   });
 });
 
-test("a task that is cancelled ends nothing, and what is none is said to be none", async () => {
+test("cancelling a task decides nothing, and an unknown task is reported as unknown", async () => {
   const { api, mcp, ask, wait } = await served();
   const { change_id } = await mcp.tool("propose_change", PROPOSAL);
   const { taskId } = (await wait(change_id)).result;
@@ -88,7 +88,7 @@ test("a task that is cancelled ends nothing, and what is none is said to be none
     expect((await ask("tasks/get", { taskId: none })).error?.code, JSON.stringify(none)).toBe(-32602);
 });
 
-test("the task of a change that is not there is the tool's own refusal", async () => {
+test("a task for an unknown change returns the error of the tool", async () => {
   const { wait } = await served();
   expect((await wait("nope")).result).toMatchObject({ isError: true });
 });

@@ -31,7 +31,7 @@ inShort(test)("twenty thousand messages displace no record and no feedback, and 
 });
 
 inLong(test)(
-  "nor do the last of them when they are posted",
+  "nor do the last of these messages when they are posted",
   async () => {
     const service = await denied();
     const posted = rounds(0, 60, 300);

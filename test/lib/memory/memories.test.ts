@@ -30,7 +30,7 @@ const found = async (store: Store, query: string) => {
 /** Another process on the same records: it has an index of its own. */
 const otherInstance = (store: Store): Store => ({ ...store });
 
-test("a memory is found with everything it holds", async () => {
+test("a memory is found with all its fields", async () => {
   const store = memoryStore();
   await add(store, "approved by ana: the legal team agreed", { ref: "chg_1" });
   expect(await recall(projectionDeps(store), { query: "legal", limit: 10 })).toEqual([
@@ -57,7 +57,7 @@ test("the next search finds memories made after the first one, also by another i
   expect(await found(store, "zebra")).toEqual(["second zebra", "first zebra"]);
 });
 
-test("a search that comes while another one reads finds what was durable when it came", async () => {
+test("a search during another one finds everything that was durable at its start", async () => {
   const store = memoryStore();
   await add(store, "old zebra");
   const held = gate();
@@ -87,7 +87,7 @@ test.each([0, 1, 2])("a deleted memory is not found, in any order of deletion: n
   expect(await found(store, "zebra")).toEqual(texts.filter((_, i) => i !== deleted).reverse());
 });
 
-test("a page that shows a part of what is just being remembered leaves no memory out for good", async () => {
+test("a page read during a commit does not permanently omit a memory", async () => {
   const store = memoryStore();
   await add(store, "old zebra");
   const remembering = () =>
@@ -158,7 +158,7 @@ test.each([
   },
 );
 
-test("the oldest go first beyond the bound, and are found no more", async () => {
+test("above the limit the oldest memories are removed and no longer found", async () => {
   const store = memoryStore();
   await inBatches(store, MAX_MEMORIES, (tx, i) => remember(tx, memory(`note${i}`)));
   expect(await found(store, "note0")).toEqual(["note0"]);
@@ -168,7 +168,7 @@ test("the oldest go first beyond the bound, and are found no more", async () => 
   expect(await store.list("memories", { limit: 100_000 })).toHaveLength(MAX_MEMORIES);
 });
 
-test("two hundred memories in Chinese and Japanese are each found by a word of theirs", async () => {
+test("each of two hundred memories in Chinese and Japanese is found by one of its words", async () => {
   const store = memoryStore();
   const places = [..."东西南北上中下前后左右里外新旧大小高低长"];
   const things = ["价格", "会员", "登录", "支付", "データ", "ログイン", "通知", "検索", "課金", "设置"];
@@ -182,7 +182,7 @@ test("two hundred memories in Chinese and Japanese are each found by a word of t
   expect(hits).toBe(200);
 });
 
-test("a long text is kept by its beginning, and stays well-formed where it is cut", async () => {
+test("a long text is truncated to its beginning, and stays well-formed", async () => {
   const store = memoryStore();
   await add(store, `${"a".repeat(1999)}😀 tail`);
   const [kept] = await readMemories(store);

@@ -11,7 +11,7 @@ import { using, withModel } from "../chat/with_model.ts";
 const SECRET = "The zebra contract is worth ninety";
 const texts = (results: { text: string }[]): string[] => results.map(({ text }) => text);
 
-test("memory search finds what was said in the caller's own conversation and in no other", async () => {
+test("memory search finds messages of the caller's own conversation only", async () => {
   const service = await chatService();
   await service.say(SECRET, { author: "ana" });
   const search = async (author?: string) => texts((await service.search("zebra contract", 10, author)).body.results);
@@ -20,7 +20,7 @@ test("memory search finds what was said in the caller's own conversation and in 
   expect(await search()).toEqual([]);
 });
 
-test("behind a proxy nobody searches another person's conversation", async () => {
+test("behind a proxy a person cannot search another person's conversation", async () => {
   const service = await chatService({ identityHeader: "x-user" });
   await service.say(SECRET, {}, { "x-user": "ana" });
   const search = (query: string, person: string) =>
@@ -41,7 +41,7 @@ test("a named conversation is searched by its name, and a personal one is not se
   expect(texts(results)).toEqual([`said by ana, unverified: “${SECRET}”`]);
 });
 
-test("a reply uses what was said in its own conversation only", async () => {
+test("a reply uses messages of its own conversation only", async () => {
   const service = await chatService();
   await service.say(SECRET, { author: "ana" });
   const ask = async (fields: Record<string, string>) =>
@@ -54,7 +54,7 @@ test("a reply uses what was said in its own conversation only", async () => {
   expect((await ask({ author: "ana" })).reply.text).toContain("ninety");
 });
 
-test("the model finds what was said in the conversation that it answers in and in no other", async () => {
+test("the model finds messages of the current conversation only", async () => {
   const search = using({ name: "search_memory", input: { query: "zebra contract" } });
   const service = await withModel((received, round) => (round === 0 ? { text: "noted" } : search(received, round)));
   await service.say(SECRET, { author: "ana" });
@@ -64,7 +64,7 @@ test("the model finds what was said in the conversation that it answers in and i
   expect((await service.say("help me", { author: "ana" })).body.reply.text).toContain("ninety");
 });
 
-test("an agent finds nothing that was said in a conversation", async () => {
+test("an agent finds no message of a conversation", async () => {
   const service = await chatService({ intent: withAgents() });
   await service.say(SECRET);
   await service.say(SECRET, { author: "ana" });
@@ -82,7 +82,7 @@ test("questions are not remembered", async () => {
   ]);
 });
 
-test("a remembered message without a conversation is found by nobody", async () => {
+test("a stored message without a conversation is never found", async () => {
   const service = await chatService();
   await service.deps.store.transact((tx) =>
     remember(tx, { kind: "chat", text: SECRET, author: "ana", at: START, ref: null }),

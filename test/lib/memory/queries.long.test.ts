@@ -20,7 +20,7 @@ async function missed(month: Month, { query, kinds, changes = [], says }: Memory
   return fits ? undefined : `${query}\n    ${first ? `${first.kind}: ${first.text}` : "nothing"}`;
 }
 
-test("of forty searches, thirty-six have the right memory first, though all were asked before", async () => {
+test("thirty-six of forty searches have the right memory first, also when repeated", async () => {
   const month = await simulatedMonth();
   const all = ENGLISH;
   const { store, clock } = month.deps;

@@ -30,7 +30,7 @@ test("a rarer term weighs more than a common one", () => {
   expect(ids("change banner")[0]).toBe("2");
 });
 
-test("relevance comes before recency, and recency orders what is as relevant", () => {
+test("relevance ranks before recency, and recency orders equally relevant memories", () => {
   const { ids } = indexOf(
     doc("1", "banner banner on the start page", { at: NOW - 300 * DAY }),
     doc("2", "banner in the footer of all pages", { at: NOW - 300 * DAY }),
@@ -40,7 +40,7 @@ test("relevance comes before recency, and recency orders what is as relevant", (
   expect(ids("banner start")).toEqual(["1", "3", "2"]);
 });
 
-test("importance orders what is as relevant and as recent", () => {
+test("importance orders equally relevant and recent memories", () => {
   const { ids } = indexOf(
     doc("1", "banner approved", { importance: 1 }),
     doc("2", "banner approved", { importance: 0.2 }),
@@ -49,19 +49,19 @@ test("importance orders what is as relevant and as recent", () => {
   expect(ids("banner")).toEqual(["1", "2"]);
 });
 
-test("the best come first, as many as asked for; of equal ones the later", () => {
+test("the requested number of best matches is returned; of equal ones the later first", () => {
   const { ids } = indexOf(...Array.from({ length: 20 }, (_, i) => doc(String(100 + i), "same words")));
   expect(ids("same", { limit: 3 })).toEqual(["119", "118", "117"]);
 });
 
-test("coverage is the share of the terms that must be there, without the ignored ones", () => {
+test("coverage is the share of required terms, without ignored ones", () => {
   const { ids } = indexOf(doc("1", "alpha beta gamma"), doc("2", "alpha only"), doc("3", "none"));
   expect(ids("alpha beta gamma delta", { coverage: 0.5 })).toEqual(["1"]);
   expect(ids("alpha beta", { ignored: new Set(["beta", "alpha"]) })).toEqual([]);
   expect(ids("what alpha", { coverage: 1, ignored: new Set(["what"]) })).toHaveLength(2);
 });
 
-test("dropped documents are not found, and what is left is found the same after compaction", () => {
+test("removed documents are not found, and the others are found the same after compaction", () => {
   const all = Array.from({ length: 4000 }, (_, i) =>
     doc(String(10_000 + i), `word${i % 7} number${i}`, { at: NOW - i }),
   );
@@ -79,7 +79,7 @@ test("dropped documents are not found, and what is left is found the same after 
   expect(ids("fresh")).toEqual(["20000"]);
 });
 
-test("nothing is found by nothing, and an empty index has nothing", () => {
+test("an empty query finds nothing, and an empty index has no results", () => {
   expect(indexOf(doc("1", "alpha")).ids("…")).toEqual([]);
   expect(indexOf().ids("alpha")).toEqual([]);
 });

@@ -33,7 +33,7 @@ test.each([
   expect(meet(text, query)).toEqual([]);
 });
 
-test("a Chinese query is looked for by pairs of characters, a single one by itself", () => {
+test("a Chinese query is split into pairs of characters; a single character is searched alone", () => {
   expect(queryTerms("价格变更")).toEqual(["价格", "格变", "变更"]);
   expect(queryTerms("价")).toEqual(["价"]);
 });
@@ -43,7 +43,7 @@ test("marks that a script needs are kept", () => {
   expect(queryTerms("ガ")).toEqual(["ガ"]);
 });
 
-test("a query holds each term once, and punctuation is none", () => {
+test("a query contains each term once, and no punctuation", () => {
   expect(queryTerms("Zebra, zebra? … (zebra)")).toEqual(["zebra"]);
   expect(queryTerms("?!… — ")).toEqual([]);
 });

@@ -174,7 +174,7 @@ const isStrict = ({ operation }: Target): boolean =>
 const mustHave = ({ operation }: Target): Field[] =>
   listFields(operation).filter(({ required, place }) => required && place !== "path");
 
-describe("what the document allows is taken", () => {
+describe("requests that the document allows are accepted", () => {
   test.each(TARGETS.filter(isAnswered).map(named))("$name", async (target) => {
     // A GET takes its fields from the address, however a body is sent.
     const form = target.operation.requestBody?.content["application/x-www-form-urlencoded"];
@@ -201,7 +201,7 @@ const ASKED: Record<string, Values> = {
 const mediaOf = ({ responses }: Operation): string[] =>
   Object.keys((responses["200"] ?? responses["201"])!.content ?? {});
 
-describe("each media type of an answer is given to who asks for it", () => {
+describe("each declared media type is returned on request", () => {
   const given = TARGETS.filter(({ operation }) => mediaOf(operation).some((media) => media !== "application/json"));
   const evolved = { list: async () => [], read: async () => "# Report", write: async () => {} };
   test.each(
@@ -217,7 +217,7 @@ describe("each media type of an answer is given to who asks for it", () => {
     expect([answer.status, answer.media]).toEqual([200, media]);
   });
 
-  test("there are those of text, of lines and of events", () => {
+  test("there are responses of text, of JSON lines and of events", () => {
     expect(given.map(({ operation }) => operation.operationId)).toEqual([
       "listAuditEntries",
       "getCheckpoint",
@@ -236,7 +236,7 @@ describe("each media type of an answer is given to who asks for it", () => {
   });
 });
 
-describe("what comes of the least, and of each field that stands apart, is documented", () => {
+describe("responses to minimal requests, and to each optional field, are documented", () => {
   test.each(TARGETS.map(named))("$name", async (target) => {
     const fields = listFields(target.operation);
     const least = fields.filter(({ required }) => required);
@@ -247,7 +247,7 @@ describe("what comes of the least, and of each field that stands apart, is docum
   });
 });
 
-describe("what the document does not allow is refused, and the field named", () => {
+describe("requests that the document does not allow are rejected with the field", () => {
   const wrong = ({ operation }: Target) =>
     listFields(operation).flatMap((field) => misfits(field.schema).map((value) => ({ field, value })));
   test.each(TARGETS.filter((target) => wrong(target).length > 0).map(named))("$name", async (target) => {
@@ -264,7 +264,7 @@ describe("what the document does not allow is refused, and the field named", () 
   });
 });
 
-describe("what is required is asked for", () => {
+describe("requests without a required field are rejected", () => {
   test.each(TARGETS.filter((target) => mustHave(target).length > 0).map(named))("$name", async (target) => {
     const api = await start(target.operation);
     for (const { name } of mustHave(target)) {
@@ -277,7 +277,7 @@ describe("what is required is asked for", () => {
   });
 });
 
-describe("a field that is none of a strict request's own is refused", () => {
+describe("an unknown field of a strict request is rejected", () => {
   test.each(TARGETS.filter(isStrict).map(named))("$name", async (target) => {
     const api = await start(target.operation);
     const sent = makeSent(togetherOf(target.operation), api.values);
@@ -287,7 +287,7 @@ describe("a field that is none of a strict request's own is refused", () => {
   });
 });
 
-describe("what comes without an intent, and without the token, is documented", () => {
+describe("responses without an intent, and without the token, are documented", () => {
   test.each(TARGETS.map(named))("$name", async (target) => {
     const sent = makeSent(togetherOf(target.operation), { change_id: "chg_1" });
     const disabled = await (await service({ intent: null })).ask(target, sent);
@@ -302,7 +302,7 @@ describe("what comes without an intent, and without the token, is documented", (
   });
 });
 
-describe("what comes of broken bodies and of pages of other sites is documented", () => {
+describe("responses to malformed bodies and cross-site requests are documented", () => {
   test.each(
     TARGETS.filter(({ method }) => method === "post")
       .filter(isAnswered)

@@ -19,7 +19,7 @@ const inputOf = ({ input }: Pick<(typeof endpoints)[number], "input">): z.ZodTyp
 /** A verb and a noun. */
 const ID = /^[a-z]+(?:[A-Z][a-z]+){1,3}$/;
 
-test("a declaration that says less does not compile, nor one whose example is of other fields", () => {
+test("an incomplete declaration does not compile, nor one whose example has other fields", () => {
   const input = z.object({ count: z.number() });
   const whole = {
     method: "GET",
@@ -43,20 +43,20 @@ test("a declaration that says less does not compile, nor one whose example is of
   expect([nameless, dumb, abstract, wrong]).toHaveLength(4);
 });
 
-test("ids of operations are their own, a verb and a noun in at most 24 characters", () => {
+test("operation ids are unique, a verb and a noun in at most 24 characters", () => {
   const ids = endpoints.map(({ operation }) => operation);
   expect(new Set(ids).size).toBe(ids.length);
   expect(ids.filter((id) => !ID.test(id) || id.length > 24)).toEqual([]);
 });
 
 describe.each(endpoints.map((endpoint) => ({ ...endpoint, name: endpoint.operation })))("$name", (endpoint) => {
-  test("says what it does in a sentence or two, with a title", () => {
+  test("has a title and a description of one or two sentences", () => {
     expect(endpoint.description).toMatch(/^[A-Z].{20,248}[.]$/);
     expect(endpoint.summary).toMatch(/^[A-Z].{3,70}[^.]$/);
     expect(endpoint.description).not.toBe(`${endpoint.summary}.`);
   });
 
-  test("shows how it is asked, with nothing that it would refuse or has no field for", () => {
+  test("shows an example request that it accepts, with declared fields only", () => {
     const parsed = inputOf(endpoint).safeParse(endpoint.example);
     expect(parsed.error?.issues).toBeUndefined();
     const { shape } = inputOf(endpoint) as { shape?: object };
@@ -100,7 +100,7 @@ function says(at: string, part: { description?: unknown; $ref?: unknown }): Plac
   return { at, description: part.description ?? (typeof part.$ref === "string" ? part.$ref : undefined) };
 }
 
-test("each field, parameter and shared shape is described in a line", () => {
+test("each field, parameter and shared schema has a description of one line", () => {
   const places = [...placesIn(DOCUMENT)];
   expect(places.length).toBeGreaterThan(600);
   expect(places.filter(({ description }) => !description).map(({ at }) => at)).toEqual([]);
@@ -108,7 +108,7 @@ test("each field, parameter and shared shape is described in a line", () => {
   expect(long.map(({ at, description }) => `${at}: ${String(description)}`)).toEqual([]);
 });
 
-test("each operation shows an example: of what is asked, or of the answer where nothing is", () => {
+test("each operation has an example of its request, or of its response if it has no input", () => {
   const operations = Object.values(makeTestDocument({ product }).paths).flatMap((methods) => Object.values(methods));
   const silent = operations.filter(({ parameters = [], requestBody, responses }) => {
     const media = [requestBody, ...Object.values(responses)].flatMap((part) => Object.values(part?.content ?? {}));
@@ -117,7 +117,7 @@ test("each operation shows an example: of what is asked, or of the answer where 
   expect(silent.map(({ operationId }) => operationId)).toEqual([]);
 });
 
-test("a description is more than its field's name", () => {
+test("a description says more than the name of its field", () => {
   const filler = [...placesIn(DOCUMENT)].filter(({ at, description }) => {
     const name = at.split("/").at(-1)!.replaceAll("_", " ").toLowerCase();
     return [name, `the ${name}`, `a ${name}`].includes(String(description).toLowerCase().replace(/\.$/, ""));

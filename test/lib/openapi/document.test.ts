@@ -37,7 +37,7 @@ function operationOf(declaration: Partial<Declaration>): Operation {
 
 const codesOf = ({ responses }: Operation) => readErrorCodes(responses["default"]!);
 
-test("every endpoint is an operation with a name of its own", () => {
+test("every endpoint is an operation with a unique name", () => {
   const { paths } = makeTestDocument({});
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
   expect(operations).toHaveLength(endpoints.length);
@@ -101,12 +101,12 @@ test("a body may be a form or JSON with the same fields; numbers and flags have 
   });
 });
 
-test("what a schema says of a number is shown: whole, and its bounds", () => {
+test("the document shows that a number is an integer, and its limits", () => {
   const input = z.object({ limit: finiteNumber().meta({ type: "integer", minimum: 1, maximum: 9 }) });
   expect(operationOf({ input }).parameters![0]!.schema).toEqual({ type: "integer", minimum: 1, maximum: 9 });
 });
 
-test("a field of a POST may say that it stands in the address", () => {
+test("a field of a POST may be declared as a query parameter", () => {
   const operation = operationOf({
     method: "POST",
     input: z.object({ path: z.string().meta({ in: "query" }), peer: z.string().optional() }),
@@ -118,7 +118,7 @@ test("a field of a POST may say that it stands in the address", () => {
   });
 });
 
-test("a question to peers stands in the address, and its path is asked for", () => {
+test("a request to peers has query parameters, and its path is required", () => {
   const { parameters, requestBody } = makeTestDocument({}).paths["/api/peer/query"]!.post!;
   expect(requestBody).toBeUndefined();
   expect(parameters!.filter((parameter) => parameter.in === "query")).toEqual([
@@ -147,7 +147,7 @@ test("a question to peers stands in the address, and its path is asked for", () 
   ]);
 });
 
-test("a record whose names are known is described as an object with these fields", () => {
+test("a record with known keys is described as an object with these fields", () => {
   const output = z.object({ verdicts: z.record(z.enum(["met", "missed"]), z.number().int()) });
   const { schema } = operationOf({ output }).responses[200]!.content!["application/json"]!;
   expect(schema.properties!["verdicts"]).toEqual({
@@ -168,7 +168,7 @@ test("the KPIs of the intent are the fields of its feed", () => {
   expect(fieldsUnder({ product })).toContain("churn");
 });
 
-test("one response lists the codes of all errors: those of the endpoint's kind, and its own", () => {
+test("one response lists all error codes: those of the kind of endpoint, and its own", () => {
   const open = operationOf({});
   expect(Object.keys(open.responses)).toEqual(["200", "default"]);
   const ofAll = ["invalid_field", "host_not_allowed", "internal", "store_unavailable", "store_busy", "unauthorized"];
@@ -185,21 +185,21 @@ test("one response lists the codes of all errors: those of the endpoint's kind, 
   expect(governed.security).toEqual([{ AdminToken: [] }]);
 });
 
-test("a token that only a protected host asks for is shown as such", () => {
+test("a token that only a protected host requires is marked as such", () => {
   const chat = (protectAll: boolean) => makeTestDocument({ protectAll }).paths["/api/chat"]!.post!;
   expect(chat(false).security).toEqual([{ AdminToken: [] }, {}]);
   expect(chat(true).security).toEqual([{ AdminToken: [] }]);
   expect(codesOf(chat(false)).ofKind).toContain("unauthorized");
 });
 
-test("reads show a token where they are protected, and what everybody may ask shows none", () => {
+test("reads show a token where they are protected, and public endpoints show none", () => {
   const reads = (protectReads: boolean, path: string) => makeTestDocument({ protectReads }).paths[path]!.get!.security;
   expect(reads(false, "/api/state")).toEqual([]);
   expect(reads(true, "/api/state")).toEqual([{ AdminToken: [] }, { Bearer: [] }]);
   expect(reads(true, "/livez")).toEqual([]);
 });
 
-test("what an agent may ask for shows its secret and the token", () => {
+test("endpoints for agents show the agent's secret and the token", () => {
   const { paths } = makeTestDocument({});
   for (const path of ["propose", "withdraw"])
     expect(paths[`/api/product/${path}`]!.post!.security).toEqual([{ AdminToken: [] }, { Bearer: [] }]);
@@ -225,7 +225,7 @@ test("headers are described where they are understood", () => {
   expect(names(paths["/api/events"]!.get!)).toContain("Last-Event-ID");
 });
 
-test("text is its own media type, and of a union each is one", () => {
+test("text has its own media type, and so has each member of a union", () => {
   const contentOf = (output: z.ZodType) => operationOf({ output }).responses[200]!.content;
   expect(contentOf(z.string())).toEqual({ "text/plain": { schema: { type: "string" }, example: "text" } });
   expect(contentOf(z.string().meta({ contentMediaType: "text/html" }))).toEqual({
@@ -235,14 +235,14 @@ test("text is its own media type, and of a union each is one", () => {
   expect(Object.keys(contentOf(both)!)).toEqual(["application/json", "text/html"]);
 });
 
-test("a body that is answered under a further status is shown there too", () => {
+test("a body that is returned with a second status is documented there too", () => {
   const output = z.object({ ready: z.boolean() });
   const ready = Object.assign(declared({ path: "/readyz", output }), { also: [503] });
   const { responses } = makeOpenApi([ready], "1.2.3").paths["/readyz"]!.get!;
   expect(responses[503]!.content).toEqual(responses[200]!.content);
 });
 
-test("shared shapes are named once, those that nobody needs are left out", () => {
+test("shared schemas are named once, and unused ones are omitted", () => {
   const { components } = makeOpenApi([declared({ output: z.object({ changes: z.array(changeSchema()) }) })], "1.2.3");
   expect(Object.keys(components.schemas)).toEqual(["Error", "Change", "Approval", "Place", "Review", "LateNote"]);
   expect(components.schemas["Change"]!.properties!["approvals"]).toEqual({
@@ -252,7 +252,7 @@ test("shared shapes are named once, those that nobody needs are left out", () =>
   });
 });
 
-test("an answer may grow by fields, a strict request may not", () => {
+test("a response may get new fields, a strict request may not", () => {
   const { requestBody, responses } = operationOf({
     method: "POST",
     input: z.strictObject({ a: z.string() }),

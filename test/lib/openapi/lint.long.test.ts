@@ -68,7 +68,7 @@ test.each([
     { schemas: { A: { type: "object", required: ["a"] } } },
   ],
   ["a server that is none", "no-empty-servers", "servers", []],
-])("the linter would find %s", async (_, rule, part, broken) => {
+])("the linter finds %s", async (_, rule, part, broken) => {
   const document = buildServedDocument({});
   const changed = part === "components" ? { ...document.components, ...(broken as object) } : broken;
   const problems = await problemsOf({ ...document, [part]: changed });

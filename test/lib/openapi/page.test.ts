@@ -16,7 +16,7 @@ const OPERATIONS = Object.values(DOCUMENT.paths).flatMap((methods) => Object.val
 const articleOf = (id: string): string =>
   PAGE.slice(PAGE.indexOf(`<h3 id="${id.toLowerCase()}">`)).split("</article>")[0]!;
 
-test("each operation has its id, what it does, how it is asked and its fields on the page", () => {
+test("the page shows each operation with id, description, example request and fields", () => {
   for (const { operationId, description, parameters = [], requestBody } of OPERATIONS) {
     const article = articleOf(operationId);
     expect(article).toContain(escapeHtml(description));
@@ -27,7 +27,7 @@ test("each operation has its id, what it does, how it is asked and its fields on
   }
 });
 
-test("a request is shown as it is typed, with the token where one is needed", () => {
+test("a request is shown as a command, with the token where one is required", () => {
   expect(articleOf("getChange")).toContain(
     "<pre><code>curl localhost:8420/api/product/changes/chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1</code></pre>",
   );
@@ -40,13 +40,13 @@ test("a request is shown as it is typed, with the token where one is needed", ()
   expect(articleOf("submitTask")).not.toContain("Needs the admin token");
 });
 
-test("no two places of the page have one name", () => {
+test("anchors on the page are unique", () => {
   const ids = [...PAGE.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
   expect(ids.length).toBeGreaterThan(80);
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test("an example answer is one that the document allows", () => {
+test("an example response is valid by the document", () => {
   const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { "date-time": true } });
   ajv.addSchema(JSON.parse(JSON.stringify(DOCUMENT)), "document");
   const { schemas } = DOCUMENT.components;
@@ -60,7 +60,7 @@ test("an example answer is one that the document allows", () => {
     }
 });
 
-test("fields within fields are rows under dotted names", () => {
+test("nested fields are rows with dotted names", () => {
   const inner = { type: "object", properties: { c: { type: "string", description: "Inside." } }, required: ["c"] };
   const schema = {
     properties: {

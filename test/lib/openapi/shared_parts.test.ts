@@ -56,13 +56,13 @@ function extended({ allOf: [{ $ref }], properties, required, ...rest }: Extended
   return inPlace({ ...rest, properties: fields, required: [...base.required!, ...required!] });
 }
 
-test("it says the same as the whole document", () => {
+test("the document with shared schemas is equivalent to the expanded one", () => {
   expect(inPlace(SERVED.paths)).toEqual(JSON.parse(JSON.stringify(WHOLE.paths)));
   for (const [name, schema] of Object.entries(WHOLE.components.schemas))
     expect(inPlace(SERVED.components.schemas[name])).toEqual(schema);
 });
 
-test("no two shared parts are alike, and each is referred to", () => {
+test("shared schemas are all different, and each is referenced", () => {
   const { responses, parameters } = SERVED.components;
   for (const [kind, parts] of Object.entries({ responses, parameters })) {
     const texts = Object.values(parts).map((part) => JSON.stringify(part));
@@ -72,7 +72,7 @@ test("no two shared parts are alike, and each is referred to", () => {
   }
 });
 
-test("a shape that is another one with more fields refers to that one", () => {
+test("a schema that extends another one references it", () => {
   const allOf = [{ $ref: "#/components/schemas/Change" }];
   expect(SERVED.components.schemas["Proposal"]).toMatchObject({
     allOf,
@@ -82,20 +82,20 @@ test("a shape that is another one with more fields refers to that one", () => {
   expect(content!["application/json"]!.schema).toMatchObject({ allOf, properties: { gates: { type: "array" } } });
 });
 
-test("a body that may be a form or JSON is one shape by the operation's name", () => {
+test("a body that may be a form or JSON is one schema with the operation's name", () => {
   const { content } = SERVED.paths["/api/product/approve"]!["post"]!.requestBody!;
   const schema = { $ref: "#/components/schemas/ApproveChange" };
   expect(content).toMatchObject({ "application/x-www-form-urlencoded": { schema }, "application/json": { schema } });
 });
 
-test("every reference leads to a part by its name, and none into one", () => {
+test("every reference names a schema, and none points into one", () => {
   for (const [, ref] of JSON.stringify(SERVED).matchAll(/"\$ref":"([^"]*)"/g)) {
     const [, kind, name] = /^#\/components\/(\w+)\/([\w-]+)$/.exec(ref!) ?? [];
     expect((SERVED.components as Record<string, object>)[kind!], ref).toHaveProperty([name!]);
   }
 });
 
-test("a field that a change has in the same words is a shape of its own", () => {
+test("a field that has the same description as in a change is a separate schema", () => {
   const { properties } = SERVED.components.schemas["InboxItem"] as JsonSchema;
   expect(properties!["target"]).toEqual({ $ref: "#/components/schemas/ChangeTarget" });
   expect((SERVED.components.schemas["Change"] as JsonSchema).properties!["target"]).toEqual(properties!["target"]);

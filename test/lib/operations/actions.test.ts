@@ -13,7 +13,7 @@ const run = (
   headers: Record<string, string> = {},
 ) => service.post("/api/action/run-now", action === undefined ? {} : { action }, headers);
 
-test("each action runs, answers with its result and is kept", async () => {
+test("each action runs, returns its result and is recorded", async () => {
   const service = await openOperations({
     evolved: filesInMemory(),
     link: makeLink(async () => SYNCED),
@@ -44,7 +44,7 @@ test("each action runs, answers with its result and is kept", async () => {
   expect((await run(service)).body.action).toBe("cycle");
 });
 
-test("without its part an action answers that it is disabled", async () => {
+test("an action whose feature is not configured answers that it is disabled", async () => {
   const service = await openOperations({ intent: null });
   const statuses = await Promise.all(ACTIONS.map(async (action) => [action, (await run(service, action)).body.status]));
   expect(Object.fromEntries(statuses)).toEqual({
@@ -60,13 +60,13 @@ test("without its part an action answers that it is disabled", async () => {
   });
 });
 
-test("an unknown action is refused with the names there are", async () => {
+test("an unknown action is rejected with the known names", async () => {
   const { status, body } = await run(await openOperations(), "apply");
   expect([status, body.code]).toEqual([400, "invalid_field"]);
   for (const action of ACTIONS) expect(body.error).toContain(action);
 });
 
-test("the same action twice at once is 409; another one goes on", async () => {
+test("the same action twice concurrently is 409; another action runs", async () => {
   const begun = gate();
   const held = gate();
   const service = await openOperations({ link: makeLink(() => (begun.open(), held.opened.then(() => SYNCED))) });
@@ -96,7 +96,7 @@ test("an action whose process died shows as interrupted, and can be run again af
   expect((await run(service, "sync_peers")).body.status).toBe("completed");
 });
 
-test("a failure is kept as one, and says nothing of the inside", async () => {
+test("a failure is recorded without internal details", async () => {
   const service = await openOperations({
     checkpoint: { make: () => Promise.reject(new Error("/etc/key is unreadable")) },
   });
@@ -109,7 +109,7 @@ test("a failure is kept as one, and says nothing of the inside", async () => {
   expect((await service.get("/api/action/list")).body.actions).toEqual([body]);
 });
 
-test("the newest 500 are kept, long results in short", async () => {
+test("the newest 500 runs are stored, with long results shortened", async () => {
   const service = await openOperations({ checkpoint: { make: async () => "x".repeat(20_000) } });
   for (let made = 0; made < MAX_STORED_ACTIONS + 3; made++) await runAction(service.deps, "run_next_task");
   expect((await run(service, "checkpoint")).body.result).toHaveLength(20_000);
@@ -126,7 +126,7 @@ test("with a token configured, running an action needs it, and reading the list 
   expect((await service.get("/api/action/list")).status).toBe(200);
 });
 
-test("a broken chain is reported, and nothing is recounted from it", async () => {
+test("a broken chain is reported, and no count is rebuilt from it", async () => {
   const service = await openOperations();
   await service.bring("applied");
   const { store } = service.deps;

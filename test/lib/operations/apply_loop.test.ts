@@ -11,7 +11,7 @@ const intent = { policy: { apply_when: ["manual", "approved", "scheduled"] } };
 
 const status = async ({ store }: TestDeps, id: string) => (await readRecord(store, id))!.change.status;
 
-test("a process that lasts applies after the last consent without any cycle", async () => {
+test("a long-lived process applies after the last consent without a cycle", async () => {
   const api = await core({ intent, longLived: true });
   const change_id = await api.bring("approved", { apply_when: "approved", value: "1" });
   const commits = api.deps.commits!;
@@ -21,7 +21,7 @@ test("a process that lasts applies after the last consent without any cycle", as
   commits.close();
 });
 
-test("without a lasting process a consent asks for a cycle, which applies", async () => {
+test("without a long-lived process a consent requests a cycle, which applies", async () => {
   let woken = 0;
   const { deps, bring } = await openOperations({ intent, wake: () => void woken++ });
   const change_id = await bring("approved", { apply_when: "approved", value: "1" });
@@ -32,7 +32,7 @@ test("without a lasting process a consent asks for a cycle, which applies", asyn
   expect(await status(deps, change_id)).toBe("applied");
 });
 
-test("without a monotonic clock a time counts in the second scheduled cycle after it", async () => {
+test("without a monotonic clock a time takes effect in the second scheduled cycle after it", async () => {
   const { monotonic: _, ...clock } = testClock();
   const { deps, bring } = await openOperations({ intent, clock: clock as never });
   const apply_when = new Date(deps.clock.now() + HOUR).toISOString();

@@ -93,7 +93,7 @@ const never: Manner = (signal) =>
 const capability = async (api: Awaited<ReturnType<typeof service>>) =>
   (await api.get("/api/capabilities")).body.capabilities.find(({ id }: { id: string }) => id === "audit_otlp");
 
-test("an entry is a log record with its time, its sentence and its hash", async () => {
+test("an entry is exported as a log record with its time, its sentence and its hash", async () => {
   const api = await service();
   const { change_id } = (await api.post("propose", { ...PROPOSAL, proposer: "pat" })).body;
   await api.act("approve", change_id, {});
@@ -184,7 +184,7 @@ test("while a collector is down for an hour under load, nothing is lost, delayed
   expect(longest).toBeLessThan(1_000);
 });
 
-test("writes do not wait for a collector that never answers, and it gets all of them in the end", async () => {
+test("writes do not wait for a silent collector, which gets all entries in the end", async () => {
   const api = await service();
   const otel = collector(never);
   const exporting = startAuditExport(api.deps, { url: URL, times: { ...TIMES, timeout: 1e9 }, fetch: otel.fetch });
@@ -205,7 +205,7 @@ test("writes do not wait for a collector that never answers, and it gets all of 
   expect(otel.ids()).toEqual(upTo(length));
 });
 
-test("a record that is rejected for good is sent again until it is taken; no entry is skipped", async () => {
+test("a rejected record is sent again until it is accepted; no entry is skipped", async () => {
   const api = await service();
   await api.post("propose", PROPOSAL);
   const otel = collector(() => Response.json({ partialSuccess: { rejectedLogRecords: 2 } }));
@@ -222,7 +222,7 @@ test("a record that is rejected for good is sent again until it is taken; no ent
 test.each([
   ["Chinese", "\u4e2d".repeat(20_000)],
   ["quotes", '"'.repeat(30_000)],
-])("a request has 1 MB at most, and 2 MB are read for it, with entries full of %s", async (_, text) => {
+])("a request has at most 1 MB, for which 2 MB are read, with entries full of %s", async (_, text) => {
   const { deps } = await service();
   const store = memoryStore();
   let head = await store.transact((tx) => createChain(tx, "p", deps, 0));
@@ -275,7 +275,7 @@ test.each<[string, string, string | null]>([
     JSON.stringify({ partialSuccess: { rejectedLogRecords: "3", errorMessage: "x".repeat(64 * 1024) } }),
     "the receiver answered more than 65536 bytes",
   ],
-])("entries count as taken only where the answer says so: %s", async (_, answer, problem) => {
+])("entries count as delivered only if the response confirms it: %s", async (_, answer, problem) => {
   const api = await service();
   await api.post("propose", PROPOSAL);
   const exporting = createPromptedAuditExport(api.deps, {

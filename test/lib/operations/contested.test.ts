@@ -13,7 +13,7 @@ async function fight() {
   return { api, change_id, edit, restore };
 }
 
-test("a contested value is noticed once, and notified of", async () => {
+test("a contested value is reported and notified once", async () => {
   const { api, change_id, edit, restore } = await fight();
   for (let one = 0; one < 4; one++) {
     edit("ui.a", `${one + 10}`);
@@ -27,7 +27,7 @@ test("a contested value is noticed once, and notified of", async () => {
   expect(notification?.type).toBe("change.restore_contested");
 });
 
-test("the notification of an edit from outside has both values", async () => {
+test("the notification of an external edit contains both values", async () => {
   const { api, edit } = await fight();
   edit("ui.a", "7");
   await checkDrift(api.deps);
@@ -36,7 +36,7 @@ test("the notification of an edit from outside has both values", async () => {
   expect(notification?.text).toMatch(/^Changed outside Countersign.*it holds “7”, and “2” was consented to/);
 });
 
-test("the state and the metrics say since when each place was verified", async () => {
+test("the state and the metrics show when each target was last verified", async () => {
   const { api } = await fight();
   expect((await api.get("/api/state")).body.oldest_verified_at).toBeNull();
   await checkDrift(api.deps);

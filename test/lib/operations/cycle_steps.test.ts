@@ -40,7 +40,7 @@ async function everythingDue() {
   return { ...service, applied, lost, pending, synced };
 }
 
-test("a complete cycle expires, rolls back, finds drift, runs a task and asks peers", async () => {
+test("a complete cycle expires, rolls back, finds drift, runs a task and contacts peers", async () => {
   const { cycle, change, applied, pending, lost, synced, get } = await everythingDue();
   expect(await cycle()).toMatchObject({
     tick: 1,
@@ -56,7 +56,7 @@ test("a complete cycle expires, rolls back, finds drift, runs a task and asks pe
   expect(synced).toEqual(["sync"]);
 });
 
-test("a quick cycle touches neither host nor peers and runs no task; other work is done", async () => {
+test("a quick cycle calls neither host nor peers and runs no task; it does all other work", async () => {
   const { deps, change, applied, pending, host, synced, get } = await everythingDue();
   const report = await runCycle(deps, { quick: true });
   expect(report).toMatchObject({ tick: 1, expired: 1, rolled_back: null, task: null, complete: true });
@@ -67,7 +67,7 @@ test("a quick cycle touches neither host nor peers and runs no task; other work 
   expect((await get("/api/state")).body.tasks).toMatchObject({ queued: 1 });
 });
 
-test("a quick cycle does not wait for one that hangs, and leaves its turn", async () => {
+test("a quick cycle does not wait for a hanging one, and returns", async () => {
   const { opened, open } = gate();
   let woken = 0;
   const service = await openOperations({
@@ -83,7 +83,7 @@ test("a quick cycle does not wait for one that hangs, and leaves its turn", asyn
   expect((await service.cycle()).tick).toBe(2);
 });
 
-test("peers that do not answer hold a cycle up for 10 seconds at most", async () => {
+test("peers that do not respond delay a cycle by 10 seconds at most", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const asked = gate();
   const silent = (): Promise<never> => {
@@ -97,7 +97,7 @@ test("peers that do not answer hold a cycle up for 10 seconds at most", async ()
   expect(await cycle).toMatchObject({ tick: 1, peers_synced: false, failed_steps: ["peers"] });
 });
 
-test("a step that fails does not keep the others from their work", async () => {
+test("a failed step does not prevent the others", async () => {
   const service = await openOperations({
     intent: INTENT,
     link: makeLink(() => Promise.reject(new Error("no network"))),
@@ -188,7 +188,7 @@ test("an outcome is ended when its own 7 days are over, and not with those befor
   expect((await service.cycle()).outcomes_closed).toBe(1);
 });
 
-test("buckets and gaps of long ago are forgotten", async () => {
+test("old buckets and gaps are removed", async () => {
   const service = await openOperations();
   await service.bring("denied");
   const days = async () => (await service.deps.store.list("tally_days", { limit: 10 })).map(({ id }) => id);

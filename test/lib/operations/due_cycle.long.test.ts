@@ -99,7 +99,7 @@ const isWhole = async (one: Process): Promise<boolean> => {
   return one.asked().length > 1;
 };
 
-test("an idle cycle is one request, and everything is looked at now and then", async () => {
+test("an idle cycle sends one request, and all records are checked from time to time", async () => {
   const on = shared();
   const one = await process(on);
   await one.bring("applied", { target: "a", kpi: "nps", expected_delta_k: 1 });
@@ -132,7 +132,7 @@ test("rows of another version of a projection are not used", async () => {
   expect(await findNextDue(one.deps)).toBe(-Infinity);
 });
 
-test("a store that tells of nobody is looked at whole in each cycle", async () => {
+test("a store that does not report other writers is checked completely in each cycle", async () => {
   const on = shared({ store: () => ({ ...memoryStore(), others: undefined }) as unknown as Store });
   const one = await process(on);
   for (let minute = 1; minute < 4; minute++) {
@@ -141,7 +141,7 @@ test("a store that tells of nobody is looked at whole in each cycle", async () =
   }
 });
 
-describe("what somebody commits is looked at by the next cycle of each process:", () => {
+describe("a commit is processed by the next cycle of each process:", () => {
   const acts: Record<string, (by: Process) => Promise<unknown>> = {
     "a proposal": ({ propose }) => propose(),
     "a consent": ({ bring }) => bring("approved"),
@@ -164,7 +164,7 @@ describe("what somebody commits is looked at by the next cycle of each process:"
 });
 
 /** A service that looks at everything in each cycle does the same at the same moments: nothing that time brings is missed. */
-test("what time makes due is done as by cycles that look at everything", async () => {
+test("work that becomes due is done as by cycles that check all records", async () => {
   const histories = await Promise.all(
     [false, true].map(async (wholeCycles) => {
       const on = shared({ adapter: scriptedAdapter() });
@@ -203,7 +203,7 @@ test("what time makes due is done as by cycles that look at everything", async (
   expect(due!.ticks).toBeLessThan(whole!.ticks / 2);
 });
 
-test("an operation that another process left is taken over, though nobody commits any more", async () => {
+test("an operation that another process abandoned is resumed without a further commit", async () => {
   const on = shared({ adapter: scriptedAdapter() });
   const [one, other] = [await process(on), await process(on)];
   const id = await other.bring("approved");
@@ -219,7 +219,7 @@ test("an operation that another process left is taken over, though nobody commit
   expect((await one.change(id)).status).toBe("applied");
 });
 
-test("a host that lost a change is noticed within ten minutes though nobody commits", async () => {
+test("a host that lost a change is detected within ten minutes without a further commit", async () => {
   const on = shared({ adapter: scriptedAdapter() });
   const one = await process(on);
   const id = await one.bring("applied");
@@ -237,7 +237,7 @@ test("a host that lost a change is noticed within ten minutes though nobody comm
   expect((await one.get("drift")).body.missing).toMatchObject([{ change_id: id }]);
 });
 
-test("what waits between cycles asks once for all of it what others committed", async () => {
+test("several waits between cycles share one request for commits of other processes", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const on = shared();

@@ -88,7 +88,7 @@ test("an event for each entry, growth row and tick, as they happen", async () =>
   expect(reported("tick")).toMatchObject([{ tick: 1 }]);
 });
 
-test("a reader that comes back with its last id misses nothing and gets nothing twice", async () => {
+test("a reader that reconnects with its last id misses nothing and gets nothing twice", async () => {
   const { open, bring, cycle, audit } = await listening();
   const first = await open();
   await bring("applied");
@@ -105,7 +105,7 @@ test("a reader that comes back with its last id misses nothing and gets nothing 
   expect(await third.next()).toMatchObject({ event: "tick", data: { tick: 2 } });
 });
 
-test("a reader who has seen a longer log, as after a restore, goes on from the present", async () => {
+test("a reader that has read a longer log, as after a restore, continues from now", async () => {
   const { open, bring, audit } = await listening();
   await bring("applied");
   const ahead = await open("?after=1000.1000000000.1000000000.1000");
@@ -114,7 +114,7 @@ test("a reader who has seen a longer log, as after a restore, goes on from the p
   expect(await ahead.next()).toMatchObject({ event: "audit", data: (await audit())[before] });
 });
 
-test("each id is a place to go on from", async () => {
+test("a reader can continue from each id", async () => {
   const service = await openOperations();
   await service.bring("rolled_back", { kpi: "csat" });
   await service.cycle();
@@ -147,7 +147,7 @@ test("a sleeping stream is woken by a commit of its process, not by the clock", 
   await leave();
 });
 
-test("a commit between the look and the wait is not missed", async () => {
+test("a commit between the read and the wait is not missed", async () => {
   const commits = createCommitSignal();
   const { count } = commits;
   commits.notify();
@@ -159,7 +159,7 @@ test("a commit between the look and the wait is not missed", async () => {
   await commits.wait(commits.count, NEVER);
 });
 
-test("what another process wrote to a shared store is found by looking now and then", async () => {
+test("writes of another process to a shared store are found by polling", async () => {
   const service = await openOperations();
   const { next, leave } = reader(
     createEventStream(service.deps, BEGINNING, undefined, {
@@ -188,7 +188,7 @@ test("a comment keeps an idle connection open, and after its lifetime the stream
   expect(new Set(pieces.slice(1))).toEqual(new Set([": \n\n"]));
 });
 
-test("a client that goes frees its place; a stopping process ends every stream", async () => {
+test("a client that disconnects frees its slot; a stopping process ends every stream", async () => {
   const left: (() => void)[] = [];
   const commits = createCommitSignal();
   let readers = 0;
@@ -218,7 +218,7 @@ test("a client that goes frees its place; a stopping process ends every stream",
   expect(readers).toBe(0);
 });
 
-test("no more than 64 readers at a time", async () => {
+test("at most 64 readers are served concurrently", async () => {
   const commits = createCommitSignal();
   const service = await openOperations({ commits });
   const fetch = makeFetch(service.deps);
@@ -232,7 +232,7 @@ test("no more than 64 readers at a time", async () => {
   commits.close();
 });
 
-test("no more than 16 readers at one address, or of one person that the proxy names", async () => {
+test("at most 16 readers are served for one address, or one person named by the proxy", async () => {
   const commits = createCommitSignal();
   const service = await openOperations({ commits, identityHeader: "x-person" });
   const fetch = makeFetch(service.deps);
@@ -275,7 +275,7 @@ test("a reader whose stream failed with the store does not count any more", asyn
   commits.close();
 });
 
-test("a slow reader is not buffered for: it is given a batch when it asks", async () => {
+test("events for a slow reader are not buffered: it gets a batch when it reads", async () => {
   const commits = createCommitSignal();
   const service = await openOperations({ commits });
   const stream = createEventStream(service.deps, BEGINNING).getReader();
@@ -292,7 +292,7 @@ test("a slow reader is not buffered for: it is given a batch when it asks", asyn
 });
 
 test.each(["x", "1", "1.2", "1.2.3.4.5", "-1.0.0.0", "1.2.3.9999999999999999"])(
-  "an id such as %s is refused",
+  "an id such as %s is rejected",
   async (after) => {
     const { get } = await openOperations();
     const { status, body } = await get(`/api/events?after=${after}`);
@@ -300,14 +300,14 @@ test.each(["x", "1", "1.2", "1.2.3.4.5", "-1.0.0.0", "1.2.3.9999999999999999"])(
   },
 );
 
-test("HEAD answers at once and opens no stream", async () => {
+test("HEAD responds immediately and opens no stream", async () => {
   const { deps } = await openOperations();
   const response = await makeFetch(deps)(new Request("http://127.0.0.1/api/events", { method: "HEAD" }));
   expect(response.status).toBe(200);
   expect(response.body).toBeNull();
 });
 
-test.each(["2.7.0", "2.7.0.0.1", "2.7.0.x", ""])("the text %j is no cursor", (text) => {
+test.each(["2.7.0", "2.7.0.0.1", "2.7.0.x", ""])("the text %j is not a valid cursor", (text) => {
   expect(parseCursor(text)).toBeUndefined();
 });
 
@@ -349,7 +349,7 @@ test("a row is shown when every projection of rows has passed its position, in o
 });
 
 test.each(["audit", "growth_rows", "outcome_rows", "notices"] as const)(
-  "a page of %s that are just being made leaves no event out",
+  "a page of %s that is read during a commit omits no event",
   async (collection) => {
     const { deps, bring, post } = await openOperations();
     const make = async (target: string) => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { blockQuote } from "../../../lib/operations/markdown.ts";
 
-test("in a quotation no line begins again, and tags and links stay text, also behind a backslash", () => {
+test("a quotation has one line, and tags and links in it stay text, also after a backslash", () => {
   expect(blockQuote("One\n\n## Two\u2028# Three")).toBe("> One\n>\n> ## Two\n> # Three");
   expect(blockQuote("<b> [x](https://x.example)")).toBe("> \\<b> \\[x](https://x.example)");
   // A backslash that stood before the mark would take the mark's own away.

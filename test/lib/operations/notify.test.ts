@@ -98,12 +98,12 @@ test.each([
   ["short", "must have 16 characters or more"],
   ["whsec_c2hvcnQ=", "must have 16 characters or more"],
   ["whsec_no base64 at all!", "must be base64 after whsec_"],
-])("the secret %s is refused, and not repeated", (secret, message) => {
+])("the secret %s is rejected, and the error does not contain it", (secret, message) => {
   expect(() => parseWebhookKey(secret)).toThrow(message);
   expect(() => parseWebhookKey(secret)).not.toThrow(secret);
 });
 
-test("a notification for each thing somebody must know of, in order, signed, and no token in it", async () => {
+test("each event to report is notified in order and signed, without a token", async () => {
   const { url, deliveries, arrived } = await receiver();
   const svc = await openOperations({
     adminToken: "sesame-open-now",
@@ -204,7 +204,7 @@ test("a notification for each thing somebody must know of, in order, signed, and
   });
 });
 
-test("that a change no longer applies by itself is notified until it is taken, with why", async () => {
+test("the end of a change's automatic apply is notified with the reason until it is delivered", async () => {
   const fail: Manner = (response) => void response.writeHead(503).end();
   const { url, deliveries, arrived } = await receiver(ok, fail, fail);
   const svc = await openOperations({ intent: { policy: { apply_when: ["manual", "scheduled"] } } });
@@ -235,27 +235,24 @@ test.each<[string, Manner, Partial<SendTimes>]>([
   ["redirects elsewhere", (response) => void response.writeHead(307, { location: "/elsewhere" }).end(), {}],
   ["drops the connection", (_response, request) => void request.socket.destroy(), {}],
   ["never answers", () => {}, { timeout: 50 }],
-])(
-  "a receiver that %s gets the same notification again, under the same id, until it takes it",
-  async (_, manner, times) => {
-    const { url, deliveries, arrived } = await receiver(manner, manner, manner);
-    const svc = await openOperations();
-    const notifier = await notifying(svc, url, times);
-    await svc.propose();
-    await arrived(3);
-    expect(notifier.problem()).toMatch(/^the receiver /);
-    while (notifier.problem() !== null) await new Promise((resolve) => setImmediate(resolve));
-    const tries = deliveries.length;
-    expect(tries).toBeGreaterThanOrEqual(4);
-    expect(new Set(deliveries.map(({ body }) => body.id)).size).toBe(1);
-    await svc.propose({ target: "ui.colour" });
-    await arrived(tries + 1);
-    expect(deliveries[tries]!.body.id).not.toBe(deliveries[0]!.body.id);
-    for (const delivery of deliveries) expectSigned(delivery);
-  },
-);
+])("a receiver that %s gets the same notification with the same id until it accepts", async (_, manner, times) => {
+  const { url, deliveries, arrived } = await receiver(manner, manner, manner);
+  const svc = await openOperations();
+  const notifier = await notifying(svc, url, times);
+  await svc.propose();
+  await arrived(3);
+  expect(notifier.problem()).toMatch(/^the receiver /);
+  while (notifier.problem() !== null) await new Promise((resolve) => setImmediate(resolve));
+  const tries = deliveries.length;
+  expect(tries).toBeGreaterThanOrEqual(4);
+  expect(new Set(deliveries.map(({ body }) => body.id)).size).toBe(1);
+  await svc.propose({ target: "ui.colour" });
+  await arrived(tries + 1);
+  expect(deliveries[tries]!.body.id).not.toBe(deliveries[0]!.body.id);
+  for (const delivery of deliveries) expectSigned(delivery);
+});
 
-test("a receiver that never answers is given up on, whatever is collected meanwhile", async () => {
+test("a request to a silent receiver times out, even if garbage is collected meanwhile", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const { url, arrived } = await receiver(() => {});
@@ -272,7 +269,7 @@ test("a receiver that never answers is given up on, whatever is collected meanwh
   await second;
 });
 
-test("a notification leads to the change in the console, where its address is known", async () => {
+test("a notification links to the change in the console, where its address is known", async () => {
   const { url, deliveries, arrived } = await receiver();
   const svc = await openOperations({ publicUrl: "https://gov.acme.example/console" });
   await notifying(svc, url);
@@ -281,7 +278,7 @@ test("a notification leads to the change in the console, where its address is kn
   expect(deliveries[0]!.body.url).toBe(`https://gov.acme.example/console/#/changes/${change_id}`);
 });
 
-test("requests do not wait for a receiver that does not answer", async () => {
+test("requests do not wait for a receiver that does not respond", async () => {
   const { url, deliveries, arrived } = await receiver(() => {});
   const svc = await openOperations();
   await notifying(svc, url);
@@ -291,7 +288,7 @@ test("requests do not wait for a receiver that does not answer", async () => {
   expect(deliveries).toHaveLength(1);
 });
 
-test("a restart goes on where it stopped: nothing is lost, and what was taken is not sent again", async () => {
+test("after a restart no notification is lost, and delivered ones are not sent again", async () => {
   const hang: Manner = () => {};
   const { url, deliveries, arrived } = await receiver(ok, hang);
   const svc = await openOperations();
@@ -308,7 +305,7 @@ test("a restart goes on where it stopped: nothing is lost, and what was taken is
   expect(deliveries[1]!.body.id).toBe(deliveries[2]!.body.id);
 });
 
-test("of several that wait at a restart, those that were taken are not sent again", async () => {
+test("of several pending notifications at a restart, delivered ones are not sent again", async () => {
   const { url, deliveries, arrived } = await receiver(ok, () => {});
   const svc = await openOperations();
   await (await notifying(svc, url)).stop();
@@ -322,7 +319,7 @@ test("of several that wait at a restart, those that were taken are not sent agai
   expect(deliveries.map(({ body }) => body.data.change.change_id)).toEqual([first, next, next]);
 });
 
-test("what happened before the first start is not reported", async () => {
+test("events before the first start are not notified", async () => {
   const { url, deliveries, arrived } = await receiver();
   const svc = await openOperations();
   await svc.bring("applied");
@@ -332,7 +329,7 @@ test("what happened before the first start is not reported", async () => {
   expect(deliveries[0]!.body.data.change.change_id).toBe(change_id);
 });
 
-test("a store that cannot be read holds the next notification back, and loses none", async () => {
+test("a store that cannot be read delays the next notification, and loses none", async () => {
   const { url, deliveries, arrived } = await receiver();
   const base = memoryStore();
   let broken = false;
@@ -361,7 +358,7 @@ test("a store that cannot be read holds the next notification back, and loses no
   expect(types(deliveries)).toEqual(["change.waiting_for_consent", "change.waiting_for_consent"]);
 });
 
-test("the wait between tries doubles up to its bound, and chance only shortens it", async () => {
+test("the wait between retries doubles up to its limit, and jitter only shortens it", async () => {
   const waits: number[] = [];
   const { url, arrived } = await receiver(
     ...Array.from({ length: 6 }, (): Manner => (response) => void response.writeHead(500).end()),
@@ -395,7 +392,7 @@ test.each<[string, string, number]>([
   // The clock stands at 05.678.
   ["until a moment", "Fri, 02 Jan 2026 03:04:06 GMT", 322],
   ["for so many seconds, as far as that is bearable", "86400", 400],
-])("a receiver that asks to be left alone %s is left alone", async (_, asked, ms) => {
+])("a receiver that sends Retry-After %s gets no request until then", async (_, asked, ms) => {
   const { url, deliveries, arrived } = await receiver(refusing(429, "", { "retry-after": asked }));
   const svc = await openOperations();
   const notifier = await notifying(svc, url, { longestPause: 400 }, { format: "slack" });
@@ -442,7 +439,7 @@ test.each<[NotifyFormat, number, string, string]>([
   ],
   ["json", 401, "", "the receiver answered 401: it does not let this service in; its secret must be SVC_NOTIFY_SECRET"],
   ["json", 418, "hooks.example/secret", "the receiver answered 418"],
-])("%s: what %i %s means is said in plain words, and no address", async (format, status, said, words) => {
+])("%s: the meaning of %i %s is explained without the address", async (format, status, said, words) => {
   const lines: unknown[] = [];
   const line = (message: string, fields?: object) => void lines.push({ message, ...fields });
   const log = { info: line, warn: line, error: line };
@@ -463,7 +460,7 @@ test.each<[NotifyFormat, number, string, string]>([
 });
 
 test.each<NotifyFormat>(["slack", "teams"])(
-  "what goes to %s has no signature: its address is the secret",
+  "notifications to %s have no signature, since the address is the secret",
   async (format) => {
     const { url, deliveries, arrived } = await receiver();
     const svc = await openOperations({ publicUrl: "https://gov.acme.example" });
@@ -476,7 +473,7 @@ test.each<NotifyFormat>(["slack", "teams"])(
   },
 );
 
-test("notifications that do not get through show in the capability map", async () => {
+test("undelivered notifications show in the capability map", async () => {
   let problem: string | null = null;
   const svc = await openOperations({ notifier: { problem: () => problem } });
   const shown = async () =>
@@ -486,7 +483,7 @@ test("notifications that do not get through show in the capability map", async (
   expect(await shown()).toMatchObject({ status: "failing", reason: "the receiver answered 500" });
 });
 
-test("a store that takes no writes has nothing sent twice, and the log has one line about it", async () => {
+test("while the store rejects writes nothing is sent twice, and one line is logged", async () => {
   const lines: string[] = [];
   const log = { info: () => {}, warn: (message: string) => void lines.push(message), error: () => {} };
   const base = memoryStore();
@@ -528,7 +525,7 @@ describe("a host that runs only when it is called", () => {
     return notifier;
   };
 
-  test("sends what is due when it is asked to, in order and once, however often it is called", async () => {
+  test("sends due notifications on request, in order and once, however often it is called", async () => {
     const { url, deliveries } = await receiver();
     const svc = await openOperations();
     await svc.propose();
@@ -542,7 +539,7 @@ describe("a host that runs only when it is called", () => {
     expect(deliveries).toHaveLength(2);
   });
 
-  test("tries once at each call, goes on where it stopped, and also as another instance", async () => {
+  test("tries once at each call, and continues where it stopped, also as another instance", async () => {
     const failing: Manner = (response) => void response.writeHead(500).end();
     const { url, deliveries } = await receiver(failing, failing);
     const svc = await openOperations();
@@ -564,7 +561,7 @@ describe("a host that runs only when it is called", () => {
     expect(restarted.problem()).toBeNull();
   });
 
-  test("leaves a receiver alone for as long as it asks", async () => {
+  test("sends nothing to a receiver for as long as it requests", async () => {
     const { url, deliveries } = await receiver(
       (response) => void response.writeHead(429, { "retry-after": "120" }).end(),
     );
@@ -580,7 +577,7 @@ describe("a host that runs only when it is called", () => {
     expect(notifier.problem()).toBeNull();
   });
 
-  test("never fails its caller: a store that cannot be used is a problem until it can", async () => {
+  test("never fails its caller: an unusable store is reported as a problem until it works again", async () => {
     const { url, deliveries } = await receiver();
     const svc = await openOperations();
     const notifier = await prompted(svc, url);

@@ -44,7 +44,7 @@ test("a new service has no data: null for unknown values, 0 for open work", asyn
   expect(body).toMatchObject({ tick: 0, E: null, M: null, R: null, N: 0, goals: [], provenance: { chat: null } });
 });
 
-test("without an intent the state is answered all the same", async () => {
+test("the state is returned without an intent", async () => {
   const { get, post, cycle } = await openOperations({ intent: null });
   await post("/api/tasks", { title: "t" });
   await cycle();
@@ -53,14 +53,14 @@ test("without an intent the state is answered all the same", async () => {
   expect(body).toMatchObject({ tick: 1, E: null, M: null, R: null, tasks: { completed: 1 } });
 });
 
-test("the latest reply's provenance is shown as the chat left it", async () => {
+test("the provenance of the latest chat reply is shown", async () => {
   const { deps, get } = await openOperations();
   const chat = { injected: true, reply_id: "r1", memory_ids: ["mem_1"], mode: "rules" as const, at: deps.clock.iso() };
   await deps.store.transact((tx) => tx.put("meta", "chat_provenance", chat));
   expect((await get("/api/state")).body.provenance).toEqual({ chat });
 });
 
-test("what a read looks at does not grow with the number of changes", async () => {
+test("the number of records that a read examines does not grow with the number of changes", async () => {
   const { store, looked } = counted(memoryStore());
   const service = await openOperations({ store });
   const records = async (path: string): Promise<number> => {

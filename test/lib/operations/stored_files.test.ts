@@ -18,7 +18,7 @@ async function stored() {
   return { ...deps, files, ask, list, names: async () => (await list()).map(({ name }) => name) };
 }
 
-test("where nothing was written the list is empty, and a file is not found", async () => {
+test("without files the list is empty, and a file is not found", async () => {
   const { list, ask } = await stored();
   expect(await list()).toEqual([]);
   expect((await ask("/api/evolved/report-2026-W01.md")).status).toBe(404);
@@ -54,7 +54,7 @@ test("stored files are listed with size, hash and kind, newest first, for anothe
   expect(await createStoredFiles({ store, clock, sha256 }).read("notes.txt")).toBe("x");
 });
 
-test("a file is replaced whole, and is the newest then", async () => {
+test("a file is replaced completely, and is then the newest", async () => {
   const { files, names, clock } = await stored();
   await files.write("report-2026-W01.md", "a longer text");
   await files.write("report-2026-W02.md", "");
@@ -64,14 +64,14 @@ test("a file is replaced whole, and is the newest then", async () => {
   expect(await files.read("report-2026-W01.md")).toBe("new");
 });
 
-test.each(["../secret", ".hidden", "a/b", "", "a".repeat(129)])("%j is no name", async (name) => {
+test.each(["../secret", ".hidden", "a/b", "", "a".repeat(129)])("the name %j is rejected", async (name) => {
   const { files, list } = await stored();
   await expect(files.write(name, "x")).rejects.toThrow("is no name for a self-evolution file");
   expect(await files.read(name)).toBeUndefined();
   expect(await list()).toEqual([]);
 });
 
-test("of 501 files the oldest goes, with its text", async () => {
+test("of 501 files the oldest is removed with its text", async () => {
   const { files, names, clock, store } = await stored();
   for (let week = 0; week <= 500; week++) {
     await files.write(`report-${week}.md`, `text ${week}`);

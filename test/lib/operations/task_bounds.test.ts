@@ -33,7 +33,7 @@ const ended = (status: "completed" | "failed") => (index: number) => ({
   completed_at: new Date(START + index * 1000).toISOString(),
 });
 
-test("of the tasks that ended the oldest goes first, and takes its rating out of the figures", async () => {
+test("of the ended tasks the oldest is removed first, with its rating", async () => {
   const service = await openOperations();
   const { store } = service.deps;
   await keep(service, MAX_ENDED_TASKS - 1, (index) => ended(index === 1 ? "failed" : "completed")(index));
@@ -64,7 +64,7 @@ test("of the tasks that ended the oldest goes first, and takes its rating out of
   expect(ratings.map(({ rating }) => rating)).toEqual([4]);
 });
 
-test("no more tasks are taken while as many are open as may be", async () => {
+test("no task is accepted while the maximum number of tasks is open", async () => {
   const service = await openOperations();
   await keep(service, MAX_OPEN_TASKS, () => ({}));
   const submit = () => service.post("/api/tasks", { title: "one more" });

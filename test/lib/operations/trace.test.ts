@@ -56,7 +56,7 @@ async function tracedService() {
   return { api, host, chat, notifier, otel, exporting, lines };
 }
 
-test("target system, notification and exported entry carry the trace of the request", async () => {
+test("target system, notification and exported entry have the trace of the request", async () => {
   const { api, host, chat, notifier, otel, exporting } = await tracedService();
   const ids: string[] = [];
   // Three at once, so that neither awaits nor batches of commits mix their traces.
@@ -101,7 +101,7 @@ test("target system, notification and exported entry carry the trace of the requ
   expect(otel.received.map(({ traceparent }) => traceparent)).toEqual(otel.received.map(() => null));
 });
 
-test("a bad header is ignored, and without one nothing is sent on", async () => {
+test("an invalid header is ignored, and without one no trace is sent", async () => {
   const { api, host } = await tracedService();
   for (const headers of [{ traceparent: `00-${traceId("0")}-${SPAN}-01` }, {}]) {
     const { change_id } = (await api.post("propose", { ...PROPOSAL, target: "ui.x" }, headers)).body;
@@ -112,7 +112,7 @@ test("a bad header is ignored, and without one nothing is sent on", async () => 
   expect(new Set(host.received.map(({ traceparent }) => traceparent))).toEqual(new Set([null]));
 });
 
-test("a cycle starts a trace of its own, whatever request asks for it", async () => {
+test("a cycle starts a new trace, whichever request triggers it", async () => {
   const { api, host } = await tracedService();
   await runCycle(api.deps);
   await api.post("/api/actions/run-now", { action: "cycle" }, tracedBy("a"));
@@ -140,7 +140,7 @@ test.each([
     (fetch: typeof globalThis.fetch) =>
       unleashTarget({ name: "u", url: "http://u", project: "p", environment: "e", token: "t", fetch }),
   ],
-])("a request to %s carries it too", async (_, open) => {
+])("a request to %s has the trace too", async (_, open) => {
   const system = receiver(() => ({ header: {} }));
   const entry = { tenant_id: "t1", target: "ui.x", kind: "config" } as const;
   const read = async () =>

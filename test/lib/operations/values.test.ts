@@ -35,7 +35,7 @@ const reported = async (api: TestService, query = "") =>
 const put = (api: TestService, value: unknown, over: object = {}) =>
   api.bring("applied", value === undefined ? { ...over } : { value: JSON.stringify(value), ...over });
 
-test("a value is that of the newest applied change, with its origin; without an adapter too", async () => {
+test("a value is that of the newest applied change, with its origin, also without an adapter", async () => {
   const api = await service();
   expect((await api.get("values")).body).toMatchObject({ values: [], next: null, behind: 0 });
   const first = await put(api, { on: true });
@@ -64,7 +64,7 @@ test("a value is that of the newest applied change, with its origin; without an 
   expect(await reported(api)).toEqual(['t1 ui.banner="not yet"']);
 });
 
-test("a rollback restores the value before it, skips rolled back changes, and ends at nothing", async () => {
+test("a rollback restores the previous value that was not rolled back, or none", async () => {
   const api = await service();
   const [one, two, three] = [await put(api, 1), await put(api, 2), await put(api, 3)];
   await put(api, undefined);
@@ -111,7 +111,7 @@ test("by tenant, by target, and in pages; one tenant's values are not another's"
     expect((await api.get(`values${wrong}`)).status, wrong).toBe(400);
 });
 
-test("the ETag holds while the values do, whatever else the log tells", async () => {
+test("the ETag is unchanged while the values are, for any other entries of the log", async () => {
   const api = await service();
   const id = await put(api, 1);
   const tag = (await api.get("values")).headers.get("etag")!;
@@ -122,7 +122,7 @@ test("the ETag holds while the values do, whatever else the log tells", async ()
   expect((await api.get("values", { "if-none-match": tag })).status).toBe(200);
 });
 
-test("what is erased is gone, and a rebuild makes the same rows", async () => {
+test("erased values are removed, and a rebuild makes the same rows", async () => {
   const api = await service();
   await put(api, 1, { target: "ui.Banner" });
   const gone = await put(api, 2);
@@ -143,7 +143,7 @@ test("what is erased is gone, and a rebuild makes the same rows", async () => {
   expect(await reported(api)).toEqual(["t1 ui.Banner=1"]);
 });
 
-describe("what is not whole is not handed out", () => {
+describe("inconsistent values are not returned", () => {
   const edit = (store: Store, id: string, how: (record: ChangeRecord) => object) =>
     store.transact(async (tx) => {
       const record = (await tx.get("changes", id))!.value as ChangeRecord;
@@ -241,7 +241,7 @@ describe("what is not whole is not handed out", () => {
     expect(await of(api)).toMatchObject([{ target: "ui.banner", state: "withheld" }]);
   });
 
-  test("what comes after the place from which the chain does not hold", async () => {
+  test("entries after the first break of the chain", async () => {
     const api = await service();
     await put(api, "before");
     const { as_of } = (await api.get("values")).body;
@@ -280,7 +280,7 @@ test("an apply or rollback between two reads of a value is neither missed nor ta
   expect(await reported(api)).toEqual(["t1 ui.banner=4"]);
 });
 
-test("a value is shown at the same cost however often another was applied over it and taken back", async () => {
+test("the cost of reading a value does not grow with applies and rollbacks over it", async () => {
   const counts = [];
   for (const rounds of [2, 12]) {
     const base = memoryStore();
@@ -300,7 +300,7 @@ test("a value is shown at the same cost however often another was applied over i
   expect(counts[1]).toBe(counts[0]);
 });
 
-test("after a restart, on what was never followed, and under a store that grew", async () => {
+test("after a restart, for entries that were not projected, and for a store that grew", async () => {
   const api = await service();
   const ids: string[] = [];
   for (let value = 0; value < 24; value++) ids.push(await put(api, value, { target: `ui.t${value % 7}` }));

@@ -182,7 +182,7 @@ describe("R", () => {
 
 describe("M", () => {
   test("Monday: nothing is closed, no data", () => expect(seen["monday"].M).toBeNull());
-  test("Sunday: D lacks its rationale (2 of 3), F is whole (4 of 4)", () => {
+  test("Sunday: D lacks its rationale (2 of 3), F is complete (4 of 4)", () => {
     expect(seen["sunday"].M).toBeCloseTo(6 / 7, 12);
     expect(seen["sunday"].dimensions.M).toMatchObject({
       closed: 2,
@@ -256,7 +256,7 @@ test("levels: A, C, D, F people; H edited draft; G draft; B and F's rollback rul
   expect(seen["trend"].totals).toEqual({ L1: 4, L2: 1, L3: 1, L4: 2, L5: 1, unattributed: 0 });
 });
 
-test("the task's report tells the failures from the audit log, and its rating shows in the state", () => {
+test("the task's report lists the failures from the audit log; its rating shows in the state", () => {
   const { task } = seen;
   expect(task).toMatchObject({ status: "completed", required_dimension: "R", mode: "rules" });
   expect(task.result).toContain("of 6 applies attempted");
@@ -277,7 +277,7 @@ function named(file: string): string {
   return text;
 }
 
-test("the week's report says what moved, what happened and why, what waits, and what is due", () => {
+test("the weekly report has movements, events with reasons, pending changes and due work", () => {
   expect(named("report-2026-W02.md")).toBe(`# Week 2026-W02 (2026-01-05 to 2026-01-11, UTC)
 
 The effect E is 0.563; before this week there was none. **Worse:** incident_rate rose by 0.03 (worse) to 0.07, after [“Retry three times”](#/changes/F) (rolled back since). Better: csat rose by 0.3 (better) to 4.5, after [“Call hot leads first”](#/changes/C) and [“Score leads by fit”](#/changes/A).
@@ -336,7 +336,7 @@ Nothing.
 `);
 });
 
-test("each closed change has its retrospective, which says what is not on record", () => {
+test("each closed change has its retrospective, which lists what is not on record", () => {
   const retrospectives = [...files.texts.keys()].filter((name) => name.startsWith("retrospective-"));
   expect(retrospectives.sort()).toEqual(
     ["A", "B", "C", "D", "F", "I", "J", "K"].map((name) => `retrospective-${ids[name]}.md`).sort(),
@@ -360,12 +360,12 @@ test("the growth log reports each verdict once, and none where no KPI is named",
   expect(said).toEqual([verdict("F", "regressed"), verdict("A", "met"), verdict("C", "missed")]);
 });
 
-test("nothing is left in the views of what is under way", async () => {
+test("the lists of work in progress are empty at the end", async () => {
   for (const view of ["outcomes_due", "guardrail_due", "leases"] as const)
     expect(await service.deps.store.list(view, { limit: 10 }), view).toEqual([]);
 });
 
-test("everything counted can be counted again from the records", async () => {
+test("all counts can be rebuilt from the records", async () => {
   const { result } = (await service.post("/api/action/run-now", { action: "verify_audit" })).body;
   expect(result).toMatchObject({ valid: true, tallies_match: true, mismatches: [] });
 });

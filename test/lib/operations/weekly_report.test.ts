@@ -40,7 +40,7 @@ describe.each(Object.entries(WEEKS))("the report of %s", (week, [from, to, at]) 
       .flatMap((act) => (dids.includes(act.did) && isWithin(act.at, from, to) ? [act.change!] : []))
       .sort();
 
-  test("lists what the ledger says was applied, and what ended", () => {
+  test("lists the changes that were applied or ended according to the ledger", () => {
     expect(linked("Applied")).toEqual(done("applied"));
     expect(linked("Rolled back")).toEqual(done("rolled_back", "denied", "withdrawn", "expired", "revoked", "lapsed"));
   });
@@ -55,12 +55,12 @@ describe.each(Object.entries(WEEKS))("the report of %s", (week, [from, to, at]) 
     expect(linked("Promises")).toEqual(decided.map(({ name }) => name).sort());
   });
 
-  test("fits on a screen", () => {
+  test("has at most one screen of lines", () => {
     expect(reportOf(week).split("\n").length).toBeLessThanOrEqual(45);
   });
 });
 
-test("the report of W44, as it is read on Monday", () => {
+test("the complete report of W44", () => {
   expect(named(reportOf("W44"))).toBe(`# Week 2026-W44 (2026-10-26 to 2026-11-01, UTC)
 
 **Worse:** the effect E fell from 0.543 to 0.424. **Worse:** incident_rate rose by 0.027 (worse) to 0.065, after [“Wait longer between two retries”](#/changes/back-off) (rolled back since) and [“Double the size of the work queue”](#/changes/queue size); deal_win_rate fell by 0.01 (worse) to 0.19, after [“Send at most two mails a week”](#/changes/fewer mails), [“Double the size of the work queue”](#/changes/queue size) and 2 more, none of which names it. Better: csat rose by 0.05 (better) to 4.15, after [“Send at most two mails a week”](#/changes/fewer mails); nrr_quarterly rose by 0.005 (better) to 1.035, after [“Send each lead to the seller nearest to it”](#/changes/lead routing) and [“Cap discounts at 15 percent”](#/changes/discount cap).
@@ -94,7 +94,7 @@ Nothing.
 `);
 });
 
-test("a week begins at midnight of the time zone that is asked for", async () => {
+test("a week begins at midnight of the requested time zone", async () => {
   const files = filesInMemory();
   // Sunday evening in UTC is Monday in Auckland.
   const service = await openOperations({ clock: testClock("2026-01-04T20:00:00.000Z"), evolved: files });

@@ -19,7 +19,7 @@ test.each([
   ["one kind", "outcome"],
   ["a kind that only entries make", "rolled_back"],
   ["a kind that no entry makes", "even"],
-])("pages over %s visit each row once, newest first, whichever projection made it", async (_, kind) => {
+])("pages over %s return each row of all projections once, newest first", async (_, kind) => {
   const log = await handMade();
   let noticed = 0;
   await live(log, 11, 200, async () => {
@@ -46,14 +46,14 @@ test.each([
   }
 });
 
-test("a kind is not taken for another, be it one that begins like it or one that sorts before it", async () => {
+test("a kind is not confused with one that has the same prefix or sorts before it", async () => {
   const deps = projectionDeps((await handMade()).store);
   for (const kind of ["drift", "task", "task_failed"])
     await deps.store.transact((tx) => addNotice(deps, tx, notice(1, kind)));
   expect((await readActivityPage(deps, { limit: 5, kind: "task" })).entries.map(({ kind }) => kind)).toEqual(["task"]);
 });
 
-test("10,000 rows of a source are kept, and nothing of those before", async () => {
+test("the newest 10,000 rows of a source are stored, and no older ones", async () => {
   const deps = projectionDeps((await handMade()).store);
   await inBatches(deps.store, MAX_ROWS + 50, (tx, index) => addNotice(deps, tx, notice(index)));
   const rows = await deps.store.list("notices", { limit: 20_000 });
@@ -65,7 +65,7 @@ test("10,000 rows of a source are kept, and nothing of those before", async () =
   expect(next).toBeNull();
 });
 
-test("a row names its cycle and its record, also if it is made later", async () => {
+test("a row names its cycle and its record, also if it is projected later", async () => {
   const service = await openOperations();
   await service.cycle();
   const id = await service.bring("rolled_back");
@@ -77,7 +77,7 @@ test("a row names its cycle and its record, also if it is made later", async () 
   expect(await rows()).toEqual([row]);
 });
 
-test("a notice stands behind the entries that were there, and before those that came later", async () => {
+test("a notice is listed after earlier entries and before later ones", async () => {
   const log = await handMade();
   await log.rollBack(await log.applied({ kpi: "csat" }));
   await log.store.transact((tx) => addNotice(log, tx, notice(1)));

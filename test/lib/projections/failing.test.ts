@@ -92,7 +92,7 @@ test("changes are governed while all projections fail, which catch up exactly af
   );
 });
 
-test("reads answer from the rows there are while new entries cannot be projected, and log why", async () => {
+test("reads use existing rows while new entries cannot be projected, and log the reason", async () => {
   const warned: string[] = [];
   const log = { info: () => {}, warn: (message: string) => void warned.push(message), error: () => {} };
   const base = memoryStore();

@@ -194,7 +194,7 @@ const all = (store: Store) => (collection: "notices" | "memories" | "ticks" | "a
   store.list(collection, { limit: 10_000 });
 
 if (LONG)
-  test("a history that leaves no counter at 0", async () => {
+  test("a history that leaves every counter above 0", async () => {
     const service = await openOperations({ intent: INTENT });
     const random = mulberry(7);
     const changes: string[] = [];

@@ -27,7 +27,7 @@ async function service(store: Store = memoryStore()) {
   };
 }
 
-test("each commit is followed, those of a burst together, until it is stopped", async () => {
+test("each commit is projected, a burst of commits together, until projecting is stopped", async () => {
   const { deps, bring, caughtUp, behind } = await service();
   const projecting = startProjecting(deps, { pause: 0, yielding: 0, poll: NEVER });
   await bring("rolled_back");
@@ -39,7 +39,7 @@ test("each commit is followed, those of a burst together, until it is stopped", 
   expect((await behind()).every((count) => count === 2)).toBe(true);
 });
 
-test("what another process wrote is found by looking now and then", async () => {
+test("entries of another process are found by polling", async () => {
   const base = memoryStore();
   const { deps, caughtUp } = await service(base);
   const projecting = startProjecting(deps, { pause: 0, yielding: 0, poll: 1 });
@@ -49,7 +49,7 @@ test("what another process wrote is found by looking now and then", async () => 
   await projecting.stop();
 });
 
-test("a process that stops lets it go, and waits for the slice under way", async () => {
+test("a stopping process ends projecting after the current slice", async () => {
   const { deps, bring, commits } = await service();
   const projecting = startProjecting(deps, { pause: NEVER, yielding: NEVER, poll: NEVER });
   await bring("applied");
@@ -57,7 +57,7 @@ test("a process that stops lets it go, and waits for the slice under way", async
   await projecting.stop();
 });
 
-test("a log that does not hold is not followed, and is again once it holds", async () => {
+test("a broken log is not projected, and is projected again when it is valid", async () => {
   const { deps, bring, caughtUp, behind } = await service();
   await bring("applied");
   deps.integrity.breach = { first_invalid: 2, reason: "edited" };
@@ -69,7 +69,7 @@ test("a log that does not hold is not followed, and is again once it holds", asy
   await projecting.stop();
 });
 
-test("a process than which another was faster leaves the work to it for a while", async () => {
+test("a process that lost the race leaves projecting to the other process for a while", async () => {
   const { deps, bring, caughtUp } = await service();
   await bring("applied");
   let conflicts = PROJECTIONS.length;

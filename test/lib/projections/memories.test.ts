@@ -26,7 +26,7 @@ async function remembered({ deps }: TestService): Promise<Memory[]> {
   return reported.flatMap((memory) => memory ?? []);
 }
 
-test("a proposal and its decisions are remembered, with who, what and why", async () => {
+test("a proposal and its decisions become memories with person, action and reason", async () => {
   const service = await chatService({ intent: { policy: { required_approvers: { standard: 2 } } } });
   const { change_id } = await service.propose({ proposer: "pat", rationale: "customers ask for it" });
   await service.post("approve", { change_id, approver: "ana", note: "the pilot went well" });
@@ -56,7 +56,7 @@ test("a proposal and its decisions are remembered, with who, what and why", asyn
   ]);
 });
 
-test("what was said late is remembered and found, until its change is erased", async () => {
+test("a late note is remembered and found until its change is erased", async () => {
   const service = await chatService();
   const { change_id } = await service.propose({ rationale: "" });
   await service.post("deny", { change_id, approver: "ana" });
@@ -128,7 +128,7 @@ test("a verdict is remembered once, when its outcome ends, and never changes", a
   expect(await verdicts()).toEqual([reported]);
 });
 
-test("KPI feeds are remembered one a day: the values of the day so far", async () => {
+test("KPI feeds become one memory a day with the latest values of that day", async () => {
   const service = await chatService();
   await service.post("kpi", { csat: 4 });
   service.deps.clock.advance(HOUR);
@@ -142,7 +142,7 @@ test("KPI feeds are remembered one a day: the values of the day so far", async (
   ]);
 });
 
-test("what could not be written is not remembered either", async () => {
+test("an entry that could not be written is not remembered", async () => {
   const store = failingStore(memoryStore());
   const service = await chatService({ store });
   const { change_id } = await service.propose();

@@ -124,7 +124,7 @@ type Window = { id: number; to: number; back: Entry | undefined; byTime: boolean
 const overlaps = ({ to, back, byTime }: Window, other: { id: number; from: number }): boolean =>
   byTime ? to >= other.from : !back || back.id > other.id;
 
-describe("a second way from the entries", () => {
+describe("a second implementation", () => {
   test.each(dealt([1, 2, 3, 4], 2))(
     "finds the same outcomes after random history %i, at many moments",
     async (seed) => {

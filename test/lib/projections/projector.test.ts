@@ -12,7 +12,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { projectionDeps, type HandMade, handMade } from "./hand_made.ts";
 import { live } from "./random_log.ts";
 
-test("what lies in a projection's collections is cleared away before it begins", async () => {
+test("leftover records in a projection's collections are removed before it begins", async () => {
   const counted = countingStore(memoryStore());
   const log = await handMade(counted.store);
   await live(log, 8, 100);
@@ -68,7 +68,7 @@ async function followedMeanwhile(
 test.each([
   ["much to clear away", 10, 1000],
   ["much to follow", 2000, 0],
-])("while one has %s, the others follow what comes meanwhile", async (_, proposals, days) => {
+])("while one projection has %s, the others project new entries", async (_, proposals, days) => {
   const log = await handMade();
   for (let made = 0; made < proposals; made++) await log.propose();
   await projectAll(log);
@@ -82,7 +82,7 @@ test.each([
   expect(await followedMeanwhile(log, counts, isBusy)).toBeGreaterThan(length);
 });
 
-test("while one ends many outcomes of one moment, the others follow what comes meanwhile", async () => {
+test("while one projection ends many outcomes, the others project new entries", async () => {
   const log = await handMade();
   await log.feed({ csat: 4 });
   for (let made = 0; made < 1500; made++)
@@ -94,7 +94,7 @@ test("while one ends many outcomes of one moment, the others follow what comes m
   expect(await followedMeanwhile(log, outcomes, ({ entry }, end) => entry < end)).toBeGreaterThan(length);
 });
 
-test("a log shorter than what was followed is another one, and is followed from its beginning", async () => {
+test("a log shorter than the projected part counts as another and is projected from its start", async () => {
   const log = await handMade();
   await live(log, 9, 200);
   await projectAll(log);
@@ -114,7 +114,7 @@ test("a log shorter than what was followed is another one, and is followed from 
   expect(await verifyProjections(log)).toEqual({ tallies_match: true, mismatches: [] });
 });
 
-test("a count that was tampered with is named, also one too many", async () => {
+test("a tampered or additional count is named", async () => {
   const log = await handMade();
   await log.rollBack(await log.applied());
   await projectAll(log);

@@ -35,15 +35,15 @@ describe("the contract catches it when", () => {
     });
   });
 
-  test("a case is one that no store could fail", () => {
+  test("a case cannot be failed by any store", () => {
     expect(storeCases.map(({ name }) => name).filter((name) => !caught.has(name))).toEqual([]);
   });
 });
 
-test("a store that keeps every promise fails no case", async () => {
+test("a store that follows the contract fails no case", async () => {
   expect(await failures(() => ({ store: memoryStore() }))).toEqual([]);
 });
 
-test("every case has a name of its own", () => {
+test("every case has a unique name", () => {
   expect(new Set(storeCases.map(({ name }) => name)).size).toBe(storeCases.length);
 });

@@ -68,7 +68,7 @@ async function restart(): Promise<void> {
 // An object's storage is that of one process.
 const inObject = ({ needs }: StoreCase): boolean => needs !== "stall" && needs !== "another";
 
-describe("the Durable Object store keeps the store contract", () => {
+describe("the Durable Object store follows the store contract", () => {
   test.each(storeCases.filter(inObject).map(({ name }) => name))("%s", async (name) => {
     expect(await ask(freshObject(), { ask: "run", name })).toBeNull();
   });
@@ -100,7 +100,7 @@ describe("the cases that run in the object catch it when", () => {
     for (const name of failed) caught.add(name);
   });
 
-  test("a case is one that no store could fail", () => {
+  test("a case cannot be failed by any store", () => {
     expect(storeCases.map(({ name }) => name).filter((name) => !caught.has(name))).toEqual([]);
   });
 
@@ -147,7 +147,7 @@ function remoteStore(object: string): AnyStore {
 
 const given = (expected: number | undefined) => (expected === undefined ? {} : { expected });
 
-describe("what an object acknowledged is there", () => {
+describe("acknowledged writes exist", () => {
   const reopening = storeCases.find(({ needs }) => needs === "reopen")!;
 
   test.each<[string, (object: string) => Promise<void>]>([

@@ -84,7 +84,7 @@ const ROOMS: Readonly<Record<Exclude<Writer, `projection ${string}`>, RegExp>> =
 const roomOf = (writer: Writer): RegExp =>
   ROOMS[(writer.startsWith("projection ") ? "projections" : writer) as keyof typeof ROOMS];
 
-test("a collection is written by its writer, and by the sweep of an erasure", () => {
+test("a collection is written by its declared writer and by erasures only", () => {
   const writes = SOURCES.flatMap(({ file, text }) =>
     [...text.matchAll(/\.(?:put|delete)\(\s*"(\w+)"(?:,\s*"(\w+)")?/g)].map(([, name, id]) => ({ file, name, id })),
   );
@@ -121,7 +121,7 @@ async function holding(store: Store, word: string): Promise<string[]> {
   return [...found].sort();
 }
 
-test("words of a change stand only in collections from which an erasure removes them", async () => {
+test("texts of a change are stored only in collections from which an erasure removes them", async () => {
   const store = memoryStore();
   const evolved = (await service({ store, intent: null })).deps;
   const api = await service({ store, evolved: createStoredFiles({ ...evolved, store }) });
@@ -147,7 +147,7 @@ test("words of a change stand only in collections from which an erasure removes 
   expect(await holding(store, word)).toEqual([]);
 });
 
-test("a dump of the file store, which backups and moves are made of, has every collection", async () => {
+test("a dump of the file store, the source of backups and moves, has every collection", async () => {
   const folder = await mkdtemp(join(tmpdir(), "schema-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const store = await openFileStore({ path: join(folder, "state.json"), log: silentLog });

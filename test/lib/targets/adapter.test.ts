@@ -37,7 +37,7 @@ function bench(over: { store?: Store; system?: (whole: TargetSystem) => Partial<
   };
 }
 
-test("what a write replaces is durable before the write, with its text", async () => {
+test("the replaced value and its text are durable before the write", async () => {
   const { apply, overwrite, edits, effect, held, store } = bench();
   overwrite(a, FOREIGN);
   const seen: unknown[] = [];
@@ -50,7 +50,7 @@ test("what a write replaces is durable before the write, with its text", async (
   expect(held()).toBe('{"by":"chg_a"}');
 });
 
-test("a rollback is durable before its write", async () => {
+test("the record of a rollback is durable before its write", async () => {
   const { apply, rollback, edits, effect } = bench();
   await apply(a);
   const states: unknown[] = [];
@@ -70,7 +70,7 @@ test("a rollback restores the replaced text to the byte, and removes a value tha
   expect(held()).toBe(FOREIGN);
 });
 
-test("what a superseded change replaced passes to the later change, to the byte", async () => {
+test("the value that a superseded change replaced passes to the later change unchanged", async () => {
   const { apply, rollback, verify, overwrite, held } = bench();
   overwrite(a, FOREIGN);
   for (const one of [a, b, c]) await apply(one);
@@ -80,7 +80,7 @@ test("what a superseded change replaced passes to the later change, to the byte"
   expect(held()).toBe(FOREIGN);
 });
 
-test("an edit between the read and the write is what a rollback restores", async () => {
+test("a rollback restores an edit that was made between read and write", async () => {
   const { apply, rollback, overwrite, edits, held } = bench();
   edits.push(() => overwrite(a, FOREIGN));
   expect((await apply(a)).previous).toEqual({ value: JSON.parse(FOREIGN) });
@@ -89,7 +89,7 @@ test("an edit between the read and the write is what a rollback restores", async
   expect(held()).toBe(FOREIGN);
 });
 
-test("a target that changes at every try is left alone", async () => {
+test("a target that changes at every try is not set", async () => {
   const { apply, overwrite, edits, held } = bench();
   let edit = 0;
   for (let i = 0; i < 9; i++) edits.push(() => overwrite(a, String(++edit)));
@@ -109,7 +109,7 @@ test("a value that another program set is reported, and no rollback overwrites i
   expect(await rollback(a)).toBe("rolled_back");
 });
 
-test("a rollback finds out about an edit right before its write", async () => {
+test("a rollback detects an edit right before its write", async () => {
   const { apply, rollback, verify, overwrite, edits, held } = bench();
   await apply(a);
   edits.push(() => overwrite(a, FOREIGN));
@@ -145,7 +145,7 @@ test("a write that was lost shows as absent, and may be tried again", async () =
   expect(held()).toBe(FOREIGN);
 });
 
-test("a write that comes late does not become its own previous value", async () => {
+test("a late write does not become its own previous value", async () => {
   const { apply, rollback, overwrite, faults, held } = bench();
   overwrite(a, FOREIGN);
   faults.push("lost request");
@@ -156,7 +156,7 @@ test("a write that comes late does not become its own previous value", async () 
   expect(held()).toBe(FOREIGN);
 });
 
-test("an open attempt of another change is resolved before a target is touched", async () => {
+test("an open attempt of another change is resolved before a target is set", async () => {
   const { apply, rollback, verify, overwrite, faults, held } = bench();
   overwrite(a, FOREIGN);
   faults.push("lost answer");
@@ -167,7 +167,7 @@ test("an open attempt of another change is resolved before a target is touched",
   expect([held(), await verify(a)]).toEqual([FOREIGN, "rolled_back"]);
 });
 
-test("while a system cannot say what became of an attempt, nothing else is done with the target", async () => {
+test("while the result of an attempt is unknown, no other operation sets the target", async () => {
   let said: "done" | "not_done" | "open" = "open";
   const { apply, rollback, verify, faults, held } = bench({ system: () => ({ resolve: async () => said }) });
   faults.push("lost request");
@@ -181,7 +181,7 @@ test("while a system cannot say what became of an attempt, nothing else is done 
   expect(held()).toBe('{"by":"chg_b"}');
 });
 
-test("a value that an apply sets again and that may still come is resolved first", async () => {
+test("an apply first resolves an earlier attempt whose write may still arrive", async () => {
   let said: "not_done" | "open" = "open";
   const { apply, rollback, overwrite, faults } = bench({ system: () => ({ resolve: async () => said }) });
   await apply(a);
@@ -193,7 +193,7 @@ test("a value that an apply sets again and that may still come is resolved first
   expect((await apply(b)).previous).toEqual({ value: JSON.parse(FOREIGN) });
 });
 
-test("an attempt that is over is resolved by the current value, where the system cannot say more", async () => {
+test("an ended attempt is resolved by the current value if the system knows nothing else", async () => {
   const { apply, rollback, verify, overwrite, faults, held } = bench({
     system: () => ({ resolve: async () => undefined }),
   });
@@ -212,7 +212,7 @@ test("an attempt that is over is resolved by the current value, where the system
   expect(held()).toBe('"a third value"');
 });
 
-test("an attempt that lost to an edit is over: other changes of the target do not wait for it", async () => {
+test("an attempt that lost to an edit has ended: other changes of the target do not wait for it", async () => {
   const { apply, rollback, verify, overwrite, edits, effect, held } = bench();
   await apply(a);
   edits.push(() => overwrite(a, FOREIGN));
@@ -236,7 +236,7 @@ test("a rollback that did nothing stays undone when a later change takes the tar
   expect([held(), await verify(a), await verify(b)]).toEqual(['{"by":"chg_a"}', "applied", "rolled_back"]);
 });
 
-test("a value that the system rejects leaves nothing behind", async () => {
+test("a value that the system rejects leaves no record", async () => {
   const { apply, verify, faults, effect, held, rollback } = bench();
   await apply(a);
   faults.push("rejected");
@@ -282,7 +282,7 @@ test("a target keeps the spelling with which it was first applied", async () => 
   expect(await rollback(a)).toBe("superseded");
 });
 
-test("a change without a value is refused by a system that holds values only", async () => {
+test("a change without a value is rejected by a system that stores values only", async () => {
   const { adapter, apply } = bench();
   const silent = change("chg_s");
   delete silent.value;
@@ -293,7 +293,7 @@ test("a change without a value is refused by a system that holds values only", a
   await expect(apply(silent)).rejects.toThrow("a value is needed");
 });
 
-test("a dry run names the place and how the system is guarded", async () => {
+test("a dry run names the location and the guard of the system", async () => {
   const { adapter, overwrite } = bench();
   overwrite(a, FOREIGN);
   expect(await adapter.validate(a, calm)).toEqual({
@@ -308,7 +308,7 @@ test("a dry run names the place and how the system is guarded", async () => {
   });
 });
 
-test("an erased content leaves the stored effects, also where another attempt had found it", async () => {
+test("erased content is removed from stored effects, also where another attempt has read it", async () => {
   const { adapter, apply, rollback, faults, store } = bench();
   const secret = change("chg_s", { value: "wombat" });
   await apply(secret);
@@ -325,7 +325,7 @@ test.each([
   ["apply over another", [a], "apply", b, '{"by":"chg_a"}', '{"by":"chg_b"}'],
   ["rollback of the latest", [a, b], "rollback", b, '{"by":"chg_b"}', '{"by":"chg_a"}'],
   ["rollback of a superseded change", [a, b], "rollback", a, '{"by":"chg_b"}', '{"by":"chg_b"}'],
-] as const)("a process that dies at any step loses nothing: %s", async (_, earlier, operation, one, was, is) => {
+] as const)("a process that crashes at any step loses nothing: %s", async (_, earlier, operation, one, was, is) => {
   for (const when of ["before", "after"] as const)
     for (let at = 1, alive = true; alive; at++) {
       const { system, store, overwrite, held, apply, rollback, verify } = bench();

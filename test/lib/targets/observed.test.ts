@@ -38,7 +38,7 @@ function bench(over: Partial<TargetSystem> = {}) {
   return { ...target, ...reports, adapter };
 }
 
-test("each call has its operation and outcome, also a conflict and an unanswered write", async () => {
+test("each call is recorded with operation and outcome, also conflicts and unanswered writes", async () => {
   const { adapter, seen, edits, faults, overwrite } = bench();
   edits.push(() => overwrite(change, "1"));
   await adapter.apply(change, calm);
@@ -51,7 +51,7 @@ test("each call has its operation and outcome, also a conflict and an unanswered
   expect(seen).toEqual(["flags read done", "flags write unanswered"]);
 });
 
-test("a system that stops answering has one log line, and another when it answers again", async () => {
+test("a system that stops responding is logged once, and once when it responds again", async () => {
   let reason: Error | undefined = new Error("connection refused");
   const ping = async () => {
     if (reason) throw reason;
@@ -74,7 +74,7 @@ test("a system that stops answering has one log line, and another when it answer
   ]);
 });
 
-test("a webhook reports each try, and that it is made again", async () => {
+test("a webhook reports each try, and that it is retried", async () => {
   const { seen, observer } = watched();
   let requests = 0;
   const adapter = webhookAdapter({

@@ -115,7 +115,7 @@ test("a dry run shows the split of the first step", async () => {
 test.each([
   ["done", "lost answer", 5000],
   ["not_done", "lost request", 100],
-] as const)("an advance without an answer is found to be %s", async (outcome, fault, share) => {
+] as const)("an unanswered advance is found to be %s", async (outcome, fault, share) => {
   const { apply, advance, findStage, faults, held, verify, rollback, text } = await bench();
   await apply();
   faults.push(fault);
@@ -127,7 +127,7 @@ test.each([
   expect(text()).toBe(FOREIGN);
 });
 
-test("nothing else is done with the target while an advance may still come", async () => {
+test("no other operation sets the target while an advance may still arrive", async () => {
   let answer: "open" | "done" | "not_done" = "done";
   const { apply, advance, adapter, rollback, findStage, faults, verify, held, text } = await bench(() => ({
     resolve: async () => answer,
@@ -159,7 +159,7 @@ test("an attempt of a rollout is resolved for another change of the target, too"
   expect(text()).toBe(FOREIGN);
 });
 
-test("an edit by another program stops the advance, is drift, and a restore sets the split again", async () => {
+test("an edit by another program stops the advance and is drift; a restore sets the split again", async () => {
   const { apply, advance, adapter, overwrite, verify, held, rollback, text } = await bench();
   await apply();
   await advance(1);
@@ -203,7 +203,7 @@ test("only an applied change with stages that holds the target advances", async 
   await expect(advance(1)).rejects.toThrow("does not belong to chg_a");
 });
 
-test("a system that splits no values holds no rollout", async () => {
+test("a system without splits rejects a rollout", async () => {
   const { adapter, text } = await bench(() => ({ split: undefined }) as unknown as Partial<TargetSystem>);
   const reason = "its target system splits no values between users";
   expect(adapter.check!(rollout)).toBe(reason);
@@ -212,7 +212,7 @@ test("a system that splits no values holds no rollout", async () => {
   expect([adapter.check!(change("chg_b")), text()]).toEqual([undefined, FOREIGN]);
 });
 
-test("an adapter that knows no steps is never given a rollout", async () => {
+test("an adapter without steps never receives a rollout", async () => {
   const own = scriptedAdapter();
   const routed = routingAdapter([{ name: "host", match: ["*"], adapter: own }]);
   const reason = "its target system splits no values between users";
@@ -225,7 +225,7 @@ test("an adapter that knows no steps is never given a rollout", async () => {
   expect(await runOnHost(own, [change("chg_b")], "apply")).toMatchObject({ ok: true });
 });
 
-test("a system says which shares it cannot hold, and on which values", async () => {
+test("a system rejects shares and values that it cannot split", async () => {
   const { adapter } = await bench(() => ({
     findSplitProblem: (_, { share }, before) =>
       share % 5000 === 0

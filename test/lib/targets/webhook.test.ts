@@ -41,7 +41,7 @@ const failure = (work: Promise<unknown>): Promise<string> =>
   );
 
 describe("a request", () => {
-  test("tells the operation, the change and who asks, and is signed as Standard Webhooks has it", async () => {
+  test("states operation, change and caller, and has a signature of Standard Webhooks", async () => {
     const adapter = adapterOf();
     for (const operation of OPERATIONS) await adapter[operation](CHANGE, never);
     expect(host.received.map(({ operation }) => operation)).toEqual(OPERATIONS);
@@ -53,13 +53,13 @@ describe("a request", () => {
     }
   });
 
-  test("with another secret is refused by the host product, and fails", async () => {
+  test("with another secret is rejected by the host product, and fails", async () => {
     const message = await failure(adapterOf({ secret: "another secret of it" }).apply(CHANGE, never));
     expect(message).toBe("the host product answered apply with status 401: not signed");
     expect(host.effects).toEqual([]);
   });
 
-  test("that changes something carries one key as long as the change is in the same revision", async () => {
+  test("that changes something has one key for each revision of the change", async () => {
     const adapter = adapterOf();
     host.trouble("apply", "after", lost, 2);
     await adapter.apply(CHANGE, never);
@@ -70,7 +70,7 @@ describe("a request", () => {
   });
 });
 
-test("what only looks has an id of its own each time, and the same when its answer was lost", async () => {
+test("a read has a new id each time, and the same id when it is retried", async () => {
   const adapter = adapterOf();
   host.trouble("verify", "after", lost, 1);
   await adapter.verify(CHANGE, never);
@@ -140,7 +140,7 @@ describe("a capability", () => {
 });
 
 describe("an answer", () => {
-  test("is passed on", async () => {
+  test("is returned", async () => {
     const adapter = adapterOf();
     expect(await adapter.validate(CHANGE, never)).toEqual({ ok: true, preview: { would: "change" } });
     expect(await adapter.verify(CHANGE, never)).toBe("absent");
@@ -152,7 +152,7 @@ describe("an answer", () => {
     expect(await adapter.validate(CHANGE, never)).toEqual({ ok: false, reason: "no such banner" });
   });
 
-  test.each(OPERATIONS)("to %s that is lost is asked for again, and the work is done once", async (operation) => {
+  test.each(OPERATIONS)("to %s that is lost is requested again, and the work is done once", async (operation) => {
     const adapter = adapterOf();
     host.trouble(operation, "after", lost, 2);
     await adapter[operation](CHANGE, never);
@@ -161,7 +161,7 @@ describe("an answer", () => {
     expect(pauses).toEqual([100, 400]);
   });
 
-  test("that breaks off is asked for again", async () => {
+  test("that breaks off is requested again", async () => {
     host.trouble("apply", "after", (response) => {
       response.writeHead(200, { "content-length": "100" }).write('{"result"');
       response.socket!.destroySoon();
@@ -170,7 +170,7 @@ describe("an answer", () => {
     expect(host.effects).toEqual(["apply chg_1"]);
   });
 
-  test.each([429, 502, 503, 504])("of status %i is asked for again", async (status) => {
+  test.each([429, 502, 503, 504])("of status %i is requested again", async (status) => {
     host.trouble("apply", "before", answers(status, "<html>proxy</html>"), 3);
     expect(await adapterOf().apply(CHANGE, never)).toEqual({ result: "applied" });
     expect(pauses).toEqual([100, 400, 1600]);
@@ -198,7 +198,7 @@ describe("an answer", () => {
     ],
     ["a gateway that stays lost", answers(502, ""), "the host product answered apply with status 502"],
   ];
-  test.each(wrong)("that is wrong fails and says how: %s", async (_, trouble, message) => {
+  test.each(wrong)("that is invalid fails with the reason: %s", async (_, trouble, message) => {
     host.trouble("apply", "before", trouble, Infinity);
     const reported = await failure(adapterOf().apply(CHANGE, never));
     if (typeof message === "string") expect(reported).toBe(message);
@@ -206,7 +206,7 @@ describe("an answer", () => {
     expect(reported).not.toMatch(/sesame|secret|http:/);
   });
 
-  test("without an end is not read on", async () => {
+  test("without an end is cut off", async () => {
     let written = 0;
     host.trouble("apply", "before", (response) => {
       response.writeHead(200);
@@ -222,21 +222,21 @@ describe("an answer", () => {
     expect(written).toBeLessThan(50_000_000);
   });
 
-  test("to verify of an unknown word is no state", async () => {
+  test("to verify with an unknown word is rejected", async () => {
     host.trouble("verify", "before", answers(200, { state: "fine" }));
     expect(await failure(adapterOf().verify(CHANGE, never))).toMatch(/not as agreed: state: /);
   });
 });
 
 describe("a host product", () => {
-  test("that is not there is asked four times, and the reason is reported without its address", async () => {
+  test("that is unreachable gets four requests, and the reason is reported without its address", async () => {
     await host.stop();
     expect(await failure(adapterOf().apply(CHANGE, never))).toBe("the host product cannot be reached (ECONNREFUSED)");
     expect(pauses).toEqual([100, 400, 1600]);
     host = await startWebhookHost(SECRET);
   });
 
-  test("that does not answer in time is not asked again", async () => {
+  test("that does not respond in time gets no second request", async () => {
     host.trouble("apply", "after", silent, Infinity);
     const time = new AbortController();
     const reported = failure(adapterOf().apply(CHANGE, time.signal));
@@ -247,7 +247,7 @@ describe("a host product", () => {
     expect(pauses).toEqual([]);
   });
 
-  test("whose time is over between two tries is not asked again", async () => {
+  test("whose time limit ends between two tries gets no further request", async () => {
     host.trouble("apply", "before", lost, Infinity);
     const time = new AbortController();
     const adapter = adapterOf({ sleep: async () => time.abort() });
@@ -263,7 +263,7 @@ test.each([
   ["ftp://127.0.0.1/hook", /https/],
   ["acme.example", /https/],
   ["https://user:sesame@acme.example/", /no user and password/],
-])("the address %s is refused", (url, rule) => {
+])("the address %s is rejected", (url, rule) => {
   expect(() => checkWebhookUrl(url)).toThrow(rule);
   expect(() => checkWebhookUrl(url)).not.toThrow(/sesame|acme/);
 });
@@ -273,7 +273,7 @@ test.each([
   "http://localhost:3000/",
   "http://127.0.0.1:3000/",
   "http://[::1]:3000/",
-])("the address %s is taken", (url) => expect(checkWebhookUrl(url)).toBe(url));
+])("the address %s is accepted", (url) => expect(checkWebhookUrl(url)).toBe(url));
 
 describe("a governed change", () => {
   test("has one effect on the host product although every first answer is lost", async () => {
@@ -290,7 +290,7 @@ describe("a governed change", () => {
     expect(host.states.get(change_id)).toBe("rolled_back");
   });
 
-  test("asked for by many at once is applied once", async () => {
+  test("requested by many concurrently is applied once", async () => {
     const api = await core({ adapter: adapterOf() });
     const change_id = await api.bring("approved");
     const replies = await Promise.all([1, 2, 3, 4].map(() => api.act("apply", change_id)));
@@ -315,7 +315,7 @@ describe("a governed change", () => {
     expect(new Set(keys).size).toBe(2);
   });
 
-  test("shows before it is applied what it would do", async () => {
+  test("has a preview before it is applied", async () => {
     const api = await core({ adapter: adapterOf() });
     const change_id = await api.bring("approved");
     const { body } = await api.post("apply", { change_id, dry_run: "true" });

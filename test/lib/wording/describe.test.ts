@@ -126,7 +126,7 @@ test.each([
   ["toString", {}, "toString"],
 ] as const)("%s %j", (type, detail, sentence) => expect(words(type, detail)).toBe(sentence));
 
-test("each type of event has a name and words of its own, also when its detail is empty", () => {
+test("each type of event has its own name and sentence, also with an empty detail", () => {
   expect(Object.keys(EVENT_NAMES).sort()).toEqual([...EVENT_TYPES].sort());
   expect(new Set(Object.values(EVENT_NAMES)).size).toBe(EVENT_TYPES.length);
   const sentences = EVENT_TYPES.map((type) => words(type, "{}"));
@@ -138,7 +138,7 @@ test("each type of event has a name and words of its own, also when its detail i
   expect(new Set(sentences).size).toBe(EVENT_TYPES.length);
 });
 
-test("a sentence begins with the words of its change, and no text of others passes for ours", () => {
+test("a sentence begins with the text of its change, and no foreign text imitates the service", () => {
   expect(words("consent_decision", { decision: "denied", approver: "bo" }, CHANGE)).toBe(
     "“Raise the limit” (limits.seats for tenant t1): denied by bo",
   );
@@ -152,7 +152,7 @@ test("a sentence begins with the words of its change, and no text of others pass
   }
 });
 
-test("the state of the host product after an operation is said apart from the sentence", () => {
+test("the state of the host product after an operation is separate from the sentence", () => {
   const host = (event_type: string, detail: object) => joinParts(describe({ event_type, detail }).targetState);
   expect(host("change_applied", { adapter: { name: "file", result: "rolled_back" } })).toBe(
     "the file adapter reports rolled back",

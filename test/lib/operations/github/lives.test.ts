@@ -226,7 +226,7 @@ async function life(seed: number) {
   return { unlawful, forgotten, strayed: github.strayed, valid, seen };
 }
 
-test("of random tries none releases a commit without consent, and none is lost", { timeout: 600_000 }, async () => {
+test("random scenarios release no commit without consent, and lose no deployment", { timeout: 600_000 }, async () => {
   const sum = { tries: 0, released: 0, deaths: 0, rejected: 0 };
   for (let seed = 1; seed <= LIVES; seed++) {
     const { unlawful, forgotten, strayed, valid, seen } = await life(seed);

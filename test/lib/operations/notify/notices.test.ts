@@ -32,49 +32,43 @@ async function wait(deps: TestDeps, ms: number): Promise<void> {
 
 const about = (notifications: readonly Notification[]) => notifications.map(({ data }) => data.change?.change_id);
 
-inShort(test)(
-  "a change that waits for consent is announced when a quarter of its time is left, and never again",
-  async () => {
-    const svc = await openOperations({ intent: { policy: TTL } });
-    const { change_id } = await svc.propose({ value: true });
-    await wait(svc.deps, 29 * HOUR);
-    expect(await reported(svc.deps, "change.expiring")).toEqual([]);
-    await wait(svc.deps, HOUR);
-    const [first, ...more] = await reported(svc.deps, "change.expiring");
-    expect(more).toEqual([]);
-    expect(first).toMatchObject({
-      text: `Time runs out: without consent it expires on 2026-01-03 at 19:04 UTC: “Show the banner” (ui.banner for tenant t1), proposed by an unnamed person; still missing: 1 person.`,
-      data: { change: { change_id }, expires_at: "2026-01-03T19:04:05.678Z", missing: [{ count: 1 }] },
-    });
-    await wait(svc.deps, HOUR);
-    const again = await restarted(svc.deps, { intent: { policy: TTL } });
-    await wait(again, HOUR);
-    await wait(again, HOUR);
-    expect(await reported(again, "change.expiring")).toEqual([first]);
-  },
-);
+inShort(test)("a pending change is announced once, when a quarter of its time is left", async () => {
+  const svc = await openOperations({ intent: { policy: TTL } });
+  const { change_id } = await svc.propose({ value: true });
+  await wait(svc.deps, 29 * HOUR);
+  expect(await reported(svc.deps, "change.expiring")).toEqual([]);
+  await wait(svc.deps, HOUR);
+  const [first, ...more] = await reported(svc.deps, "change.expiring");
+  expect(more).toEqual([]);
+  expect(first).toMatchObject({
+    text: `Time runs out: without consent it expires on 2026-01-03 at 19:04 UTC: “Show the banner” (ui.banner for tenant t1), proposed by an unnamed person; still missing: 1 person.`,
+    data: { change: { change_id }, expires_at: "2026-01-03T19:04:05.678Z", missing: [{ count: 1 }] },
+  });
+  await wait(svc.deps, HOUR);
+  const again = await restarted(svc.deps, { intent: { policy: TTL } });
+  await wait(again, HOUR);
+  await wait(again, HOUR);
+  expect(await reported(again, "change.expiring")).toEqual([first]);
+});
 
-inLong(test)(
-  "an approved change that lapses is announced as well, though it was announced while it was pending",
-  async () => {
-    const svc = await openOperations({ intent: { policy: TTL } });
-    const { change_id } = await svc.propose();
-    await wait(svc.deps, 32 * HOUR);
-    await svc.must("approve", change_id);
-    await wait(svc.deps, HOUR);
-    const later = await svc.propose({ target: "ui.b" });
-    await wait(svc.deps, 35 * HOUR);
-    await wait(svc.deps, 22 * HOUR);
-    expect(about(await reported(svc.deps, "change.expiring"))).toEqual([change_id, later.change_id]);
-    await wait(svc.deps, 2 * HOUR);
-    const [, , third, ...more] = await reported(svc.deps, "change.expiring");
-    expect(more).toEqual([]);
-    expect(third!.data.change).toMatchObject({ change_id });
-    expect(third!.text).toContain("approved and not applied, it lapses on 2026-01-06 at");
-  },
-);
+inLong(test)("an approved change is announced before it lapses, even if announced while pending", async () => {
+  const svc = await openOperations({ intent: { policy: TTL } });
+  const { change_id } = await svc.propose();
+  await wait(svc.deps, 32 * HOUR);
+  await svc.must("approve", change_id);
+  await wait(svc.deps, HOUR);
+  const later = await svc.propose({ target: "ui.b" });
+  await wait(svc.deps, 35 * HOUR);
+  await wait(svc.deps, 22 * HOUR);
+  expect(about(await reported(svc.deps, "change.expiring"))).toEqual([change_id, later.change_id]);
+  await wait(svc.deps, 2 * HOUR);
+  const [, , third, ...more] = await reported(svc.deps, "change.expiring");
+  expect(more).toEqual([]);
+  expect(third!.data.change).toMatchObject({ change_id });
+  expect(third!.text).toContain("approved and not applied, it lapses on 2026-01-06 at");
+});
 
-inLong(test)("each of many is reported once, the one whose time is over first, by however many cycles", async () => {
+inLong(test)("each of many changes is announced once, the first to expire first, over several cycles", async () => {
   const svc = await openOperations({ intent: { policy: TTL } });
   const ids: string[] = [];
   for (let made = 0; made < 25; made++) {
@@ -95,7 +89,7 @@ inLong(test)("each of many is reported once, the one whose time is over first, b
   expect(about(await reported(svc.deps, "change.expiring"))).toEqual([...pending, ...approved]);
 });
 
-inLong(test)("what is decided in time, or has no limit, is not announced", async () => {
+inLong(test)("a change that is decided in time or has no limit is not announced", async () => {
   const svc = await openOperations({ intent: { policy: { consent_ttl_hours: 40 } } });
   const { change_id } = await svc.propose();
   await svc.must("deny", change_id);
@@ -105,7 +99,7 @@ inLong(test)("what is decided in time, or has no limit, is not announced", async
   expect(await reported(svc.deps, "change.expiring")).toEqual([]);
 });
 
-inLong(test)("a clock that is wrong for one start makes nothing run out of time", async () => {
+inLong(test)("a wrong clock during one start makes nothing expire", async () => {
   const svc = await openOperations({ intent: { policy: TTL } });
   await svc.propose();
   svc.deps.clock.set(31 * HOUR);
@@ -117,7 +111,7 @@ inLong(test)("a clock that is wrong for one start makes nothing run out of time"
   expect(await reported(svc.deps, "change.expiring")).toHaveLength(1);
 });
 
-inShort(test)("of two processes on one store one tells", async () => {
+inShort(test)("of two processes on one store one announces", async () => {
   const svc = await openOperations({ intent: { policy: TTL } });
   await svc.propose();
   const other = await restarted(svc.deps, { intent: { policy: TTL } });
@@ -147,28 +141,25 @@ inShort(test)("an emergency consent is announced when its review is due, with th
   expect(await reported(svc.deps, "change.review_due")).toHaveLength(1);
 });
 
-inShort(test)(
-  "a review's deadline is the review's own, and a reviewer who is also an owner is named once",
-  async () => {
-    const policy = {
-      ...TTL,
-      approvers: ["ana", "bo"],
-      owners: [{ targets: ["ui.*"], approvers: ["bo"] }],
-      break_glass: { approvers: ["cy"], required: 1, review_hours: 24 },
-    };
-    const svc = await openOperations({ intent: { policy } });
-    const { change_id } = await svc.propose({ proposer: "pat" });
-    await svc.post("approve", { change_id, approver: "cy", emergency: true, note: "Nobody can log in." });
-    await svc.cycle();
-    const [due] = await reported(svc.deps, "change.review_due");
-    expect(due!.data.expires_at).toBe("2026-01-03T03:04:05.678Z");
-    expect(due!.text).toContain("A review is due until 2026-01-03 at 03:04 UTC");
-    expect(due!.text).toContain("it may be reviewed by ana or bo.");
-    const { approved, review_due } = (await svc.get("/api/inbox")).body;
-    expect(approved.items).toMatchObject([{ expires_at: "2026-01-05T11:04:05.678Z" }]);
-    expect(review_due.items).toMatchObject([{ expires_at: "2026-01-03T03:04:05.678Z" }]);
-  },
-);
+inShort(test)("a review has its own deadline, and a reviewer who is also an owner is named once", async () => {
+  const policy = {
+    ...TTL,
+    approvers: ["ana", "bo"],
+    owners: [{ targets: ["ui.*"], approvers: ["bo"] }],
+    break_glass: { approvers: ["cy"], required: 1, review_hours: 24 },
+  };
+  const svc = await openOperations({ intent: { policy } });
+  const { change_id } = await svc.propose({ proposer: "pat" });
+  await svc.post("approve", { change_id, approver: "cy", emergency: true, note: "Nobody can log in." });
+  await svc.cycle();
+  const [due] = await reported(svc.deps, "change.review_due");
+  expect(due!.data.expires_at).toBe("2026-01-03T03:04:05.678Z");
+  expect(due!.text).toContain("A review is due until 2026-01-03 at 03:04 UTC");
+  expect(due!.text).toContain("it may be reviewed by ana or bo.");
+  const { approved, review_due } = (await svc.get("/api/inbox")).body;
+  expect(approved.items).toMatchObject([{ expires_at: "2026-01-05T11:04:05.678Z" }]);
+  expect(review_due.items).toMatchObject([{ expires_at: "2026-01-03T03:04:05.678Z" }]);
+});
 
 inShort(test)("a minor change is notified as approved by the intent", async () => {
   const minor = { kinds: ["config"], targets: ["ui.*"], max_affected_users: 50, max_risk: "low", max_per_day: 20 };
@@ -179,83 +170,77 @@ inShort(test)("a minor change is notified as approved by the intent", async () =
   expect(first!.text).toMatch(/^Proposed as a minor change, approved by the intent: /);
 });
 
-inShort(test)(
-  "a log that does not hold is reported once, also after a restart; mended and broken again, it is reported again",
-  async () => {
-    const svc = await openOperations();
-    await svc.bring("applied");
-    const key = entryKey(3);
-    const sound = (await svc.deps.store.get("audit", key))!.value;
-    const edit = (detail: string) => svc.deps.store.transact((tx) => tx.put("audit", key, { ...sound, detail }));
-    await edit("no JSON at all");
-    await wait(svc.deps, MINUTE);
-    const [first, ...more] = await reported(svc.deps, "breach.found");
-    expect(more).toEqual([]);
-    expect(first!.text).toMatch(/^The audit chain does not hold at entry 3: “.+”; nothing is decided on it until/);
-    expect(first!.data.change).toBeNull();
+inShort(test)("a broken log is notified once, also after a restart, and again after a repair", async () => {
+  const svc = await openOperations();
+  await svc.bring("applied");
+  const key = entryKey(3);
+  const sound = (await svc.deps.store.get("audit", key))!.value;
+  const edit = (detail: string) => svc.deps.store.transact((tx) => tx.put("audit", key, { ...sound, detail }));
+  await edit("no JSON at all");
+  await wait(svc.deps, MINUTE);
+  const [first, ...more] = await reported(svc.deps, "breach.found");
+  expect(more).toEqual([]);
+  expect(first!.text).toMatch(/^The audit chain does not hold at entry 3: “.+”; nothing is decided on it until/);
+  expect(first!.data.change).toBeNull();
 
-    const broken = await restarted(svc.deps);
-    await wait(broken, MINUTE);
-    await wait(broken, MINUTE);
-    expect(await reported(broken, "breach.found")).toEqual([first]);
+  const broken = await restarted(svc.deps);
+  await wait(broken, MINUTE);
+  await wait(broken, MINUTE);
+  expect(await reported(broken, "breach.found")).toEqual([first]);
 
-    await edit(sound.detail);
-    const mended = await restarted(svc.deps);
-    await wait(mended, MINUTE);
-    // A process that has not been restarted still knows of the breach.
-    await wait(broken, MINUTE);
-    expect(await reported(mended, "breach.found")).toEqual([first]);
-    await edit('{"approver":"mallory"}');
-    await wait(mended, MINUTE);
-    expect(await reported(mended, "breach.found")).toHaveLength(2);
-  },
-);
+  await edit(sound.detail);
+  const mended = await restarted(svc.deps);
+  await wait(mended, MINUTE);
+  // A process that has not been restarted still knows of the breach.
+  await wait(broken, MINUTE);
+  expect(await reported(mended, "breach.found")).toEqual([first]);
+  await edit('{"approver":"mallory"}');
+  await wait(mended, MINUTE);
+  expect(await reported(mended, "breach.found")).toHaveLength(2);
+});
 
-inShort(test)(
-  "a record that is not what the log tells is reported once an episode, and its words are not repeated",
-  async () => {
-    const publicUrl = "https://gov.acme.example";
-    const svc = await openOperations({ publicUrl });
-    const ids = [await svc.bring("applied"), await svc.bring("applied", { target: "ui.b" })];
-    const sound = new Map<string, ChangeRecord>();
-    const edit = async (id: string) => {
-      const record = (await svc.deps.store.get("changes", id))!.value as ChangeRecord;
-      sound.set(id, record);
-      const change = { ...record.change, summary: "Ignore what you see" };
-      await svc.deps.store.transact((tx) => tx.put("changes", id, { ...record, change }));
-    };
-    await edit(ids[0]!);
-    await wait(svc.deps, MINUTE);
-    const [first] = await reported(svc.deps, "breach.found");
-    expect(first!.text).toContain(`The stored record of ${ids[0]} is not what the audit log tells`);
-    expect(first!.url).toBe(`https://gov.acme.example/#/changes/${ids[0]}`);
-    expect(JSON.stringify(first)).not.toContain("Ignore");
+inShort(test)("a record that does not match the log is notified once per episode, without its text", async () => {
+  const publicUrl = "https://gov.acme.example";
+  const svc = await openOperations({ publicUrl });
+  const ids = [await svc.bring("applied"), await svc.bring("applied", { target: "ui.b" })];
+  const sound = new Map<string, ChangeRecord>();
+  const edit = async (id: string) => {
+    const record = (await svc.deps.store.get("changes", id))!.value as ChangeRecord;
+    sound.set(id, record);
+    const change = { ...record.change, summary: "Ignore what you see" };
+    await svc.deps.store.transact((tx) => tx.put("changes", id, { ...record, change }));
+  };
+  await edit(ids[0]!);
+  await wait(svc.deps, MINUTE);
+  const [first] = await reported(svc.deps, "breach.found");
+  expect(first!.text).toContain(`The stored record of ${ids[0]} is not what the audit log tells`);
+  expect(first!.url).toBe(`https://gov.acme.example/#/changes/${ids[0]}`);
+  expect(JSON.stringify(first)).not.toContain("Ignore");
 
-    const again = await restarted(svc.deps, { publicUrl });
-    // It knows of no such record yet.
-    await noticeMismatches(again);
-    await wait(again, MINUTE);
-    await wait(again, MINUTE);
-    expect(await reported(again, "breach.found")).toEqual([first]);
+  const again = await restarted(svc.deps, { publicUrl });
+  // It knows of no such record yet.
+  await noticeMismatches(again);
+  await wait(again, MINUTE);
+  await wait(again, MINUTE);
+  expect(await reported(again, "breach.found")).toEqual([first]);
 
-    await edit(ids[1]!);
-    await wait(again, MINUTE);
-    expect(await reported(again, "breach.found")).toHaveLength(2);
-    await svc.deps.store.transact((tx) => {
-      for (const [id, record] of sound) tx.put("changes", id, record);
-    });
-    await wait(again, MINUTE);
-    await edit(ids[0]!);
-    await wait(again, MINUTE);
-    expect(await reported(again, "breach.found")).toHaveLength(3);
-  },
-);
+  await edit(ids[1]!);
+  await wait(again, MINUTE);
+  expect(await reported(again, "breach.found")).toHaveLength(2);
+  await svc.deps.store.transact((tx) => {
+    for (const [id, record] of sound) tx.put("changes", id, record);
+  });
+  await wait(again, MINUTE);
+  await edit(ids[0]!);
+  await wait(again, MINUTE);
+  expect(await reported(again, "breach.found")).toHaveLength(3);
+});
 
 inShort(test).each([
   ["a time that is none", { created_at: "some day" }],
   ["a consent that is none", { approvals: [null] }],
   ["a review that is none", { review: null }],
-])("a record with %s holds back neither its own notifications nor the one that tells of it", async (_what, edit) => {
+])("a record with %s delays neither its own notifications nor that of the mismatch", async (_what, edit) => {
   const svc = await openOperations({ intent: { policy: TTL } });
   const { change_id } = await svc.propose();
   const record = (await svc.deps.store.get("changes", change_id))!.value as ChangeRecord;
@@ -268,7 +253,7 @@ inShort(test).each([
   expect(breach!.text).toContain(`The stored record of ${change_id} is not what the audit log tells`);
 });
 
-inShort(test)("an entry that says it is another moves no reader past what comes after it", async () => {
+inShort(test)("an entry with a wrong id moves no reader past later entries", async () => {
   const svc = await openOperations();
   await svc.bring("applied");
   const { audit } = await readPresentCursor(svc.deps.store);
@@ -288,7 +273,7 @@ inShort(test).each([
   ["no event", ({ event_type: _, ...rest }: AuditEntry) => rest],
   ["no event that has a name", (entry: AuditEntry) => ({ ...entry, event_type: 7 })],
   ["no words", (entry: AuditEntry) => ({ ...entry, detail: 7 })],
-])("an entry of which %s is left holds back nothing that comes after it", async (_what, broken) => {
+])("an entry of which only %s is left delays no later entry", async (_what, broken) => {
   const svc = await openOperations();
   await svc.bring("applied");
   const { audit } = await readPresentCursor(svc.deps.store);

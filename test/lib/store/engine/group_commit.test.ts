@@ -126,7 +126,7 @@ const chase =
     return at;
   };
 
-test("records that nobody has written yet are read together with the head", async () => {
+test("missing records are read together with the head", async () => {
   const { decide, trips } = service();
   const decision: Decide<unknown> = async (tx) => {
     await tx.get("things", "a");
@@ -140,7 +140,7 @@ test("records that nobody has written yet are read together with the head", asyn
   expect(trips()).toBe(2);
 });
 
-test("what this process wrote or read it knows, until another commits", async () => {
+test("a process caches what it wrote or read until another process commits", async () => {
   const { decide, trips, write, value } = service();
   await decide(add);
   trips();
@@ -157,7 +157,7 @@ test("what this process wrote or read it knows, until another commits", async ()
   expect(await decide(add)).toBe(51);
 });
 
-test("a decision on a page that is another by now is run again", async () => {
+test("a decision on a page that has changed meanwhile runs again", async () => {
   const { decide, write, value } = service();
   const count: Decide<void> = async (tx) =>
     tx.put("things", "count", (await tx.list("things", { limit: 5, prefix: "page" })).length);
@@ -168,7 +168,7 @@ test("a decision on a page that is another by now is run again", async () => {
   expect(value("count")).toBe(2);
 });
 
-test("a decision runs once, whatever it reads one after another", async () => {
+test("a decision with several sequential reads runs once", async () => {
   const { decide, write } = service();
   for (const [from, to] of ["ab", "bc", "cd", "de", "ef", "fg", "gh", "hi"].map((pair) => [...pair])) write(from!, to);
   let runs = 0;
@@ -177,7 +177,7 @@ test("a decision runs once, whatever it reads one after another", async () => {
   expect(runs).toBe(1);
 });
 
-test("what waiting decisions declare is fetched with the head, also what one read names", async () => {
+test("declared reads of waiting decisions are fetched with the head, also dependent ones", async () => {
   const { decide, write, trips } = service();
   for (let index = 0; index < 10; index++) write(`r${index}`, `s${index}`);
   await decide(add);
@@ -209,7 +209,7 @@ test("a prefetch that fails leaves its reads to the decision", async () => {
   expect(await decide(add, failing)).toBe(2);
 });
 
-test("an answer that a prefetch did not wait for comes before the decisions run", async () => {
+test("the response to an unawaited prefetch arrives before the decisions run", async () => {
   const { store, pacing } = service();
   store.write("slow", 1);
   let late: Promise<void> | undefined;
@@ -248,7 +248,7 @@ test("an answer that a prefetch did not wait for comes before the decisions run"
   expect(pacing.pauses).toHaveLength(0);
 });
 
-test("what cannot be read fails the decision, even where it hides that", async () => {
+test("a failed read fails the decision, even if the decision catches it", async () => {
   const { decide, write, store } = service();
   for (const [from, to] of ["ab", "bc", "cd", "de", "ef", "fg"].map((pair) => [...pair])) write(from!, to);
   const hiding: Decide<string> = async (tx) => {
@@ -262,7 +262,7 @@ test("what cannot be read fails the decision, even where it hides that", async (
   await expect(decide(hiding)).rejects.toThrow("no answer");
 });
 
-test("a commit that came too late is decided again over what is there then", async () => {
+test("a decision that lost a race runs again on the current records", async () => {
   const { decide, write, beforeCommit, value, pacing } = service();
   await decide(add);
   beforeCommit(() => write("n", 10));
@@ -271,7 +271,7 @@ test("a commit that came too late is decided again over what is there then", asy
   expect(pacing.pauses).toHaveLength(1);
 });
 
-test("many decisions are not run over what others have changed, and are right all the same", async () => {
+test("many decisions are correct without running again after others have committed", async () => {
   const { decide, write, value } = service();
   let runs = 0;
   const counted: Decide<number> = (tx) => (runs++, add(tx));
@@ -285,7 +285,7 @@ test("many decisions are not run over what others have changed, and are right al
   expect(value("n")).toBe(420);
 });
 
-test("an answer that comes when its try has ended is none to a later one", async () => {
+test("a response that arrives after its try has ended is not used by a later try", async () => {
   const { store, write, pacing } = service();
   let answer = (): void => undefined;
   const late = new Promise<void>((resolve) => void (answer = resolve));
@@ -309,7 +309,7 @@ test("an answer that comes when its try has ended is none to a later one", async
   expect(pacing.pauses).toHaveLength(1);
 });
 
-test("what is held wrongly is held for one try", async () => {
+test("a wrong cached record is used for one try only", async () => {
   const { decide, store, pacing } = service();
   await decide(add);
   store.writeAside("n", 7);
@@ -340,7 +340,7 @@ function trusting() {
   return { ...rest, begun, decide };
 }
 
-test("a process that is alone asks for the head no more, and one that is not does so again", async () => {
+test("the only writer stops reading the head, and reads it again when others write", async () => {
   const { decide, begun, write, pacing } = trusting();
   for (let count = 1; count <= 5; count++) expect(await decide(add)).toBe(count);
   expect(begun).toEqual([undefined, undefined, undefined, undefined, "4"]);
@@ -352,7 +352,7 @@ test("a process that is alone asks for the head no more, and one that is not doe
   expect(pacing.pauses).toHaveLength(1);
 });
 
-test("a refusal by what another has changed is none, however long this process was alone", async () => {
+test("no decision is rejected because of a stale record, however long the process was alone", async () => {
   const { decide, write, value } = trusting();
   const take: Decide<void> = async (tx) => {
     if (((await tx.get("things", "n"))?.value ?? 0) > 3) throw new Error("there are too many");
@@ -366,7 +366,7 @@ test("a refusal by what another has changed is none, however long this process w
   expect(value("n")).toBe(1);
 });
 
-test("what is put as new is not asked for, and where it is there after all that is found out", async () => {
+test("a record that is put as new is not read; a conflict shows if it exists", async () => {
   const { decide, trips, value, write, pacing } = trusting();
   const putNew =
     (id: string): Decide<void> =>
@@ -401,7 +401,7 @@ test("a record that is presumed new is not read, and is replaced where it exists
   expect(pacing.pauses).toHaveLength(1);
 });
 
-test("what is deleted as if it were not there is asked for, since no commit would find out", async () => {
+test("a deleted record that counts as missing is read, since no commit would detect it", async () => {
   const { decide, value, write } = trusting();
   write("d", "there");
   const clear: Decide<void> = async (tx) => (tx.delete("things", "d", 0), tx.put("things", "made", "d is gone"));
@@ -409,7 +409,7 @@ test("what is deleted as if it were not there is asked for, since no commit woul
   expect([value("d"), value("made")]).toEqual(["there", undefined]);
 });
 
-test("a decision that throws is judged by the stored data, also of what it put as new", async () => {
+test("an error of a decision is verified on stored data, also for records that it put as new", async () => {
   const { decide, write } = trusting();
   write("d", "another's");
   const refuse: Decide<void> = async (tx) => {
@@ -419,7 +419,7 @@ test("a decision that throws is judged by the stored data, also of what it put a
   await expect(decide(refuse)).rejects.toThrow(RevisionConflict);
 });
 
-test("who came later than the first try has tries of its own", async () => {
+test("a decision that joined after the first try has its own number of tries", async () => {
   const { store, pacing } = service();
   let tries = 0;
   let joined: Promise<unknown> | undefined;
@@ -435,7 +435,7 @@ test("who came later than the first try has tries of its own", async () => {
   expect(await joined).toBe(1);
 });
 
-test("what a decision began to read and did not wait for is none of a later one", async () => {
+test("an unawaited read of one decision is not used by a later one", async () => {
   const { store, pacing } = service();
   let answer = (): void => undefined;
   const late = new Promise<void>((resolve) => void (answer = resolve));

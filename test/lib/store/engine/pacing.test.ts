@@ -15,7 +15,7 @@ function movingPacing(each: number): Pacing & { passed: () => number; move: () =
   };
 }
 
-test("work that stays contended is given up after 5 s, whatever tries are left", async () => {
+test("contended work fails after 5 s, even if tries are left", async () => {
   const pacing = movingPacing(400);
   const contended = async (): Promise<never> => {
     pacing.move();
@@ -26,7 +26,7 @@ test("work that stays contended is given up after 5 s, whatever tries are left",
   expect(pacing.passed()).toBeLessThanOrEqual(5_000);
 });
 
-test("a DynamoDB table that throttles for good is busy after 5 s, for a write too", async () => {
+test("a DynamoDB table that keeps throttling is busy after 5 s, for a write too", async () => {
   const pacing = movingPacing(10);
   const fetch = async (): Promise<Response> => {
     pacing.move();

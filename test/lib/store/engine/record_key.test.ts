@@ -26,7 +26,7 @@ test("bytes sort as texts do by UTF-16 code units", () => {
   expect(byBytes.map((text) => hex(sortKey(text)))).toEqual(byText.map((text) => hex(sortKey(text))));
 });
 
-test("what lies within the bounds of a page is what it asks for, and nothing else", () => {
+test("the key range of a page contains exactly the records of that page", () => {
   const wellFormed = TEXTS.filter((text) => text.isWellFormed()).map((id) => ({ id, key: sortKey(id) }));
   const inside = (options: Parameters<typeof keyBounds>[0]) => {
     const bounds = keyBounds(options);

@@ -4,7 +4,7 @@ import { gate } from "../../../support/scripted_adapter.ts";
 
 const nothing = { versions: (keys: readonly unknown[]) => keys.map(() => undefined), list: () => [] };
 
-test("of many concurrent decisions a few run in one turn of the event loop, and all in the end", async () => {
+test("a few of many concurrent decisions run per turn of the event loop, and all in the end", async () => {
   const turns = [gate(), gate()];
   let made = 0;
   let turn = 0;

@@ -34,7 +34,7 @@ describe("a sorted map", () => {
     expect(await printed("bundle")).toBe("c,c,b,b");
   });
 
-  test("gives pages from either end, without what was deleted", () => {
+  test("returns pages from either end, without deleted entries", () => {
     const map = sortedMap<number>();
     for (let number = 0; number < 500; number++) map.set(String(number).padStart(3, "0"), number);
     map.delete("251");

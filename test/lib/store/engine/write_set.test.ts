@@ -33,7 +33,7 @@ function viewOver(versions: readonly Kept[]): View & { asked: string[][] } {
   };
 }
 
-test("revisions are not read when something is put, and then all at once", async () => {
+test("revisions are not read for each put, but together at the end", async () => {
   const view = viewOver([
     { id: "b", revision: 7 },
     { id: "c", revision: 3, deleted: true },
@@ -51,7 +51,7 @@ test("revisions are not read when something is put, and then all at once", async
   expect(view.asked).toEqual([["a", "b", "c"]]);
 });
 
-test("what was refused ends the transaction although the decision caught it", async () => {
+test("a rejected write ends the transaction although the decision caught the error", async () => {
   const { tx, end, writes } = begun(viewOver([]));
   tx.put("things", "kept", 1);
   expect(() => tx.put("things", "a", Number.NaN)).toThrow(TypeError);
@@ -68,7 +68,7 @@ test("a conflict in a read of an own write ends the transaction even if the deci
   await expect(async () => writes()).rejects.toThrow(/expected revision 1, found 2/);
 });
 
-test("what was read is not read again, neither for a further read nor for a put", async () => {
+test("a record is read once, for further reads and for a put", async () => {
   const view = viewOver([{ id: "a", revision: 7 }]);
   const { tx, end, writes } = begun(view);
   await tx.get("things", "a");
@@ -79,7 +79,7 @@ test("what was read is not read again, neither for a further read nor for a put"
   expect(view.asked).toEqual([["a"], ["b"], ["c"]]);
 });
 
-test("nothing is read or written after the end", async () => {
+test("reads and writes after the end are rejected", async () => {
   const { tx, end } = begun(viewOver([]));
   end();
   expect(() => tx.put("things", "a", 1)).toThrow(/has ended/);
@@ -87,7 +87,7 @@ test("nothing is read or written after the end", async () => {
   await expect(tx.list("things", { limit: 1 })).rejects.toThrow(/has ended/);
 });
 
-test("deleting what is not there is no write; a revision stays with what is deleted", async () => {
+test("deleting a missing record writes nothing; a deleted record keeps its revision", async () => {
   const { tx, end, writes } = begun(viewOver([{ id: "b", revision: 7 }]));
   tx.delete("things", "a");
   tx.delete("things", "b", 7);

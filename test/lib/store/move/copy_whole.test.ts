@@ -47,7 +47,7 @@ test("added entries, changed records and deletions are copied", async () => {
   ]);
 });
 
-test("of the log only its end is remembered, however long it is", async () => {
+test("only the end of the log is kept in memory, for any length", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const used = (): number => {

@@ -67,7 +67,7 @@ if (server) {
   storeContract("the Postgres store", () => subject(url), ["another", "reopen", "stall", "syncs"]);
 
   describe("several writers on one Postgres store", () => {
-    test("400 increments from 4 of them count to 400, each number once", () =>
+    test("400 increments by 4 writers count to 400, each number once", () =>
       withStores(4, async (stores) => {
         const increment = (store: AnyStore) =>
           store.transact(async (tx) => {
@@ -79,7 +79,7 @@ if (server) {
         expect([...numbers].sort((a, b) => a - b)).toEqual(numbers.map((_, index) => index + 1));
       }));
 
-    test("what one has committed the others see at once", () =>
+    test("all writers immediately see the commits of the others", () =>
       withStores(2, async ([one, other]) => {
         for (let index = 0; index < 10; index++) {
           await put(one!, "things", "a", index);
@@ -101,7 +101,7 @@ if (server) {
       await Promise.all([one.close(), other.close()]);
     });
 
-    test("makes its tables once, when many open an empty database at the same moment", async () => {
+    test("makes its tables once when many open an empty database concurrently", async () => {
       await pool.query("create database empty");
       const empty = url.replace(/[^/]*$/, "empty");
       const stores: AnyStore[] = await Promise.all(Array.from({ length: 5 }, () => postgresStore({ url: empty })));
@@ -110,7 +110,7 @@ if (server) {
       await Promise.all(stores.map((store) => store.close()));
     });
 
-    test("refuses tables of a later version, and says what to do", async () => {
+    test("rejects tables of a later version, and says what to do", async () => {
       await pool.query("create database later");
       const later = url.replace(/[^/]*$/, "later");
       await (await postgresStore({ url: later })).close();
@@ -126,7 +126,7 @@ if (server) {
       );
     });
 
-    test("refuses a database that is not in UTF-8", async () => {
+    test("rejects a database that is not in UTF-8", async () => {
       await pool.query("create database latin encoding 'LATIN1' template template0");
       const refused = postgresStore({ url: url.replace(/[^/]*$/, "latin") });
       await expect(refused).rejects.toThrow(/encoding LATIN1; make one with encoding UTF8/);
@@ -152,7 +152,7 @@ if (server) {
       await own.end();
     });
 
-    test("waits for the disk also where the database is set not to", async () => {
+    test("waits for the disk even if the database is configured not to", async () => {
       await pool.query("create role hasty superuser login password 'password'");
       await pool.query("alter role hasty set synchronous_commit = off");
       const seen: string[] = [];
@@ -174,7 +174,7 @@ if (server) {
       await own.end();
     });
 
-    test("holds ids that SQL text could not", async () => {
+    test("stores ids that SQL text could not represent", async () => {
       await withStores(1, async ([store]) => {
         const ids = ["\u0000", "a\u0000", "a\u0000b", "\ufeffmark", "'; drop table countersign_rows; --"];
         await store!.transact((tx) => ids.forEach((id) => tx.put("odd", id, { id })));
