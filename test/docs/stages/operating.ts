@@ -6,20 +6,20 @@ import packageJson from "../../../package.json" with { type: "json" };
 import { program, serve } from "../../e2e/server.ts";
 import type { Story } from "../story.ts";
 import type { Requirements } from "./index.ts";
-import { backUpAgain, shipAfterACut } from "./operating/again.ts";
-import { ask, type Question } from "./operating/ask.ts";
-import { checkCompose, checkImage, versionInImage, whyNoImages } from "./operating/containers.ts";
-import { checkDoors, checkStream } from "./operating/doors.ts";
+import { backUpAgain, shipAfterCut } from "./operating/again.ts";
+import { ask, type ProxyRequest } from "./operating/ask.ts";
+import { checkCompose, checkImage, versionInImage, findDockerProblem } from "./operating/containers.ts";
+import { checkProxy, checkStream } from "./operating/doors.ts";
 import { ANA, startLogin } from "./operating/log_in.ts";
 import { type Machine, newMachine } from "./operating/machine.ts";
 import { checkScraping } from "./operating/monitoring.ts";
 import { startCaddy, startNginx, type StartProxy } from "./operating/proxies.ts";
 
-/** The blocks that a test behind the last one starts something from, with the paths of the machine. */
+/** Blocks that later tests start programs from, with the paths of the machine. */
 const shown = new Map<string, string>();
 let machine: Machine;
 
-/** How exposed a unit may be, by systemd's own measure: of 100, less is better. */
+/** Maximum exposure of a unit, as systemd measures it: 0 is best, 100 is worst. */
 const EXPOSURE = 25;
 
 const works = (command: string, ...args: string[]): boolean => spawnSync(command, args).status === 0;
@@ -54,13 +54,13 @@ export const operating: Requirements = {
         "toml oauth2-proxy": checkLogIn,
         "dockerfile image": (example: string) => void shown.set("image", example),
         "yaml compose": (example) => void shown.set("compose", stringify(example)),
-        "yaml prometheus": keepScraping,
+        "yaml prometheus": storeScrapeConfig,
       },
     };
   },
   afterwards(story) {
-    test("what was shipped goes on where its last line was cut", () => shipAfterACut(story()));
-    test("a second backup is taken, tried and restored as the first", () => backUpAgain(story(), machine));
+    test("shipping the log continues after its last line was cut", () => shipAfterCut(story()));
+    test("a second backup can be taken, tried and restored", () => backUpAgain(story(), machine));
 
     for (const [name, start] of [
       ["nginx", startNginx],
@@ -84,7 +84,7 @@ export const operating: Requirements = {
     test("the image and the compose file start the program", checkContainer);
 
     test("the image is built where docker works", async ({ skip }) => {
-      const why = await whyNoImages(shown.get("image")!);
+      const why = await findDockerProblem(shown.get("image")!);
       if (why !== undefined) {
         process.stderr.write(`the image of the operator's manual is read and not built: ${why}\n`);
         skip(why);
@@ -101,14 +101,14 @@ export const operating: Requirements = {
   },
 };
 
-/** Prometheus has a user of its own: it can read the rules, and nobody else the token. */
-function keepScraping(example: unknown, { standIns }: Story): void {
+/** Checks that only the user of Prometheus can read the token, and stores its configuration for later tests. */
+function storeScrapeConfig(example: unknown, { standIns }: Story): void {
   const modeOf = (name: string) => statSync(machine.path(`etc/prometheus/countersign_${name}`)).mode & 0o777;
   expect([modeOf("alerts.yml"), modeOf("read_token")]).toEqual([0o644, 0o400]);
   shown.set("prometheus", standIns.given(stringify(example)));
 }
 
-/** systemd finds nothing wrong with it, and little that it could take away. */
+/** Checks a unit with systemd: no errors, and an exposure below the limit. */
 function checkUnit(example: string, story: Story): void {
   write("etc/systemd/system/countersign.service")(example, story);
   const file = machine.path("etc/systemd/system/countersign.service");
@@ -122,7 +122,7 @@ function checkUnit(example: string, story: Story): void {
   expect(judged.status, judged.stdout + judged.stderr).toBe(0);
 }
 
-/** The header that it sets is the one that the service, nginx and caddy go by. */
+/** Checks that the header it sets is the one that the service, nginx and caddy read. */
 function checkLogIn(example: string): void {
   expect(example).toMatch(/^set_xauthrequest = true$/m);
   expect(example).toMatch(/^http_address = "127\.0\.0\.1:4180"$/m);
@@ -135,15 +135,15 @@ async function checkNames(name: string, start: StartProxy): Promise<void> {
   const logIn = await startLogin();
   onTestFinished(logIn.close);
   const behind = { servicePort: machine.servicePort, logInPort: logIn.port };
-  const proxy = await start(machine, blocksOf(name), behind, "names");
+  const proxy = await start(machine, listProxyBlocks(name), behind, "names");
   onTestFinished(proxy.stop);
-  await checkDoors(proxy, { admin: text("etc/countersign/admin_token"), read: text("etc/countersign/read_token") });
+  await checkProxy(proxy, { admin: text("etc/countersign/admin_token"), read: text("etc/countersign/read_token") });
 }
 
-const blocksOf = (name: string) => ({ site: shown.get(`${name} site`)!, prefix: shown.get(`${name} prefix`)! });
+const listProxyBlocks = (name: string) => ({ site: shown.get(`${name} site`)!, prefix: shown.get(`${name} prefix`)! });
 
-/** The variables of a unit or a drop-in, but for what systemd would put into them. */
-const environmentIn = (unit: string): Record<string, string> =>
+/** Returns the variables of a unit or a drop-in, without those that systemd expands. */
+const parseEnvironment = (unit: string): Record<string, string> =>
   Object.fromEntries([...unit.matchAll(/^Environment=(\w+)=([^%\n]*)$/gm)].map(([, name, value]) => [name, value]));
 
 async function checkPrefix(name: string, start: StartProxy): Promise<void> {
@@ -152,8 +152,8 @@ async function checkPrefix(name: string, start: StartProxy): Promise<void> {
   const folder = machine.path(`tmp/${name}`);
   mkdirSync(folder);
   const service = await serve(folder, [`--product-intent=${machine.path("etc/countersign/product_intent.json")}`], {
-    ...environmentIn(text("etc/systemd/system/countersign.service")),
-    ...environmentIn(shown.get("ini prefix")!),
+    ...parseEnvironment(text("etc/systemd/system/countersign.service")),
+    ...parseEnvironment(shown.get("ini prefix")!),
     SVC_ADMIN_TOKEN_FILE: machine.path("etc/countersign/admin_token"),
     SVC_READ_TOKEN_FILE: machine.path("etc/countersign/read_token"),
   });
@@ -162,10 +162,10 @@ async function checkPrefix(name: string, start: StartProxy): Promise<void> {
     await service.ended;
   });
   const behind = { servicePort: Number(new URL(service.url).port), logInPort: logIn.port };
-  const proxy = await start(machine, blocksOf(name), behind, "prefix");
+  const proxy = await start(machine, listProxyBlocks(name), behind, "prefix");
   onTestFinished(proxy.stop);
 
-  const asAna = (question: Omit<Question, "name">) =>
+  const asAna = (question: Omit<ProxyRequest, "name">) =>
     ask(proxy, { name: "www.acme.example", headers: { cookie: ANA }, ...question });
   const slashless = await asAna({ path: "/governance" });
   expect([slashless.status, slashless.headers.location]).toEqual([
@@ -185,7 +185,7 @@ async function checkPrefix(name: string, start: StartProxy): Promise<void> {
   await checkStream(proxy, { name: "www.acme.example", path: "/governance/api/events", headers: { cookie: ANA } }, () =>
     asAna({ path: "/governance/api/product/propose-crm-followup", form }),
   );
-  // The rest of the site does not lead to the service.
+  // Other paths of the site do not reach the service.
   expect((await asAna({ path: "/api/whoami" })).json).toBeUndefined();
 }
 

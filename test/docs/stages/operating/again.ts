@@ -1,4 +1,4 @@
-/** Repeatable commands of an operator work a second time. */
+/** Runs commands of the operator's manual a second time, where they must be repeatable. */
 import { mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -6,7 +6,7 @@ import { type Block, documents } from "../../markdown.ts";
 import type { Story } from "../../story.ts";
 import type { Machine } from "./machine.ts";
 
-/** The blocks of the manual from the first that has one text to the first behind it that has another. */
+/** Returns the blocks of the manual from the first that contains `first` to the next that contains `last`. */
 function blocks(first: string, last: string): Block[] {
   const all = documents().find(({ path }) => path === "docs/operating.md")!.blocks;
   const from = all.findIndex(({ text }) => text.includes(first));
@@ -15,8 +15,8 @@ function blocks(first: string, last: string): Block[] {
   return all.slice(from, to + 1);
 }
 
-/** Ships the log where the last line that arrived was cut: within it, and of its end alone. */
-export async function shipAfterACut({ folder, run }: Story): Promise<void> {
+/** Ships the log again after the last shipped line was cut, once within the line and once only its end. */
+export async function shipAfterCut({ folder, run }: Story): Promise<void> {
   const [ship] = blocks("node ship_audit.mjs", "node ship_audit.mjs");
   const file = join(folder, "shipped.jsonl");
   for (const cut of [20, 1]) {
@@ -25,7 +25,7 @@ export async function shipAfterACut({ folder, run }: Story): Promise<void> {
   }
 }
 
-/** Takes a second backup, tries it and restores it: with the reports, and behind a token while it is tried. */
+/** Takes a second backup with reports, tries it behind a token, and restores it. */
 export async function backUpAgain(story: Story, machine: Machine): Promise<void> {
   const evolved = machine.path("var/lib/countersign/evolved");
   mkdirSync(evolved, { recursive: true });
@@ -39,12 +39,12 @@ export async function backUpAgain(story: Story, machine: Machine): Promise<void>
   expect(readFileSync(join(backups, "latest/evolved/report-2020-W01.md"), "utf8")).toBe("# A report");
 
   const drill = story.url(8430);
-  const asked = [
+  const requests = [
     ["GET", "api/product/audit"],
     ["POST", "api/product/propose"],
     ["POST", "api/chat"],
   ] as const;
-  for (const [method, path] of asked)
+  for (const [method, path] of requests)
     expect([path, (await fetch(`${drill}/${path}`, { method })).status]).toEqual([path, 401]);
 
   writeFileSync(join(evolved, "report-2020-W02.md"), "# From after the backup");

@@ -1,16 +1,16 @@
-/** Asks a proxy by a name over TLS, as somebody outside would whose resolver leads here. */
+/** Sends requests to a proxy over TLS under a host name, as if DNS resolved the name to this machine. */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 
-/** The address of a proxy, and the certificate that its clients trust. */
-export interface Door {
+/** The port of a proxy, and the certificate that its clients trust. */
+export interface ProxyAddress {
   port: number;
   ca: string;
 }
 
-/** The request. */
-export interface Question {
+/** A request to the proxy. */
+export interface ProxyRequest {
   name: string;
   path: string;
   headers?: Record<string, string>;
@@ -18,17 +18,20 @@ export interface Question {
   form?: Record<string, string>;
 }
 
-/** The answer. */
+/** A complete response. */
 export interface Reply {
   status: number;
   headers: IncomingMessage["headers"];
   text: string;
-  // oxlint-disable-next-line no-explicit-any -- whatever the service answers
+  // oxlint-disable-next-line no-explicit-any -- responses have no type
   json: any;
 }
 
-/** Asks, and gives the answer as it begins. */
-export async function open({ port, ca }: Door, { name, path, headers = {}, form }: Question): Promise<IncomingMessage> {
+/** Sends a request and returns the response when its headers arrive. */
+export async function open(
+  { port, ca }: ProxyAddress,
+  { name, path, headers = {}, form }: ProxyRequest,
+): Promise<IncomingMessage> {
   const body = form && new URLSearchParams(form).toString();
   const asked = request({
     host: "127.0.0.1",
@@ -49,9 +52,9 @@ export async function open({ port, ca }: Door, { name, path, headers = {}, form 
   return answer;
 }
 
-/** Asks, and reads the whole answer. */
-export async function ask(door: Door, question: Question): Promise<Reply> {
-  const answer = await open(door, question);
+/** Sends a request and reads the complete response. */
+export async function ask(proxy: ProxyAddress, proxyRequest: ProxyRequest): Promise<Reply> {
+  const answer = await open(proxy, proxyRequest);
   let text = "";
   for await (const piece of answer.setEncoding("utf8")) text += piece;
   const json = answer.headers["content-type"]?.startsWith("application/json") ? JSON.parse(text) : undefined;

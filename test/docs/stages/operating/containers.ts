@@ -1,4 +1,4 @@
-/** Tests of the container's files, which are built only if docker works here. */
+/** Checks of the Dockerfile and the compose file; the image is built only if docker works here. */
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -12,7 +12,7 @@ const run = promisify(execFile);
 
 const INSTRUCTIONS = "ARG CMD COPY ENTRYPOINT ENV EXPOSE FROM HEALTHCHECK RUN USER VOLUME WORKDIR".split(" ");
 
-/** Holds a Dockerfile to what it should be, and gives the variables that it sets. */
+/** Checks a Dockerfile and returns the variables that it sets. */
 export function checkImage(text: string): Record<string, string> {
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   const steps = lines.map((line) => /^([A-Z]+) (.+)$/.exec(line)!.slice(1) as [string, string]);
@@ -20,7 +20,7 @@ export function checkImage(text: string): Record<string, string> {
   expect(names.filter((name) => !INSTRUCTIONS.includes(name))).toEqual([]);
   const of = (name: string): string[] => steps.filter((step) => step[0] === name).map(([, said]) => said);
   expect(of("FROM")).toEqual([expect.stringMatching(/^node:\d+-[a-z-]+$/)]);
-  // It runs as nobody who may do more, and as process 1 itself: a shell would not pass the signal on.
+  // It runs without privileges and as process 1, because a shell would not forward signals.
   expect(of("USER")).toEqual(["node"]);
   expect(names.indexOf("USER")).toBeLessThan(names.indexOf("ENTRYPOINT"));
   const [program] = JSON.parse(of("ENTRYPOINT")[0]!) as string[];
@@ -39,7 +39,7 @@ export function checkImage(text: string): Record<string, string> {
   );
 }
 
-/** A service of a compose file, as far as it is looked at. */
+/** The checked parts of a service in a compose file. */
 interface ComposeService {
   environment: Record<string, string>;
   secrets: string[];
@@ -47,7 +47,7 @@ interface ComposeService {
   volumes: string[];
 }
 
-/** Holds a compose file to what it should be, and gives the variables that it sets. */
+/** Checks a compose file and returns the variables that it sets. */
 export function checkCompose({
   services,
   secrets,
@@ -62,7 +62,7 @@ export function checkCompose({
   return service.environment;
 }
 
-/** Builds the image in a folder, from the package as it would be published; gives what the program in it says as its version. */
+/** Builds the image in a folder from the package as it would be published; returns the version that its program prints. */
 export async function versionInImage(text: string, folder: string): Promise<string> {
   const staged = join(folder, "staged");
   mkdirSync(staged, { recursive: true });
@@ -82,8 +82,8 @@ export async function versionInImage(text: string, folder: string): Promise<stri
   }
 }
 
-/** Why an image cannot be built here; undefined where it can. */
-export async function whyNoImages(text: string): Promise<string | undefined> {
+/** Returns the reason why no image can be built here; undefined if one can. */
+export async function findDockerProblem(text: string): Promise<string | undefined> {
   const [, base] = /^FROM (.+)$/m.exec(text)!;
   return run("docker", ["pull", "--quiet", base!]).then(
     () => undefined,

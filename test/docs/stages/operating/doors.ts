@@ -1,9 +1,9 @@
-/** Rules for any proxy in front of the service. */
+/** Checks that any proxy in front of the service must pass. */
 import { expect } from "vitest";
-import { ask, type Door, open, type Question, type Reply } from "./ask.ts";
+import { ask, type ProxyAddress, open, type ProxyRequest, type Reply } from "./ask.ts";
 import { ANA, NOBODY } from "./log_in.ts";
 
-/** The secrets of the service, as a client would guess or hold them. */
+/** The secrets of the service that a client may send. */
 export interface Secrets {
   admin: string;
   read: string;
@@ -12,24 +12,25 @@ export interface Secrets {
 const PEOPLE = "gov.acme.example";
 const PROGRAMS = "api.gov.acme.example";
 
-/** Somebody else's name, in every spelling that a header may have. */
+/** Headers that claim another name, in both spellings that a proxy may pass on. */
 const FORGED = { "X-Auth-Request-Email": "eve@acme.example", x_auth_request_email: "eve@acme.example" };
 
 const PROPOSAL = { tenant_id: "t1", kind: "config", target: "price.list", value: "49", summary: "Raise the price" };
 
-/** Holds a proxy to all of it. */
-export async function checkDoors(door: Door, { admin, read }: Secrets): Promise<void> {
-  const asPerson = (question: Omit<Question, "name">, cookie?: string): Promise<Reply> =>
-    ask(door, { name: PEOPLE, ...question, headers: { ...(cookie && { cookie }), ...question.headers } });
-  const asProgram = (question: Omit<Question, "name">): Promise<Reply> => ask(door, { name: PROGRAMS, ...question });
+/** Requires that a proxy passes all checks. */
+export async function checkProxy(proxy: ProxyAddress, { admin, read }: Secrets): Promise<void> {
+  const asPerson = (proxyRequest: Omit<ProxyRequest, "name">, cookie?: string): Promise<Reply> =>
+    ask(proxy, { name: PEOPLE, ...proxyRequest, headers: { ...(cookie && { cookie }), ...proxyRequest.headers } });
+  const asProgram = (proxyRequest: Omit<ProxyRequest, "name">): Promise<Reply> =>
+    ask(proxy, { name: PROGRAMS, ...proxyRequest });
 
-  // Who is not logged in is led to the log-in by the page, and refused everywhere else, whatever they claim.
+  // Without a log-in the page redirects to the log-in, and all other paths are rejected, whatever the headers claim.
   const page = await asPerson({ path: "/" });
   expect([page.status, page.headers.location]).toEqual([302, expect.stringMatching(/\/oauth2\/start\?rd=https:/)]);
   for (const path of ["/api/whoami", "/api/product/approvals", "/app.js"])
     expect((await asPerson({ path, headers: { ...FORGED, "x-svc-admin-token": admin } })).status).toBe(401);
 
-  // Who is logged in is who the log-in says, whatever they claim.
+  // After a log-in the name is that of the log-in, whatever the headers claim.
   const ana = { name: "ana@acme.example", authenticated: "proxy" };
   for (const headers of [{}, FORGED])
     expect((await asPerson({ path: "/api/whoami", headers }, ANA)).json).toMatchObject(ana);
@@ -39,7 +40,7 @@ export async function checkDoors(door: Door, { admin, read }: Secrets): Promise<
   const byNobody = await asPerson({ path: "/api/product/propose", form: PROPOSAL, headers: FORGED }, NOBODY);
   expect([byNobody.status, byNobody.json.code]).toEqual([403, "person_required"]);
 
-  // A write is theirs; a page of another site writes nothing; an old browser's Origin fits the name that is passed on.
+  // A write has the name of the log-in, also with an Origin header. Writes from another site are rejected.
   const origin = { origin: `https://${PEOPLE}` };
   const proposed = await asPerson({ path: "/api/product/propose", form: PROPOSAL, headers: origin }, ANA);
   expect(proposed.json).toMatchObject({ proposer: ana.name, proposer_kind: "person", status: "pending_consent" });
@@ -48,7 +49,7 @@ export async function checkDoors(door: Door, { admin, read }: Secrets): Promise<
     expect([crossed.status, crossed.json.code]).toEqual([403, "cross_site"]);
   }
 
-  // Programs come with a secret of their own, and are never anybody.
+  // Programs need their own secret, and never act as a person.
   expect((await asProgram({ path: "/api/state", headers: FORGED })).status).toBe(401);
   expect((await asProgram({ path: "/api/state", headers: { cookie: ANA } })).status).toBe(401);
   const reading = { authorization: `Bearer ${read}` };
@@ -61,17 +62,21 @@ export async function checkDoors(door: Door, { admin, read }: Secrets): Promise<
   });
   expect([claimed.status, claimed.json.code]).toEqual([403, "person_required"]);
 
-  await checkStream(door, { name: PEOPLE, path: "/api/events", headers: { cookie: ANA } }, () =>
+  await checkStream(proxy, { name: PEOPLE, path: "/api/events", headers: { cookie: ANA } }, () =>
     asPerson({ path: "/api/product/propose", form: PROPOSAL }, ANA),
   );
-  await checkStream(door, { name: PROGRAMS, path: "/api/events", headers: reading }, () =>
+  await checkStream(proxy, { name: PROGRAMS, path: "/api/events", headers: reading }, () =>
     asPerson({ path: "/api/product/propose", form: PROPOSAL }, ANA),
   );
 }
 
-/** The stream begins at once, and tells of a change while it is open; one that is held back never does, and time is over. */
-export async function checkStream(door: Door, question: Question, propose: () => Promise<Reply>): Promise<void> {
-  const stream = await open(door, question);
+/** Requires that the event stream begins immediately and reports a proposal while it is open; a buffered stream runs into the timeout. */
+export async function checkStream(
+  proxy: ProxyAddress,
+  proxyRequest: ProxyRequest,
+  propose: () => Promise<Reply>,
+): Promise<void> {
+  const stream = await open(proxy, proxyRequest);
   expect(stream.headers["content-type"]).toMatch(/^text\/event-stream/);
   const pieces = stream.setEncoding("utf8")[Symbol.asyncIterator]();
   let text = (await pieces.next()).value as string;

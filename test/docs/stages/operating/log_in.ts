@@ -2,21 +2,21 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Who is logged in, by their cookie; `nobody` is, and the provider gave no e-mail address. */
+/** E-mail addresses of logged-in users by cookie; the second user has none from the provider. */
 const PEOPLE: Record<string, string | undefined> = { "session=ana": "ana@acme.example", "session=nobody": undefined };
 
-/** A cookie of one who is logged in. */
+/** The cookie of a user who is logged in. */
 export const ANA = "session=ana";
-/** A cookie of one who is logged in, and has no e-mail address. */
+/** The cookie of a user who is logged in and has no e-mail address. */
 export const NOBODY = "session=nobody";
 
-/** The running programs. */
+/** A running log-in server. */
 export interface LoginServer {
   port: number;
   close(): Promise<void>;
 }
 
-/** Starts it on a free port. */
+/** Starts the log-in server on a free port. */
 export async function startLogin(): Promise<LoginServer> {
   const server: Server = createServer(({ url = "", headers: { cookie = "" } }, response) => {
     if (url.startsWith("/oauth2/start"))

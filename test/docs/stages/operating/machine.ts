@@ -1,4 +1,4 @@
-/** A machine as the operator's manual describes it, below a folder: its paths, its services, and what stands in for systemd. */
+/** Creates the machine of the operator's manual below a folder: its paths, its programs, and a replacement for systemd. */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,20 +11,20 @@ import { ROOT } from "../../markdown.ts";
 
 const run = promisify(execFile);
 
-/** The folders that the manual names from the root; the first is put in place first. */
+/** Absolute folders in the manual, which are replaced in this order. */
 const FOLDERS = ["/var/", "/etc/", "/opt/", "/usr/local/bin/"];
 
 /** The names that lead to the service, and to a site with other applications. */
 export const NAMES = ["gov.acme.example", "api.gov.acme.example", "www.acme.example"];
 
-/** A machine. */
+/** A simulated machine. */
 export interface Machine {
   root: string;
-  /** A path of the manual as it is here. */
+  /** Returns the path in this folder for a path of the manual. */
   path(shown: string): string;
-  /** The address of the service. */
+  /** The port of the service. */
   servicePort: number;
-  /** Text of the manual, and what stands for it here. */
+  /** Replacements for texts of the manual. */
   stands: Record<string, string>;
   env: Record<string, string>;
   /** The certificate of all names, in PEM. */
@@ -32,7 +32,7 @@ export interface Machine {
   close(): Promise<void>;
 }
 
-/** Makes one, with both versions of the program that the manual speaks of. */
+/** Creates a machine with both versions of the program in the manual. */
 export async function newMachine(): Promise<Machine> {
   const root = mkdtempSync(join(tmpdir(), "countersign-machine-"));
   const path = (shown: string): string => join(root, shown);
@@ -53,7 +53,7 @@ export async function newMachine(): Promise<Machine> {
     stands: {
       ...Object.fromEntries(FOLDERS.map((folder) => [folder, join(root, folder, "/")])),
       "127.0.0.1:8420": `127.0.0.1:${servicePort}`,
-      // Its own user may not be here, and only root can give a file to another.
+      // The user prometheus may not exist here, and only root can change the owner of a file.
       "install -o prometheus": `install -o ${process.getuid!()}`,
     },
     env: {
@@ -70,7 +70,7 @@ export async function newMachine(): Promise<Machine> {
   };
 }
 
-/** The package as npm leaves it in a folder. */
+/** Installs the package into a folder as npm does. */
 function install(folder: string, dist: string): void {
   mkdirSync(join(folder, "node_modules/.bin"), { recursive: true });
   symlinkSync(ROOT, join(folder, "node_modules/countersign"));

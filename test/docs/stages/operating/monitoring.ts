@@ -1,4 +1,4 @@
-/** A Prometheus that scrapes as the operator's manual has it. */
+/** Runs Prometheus with the configuration of the operator's manual. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -12,7 +12,7 @@ interface Answer<T> {
   data: T;
 }
 
-/** Starts Prometheus with a configuration, and holds it to what it must come to see; ends it. */
+/** Starts Prometheus with a configuration, checks the scraped metrics, the alert rules and the dashboard, and stops it. */
 export async function checkScraping(machine: Machine, configuration: string): Promise<void> {
   const file = machine.path("etc/prometheus/prometheus.yml");
   writeFileSync(file, configuration);
@@ -23,23 +23,23 @@ export async function checkScraping(machine: Machine, configuration: string): Pr
     `--web.listen-address=127.0.0.1:${port}`,
   ];
   const prometheus = await startProgram("prometheus", args, /Server is ready to receive web requests/);
-  const asked = async <T>(path: string): Promise<T> => {
+  const queryApi = async <T>(path: string): Promise<T> => {
     const { status, data } = (await (await fetch(`http://127.0.0.1:${port}/api/v1/${path}`)).json()) as Answer<T>;
     expect([path, status]).toEqual([path, "success"]);
     return data;
   };
   const query = (expression: string) =>
-    asked<{ result: { value: [number, string] }[] }>(`query?query=${encodeURIComponent(expression)}`);
+    queryApi<{ result: { value: [number, string] }[] }>(`query?query=${encodeURIComponent(expression)}`);
   try {
     const seen = async () => (await query('countersign_audit_chain_valid{job="countersign"}')).result[0]?.value[1];
     await expect.poll(seen, { timeout: 60_000, interval: 100 }).toBe("1");
 
-    const { groups } = await asked<{ groups: { rules: { name: string; health: string }[] }[] }>("rules");
+    const { groups } = await queryApi<{ groups: { rules: { name: string; health: string }[] }[] }>("rules");
     const names = groups.flatMap(({ rules }) => rules.map(({ name }) => name));
     const alerts = readFileSync(join(ROOT, "docs/alerts.yml"), "utf8");
     expect(names).toEqual([...alerts.matchAll(/- alert: (\w+)/g)].map(([, name]) => name));
 
-    // The dashboard asks nothing that Prometheus does not understand, and what it asks is there.
+    // Prometheus accepts every query of the dashboard, and a third of them have results.
     const { panels } = JSON.parse(readFileSync(join(ROOT, "docs/grafana_dashboard.json"), "utf8")) as {
       panels: { targets?: { expr: string }[] }[];
     };

@@ -1,13 +1,13 @@
-/** nginx and caddy, started from the blocks of the operator's manual. */
+/** Starts nginx and caddy with the configuration of the operator's manual. */
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../../../support/free_port.ts";
-import type { Door } from "./ask.ts";
+import type { ProxyAddress } from "./ask.ts";
 import type { Machine } from "./machine.ts";
 import { startProgram } from "./programs.ts";
 
-/** Addresses of this run for those in the manual's proxy configuration. */
-export interface Behind {
+/** Ports of this run for those in the manual's proxy configuration. */
+export interface UpstreamPorts {
   servicePort: number;
   logInPort: number;
 }
@@ -15,25 +15,30 @@ export interface Behind {
 /** The manual's blocks, with the paths of the machine. */
 export interface Blocks {
   site: string;
-  /** Within the server of another site. */
+  /** Configuration within the server of another site. */
   prefix: string;
 }
 
-/** A proxy that runs. */
-export interface Proxy extends Door {
+/** A running proxy. */
+export interface Proxy extends ProxyAddress {
   stop(): Promise<void>;
 }
 
-/** Starts one with the two names, or below a path of another site. */
-export type StartProxy = (machine: Machine, blocks: Blocks, behind: Behind, kind: "names" | "prefix") => Promise<Proxy>;
+/** Starts a proxy with the two host names, or below a path of another site. */
+export type StartProxy = (
+  machine: Machine,
+  blocks: Blocks,
+  upstream: UpstreamPorts,
+  kind: "names" | "prefix",
+) => Promise<Proxy>;
 
-const led = (text: string, machine: Machine, { servicePort, logInPort }: Behind): string =>
+const replacePorts = (text: string, machine: Machine, { servicePort, logInPort }: UpstreamPorts): string =>
   text
     .replaceAll(`127.0.0.1:${machine.servicePort}`, `127.0.0.1:${servicePort}`)
     .replaceAll("127.0.0.1:4180", `127.0.0.1:${logInPort}`);
 
-/** A piece of a configuration from a line on to the line that closes it, which is indented as the first. */
-function piece(text: string, first: RegExp): string {
+/** Returns a block of a configuration from its first line to the closing brace with the same indentation. */
+function extractBlock(text: string, first: RegExp): string {
   const lines = text.split("\n");
   const from = lines.findIndex((line) => first.test(line));
   if (from < 0) throw new Error(`no line is as ${first}`);
@@ -41,19 +46,19 @@ function piece(text: string, first: RegExp): string {
   return lines.slice(from, lines.indexOf(`${indent}}`, from) + 1).join("\n");
 }
 
-/** As Debian's nginx.conf, but in the foreground and within the machine. */
-export const startNginx: StartProxy = async (machine, { site, prefix }, behind, kind) => {
+/** Starts nginx with a configuration like Debian's, but in the foreground and in the folder of the machine. */
+export const startNginx: StartProxy = async (machine, { site, prefix }, upstream, kind) => {
   const port = await freePort();
   const files = machine.path(`run/nginx-${kind}`);
   mkdirSync(files);
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
   const tls = site.split("\n").filter((line) => /^ *ssl_certificate/.test(line));
   const otherSite = () => [
-    piece(site, /^upstream /),
+    extractBlock(site, /^upstream /),
     "server { listen 443 ssl; server_name www.acme.example;",
     ...tls.slice(0, 2),
-    piece(site, /^ *location \/oauth2\/ /),
-    piece(site, /^ *location = \/oauth2\/auth /),
+    extractBlock(site, /^ *location \/oauth2\/ /),
+    extractBlock(site, /^ *location = \/oauth2\/auth /),
     prefix,
     "}",
   ];
@@ -68,7 +73,7 @@ export const startNginx: StartProxy = async (machine, { site, prefix }, behind, 
     "http {",
     "access_log off;",
     ...temporary.map((name) => `${name}_temp_path ${join(files, name)};`),
-    led(servers, machine, behind).replaceAll("listen 443 ssl", `listen 127.0.0.1:${port} ssl`),
+    replacePorts(servers, machine, upstream).replaceAll("listen 443 ssl", `listen 127.0.0.1:${port} ssl`),
     "}",
   ];
   const file = machine.path(`etc/nginx/nginx-${kind}.conf`);
@@ -81,8 +86,8 @@ export const startNginx: StartProxy = async (machine, { site, prefix }, behind, 
   return { port, ca: machine.certificate(), stop: nginx.stop };
 };
 
-/** With the ports of the machine, and nothing that caddy would do on the network. */
-export const startCaddy: StartProxy = async (machine, { site, prefix }, behind, kind) => {
+/** Starts caddy on free ports, without an admin endpoint and without requests to the network. */
+export const startCaddy: StartProxy = async (machine, { site, prefix }, upstream, kind) => {
   const [port, plainPort] = [await freePort(), await freePort()];
   const globals = `{
     admin off
@@ -92,16 +97,16 @@ export const startCaddy: StartProxy = async (machine, { site, prefix }, behind, 
     https_port ${port}
   }`;
   const otherSite = () => [
-    piece(site, /^\(countersign_people\)/),
+    extractBlock(site, /^\(countersign_people\)/),
     "www.acme.example {",
     site.split("\n").find((line) => /^ *tls /.test(line)),
-    piece(site, /^ *handle \/oauth2\//),
+    extractBlock(site, /^ *handle \/oauth2\//),
     prefix,
     "}",
   ];
   const sites = kind === "names" ? site : otherSite().join("\n");
   const file = machine.path(`etc/caddy/Caddyfile-${kind}`);
-  writeFileSync(file, `${globals}\n${led(sites, machine, behind)}\n`);
+  writeFileSync(file, `${globals}\n${replacePorts(sites, machine, upstream)}\n`);
   chmodSync(file, 0o600);
   const [, token] = /^COUNTERSIGN_ADMIN_TOKEN=(.+)\n$/.exec(
     readFileSync(machine.path("etc/caddy/countersign.env"), "utf8"),
