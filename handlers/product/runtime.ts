@@ -30,7 +30,7 @@ export const runtime = endpoint(
         limit: integer(1, 1000).default(1000).describe("Maximum number of changes."),
         status: word(STATUSES).optional().describe("Only changes of this status."),
         tenant_id: line(200).optional().describe("Only changes of this tenant."),
-        entries: integer(0, 1000).default(1000).describe("Maximum number of of the newest audit entries."),
+        entries: integer(0, 1000).default(1000).describe("Maximum number of the newest audit entries."),
         ...filterFields(),
       }),
     output: () =>

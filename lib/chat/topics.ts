@@ -1,4 +1,5 @@
 /** Recognises short questions about fixed topics; a message with other words is a search instead. */
+import { FILLER_WORDS } from "../find/filler_words.ts";
 import { queryTerms } from "../memory/tokens.ts";
 
 /** A question that is answered from more than a query. */
@@ -11,15 +12,8 @@ interface Words {
   also?: RegExp;
 }
 
-/** Filler words, which do not say what a question is about. */
-const FILLER: ReadonlySet<string> = new Set(
-  "a an the is are was were be been am what what's whats which who how do does did i my me we us our you your it its this that there now right currently please show tell list give of for to on in at all any anything something everything have has had can could change changes still about things service product system here and".split(
-    " ",
-  ),
-);
-
 /** Search terms of the filler words, which are ignored when memory is searched. */
-export const FILLER_TERMS: ReadonlySet<string> = new Set([...FILLER].flatMap(queryTerms));
+export const FILLER_TERMS: ReadonlySet<string> = new Set([...FILLER_WORDS].flatMap(queryTerms));
 
 const TOPICS: readonly Words[] = [
   { topic: "help", key: /^(?:help|hi|hello|hey|ask|commands?|帮助|你好)$/ },
@@ -57,7 +51,7 @@ export function findTopic(message: string): Words["topic"] | undefined {
   const isShort = words.length <= 10;
   if (isShort && FOR_ME.test(message) && WAITS.test(message) && !isDated(message))
     return { query: "is:waiting sort:expires-asc" };
-  const left = words.filter((word) => !FILLER.has(word));
+  const left = words.filter((word) => !FILLER_WORDS.has(word));
   return TOPICS.find(
     ({ key, also }) => left.some((word) => key.test(word)) && left.every((word) => key.test(word) || also?.test(word)),
   )?.topic;

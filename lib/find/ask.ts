@@ -5,7 +5,8 @@
 import type { ChangesDeps } from "../changes/deps.ts";
 import { AppError } from "../kit/errors.ts";
 import type { FindAnswer, FindRow } from "./answer.ts";
-import { FIELD_NAMES } from "./fields.ts";
+import { FIELD_ALIASES, FIELD_NAMES } from "./fields.ts";
+import { FILLER_WORDS } from "./filler_words.ts";
 import { type Answer, cite, describeFound, joinLines, describeRow, MAX_SHOWN_ROWS } from "./found_text.ts";
 import { parseQuery, type Query } from "./parse.ts";
 import { runQuery } from "./run.ts";
@@ -34,10 +35,15 @@ export async function askQuery(deps: ChangesDeps, text: string, caller: string |
   }
 }
 
-/** Returns true for a text that names a field, or that is an id and nothing else. */
+/** A text that is one term, whatever its field: a misspelt field is reported, and not searched for as a word. */
+const ONE_TERM = /^\s*-?[a-z][a-z_-]*[:：][^\s/]\S*\s*$/i;
+const ONE_ID = /^\s*-?chg_[0-9a-f-]+\s*$/i;
+
+/** Returns true for a text that names a field, or that is one term or one id and nothing else. */
 function isQuery(text: string): boolean {
   const names = [...text.matchAll(/(?:^|\s)-?([a-z][a-z_-]*)[:：]/gi)].map(([, name]) => name!.toLowerCase());
-  return names.some((name) => FIELD_NAMES.includes(name)) || /^\s*-?chg_[0-9a-f-]+\s*$/i.test(text);
+  const isField = (name: string) => FIELD_NAMES.includes(name) || Object.hasOwn(FIELD_ALIASES, name);
+  return names.some(isField) || ONE_TERM.test(text) || ONE_ID.test(text);
 }
 
 /** Searches for changes that contain words of a text, best first, and for similar saved questions. */
@@ -56,8 +62,8 @@ export async function searchRecords(
   const best = rows.slice(0, MAX_MATCHES);
   const head =
     total === 0
-      ? `Query: ${query.text} – no text of a change holds any of these words.`
-      : `Query: ${query.text} – ${total === 1 ? "1 change holds" : `${total} changes hold`} some of these words; best first:`;
+      ? `Query: ${query.text} – no text of a change has any of these words.`
+      : `Query: ${query.text} – the text is neither a query nor a saved question; ${total === 1 ? "1 change has" : `${total} changes have`} some of its words, best first:`;
   return {
     answer: {
       text: joinLines(head, best.map(describeRow), suggested),
@@ -79,9 +85,9 @@ const runText = (
   words: "all" | "any" = "all",
 ): Promise<FindAnswer> => runQuery(deps, parse(deps, text), { limit: MAX_SHOWN_ROWS, zone: "UTC", caller, words });
 
-/** Reduces a text to free words, without terms, signs and quotation marks. */
-const plainWords = (text: string): string =>
-  (text.match(/chg_[0-9a-f-]{36}|[\p{L}\p{M}\p{N}]+(?:[._@-][\p{L}\p{M}\p{N}]+)*/gu) ?? [])
-    .slice(0, MAX_WORDS)
-    .join(" ")
-    .slice(0, MAX_TEXT);
+/** Reduces a text to free words, without signs and quotation marks, and without filler words if it has others. */
+function plainWords(text: string): string {
+  const all = text.match(/chg_[0-9a-f-]{36}|[\p{L}\p{M}\p{N}]+(?:[._@-][\p{L}\p{M}\p{N}]+)*/gu) ?? [];
+  const words = all.filter((word) => !FILLER_WORDS.has(word.toLowerCase()));
+  return (words.length > 0 ? words : all).slice(0, MAX_WORDS).join(" ").slice(0, MAX_TEXT);
+}

@@ -53,6 +53,7 @@ export function parseQuery(text: string, moment: Moment): Query {
   for (const part of parts) {
     const sign = part.negated ? "-" : "";
     if (part.field === undefined) {
+      requireNoOperator(part);
       normalized.push(sign + quoteWord(part));
       addWord(query, part);
       continue;
@@ -71,6 +72,12 @@ export function parseQuery(text: string, moment: Moment): Query {
   if (orders.sort?.by === "time" && !orders.time)
     throw invalidField("q", `sort:time needs a time:, such as time:${DURATIONS[0]}`);
   return { text: normalized.join(" "), ...query, ...orders };
+}
+
+/** Rejects `OR` and brackets, which would be searched for as words. */
+function requireNoOperator({ value, isQuoted }: Part): void {
+  if (!isQuoted && (value === "OR" || /^\(+-?[a-z_-]+:/i.test(value)))
+    throw invalidField("q", "has no OR and no brackets: write alternatives with commas, such as is:pending,approved");
 }
 
 function readFieldName({ field }: Part): FieldName | "sort" | "group" | "time" {

@@ -22,7 +22,7 @@ export const OPERATIONS = {
         choices: ["proposed", "pending_consent", "approved", "applied", "rolled_back", "denied"],
       },
       tenant_id: { type: "string", description: "Only changes of this tenant." },
-      entries: { type: "integer", description: "Maximum number of of the newest audit entries." },
+      entries: { type: "integer", description: "Maximum number of the newest audit entries." },
       person: { type: "string", description: "Only changes that this person has to do with, as role says." },
       role: {
         type: "string",

@@ -21,7 +21,7 @@ export interface paths {
           /** Only changes of this tenant. */
           tenant_id?: string | undefined;
 
-          /** Maximum number of of the newest audit entries. */
+          /** Maximum number of the newest audit entries. */
           entries?: number | undefined;
 
           /** Only changes that this person has to do with, as role says. */

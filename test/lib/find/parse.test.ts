@@ -34,6 +34,8 @@ test.each([
   ["group:tenant group:kind", "stands twice"],
   ["sort:time", "needs a time:"],
   ["http://host", "has no field http"],
+  ["is:pending OR is:approved", "has no OR and no brackets"],
+  ["(is:pending)", "has no OR and no brackets"],
   ["is:constructor", "has no value constructor"],
   ["by:__proto__", "has no value __proto__"],
   ["constructor:x", "has no field constructor"],
