@@ -10,7 +10,7 @@ import { client } from "../support/client.ts";
 import { startProxy } from "../support/cut_proxy.ts";
 import { manifest } from "../support/intents.ts";
 import { type RedisClient, startRedis } from "../support/redis_server.ts";
-import { runLives } from "../support/target_lives.ts";
+import { runScenarios } from "../support/target_lives.ts";
 
 const EXAMPLE = join(import.meta.dirname, "../../examples/redis/redis_system.mjs");
 type Make = (options: { url: string; prefix: string }) => { system: TargetSystem; close(): void };
@@ -145,7 +145,7 @@ describe.skipIf(!server)("keys of Redis", () => {
   });
 
   test("random lives keep to the model", async () => {
-    const figures = await runLives([1, 20], async () => {
+    const figures = await runScenarios([1, 20], async () => {
       const { system, keyOf, close } = await open(`redis://${proxy!.host}`);
       return {
         open: () => system,

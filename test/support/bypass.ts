@@ -15,23 +15,23 @@ import { fileTarget } from "../../local/targets/file.ts";
 import { HOUR, MINUTE, testClock } from "./clock.ts";
 import { core } from "./core.ts";
 
-interface Fight {
+interface EditRounds {
   targets: number;
   edits: number;
   seed: number;
 }
 
 /** A target system and direct access to it that bypasses the service. Values are those of tenant t1, by target. */
-export interface FoughtTarget {
+export interface EditedTarget {
   system: TargetSystem;
   edit(values: ReadonlyMap<string, unknown>): Promise<void>;
   read(): Promise<Record<string, unknown>>;
 }
 
-type OpenTarget = (deps: { store: Store; clock: Clock }) => FoughtTarget;
+type OpenTarget = (deps: { store: Store; clock: Clock }) => EditedTarget;
 
 /** Opens a product file as the target system. */
-export const openFile: OpenTarget = ({ store, clock }) => {
+export const openFileTarget: OpenTarget = ({ store, clock }) => {
   const folder = mkdtempSync(join(tmpdir(), "bypass-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, "product.json");
@@ -48,7 +48,7 @@ export const openFile: OpenTarget = ({ store, clock }) => {
 };
 
 /** Requires that every edit is reported and restored or becomes contested, and that a rollback succeeds nevertheless. */
-export async function fightEdits({ targets, edits, seed }: Fight, open: OpenTarget): Promise<void> {
+export async function checkEditsAreRestored({ targets, edits, seed }: EditRounds, open: OpenTarget): Promise<void> {
   const clock = testClock();
   const store = memoryStore();
   const { system, edit, read } = open({ store, clock });

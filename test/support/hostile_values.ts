@@ -262,7 +262,7 @@ function isExactJson(text: string): boolean {
 }
 
 /** Sends hostile proposals, alone and concurrently, while clocks are set, changes rolled back and services restarted. */
-export async function besiegeLimits(seed: number, proposals: number): Promise<State["counts"]> {
+export async function sendHostileProposals(seed: number, proposals: number): Promise<State["counts"]> {
   const random = numbers(seed * 7919);
   const clock = testClock();
   const policy = {

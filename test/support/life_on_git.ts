@@ -3,12 +3,15 @@ import { join } from "node:path";
 import { gitTarget } from "../../local/targets/git.ts";
 import type { Entry } from "../../lib/targets/port.ts";
 import { makeGitServer, startHttp } from "./git_server.ts";
-import type { LifeSystem } from "./target_lives.ts";
+import type { TargetScenario } from "./target_lives.ts";
 
 const MAX_EDIT_TRIES = 20;
 
 /** Makes a repository for one scenario. */
-export async function lifeOnGit(entries: readonly Entry[], value: (number: number) => unknown): Promise<LifeSystem> {
+export async function gitScenario(
+  entries: readonly Entry[],
+  value: (number: number) => unknown,
+): Promise<TargetScenario> {
   const server = await makeGitServer();
   const http = await startHttp(server.root);
   await server.git("config", "http.receivepack", "true");

@@ -2,7 +2,7 @@
 import { unleashTarget } from "../../local/targets/unleash.ts";
 import type { Entry } from "../../lib/targets/port.ts";
 import type { CutProxy } from "./cut_proxy.ts";
-import type { LifeSystem } from "./target_lives.ts";
+import type { TargetScenario } from "./target_lives.ts";
 import type { UnleashServer } from "./unleash.ts";
 
 const ENVIRONMENT = "development";
@@ -24,11 +24,11 @@ const toFlag = (number: number): FlagValue => ({
 });
 
 /** Makes the flags of one scenario; `proxy` in front of the server loses requests and answers. */
-export async function lifeOnUnleash(
+export async function unleashScenario(
   server: UnleashServer,
   proxy: CutProxy,
   entries: readonly Entry[],
-): Promise<LifeSystem> {
+): Promise<TargetScenario> {
   const flagName = ({ tenant_id, target }: Entry): string => `${tenant_id}.${target}`;
   const featureUrl = (entry: Entry): string => `${FEATURES}/${flagName(entry)}`;
   const environmentOf = (entry: Entry): string => `${featureUrl(entry)}/environments/${ENVIRONMENT}`;

@@ -1,9 +1,9 @@
 /** Target systems in memory for the random scenarios of plans. */
 import { memoryTarget } from "./memory_target.ts";
-import { type LivingSystem, openFaulty } from "./plan_lives.ts";
+import { type ScenarioSystem, openFaulty } from "./plan_lives.ts";
 
 /** Makes a system in memory; with `oneByOne` it sets several values one after another. */
-function memorySystem(name: string, oneByOne = false): LivingSystem {
+function memorySystem(name: string, oneByOne = false): ScenarioSystem {
   const { system, raw, overwrite } = memoryTarget();
   const { setMany: _, ...single } = system;
   const entry = (key: string) => ({ tenant_id: "t1", target: `${name}/${key}`, kind: "config" }) as const;
@@ -17,4 +17,5 @@ function memorySystem(name: string, oneByOne = false): LivingSystem {
 }
 
 /** Returns five systems, two of which set several values one after another. */
-export const livingSystems = (): LivingSystem[] => [..."abcde"].map((name, index) => memorySystem(name, index > 2));
+export const memoryScenarioSystems = (): ScenarioSystem[] =>
+  [..."abcde"].map((name, index) => memorySystem(name, index > 2));

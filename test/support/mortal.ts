@@ -3,16 +3,16 @@ import type { Store } from "../../lib/store/store.ts";
 import type { TargetSystem } from "../../lib/targets/port.ts";
 
 /** Moments of a crash, relative to the write. */
-export const DEATHS = ["after", "before"] as const;
+export const CRASH_MOMENTS = ["after", "before"] as const;
 
-export interface Death {
+export interface CrashPoint {
   /** Number of the write, from 1. */
   at: number;
-  when: (typeof DEATHS)[number];
+  when: (typeof CRASH_MOMENTS)[number];
 }
 
 /** Wraps a store and a system: the write with the number `at` and all later ones throw. */
-export function mortal(store: Store, system: TargetSystem, { at, when }: Death) {
+export function crashAtWrite(store: Store, system: TargetSystem, { at, when }: CrashPoint) {
   let steps = 0;
   const step = async <T>(work: () => Promise<T>): Promise<T> => {
     steps++;

@@ -20,7 +20,7 @@ import { dice } from "./dice.ts";
 import { chainFault } from "./independent_chain.ts";
 
 /** A target system under test, with the targets `name/…`. */
-export interface LivingSystem {
+export interface ScenarioSystem {
   name: string;
   /** Opens the system's adapter for one process, with the faults of that process. */
   open(store: Store, clock: TestDeps["clock"], faults: Faults): ProductAdapter;
@@ -35,12 +35,12 @@ export interface LivingSystem {
 const KINDS = ["lost request", "lost answer", "rejected", "down", "dies before", "dies after"] as const;
 
 /** Chooses a random fault for one operation. */
-export function planFault(random: (below: number) => number, names: readonly string[]) {
+export function randomFault(random: (below: number) => number, names: readonly string[]) {
   const kind = KINDS[random(KINDS.length)]!;
   const isCrash = kind.startsWith("dies");
   return { kind, name: names[random(names.length)]!, at: 1 + random(isCrash ? 40 : 2) };
 }
-export type Fault = ReturnType<typeof planFault>;
+export type Fault = ReturnType<typeof randomFault>;
 
 /** Makes the calls and writes of one process fail at a planted fault. */
 export class Faults {
@@ -152,8 +152,8 @@ export interface PlanCounts {
 }
 
 /** Runs one scenario with its own plan for each seed of a range. */
-export async function runPlanLives(
-  systems: readonly LivingSystem[],
+export async function runPlanScenarios(
+  systems: readonly ScenarioSystem[],
   [first, last]: readonly [number, number],
 ): Promise<PlanCounts> {
   const counts: PlanCounts = {
@@ -175,7 +175,7 @@ export async function runPlanLives(
   return counts;
 }
 
-async function runScenario(systems: readonly LivingSystem[], seed: number, counts: PlanCounts): Promise<void> {
+async function runScenario(systems: readonly ScenarioSystem[], seed: number, counts: PlanCounts): Promise<void> {
   const random = dice(seed);
   const [store, clock] = [memoryStore(), testClock()];
   const open = (faults: Faults) => {
@@ -194,7 +194,7 @@ async function runScenario(systems: readonly LivingSystem[], seed: number, count
     return makeCore(await restarted({ ...start.deps, store: crashing } as TestDeps, { adapter }));
   };
 
-  const entries: { system: LivingSystem; key: string; set: string; before: string }[] = [];
+  const entries: { system: ScenarioSystem; key: string; set: string; before: string }[] = [];
   const count = 2 + random(7);
   for (let index = 0; index < count; index++) {
     const system = systems[random(systems.length)]!;
@@ -235,7 +235,7 @@ async function runScenario(systems: readonly LivingSystem[], seed: number, count
   const runWithFault = async (operation: "apply" | "rollback"): Promise<Core> => {
     const faults = new Faults();
     const api = await restart(faults);
-    faults.plant(planFault(random, [...new Set(entries.map(({ system }) => system.name))]));
+    faults.plant(randomFault(random, [...new Set(entries.map(({ system }) => system.name))]));
     await api.act(operation, id).catch(() => undefined);
     await requireChangedAreRecorded();
     if (faults.happened) counts.faults++;

@@ -34,7 +34,7 @@ export const proven = (pen: Pen, statement: string): Fields => ({
 });
 
 /** Posts a signed action on the service. */
-export async function act(api: Poster, pen: Pen, which: ServiceAction, fields: ActFields): Promise<Reply> {
+export async function act(api: Poster, pen: Pen, which: ServiceAction, fields: ActionFields): Promise<Reply> {
   const { actor, ...others } = fields;
   const path = which.startsWith("accept_") ? `audit/${which.replace("_", "-")}` : which;
   return api.post(path, {
@@ -43,7 +43,7 @@ export async function act(api: Poster, pen: Pen, which: ServiceAction, fields: A
   });
 }
 
-interface ActFields extends Fields {
+interface ActionFields extends Fields {
   actor: string;
 }
 

@@ -13,7 +13,7 @@ import type { Attempt, Entry, SetResult, TargetSystem } from "../../lib/targets/
 import { dice } from "./dice.ts";
 
 /** A target system with targets that only one scenario uses. */
-export interface LifeSystem {
+export interface TargetScenario {
   /** Opens the system as a new process does, with the clock of the scenario. */
   open(clock: Clock): TargetSystem;
   /** The entries of the targets, without values. */
@@ -38,7 +38,7 @@ export interface LifeSystem {
 }
 
 /** Counts of events by name. */
-export type LifeFigures = Record<string, number>;
+export type EventCounts = Record<string, number>;
 
 class Crash extends Error {}
 
@@ -64,7 +64,7 @@ interface Target {
 }
 
 /** Runs one scenario. Throws at the first violation, with the steps that led to it. */
-export async function runLife(seed: number, system: LifeSystem, counts: LifeFigures): Promise<void> {
+export async function runScenario(seed: number, system: TargetScenario, counts: EventCounts): Promise<void> {
   const roll = dice(seed);
   const steps: string[] = [];
   const count = (name: string): void => void (counts[name] = (counts[name] ?? 0) + 1);
@@ -353,15 +353,15 @@ export async function runLife(seed: number, system: LifeSystem, counts: LifeFigu
 }
 
 /** Runs the scenarios of the seeds from `first` to `last`, and adds up their counts. */
-export async function runLives(
+export async function runScenarios(
   [first, last]: readonly [number, number],
-  make: () => Promise<LifeSystem>,
-  counts: LifeFigures = {},
-): Promise<LifeFigures> {
+  make: () => Promise<TargetScenario>,
+  counts: EventCounts = {},
+): Promise<EventCounts> {
   for (let seed = first; seed <= last; seed++) {
     const system = await make();
     try {
-      await runLife(seed, system, counts);
+      await runScenario(seed, system, counts);
     } finally {
       await system.dispose?.();
     }
@@ -370,7 +370,7 @@ export async function runLives(
 }
 
 /** Returns ranges of seeds, one for each test: `few` seeds, or those of `LIVES=1-1000` (`npm run lives`). */
-export function lifeSeeds({ few = 20, most = Infinity, slice = 50 } = {}): [number, number][] {
+export function scenarioSeeds({ few = 20, most = Infinity, slice = 50 } = {}): [number, number][] {
   const [first = 1, end = few] = process.env["LIVES"]?.split("-").map(Number) ?? [];
   const last = Math.min(end, first + most - 1);
   const starts = Array.from({ length: Math.ceil((last - first + 1) / slice) }, (_, i) => first + i * slice);

@@ -1,9 +1,9 @@
 /** An adversary with the credentials of the target system edits managed values: 1,000 edits of 400 values in the full run. */
 import { test } from "vitest";
-import { fightEdits, openFile } from "../../support/bypass.ts";
+import { checkEditsAreRestored, openFileTarget } from "../../support/bypass.ts";
 import { rounds } from "../../support/length.ts";
 
 const [places, edits] = rounds<[number, number]>([20, 60], [40, 120], [400, 1000]);
 
 test("each edit of an adversary is reported, and restored by the next cycle", () =>
-  fightEdits({ targets: places, edits, seed: 11 }, openFile));
+  checkEditsAreRestored({ targets: places, edits, seed: 11 }, openFileTarget));

@@ -1,7 +1,7 @@
 /** An adversary with a login to the database edits managed rows: 1,000 edits of 400 rows in the full run. */
 import { afterAll, describe, test } from "vitest";
 import { postgresTarget } from "../../../local/targets/postgres.ts";
-import { fightEdits } from "../../support/bypass.ts";
+import { checkEditsAreRestored } from "../../support/bypass.ts";
 import { rounds } from "../../support/length.ts";
 import { startPostgres } from "../../support/postgres_server.ts";
 
@@ -16,7 +16,7 @@ describe.skipIf(!server)("a Postgres column", () => {
     const { pool, url } = server!;
     await pool.query("drop schema if exists app cascade; create schema app");
     await pool.query("create table app.settings (key text primary key, value jsonb)");
-    await fightEdits({ targets: places, edits, seed }, () => ({
+    await checkEditsAreRestored({ targets: places, edits, seed }, () => ({
       system: postgresTarget({
         name: "settings",
         url,

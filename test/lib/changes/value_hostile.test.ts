@@ -1,9 +1,9 @@
 /** Hostile proposals around every limit of values; value_hostile.long.test.ts makes up to 10,000. */
 import { expect, test } from "vitest";
-import { besiegeLimits } from "../../support/hostile_values.ts";
+import { sendHostileProposals } from "../../support/hostile_values.ts";
 
 test("none of 150 hostile proposals is applied outside schema or step", async () => {
-  const { allowed, applied } = await besiegeLimits(3, 150);
+  const { allowed, applied } = await sendHostileProposals(3, 150);
   expect(allowed).toBeGreaterThan(30);
   expect(applied).toBeGreaterThan(15);
 });

@@ -7,7 +7,7 @@ import type { Store } from "../../../lib/store/store.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import type { SetResult, TargetSystem } from "../../../lib/targets/port.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
-import { mortal } from "../../support/mortal.ts";
+import { crashAtWrite } from "../../support/mortal.ts";
 
 const calm = new AbortController().signal;
 const clock = { now: () => Date.UTC(2026, 0, 2) };
@@ -331,7 +331,7 @@ test.each([
       const { system, store, overwrite, held, apply, rollback, verify } = bench();
       overwrite(a, FOREIGN);
       for (const before of earlier) await apply(before);
-      const dying = mortal(store, system, { at, when });
+      const dying = crashAtWrite(store, system, { at, when });
       const adapter = targetAdapter(dying.system, { store: dying.store, clock });
       await adapter[operation]({ ...one, status: operation === "apply" ? "approved" : "applied" }, calm).catch(
         () => undefined,

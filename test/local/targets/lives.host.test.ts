@@ -13,9 +13,9 @@ import { postgresTarget } from "../../../local/targets/postgres.ts";
 import { startProxy } from "../../support/cut_proxy.ts";
 import { encodeBase64, startEtcd } from "../../support/etcd_server.ts";
 import { startPostgres } from "../../support/postgres_server.ts";
-import { lifeOnGit } from "../../support/life_on_git.ts";
-import { lifeOnUnleash } from "../../support/life_on_unleash.ts";
-import { type LifeFigures, lifeSeeds, type LifeSystem, runLives } from "../../support/target_lives.ts";
+import { gitScenario } from "../../support/life_on_git.ts";
+import { unleashScenario } from "../../support/life_on_unleash.ts";
+import { type EventCounts, scenarioSeeds, type TargetScenario, runScenarios } from "../../support/target_lives.ts";
 import { startUnleash } from "../../support/unleash.ts";
 
 const postgres = await startPostgres();
@@ -53,7 +53,7 @@ async function inFolder(name: string, text: string) {
   };
 }
 
-async function onFile(): Promise<LifeSystem> {
+async function onFile(): Promise<TargetScenario> {
   const { path, content, write, dispose } = await inFolder("config.json", "{}");
   const store = memoryStore();
   const common = { product_id: "acme-crm", instance_id: "acme-crm@local", clock: systemClock };
@@ -71,7 +71,7 @@ async function onFile(): Promise<LifeSystem> {
   };
 }
 
-async function onFlagd(): Promise<LifeSystem> {
+async function onFlagd(): Promise<TargetScenario> {
   const { path, content, write, dispose } = await inFolder("flags.json", '{ "flags": { } }');
   const value = (number: number) => ({ state: "ENABLED", variants: { set: number }, defaultVariant: "set" });
   return {
@@ -97,7 +97,7 @@ const losing = (proxy: typeof postgresProxy, text: string) => (loss: "request" |
   return () => void proxy!.lose(loss, "a text that is never sent");
 };
 
-async function onPostgres(): Promise<LifeSystem> {
+async function onPostgres(): Promise<TargetScenario> {
   const query = async (text: string, values: unknown[]) => (await postgres!.pool.query(text, values)).rows;
   const url = postgres!.url.replace(/127.0.0.1:\d+/, postgresProxy!.host);
   const options = { name: "settings", url, table: "settings", keyColumn: "key", valueColumn: "value", key: keyOf };
@@ -121,7 +121,7 @@ async function onPostgres(): Promise<LifeSystem> {
   };
 }
 
-async function onEtcd(): Promise<LifeSystem> {
+async function onEtcd(): Promise<TargetScenario> {
   const url = `http://${etcdProxy!.host}`;
   const at = (entry: Entry) => ({ key: encodeBase64(keyOf(entry)) });
   return {
@@ -149,16 +149,16 @@ const SYSTEMS = {
   flagd: onFlagd,
   ...(postgres && { postgres: onPostgres }),
   ...(etcd && { etcd: onEtcd }),
-  git: () => lifeOnGit(makeEntries(), toObject),
-  ...(unleash && { unleash: () => lifeOnUnleash(unleash, unleashProxy!, makeEntries()) }),
+  git: () => gitScenario(makeEntries(), toObject),
+  ...(unleash && { unleash: () => unleashScenario(unleash, unleashProxy!, makeEntries()) }),
 };
 
-const seedsOf = (name: string) => (name === "git" || name === "unleash" ? lifeSeeds(SLOW) : lifeSeeds());
+const seedsOf = (name: string) => (name === "git" || name === "unleash" ? scenarioSeeds(SLOW) : scenarioSeeds());
 
 describe.each(Object.entries(SYSTEMS))("targets of %s", (name, make) => {
-  const figures: LifeFigures = {};
+  const figures: EventCounts = {};
   test.each(seedsOf(name))("scenarios %i to %i match the model", async (...seeds) => {
-    await runLives(seeds, make, figures);
+    await runScenarios(seeds, make, figures);
   });
   afterAll(() => void process.stdout.write(`lives of ${name}: ${JSON.stringify(figures)}\n`));
 });

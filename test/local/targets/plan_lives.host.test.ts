@@ -16,7 +16,7 @@ import { core } from "../../support/core.ts";
 import { makeGitServer, git } from "../../support/git_server.ts";
 import { rounds } from "../../support/length.ts";
 import { bringPlan, planEntry } from "../../support/plan_bench.ts";
-import { type LivingSystem, openFaulty, runPlanLives } from "../../support/plan_lives.ts";
+import { type ScenarioSystem, openFaulty, runPlanScenarios } from "../../support/plan_lives.ts";
 import { startPostgres } from "../../support/postgres_server.ts";
 import { judgeExports } from "../verify/judge_export.ts";
 import { startWebhookHost } from "../../support/webhook_host.ts";
@@ -37,7 +37,7 @@ await postgres?.pool.query("create table settings (key text primary key, value j
 const readText = (path: string): Promise<string> => readFile(path, "utf8").catch(() => "");
 const product = { product_id: "acme-crm", instance_id: "acme-crm@local" };
 
-function onFile(): LivingSystem {
+function onFile(): ScenarioSystem {
   const path = join(folder, "product.json");
   return {
     name: "file",
@@ -51,7 +51,7 @@ function onFile(): LivingSystem {
   };
 }
 
-async function onFlagd(): Promise<LivingSystem> {
+async function onFlagd(): Promise<ScenarioSystem> {
   const path = join(folder, "flags.json");
   await writeFile(path, '{ "flags": {} }\n');
   const flagKey = ({ target }: { target: string }) => target.slice("flags/".length);
@@ -68,7 +68,7 @@ async function onFlagd(): Promise<LivingSystem> {
 }
 
 let clones = 0;
-function onGit(): LivingSystem {
+function onGit(): ScenarioSystem {
   return {
     name: "repo",
     open: (store, clock, faults) =>
@@ -90,7 +90,7 @@ function onGit(): LivingSystem {
   };
 }
 
-function onPostgres({ pool, url }: NonNullable<typeof postgres>): LivingSystem {
+function onPostgres({ pool, url }: NonNullable<typeof postgres>): ScenarioSystem {
   const system = postgresTarget({
     name: "settings",
     url,
@@ -112,7 +112,7 @@ function onPostgres({ pool, url }: NonNullable<typeof postgres>): LivingSystem {
   };
 }
 
-function onWebhook(): LivingSystem {
+function onWebhook(): ScenarioSystem {
   return {
     name: "crm",
     open: (_, clock, faults) =>
@@ -145,7 +145,7 @@ test.skipIf(!postgres)(
   async () => {
     const systems = [onFile(), await onFlagd(), onGit(), onPostgres(postgres!), onWebhook()];
     const [first = 1, last = rounds(5, 10, 1000)] = process.env["PLANS"]?.split("-").map(Number) ?? [];
-    const { exports, ...figures } = await runPlanLives(systems, [first, last]);
+    const { exports, ...figures } = await runPlanScenarios(systems, [first, last]);
     process.stderr.write(`plans: ${JSON.stringify(figures)}\n`);
     expect(figures.scenarios).toBe(last - first + 1);
     for (const judged of await judgeExports(exports)) expect(judged).toEqual({ typescript: [], python: [] });

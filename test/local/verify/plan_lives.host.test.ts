@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { rounds } from "../../support/length.ts";
-import { livingSystems } from "../../support/living_memory.ts";
-import { runPlanLives } from "../../support/plan_lives.ts";
+import { memoryScenarioSystems } from "../../support/living_memory.ts";
+import { runPlanScenarios } from "../../support/plan_lives.ts";
 import { rehashed } from "../../tamper/world.ts";
 import { judgeExports } from "./judge_export.ts";
 
@@ -52,7 +52,7 @@ test(
   "the log of each scenario verifies, and one with another outcome of a target does not",
   { timeout: 600_000 },
   async () => {
-    const { exports } = await runPlanLives(livingSystems(), [1001, 1000 + rounds(12, 24, 200)]);
+    const { exports } = await runPlanScenarios(memoryScenarioSystems(), [1001, 1000 + rounds(12, 24, 200)]);
     for (const judged of await judgeExports(exports)) expect(judged).toEqual({ typescript: [], python: [] });
     const logs = exports.map(readEntries);
     const forged = [logs.flatMap(forgeStates), logs.flatMap(forgeLeft)];

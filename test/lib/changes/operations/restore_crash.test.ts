@@ -11,7 +11,7 @@ import { restarted, type TestDeps } from "../../../support/deps.ts";
 import { chainFault } from "../../../support/independent_chain.ts";
 import { dealt } from "../../../support/length.ts";
 import { memoryTarget } from "../../../support/memory_target.ts";
-import { type Death, DEATHS, mortal } from "../../../support/mortal.ts";
+import { type CrashPoint, CRASH_MOMENTS, crashAtWrite } from "../../../support/mortal.ts";
 
 const ENTRY = { tenant_id: "t1", target: "ui.a", kind: "config" } as const;
 /** Text that parsing and rendering would change, to test that a rollback restores each byte. */
@@ -36,8 +36,8 @@ async function withEditedTarget() {
   const change_id = await first.bring("applied", { target: "ui.a", value: "2" });
   overwrite(ENTRY, "7");
   /** Starts another process that crashes at `death`, and runs `act` in it; returns true if it crashed. */
-  const run = async (death: Death, act: (api: Core) => Promise<unknown>): Promise<boolean> => {
-    const { store: dying, system: set, died } = mortal(store, system, death);
+  const run = async (death: CrashPoint, act: (api: Core) => Promise<unknown>): Promise<boolean> => {
+    const { store: dying, system: set, died } = crashAtWrite(store, system, death);
     try {
       await act(await start(adapterOver(dying, set), dying));
     } catch (error) {
@@ -97,7 +97,7 @@ async function crashAtEachWrite(
   prepare: (one: Edited) => Promise<unknown> = async () => undefined,
 ): Promise<number> {
   let crashes = 0;
-  for (const when of dealt(DEATHS, 1))
+  for (const when of dealt(CRASH_MOMENTS, 1))
     for (let at = 1, isAlive = false; !isAlive; at++) {
       const one = await withEditedTarget();
       await prepare(one);

@@ -9,7 +9,7 @@ import { restarted, type TestDeps } from "../../../support/deps.ts";
 import { dice } from "../../../support/dice.ts";
 import { chainFault } from "../../../support/independent_chain.ts";
 import { dealt, rounds } from "../../../support/length.ts";
-import { type Death, DEATHS, mortal } from "../../../support/mortal.ts";
+import { type CrashPoint, CRASH_MOMENTS, crashAtWrite } from "../../../support/mortal.ts";
 import { actOnRollout, AGENTS, STAGES, totals } from "../../../support/rollouts.ts";
 import { FOREIGN, rolloutOnTarget } from "../../../support/target_rollout.ts";
 
@@ -28,8 +28,8 @@ async function createRollout() {
       }),
     );
   /** Returns true if the process crashed. */
-  const runUntilCrash = async (death: Death, act: (api: Core) => Promise<unknown>): Promise<boolean> => {
-    const { store: dying, system: set, died } = mortal(store, system, death);
+  const runUntilCrash = async (death: CrashPoint, act: (api: Core) => Promise<unknown>): Promise<boolean> => {
+    const { store: dying, system: set, died } = crashAtWrite(store, system, death);
     try {
       await act(await start(dying, set));
     } catch (error) {
@@ -94,7 +94,7 @@ test.each(Object.entries(ACTIONS))(
   "a crash at any write of %s exposes no share beyond the log or a stored lease",
   async (_, act) => {
     let crashes = 0;
-    for (const when of dealt(DEATHS, 1))
+    for (const when of dealt(CRASH_MOMENTS, 1))
       for (let at = 1, isAlive = false; !isAlive; at++) {
         const one = await createRollout();
         one.hours(24);
@@ -121,7 +121,7 @@ test(`${CRASHES} crashes at random writes of rollouts skip no step and expose no
       const step = change.exposure!.step;
       const isWorse = roll(8) === 0;
       const sample = totals(100_000, STAGES.steps[step]!.share, isWorse ? [0.1, 0.2] : [0.2, 0.2]);
-      const death: Death = { at: 1 + roll(14), when: DEATHS[roll(2)]! };
+      const death: CrashPoint = { at: 1 + roll(14), when: CRASH_MOMENTS[roll(2)]! };
       const fault = roll(5);
       if (fault === 0) one.faults.push(roll(2) === 0 ? "lost answer" : "lost request");
       const hasCrashed = await one.runUntilCrash(death, async (api) => {
