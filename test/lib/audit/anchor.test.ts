@@ -37,7 +37,7 @@ function testAnchor(...kept: string[]) {
 
 const lengthCovered = async (deps: TestDeps) => (await readLastCheckpoint(deps))?.length;
 
-test("the first checkpoint is made immediately, later ones after 1,024 entries or one second", async () => {
+test("after the first, a checkpoint is made every 1,024 entries or every second", async () => {
   const deps = await makeLog(1);
   await maintainCheckpoint(deps);
   expect(await lengthCovered(deps)).toBe(1);
@@ -54,7 +54,7 @@ test("the first checkpoint is made immediately, later ones after 1,024 entries o
   expect(await lengthCovered(deps)).toBe(1026);
 });
 
-test("a clock that was set back delays neither checkpoints nor the anchor", async () => {
+test("a clock that is set back delays neither checkpoints nor the anchor", async () => {
   const { anchor, state } = testAnchor();
   const deps = { ...(await makeLog(1)), anchor };
   state.problem = "away";
@@ -67,7 +67,7 @@ test("a clock that was set back delays neither checkpoints nor the anchor", asyn
   expect(state.kept.map((note) => note.split("\n")[1])).toEqual(["2"]);
 });
 
-test("no checkpoint is made of an empty log, of a broken chain or without a product", async () => {
+test("no checkpoint is made of an empty log, without a product, or of a broken chain", async () => {
   const empty = await makeLog(0);
   await maintainCheckpoint(empty);
   expect(await lengthCovered(empty)).toBeUndefined();
@@ -80,7 +80,7 @@ test("no checkpoint is made of an empty log, of a broken chain or without a prod
   expect(await lengthCovered(broken)).toBeUndefined();
 });
 
-test("each new checkpoint goes to the anchor once", async () => {
+test("each new checkpoint is sent to the anchor once", async () => {
   const { anchor, kept } = testAnchor();
   const deps = { ...(await makeLog(1)), anchor };
   for (const entries of [0, 0, 64, 0, 64]) {
@@ -91,15 +91,15 @@ test("each new checkpoint goes to the anchor once", async () => {
   expect(kept.map((note) => note.split("\n")[1])).toEqual(["1", "65", "129"]);
 });
 
-test("a failed anchor is retried after a minute with the newest checkpoint only", async () => {
+test("a failed anchor is tried again after a minute with the newest checkpoint", async () => {
   const { anchor, state } = testAnchor();
   const deps = { ...(await makeLog(1)), anchor };
   state.problem = "the anchor answered 500";
   await maintainCheckpoint(deps);
   const anchored = async () => (await deps.store.get("meta", "anchor"))!.value;
   expect(await anchored()).toMatchObject({ length: 0, last_error: "the anchor answered 500", at: deps.clock.iso() });
-  const shown = async () => (await listCapabilities(deps)).find(({ id }) => id === "audit_anchor");
-  expect(await shown()).toMatchObject({ status: "failing", reason: "the anchor answered 500" });
+  const anchorCapability = async () => (await listCapabilities(deps)).find(({ id }) => id === "audit_anchor");
+  expect(await anchorCapability()).toMatchObject({ status: "failing", reason: "the anchor answered 500" });
   await lengthen(deps, 64);
   expect(await storeCurrentCheckpoint(deps)).toMatchObject({ length: 65 });
   state.problem = undefined;
@@ -109,10 +109,10 @@ test("a failed anchor is retried after a minute with the newest checkpoint only"
   await maintainCheckpoint(deps);
   expect(state.kept.map((note) => note.split("\n")[1])).toEqual(["65"]);
   expect(await anchored()).toMatchObject({ length: 65, last_error: null });
-  expect(await shown()).toMatchObject({ status: "available", reason: null });
+  expect(await anchorCapability()).toMatchObject({ status: "available", reason: null });
 });
 
-test("an anchor that never responds delays no checkpoint", async () => {
+test("an anchor that never answers delays no checkpoint", async () => {
   const deps = {
     ...(await makeLog(1)),
     anchor: { append: () => new Promise<void>(() => {}), readAll: () => undefined },
@@ -122,7 +122,7 @@ test("an anchor that never responds delays no checkpoint", async () => {
   expect(await storeCurrentCheckpoint(deps)).toMatchObject({ length: 10 });
 });
 
-test("a store that cannot write is logged and causes no exception", async () => {
+test("a failed write of a checkpoint is logged and not thrown", async () => {
   const store = failingStore(memoryStore());
   const deps = { ...(await makeLog(3, { store })), anchor: testAnchor().anchor };
   const warnings: string[] = [];
@@ -132,7 +132,7 @@ test("a store that cannot write is logged and causes no exception", async () => 
   expect(warnings).toEqual(["no checkpoint could be made"]);
 });
 
-test("in a long-lived process commits trigger checkpoints until the process stops", async () => {
+test("the checkpoint loop makes checkpoints after commits until the signal is closed", async () => {
   const commits = createCommitSignal();
   const deps = await makeLog(1, { store: signalling(memoryStore(), commits) });
   const made: string[] = [];
@@ -156,7 +156,7 @@ test("in a long-lived process commits trigger checkpoints until the process stop
   expect(made).toEqual(["1", "1025"]);
 });
 
-test("in a long-lived process the last of many entries has a checkpoint after one second", async () => {
+test("the checkpoint loop covers the last entry after a second", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const commits = createCommitSignal();
@@ -173,7 +173,7 @@ test("in a long-lived process the last of many entries has a checkpoint after on
   await running;
 });
 
-test("checkpoints are still made while an anchor does not respond", async () => {
+test("checkpoints are made on time while an anchor does not answer", async () => {
   const commits = createCommitSignal();
   const deps = await makeLog(1, { store: signalling(memoryStore(), commits) });
   const events = new EventEmitter();
@@ -199,7 +199,7 @@ test("checkpoints are still made while an anchor does not respond", async () => 
   await running;
 });
 
-test("a stopping process does not wait for a silent anchor, and counts no failure", async () => {
+test("a stopping process does not wait for a silent anchor and records no failure", async () => {
   const commits = createCommitSignal();
   const deps = await makeLog(1, { store: signalling(memoryStore(), commits) });
   const anchor: CheckpointAnchor = {
@@ -216,7 +216,7 @@ test("a stopping process does not wait for a silent anchor, and counts no failur
   expect(await deps.store.get("meta", "anchor")).toBeUndefined();
 });
 
-test("a broken log sends nothing to its anchor, not even an older checkpoint", async () => {
+test("a broken log sends no checkpoint to its anchor, not even an older one", async () => {
   const { anchor, kept } = testAnchor();
   const deps = { ...(await makeLog(10)), anchor };
   const older = await storeCurrentCheckpoint(deps);
@@ -229,8 +229,8 @@ test("a broken log sends nothing to its anchor, not even an older checkpoint", a
 
 const lengthsIn = (kept: string[]) => kept.map((note) => Number(note.split("\n")[1]));
 
-/** A log of 140 entries whose anchor kept 1, 70 and 140 of them, and the same store as it was at 70. */
-async function setBackTo70() {
+/** A log of 140 entries, anchored at 1, 70 and 140, and a copy of its store from when it had 70. */
+async function logAndCopyAt70() {
   const { anchor, state } = testAnchor();
   const deps = { ...(await makeLog(1)), anchor };
   let older = memoryStore();
@@ -244,11 +244,12 @@ async function setBackTo70() {
   return { state, deps, older: { ...deps, store: older, integrity: {} } };
 }
 
-const readyOf = async (deps: TestDeps) => (await checkReadiness(deps)).ready;
-const anchorShown = async (deps: TestDeps) => (await listCapabilities(deps)).find(({ id }) => id === "audit_anchor");
+const isReady = async (deps: TestDeps) => (await checkReadiness(deps)).ready;
+const readAnchorCapability = async (deps: TestDeps) =>
+  (await listCapabilities(deps)).find(({ id }) => id === "audit_anchor");
 
-test("a store that was set back stays rejected after it appends an old line to its anchor", async () => {
-  const { state, older } = await setBackTo70();
+test("a store restored to 70 entries is a breach even if the anchor's last line is an old one", async () => {
+  const { state, older } = await logAndCopyAt70();
   state.kept.push(state.kept[1]!);
   await verifyAgainstAnchor(older);
   expect(older.integrity).toMatchObject({
@@ -256,8 +257,8 @@ test("a store that was set back stays rejected after it appends an old line to i
   });
 });
 
-test("a rewritten log stays rejected after it appends its own longer checkpoint to the anchor", async () => {
-  const { state, older } = await setBackTo70();
+test("a rewritten log is a breach even if its own longer checkpoint is in the anchor", async () => {
+  const { state, older } = await logAndCopyAt70();
   older.clock.advance(SECOND);
   await lengthen(older, 80);
   state.kept.push((await storeCurrentCheckpoint(older)).note);
@@ -270,27 +271,27 @@ test("a rewritten log stays rejected after it appends its own longer checkpoint 
 
 test("a new anchor receives the newest checkpoint after the next start", async () => {
   const deps = await makeLog(10);
-  const started = async ({ anchor, kept }: ReturnType<typeof testAnchor>) => {
+  const startWith = async ({ anchor, kept }: ReturnType<typeof testAnchor>) => {
     const again = { ...deps, anchor, integrity: {} };
     await verifyAgainstAnchor(again);
     await maintainCheckpoint(again);
-    expect(await readyOf(again)).toBe(true);
+    expect(await isReady(again)).toBe(true);
     return lengthsIn(kept);
   };
   const first = testAnchor();
-  expect(await started(first)).toEqual([10]);
-  expect(await started(first), "the same again").toEqual([10]);
-  expect(await started(testAnchor())).toEqual([10]);
+  expect(await startWith(first)).toEqual([10]);
+  expect(await startWith(first), "the same again").toEqual([10]);
+  expect(await startWith(testAnchor())).toEqual([10]);
 });
 
-test("an anchor that lost checkpoints is degraded, not ready and receives nothing until repaired", async () => {
-  const { deps, state } = await setBackTo70();
+test("an anchor that lost checkpoints makes the service unready and gets none until repaired", async () => {
+  const { deps, state } = await logAndCopyAt70();
   const [longest] = state.kept.splice(-1);
   await verifyAgainstAnchor(deps);
   expect(deps.integrity.breach).toBeUndefined();
-  expect(await readyOf(deps)).toBe(false);
+  expect(await isReady(deps)).toBe(false);
   const reason = expect.stringMatching(/of 70 entries at most, and one of 140 was kept/);
-  expect(await anchorShown(deps)).toMatchObject({ status: "degraded", reason });
+  expect(await readAnchorCapability(deps)).toMatchObject({ status: "degraded", reason });
   expect((await checkReadiness(deps)).checks).toMatchObject({ anchor: { ok: false, reason } });
   await lengthen(deps, 5);
   deps.clock.advance(60 * SECOND);
@@ -300,22 +301,22 @@ test("an anchor that lost checkpoints is degraded, not ready and receives nothin
   deps.clock.advance(60 * SECOND);
   await maintainCheckpoint(deps);
   expect(lengthsIn(state.kept)).toEqual([1, 70, 140, 145]);
-  expect(await readyOf(deps)).toBe(true);
-  expect(await anchorShown(deps)).toMatchObject({ status: "available" });
+  expect(await isReady(deps)).toBe(true);
+  expect(await readAnchorCapability(deps)).toMatchObject({ status: "available" });
 });
 
-test("an empty store with an anchor of an existing log is rejected; the error says what to do", async () => {
-  const { deps, state } = await setBackTo70();
-  const begun = opened({ anchor: deps.anchor });
-  await expect(begun).rejects.toThrow(LogMissing);
-  await expect(begun).rejects.toThrow(/the store is empty.*140 entries.*restore the store.*or name another anchor/);
+test("an empty store with an anchor that has checkpoints fails to open, with what to do", async () => {
+  const { deps, state } = await logAndCopyAt70();
+  const opening = opened({ anchor: deps.anchor });
+  await expect(opening).rejects.toThrow(LogMissing);
+  await expect(opening).rejects.toThrow(/the store is empty.*140 entries.*restore the store.*or name another anchor/);
   state.kept.length = 0;
   expect(await readHead((await opened({ anchor: deps.anchor })).store)).toMatchObject({ length: 0 });
 });
 
-test("an empty store with an anchor that cannot be read back begins a new log", async () => {
+test("an empty store with an anchor that cannot be read back starts a new log", async () => {
   const anchor: CheckpointAnchor = { append: async () => {}, readAll: () => undefined };
-  expect(await readyOf(await opened({ anchor }))).toBe(true);
+  expect(await isReady(await opened({ anchor }))).toBe(true);
 });
 
 test("at start the log must continue the last checkpoint of its anchor", async () => {
@@ -327,9 +328,9 @@ test("at start the log must continue the last checkpoint of its anchor", async (
   await verifyAgainstAnchor(deps);
   expect(deps.integrity.breach).toBeUndefined();
 
-  const setBack = { ...(await makeLog(4)), anchor };
-  await verifyAgainstAnchor(setBack);
-  expect(setBack.integrity.breach?.reason, "another log").toContain("against the anchor");
+  const shorterLog = { ...(await makeLog(4)), anchor };
+  await verifyAgainstAnchor(shorterLog);
+  expect(shorterLog.integrity.breach?.reason, "another log").toContain("against the anchor");
 
   state.kept.push((await storeCurrentCheckpoint(deps)).note.replace("\n15\n", "\n16\n"));
   await verifyAgainstAnchor(deps);
@@ -339,7 +340,7 @@ test("at start the log must continue the last checkpoint of its anchor", async (
   });
 });
 
-test("a rewritten log is rejected by its anchor", async () => {
+test("a rewritten log that does not continue its anchor's checkpoint is a breach", async () => {
   const { anchor, state } = testAnchor();
   const deps = { ...(await makeLog(10)), anchor };
   state.kept.push((await storeCurrentCheckpoint(deps)).note.replace(/\n.{44}\n/, `\n${"A".repeat(43)}=\n`));
@@ -353,7 +354,7 @@ test("a rewritten log is rejected by its anchor", async () => {
 test.each([
   ["that cannot be read", "gone"],
   ["that holds no checkpoint", undefined],
-])("an anchor %s is degraded and not ready; requests still succeed", async (_, problem) => {
+])("an anchor %s is degraded and not ready, and no breach", async (_, problem) => {
   const { anchor, state } = testAnchor("nonsense");
   state.problem = problem;
   const deps = { ...(await makeLog(10)), anchor };
@@ -362,11 +363,11 @@ test.each([
   await verifyAgainstAnchor(deps);
   expect(deps.integrity.breach).toBeUndefined();
   expect(warnings).toHaveLength(1);
-  expect(await readyOf(deps)).toBe(false);
-  expect(await anchorShown(deps)).toMatchObject({ status: "degraded", reason: warnings[0] });
+  expect(await isReady(deps)).toBe(false);
+  expect(await readAnchorCapability(deps)).toMatchObject({ status: "degraded", reason: warnings[0] });
 });
 
-test("an anchor that never responds delays the start by ten seconds at most", async () => {
+test("an anchor that never answers delays a start by ten seconds at most", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const warnings: string[] = [];
@@ -374,9 +375,9 @@ test("an anchor that never responds delays the start by ten seconds at most", as
   const log = { ...deps.log, warn: (message: string) => void warnings.push(message) };
   const never = () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) });
   const silent: CheckpointAnchor = { append: async () => {}, readAll: never };
-  const held = verifyAgainstAnchor({ ...deps, log, anchor: silent });
+  const verifying = verifyAgainstAnchor({ ...deps, log, anchor: silent });
   await vi.advanceTimersByTimeAsync(10_000);
-  await held;
+  await verifying;
   expect(warnings).toEqual([
     "the anchor cannot be read, so the log was not verified against it: no answer within 10 s",
   ]);

@@ -29,19 +29,19 @@ function newSigner(): CheckpointSigner {
   };
 }
 
-/** The same process with a key. */
-const signing = (deps: TestDeps, checkpointSigner = newSigner()) => ({ ...deps, checkpointSigner });
+/** Adds a key to a process. */
+const withSigner = (deps: TestDeps, checkpointSigner = newSigner()) => ({ ...deps, checkpointSigner });
 
 const ask = async (deps: TestDeps, headers: HeadersInit = {}) =>
   auditCheckpoint(deps)(get("audit/checkpoint", headers));
-const originOf = async ({ store }: TestDeps) => (await store.get("meta", "chain"))!.value.origin;
+const readOrigin = async ({ store }: TestDeps) => (await store.get("meta", "chain"))!.value.origin;
 const rootAt = async (deps: TestDeps, length: number) =>
   MTH((await readLeaves(deps)).map(data), 0, length).toString("base64");
 
-test("an unsigned checkpoint has origin, length and root, and no signature", async () => {
+test("an unsigned checkpoint has origin, length and root, and signed is false", async () => {
   const deps = await makeLog(3);
   const response = await ask(deps);
-  const [origin, root] = [await originOf(deps), await rootAt(deps, 3)];
+  const [origin, root] = [await readOrigin(deps), await rootAt(deps, 3)];
   expect(await response.json()).toEqual({
     checkpoint: `${origin}\n3\n${root}\n\n`,
     origin,
@@ -55,9 +55,9 @@ test("an unsigned checkpoint has origin, length and root, and no signature", asy
 });
 
 test("a signed checkpoint verifies under its key, whose name is the origin", async () => {
-  const deps = signing(await makeLog(3));
+  const deps = withSigner(await makeLog(3));
   const body = (await (await ask(deps)).json()) as { checkpoint: string; key: string; signed: boolean };
-  const origin = await originOf(deps);
+  const origin = await readOrigin(deps);
   expect(body).toMatchObject({
     signed: true,
     length: 3,
@@ -68,8 +68,8 @@ test("a signed checkpoint verifies under its key, whose name is the origin", asy
   expect(await isSignedWithKey(parseNote(body.checkpoint)!, { name: origin, publicKey }, deps.sha256)).toBe(true);
 });
 
-test("Accept: text/plain returns the note as text", async () => {
-  const deps = signing(await makeLog(2));
+test("with Accept: text/plain the response is the note", async () => {
+  const deps = withSigner(await makeLog(2));
   const response = await ask(deps, { accept: "text/plain" });
   expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
   expect(await response.text()).toBe((await storeCurrentCheckpoint(deps)).note);
@@ -83,8 +83,8 @@ test("an empty log has the empty tree's root", async () => {
   expect(checkpoint.split("\n").slice(1, 3)).toEqual(["0", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="]);
 });
 
-test("a checkpoint covers all entries, and stays the same until another is written", async () => {
-  const deps = signing(await makeLog(5));
+test("a checkpoint covers all entries, and stays the same until the log grows", async () => {
+  const deps = withSigner(await makeLog(5));
   const first = await storeCurrentCheckpoint(deps);
   deps.clock.advance(1000);
   expect(await storeCurrentCheckpoint(deps)).toEqual(first);
@@ -94,9 +94,9 @@ test("a checkpoint covers all entries, and stays the same until another is writt
   expect(second.note.split("\n")[2]).toBe(await rootAt(deps, 6));
 });
 
-test("a read computes the checkpoint without storing it, also while the store cannot write", async () => {
+test("a read computes the checkpoint and stores none, also while the store fails writes", async () => {
   const store = failingStore(memoryStore());
-  const deps = signing(await makeLog(5, { store }));
+  const deps = withSigner(await makeLog(5, { store }));
   store.fail();
   const read = (await (await ask(deps)).json()) as { checkpoint: string; length: number };
   expect(read.length).toBe(5);
@@ -113,22 +113,22 @@ test("a read computes the checkpoint without storing it, also while the store ca
   expect((await storeCurrentCheckpoint(deps)).note).toBe(grown.checkpoint);
 });
 
-test("concurrent requests share one signed checkpoint", async () => {
+test("concurrent requests make and sign one checkpoint", async () => {
   const deps = await makeLog(100);
   let signed = 0;
   const signer = newSigner();
-  const counting = signing(deps, { ...signer, sign: (text) => (signed++, signer.sign(text)) });
+  const counting = withSigner(deps, { ...signer, sign: (text) => (signed++, signer.sign(text)) });
   const all = await Promise.all(Array.from({ length: 20 }, () => storeCurrentCheckpoint(counting)));
   expect(new Set(all.map(({ note }) => note)).size).toBe(1);
   expect(signed).toBe(1);
 });
 
-test("two processes on one store return the same checkpoint", async () => {
+test("two processes on one store make the same checkpoint", async () => {
   const deps = await makeLog(300);
   const signer = newSigner();
   const processes = [
-    signing(deps, signer),
-    signing({ ...(await makeLog(0, { store: deps.store, clock: deps.clock })) }, signer),
+    withSigner(deps, signer),
+    withSigner({ ...(await makeLog(0, { store: deps.store, clock: deps.clock })) }, signer),
   ];
   for (let round = 0; round < 5; round++) {
     const [one, two] = await Promise.all(processes.map(storeCurrentCheckpoint));
@@ -137,20 +137,20 @@ test("two processes on one store return the same checkpoint", async () => {
   }
 });
 
-test("a new key signs the same tree again, under its own name", async () => {
+test("a new key signs the same tree again, and its signature line has the key's name", async () => {
   const deps = await makeLog(4);
   const unsigned = await storeCurrentCheckpoint(deps);
   const signer = newSigner();
-  const signed = await storeCurrentCheckpoint(signing(deps, signer));
+  const signed = await storeCurrentCheckpoint(withSigner(deps, signer));
   expect(signed).toMatchObject({ length: 4, root: unsigned.root, key: expect.any(String) });
-  expect(await storeCurrentCheckpoint(signing(deps, { ...signer, name: "acme log" }))).toMatchObject({
+  expect(await storeCurrentCheckpoint(withSigner(deps, { ...signer, name: "acme log" }))).toMatchObject({
     key: expect.stringMatching(/^acme%20log\+/),
     note: expect.stringContaining("\n— acme%20log "),
   });
   expect((await storeCurrentCheckpoint(deps)).key).toBeNull();
 });
 
-/** Writes the log again from entry `from` on, with all hashes right, as somebody with the store's file could. */
+/** Rewrites the log from entry `from` on with valid hashes, as a person with access to the store could. */
 async function rewrite(deps: TestDeps, from: number): Promise<void> {
   const other = await makeLog(from - 1, { clock: deps.clock });
   const { store } = deps;
@@ -174,19 +174,19 @@ async function rewrite(deps: TestDeps, from: number): Promise<void> {
   await store.transact((tx) => tx.put("meta", "chain", chain));
 }
 
-function remembering(): Log & { lines: string[] } {
+function recordingLog(): Log & { lines: string[] } {
   const lines: string[] = [];
   const line = (message: string) => void lines.push(message);
   return { lines, info: line, warn: line, error: line };
 }
 
 test("of two processes with different keys, only the one that started last signs", async () => {
-  const first = signing(await makeLog(1));
+  const first = withSigner(await makeLog(1));
   const key = async ({ store }: TestDeps) => (await store.get("meta", "checkpoint"))!.value.key;
   await storeCurrentCheckpoint(first);
   const ours = await key(first);
-  const second = signing(await restarted(first));
-  const shown = async (deps: TestDeps) => (await listCapabilities(deps)).find(({ id }) => id === "audit_key");
+  const second = withSigner(await restarted(first));
+  const keyCapability = async (deps: TestDeps) => (await listCapabilities(deps)).find(({ id }) => id === "audit_key");
   const keys: (string | null)[] = [];
   for (const deps of [second, first, second, first]) {
     await lengthen(deps, 1);
@@ -196,15 +196,15 @@ test("of two processes with different keys, only the one that started last signs
   expect(new Set(keys).size).toBe(1);
   expect(keys[0]).not.toBe(ours);
   expect(await readLastCheckpoint(first)).toMatchObject({ length: 4 });
-  expect(await shown(first)).toMatchObject({ status: "degraded", reason: expect.stringContaining(keys[0]!) });
-  expect(await shown(second)).toBeUndefined();
-  expect(await storeCurrentCheckpoint(signing(await restarted(first), first.checkpointSigner))).toMatchObject({
+  expect(await keyCapability(first)).toMatchObject({ status: "degraded", reason: expect.stringContaining(keys[0]!) });
+  expect(await keyCapability(second)).toBeUndefined();
+  expect(await storeCurrentCheckpoint(withSigner(await restarted(first), first.checkpointSigner))).toMatchObject({
     key: ours,
   });
 });
 
-test("a process without a key does not remove the signature of another process", async () => {
-  const signed = signing(await makeLog(1));
+test("a process without a key does not replace the signed checkpoint of the same log", async () => {
+  const signed = withSigner(await makeLog(1));
   const unsigned = await restarted(signed);
   const keys = [];
   for (const deps of [signed, unsigned, signed, unsigned, signed]) {
@@ -217,7 +217,7 @@ test("a process without a key does not remove the signature of another process",
 test.each([1, 40, 64, 128])(
   "a log rewritten from entry %i gets no checkpoint, and the breach is reported",
   async (from) => {
-    const deps = { ...signing(await makeLog(128)), log: remembering() };
+    const deps = { ...withSigner(await makeLog(128)), log: recordingLog() };
     const kept = await storeCurrentCheckpoint(deps);
     await rewrite(deps, from);
     expect(await storeCurrentCheckpoint(deps)).toEqual(kept);
@@ -230,8 +230,8 @@ test.each([1, 40, 64, 128])(
   },
 );
 
-test("a log rewritten in the store together with its tree does not continue its last checkpoint", async () => {
-  const deps = signing(await makeLog(100));
+test("a log rewritten together with its tree does not continue its last checkpoint", async () => {
+  const deps = withSigner(await makeLog(100));
   const kept = await storeCurrentCheckpoint(deps);
   await rewrite(deps, 30);
   await deps.store.transact((tx) => tx.delete("meta", "merkle"));
@@ -243,8 +243,8 @@ test("a log rewritten in the store together with its tree does not continue its 
   });
 });
 
-test("with a key, a rewritten log is detected although its stored checkpoint was forged", async () => {
-  const deps = signing(await makeLog(100));
+test("with a key, a rewritten log with a forged checkpoint is a breach", async () => {
+  const deps = withSigner(await makeLog(100));
   const { note, key } = await storeCurrentCheckpoint(deps);
   await rewrite(deps, 30);
   const forged = note.replace(/\n.{44}\n/, `\n${await rootAt(deps, 100)}\n`);
@@ -258,7 +258,7 @@ test("with a key, a rewritten log is detected although its stored checkpoint was
 });
 
 test.each<[string, (deps: TestDeps) => Promise<void>]>([
-  ["is gone", ({ store }) => store.transact((tx) => tx.delete("meta", "merkle"))],
+  ["is missing", ({ store }) => store.transact((tx) => tx.delete("meta", "merkle"))],
   ["lacks a tile", ({ store }) => store.transact((tx) => tx.delete("merkle", `1/${entryKey(0)}`))],
   [
     "has another hash in a tile",
@@ -276,10 +276,10 @@ test.each<[string, (deps: TestDeps) => Promise<void>]>([
         tx.put("meta", "merkle", { ...tree, roots: tree.roots.with(0, "1".repeat(64)) });
       }),
   ],
-])("a stored tree that %s is rebuilt: the checkpoint is correct, no breach is reported", async (_, spoil) => {
-  const deps = signing(await makeLog(200));
+])("a stored tree that %s is rebuilt: the checkpoint is correct and no breach is reported", async (_, damageTree) => {
+  const deps = withSigner(await makeLog(200));
   await storeCurrentCheckpoint(deps);
-  await spoil(deps);
+  await damageTree(deps);
   await lengthen(deps, 3);
   expect(await storeCurrentCheckpoint(deps)).toMatchObject({ length: 203 });
   expect((await storeCurrentCheckpoint(deps)).note.split("\n")[2]).toBe(await rootAt(deps, 203));
@@ -288,8 +288,8 @@ test.each<[string, (deps: TestDeps) => Promise<void>]>([
   expect(status).toBe(200);
 });
 
-test("a truncated log gets no shorter checkpoint", async () => {
-  const deps = signing(await makeLog(100));
+test("a log whose tail was cut gets no checkpoint and is a breach", async () => {
+  const deps = withSigner(await makeLog(100));
   const kept = await storeCurrentCheckpoint(deps);
   const last = (await deps.store.get("audit", entryKey(90)))!.value;
   const head = (await deps.store.get("meta", "chain"))!.value;
@@ -301,7 +301,7 @@ test("a truncated log gets no shorter checkpoint", async () => {
   expect(deps.integrity.breach).toMatchObject({ first_invalid: 91 });
 });
 
-test("a malformed record of the last checkpoint is a breach", async () => {
+test("an invalid record of the last checkpoint is a breach", async () => {
   const deps = await makeLog(10);
   await storeCurrentCheckpoint(deps);
   await deps.store.transact((tx) => tx.put("meta", "checkpoint", { note: "x", key: null, at: deps.clock.iso() }));
@@ -311,7 +311,7 @@ test("a malformed record of the last checkpoint is a breach", async () => {
   expect(deps.integrity.breach?.reason).toContain("no checkpoint");
 });
 
-test("a broken chain without a checkpoint is 503 chain_broken, for proofs too", async () => {
+test("a broken chain without a checkpoint gets 503 chain_broken, for proofs too", async () => {
   const deps = await makeLog(10);
   deps.integrity.breach = { first_invalid: 4, reason: "its current_hash does not cover its fields" };
   for (const response of [await ask(deps), await auditProof(deps)(get("audit/proof?id=1"))]) {
@@ -327,13 +327,13 @@ test("without a product the endpoints answer 503", async () => {
 });
 
 test.each([
-  ["a text that is no note", "a\n1\n"],
+  ["a text that is not a note", "a\n1\n"],
   ["a missing root", "a\n1\n\n"],
   ["a length with leading zeros", `a\n01\n${"A".repeat(43)}=\n\n`],
   ["a root of another size", `a\n1\n${"A".repeat(42)}==\n\n`],
   ["an empty origin", `\n1\n${"A".repeat(43)}=\n\n`],
   ["an empty line among its extensions", `a\n1\n${"A".repeat(43)}=\n\nx\n\n`],
-])("%s is not a valid checkpoint", (_, note) => {
+])("%s is not parsed as a checkpoint", (_, note) => {
   expect(parseCheckpoint(note)).toBeUndefined();
 });
 

@@ -11,8 +11,8 @@ import { service, makeService } from "../../support/service.ts";
 
 const LENGTH = 10;
 
-/** A log of ten entries, with what a careful reader kept of it. */
-async function logged() {
+/** A log of ten entries, and the query with its length and head that a careful reader would verify it with. */
+async function tenEntryLog() {
   const api = await service();
   await api.bring("rolled_back");
   await api.bring("applied");
@@ -20,14 +20,14 @@ async function logged() {
   await api.propose({ tenant_id: "t2" });
   const entries: AuditEntry[] = await api.audit();
   expect(entries).toHaveLength(LENGTH);
-  return { api, entries, kept: `?expected_length=${LENGTH}&expected_head=${entries.at(-1)!.current_hash}` };
+  return { api, entries, expectedQuery: `?expected_length=${LENGTH}&expected_head=${entries.at(-1)!.current_hash}` };
 }
 
 const put = (tx: Tx, id: number, entry: unknown): void => tx.put("audit", entryKey(id), entry as AuditEntry);
-const damage = (store: Store, deed: (tx: Tx) => unknown): Promise<unknown> => store.transact((tx) => void deed(tx));
-const rehashed = (entry: AuditEntry): AuditEntry => ({ ...entry, current_hash: entryHash(entry, portableSha256) });
+const damage = (store: Store, write: (tx: Tx) => unknown): Promise<unknown> => store.transact((tx) => void write(tx));
+const withNewHash = (entry: AuditEntry): AuditEntry => ({ ...entry, current_hash: entryHash(entry, portableSha256) });
 
-/** The same events as one chain, each changed by `edit`, with a head that fits. */
+/** Rewrites the log as a valid chain of the same events, each changed by `edit`, with a matching head. */
 function rewrite(tx: Tx, entries: readonly AuditEntry[], edit: (entry: AuditEntry) => AuditEntry): void {
   let head: ChainHead = { origin: entries[0]!.origin, length: 0, head: "0".repeat(64), at: "" };
   for (const old of entries) {
@@ -39,13 +39,13 @@ function rewrite(tx: Tx, entries: readonly AuditEntry[], edit: (entry: AuditEntr
   tx.put("meta", "chain", head);
 }
 
-/** Returns the answer of a process that started after the damage. */
-async function verdict(api: Awaited<ReturnType<typeof service>>, query = ""): Promise<Reply["body"]> {
+/** Returns the result of `audit/verify` in a process that started after the damage. */
+async function verifyAfterRestart(api: Awaited<ReturnType<typeof service>>, query = ""): Promise<Reply["body"]> {
   return (await makeService(await restarted(api.deps)).get(`audit/verify${query}`)).body;
 }
 
-/** Returns the answer to a write of a process that started after the damage. */
-const serveAgain = async (api: Awaited<ReturnType<typeof service>>): Promise<Reply> =>
+/** Returns the reply to a proposal in a process that started after the damage. */
+const proposeAfterRestart = async (api: Awaited<ReturnType<typeof service>>): Promise<Reply> =>
   makeService(await restarted(api.deps)).post("propose", PROPOSAL);
 
 const EDITS: [what: string, edit: Record<string, unknown>][] = [
@@ -78,61 +78,61 @@ const EDITS: [what: string, edit: Record<string, unknown>][] = [
 ];
 
 test.each(EDITS)("an edit of %s is found at the edited entry", async (_, edit) => {
-  const { api, entries } = await logged();
+  const { api, entries } = await tenEntryLog();
   for (const at of [1, 4, LENGTH]) {
     await damage(api.deps.store, (tx) => put(tx, at, { ...entries[at - 1]!, ...edit }));
-    expect(await verdict(api), `entry ${at}`).toMatchObject({ valid: false, first_invalid: at });
+    expect(await verifyAfterRestart(api), `entry ${at}`).toMatchObject({ valid: false, first_invalid: at });
     await damage(api.deps.store, (tx) => put(tx, at, entries[at - 1]));
   }
-  expect(await verdict(api)).toMatchObject({ valid: true });
+  expect(await verifyAfterRestart(api)).toMatchObject({ valid: true });
 });
 
-test("an additional field that the hash does not cover is found", async () => {
-  const { api, entries } = await logged();
+test("an added field that the hash does not cover is found", async () => {
+  const { api, entries } = await tenEntryLog();
   await damage(api.deps.store, (tx) => put(tx, 4, { ...entries[3]!, note: "approved by the board" }));
-  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 4 });
+  expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 4 });
 });
 
 test("an edit with a recomputed hash is found at the next entry", async () => {
-  const { api, entries } = await logged();
-  await damage(api.deps.store, (tx) => put(tx, 4, rehashed({ ...entries[3]!, tenant: "t9" })));
-  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 5 });
+  const { api, entries } = await tenEntryLog();
+  await damage(api.deps.store, (tx) => put(tx, 4, withNewHash({ ...entries[3]!, tenant: "t9" })));
+  expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 5 });
 });
 
 test("an edit of the last entry with a recomputed hash is found by the head", async () => {
-  const { api, entries } = await logged();
-  await damage(api.deps.store, (tx) => put(tx, LENGTH, rehashed({ ...entries.at(-1)!, tenant: "t9" })));
-  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: LENGTH });
+  const { api, entries } = await tenEntryLog();
+  await damage(api.deps.store, (tx) => put(tx, LENGTH, withNewHash({ ...entries.at(-1)!, tenant: "t9" })));
+  expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: LENGTH });
 });
 
 test.each([1, 5, LENGTH])("a deleted entry %i is found", async (at) => {
-  const { api } = await logged();
+  const { api } = await tenEntryLog();
   await damage(api.deps.store, (tx) => tx.delete("audit", entryKey(at)));
-  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: at });
+  expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: at });
 });
 
-test("a deleted entry is found although later entries were renumbered", async () => {
-  const { api, entries } = await logged();
+test("a deleted entry is found when the later entries are renumbered", async () => {
+  const { api, entries } = await tenEntryLog();
   await damage(api.deps.store, (tx) => {
     for (let id = 5; id < LENGTH; id++) put(tx, id, { ...entries[id]!, id });
     tx.delete("audit", entryKey(LENGTH));
   });
-  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 5 });
+  expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 5 });
 });
 
-test("swapped entries are found, also when they were renumbered", async () => {
-  const { api, entries } = await logged();
+test("swapped entries are found, renumbered or not", async () => {
+  const { api, entries } = await tenEntryLog();
   for (const renumbered of [true, false]) {
     await damage(api.deps.store, (tx) => {
       put(tx, 4, renumbered ? { ...entries[4]!, id: 4 } : entries[4]);
       put(tx, 5, renumbered ? { ...entries[3]!, id: 5 } : entries[3]);
     });
-    expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 4 });
+    expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 4 });
   }
 });
 
 test("an inserted entry is found", async () => {
-  const { api, entries } = await logged();
+  const { api, entries } = await tenEntryLog();
   await damage(api.deps.store, (tx) => {
     const head = { origin: entries[0]!.origin, length: 4, head: entries[3]!.current_hash, at: entries[3]!.timestamp };
     const { entry } = nextEntry(head, { event_type: "change_applied", detail: "" }, head.at, portableSha256);
@@ -140,86 +140,86 @@ test("an inserted entry is found", async () => {
     for (let id = 6; id <= LENGTH + 1; id++) put(tx, id, { ...entries[id - 2]!, id });
     tx.put("meta", "chain", { ...head, length: LENGTH + 1, head: entries.at(-1)!.current_hash });
   });
-  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 6 });
+  expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 6 });
 });
 
-test("entries of another log are found, one or all of them", async () => {
-  const { api, entries } = await logged();
-  const other = await logged();
+test("entries of another log are found, whether one or all are replaced", async () => {
+  const { api, entries } = await tenEntryLog();
+  const other = await tenEntryLog();
   await damage(api.deps.store, (tx) => put(tx, 4, other.entries[3]));
-  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 4 });
+  expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 4 });
   await damage(api.deps.store, (tx) => {
     for (const entry of other.entries) put(tx, entry.id, entry);
     const { id: length, current_hash: head, timestamp: at } = other.entries.at(-1)!;
     tx.put("meta", "chain", { origin: entries[0]!.origin, length, head, at });
   });
-  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 1 });
+  expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 1 });
 });
 
-test("a truncated log with a corrected head is found by its changes and by stored checkpoints", async () => {
-  const { api, entries, kept } = await logged();
+test("a cut tail with a corrected head is found by its changes and by stored checkpoints", async () => {
+  const { api, entries, expectedQuery } = await tenEntryLog();
   await damage(api.deps.store, (tx) => {
     for (let id = 6; id <= LENGTH; id++) tx.delete("audit", entryKey(id));
     const { id: length, current_hash: head, timestamp: at, origin } = entries[4]!;
     tx.put("meta", "chain", { origin, length, head, at });
   });
-  expect(await verdict(api)).toMatchObject({
+  expect(await verifyAfterRestart(api)).toMatchObject({
     valid: false,
     length: 5,
     first_invalid: null,
     reason: expect.stringContaining("state_mismatch"),
     not_checked: ["tail_truncation", "full_rewrite"],
   });
-  expect(await verdict(api, `?expected_length=${LENGTH}`)).toMatchObject({ valid: false, first_invalid: 6 });
-  expect(await verdict(api, kept)).toMatchObject({ valid: false });
+  expect(await verifyAfterRestart(api, `?expected_length=${LENGTH}`)).toMatchObject({ valid: false, first_invalid: 6 });
+  expect(await verifyAfterRestart(api, expectedQuery)).toMatchObject({ valid: false });
 });
 
-test("a truncated log without a corrected head is found", async () => {
-  const { api } = await logged();
+test("a cut tail with the old head is found", async () => {
+  const { api } = await tenEntryLog();
   await damage(api.deps.store, (tx) => tx.delete("audit", entryKey(LENGTH)));
-  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: LENGTH });
+  expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: LENGTH });
 });
 
-test("a complete rewrite is found only by comparison with a stored head", async () => {
-  const { api, entries, kept } = await logged();
+test("a full rewrite is found only with the expected head", async () => {
+  const { api, entries, expectedQuery } = await tenEntryLog();
   await damage(api.deps.store, (tx) => rewrite(tx, entries, (entry) => ({ ...entry, tenant: "t9" })));
-  expect(await verdict(api)).toMatchObject({ valid: true, length: LENGTH });
-  expect(await verdict(api, `?expected_length=${LENGTH}`)).toMatchObject({
+  expect(await verifyAfterRestart(api)).toMatchObject({ valid: true, length: LENGTH });
+  expect(await verifyAfterRestart(api, `?expected_length=${LENGTH}`)).toMatchObject({
     valid: true,
     not_checked: ["full_rewrite"],
   });
-  expect(await verdict(api, kept)).toMatchObject({ valid: false });
+  expect(await verifyAfterRestart(api, expectedQuery)).toMatchObject({ valid: false });
 });
 
-test("a skipped id is found although every hash matches", async () => {
-  const { api, entries } = await logged();
+test("a skipped entry number is found even if every hash matches", async () => {
+  const { api, entries } = await tenEntryLog();
   await damage(api.deps.store, (tx) => {
     let previous = entries[3]!.current_hash;
     for (const old of entries.slice(4)) {
-      const entry = rehashed({ ...old, id: old.id + 1, previous_hash: previous });
+      const entry = withNewHash({ ...old, id: old.id + 1, previous_hash: previous });
       put(tx, old.id, entry);
       previous = entry.current_hash;
     }
     const { origin, timestamp: at } = entries[0]!;
     tx.put("meta", "chain", { origin, length: LENGTH, head: previous, at });
   });
-  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 5 });
+  expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 5 });
 });
 
-test("a timestamp before the previous one is found although every hash matches", async () => {
-  const { api, entries } = await logged();
-  const back = (entry: AuditEntry): AuditEntry =>
+test("a timestamp earlier than the entry before is found even if every hash matches", async () => {
+  const { api, entries } = await tenEntryLog();
+  const setBackEntry5 = (entry: AuditEntry): AuditEntry =>
     entry.id === 5 ? { ...entry, timestamp: "2026-01-02T03:04:05.677Z" } : entry;
-  await damage(api.deps.store, (tx) => rewrite(tx, entries, back));
-  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 5 });
+  await damage(api.deps.store, (tx) => rewrite(tx, entries, setBackEntry5));
+  expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 5 });
 });
 
 test.each([
-  [4, "at once", 0],
-  [1, "at once", 0],
+  [4, "immediately", 0],
+  [1, "immediately", 0],
   [1, "in the next full pass", 60_000],
-])("a truncation by %i entries is reported %s by a process that has read the longer log", async (cut, _, later) => {
-  const { api, entries } = await logged();
+])("a cut tail of %i entries is found %s by a process that verified the longer log", async (cut, _, later) => {
+  const { api, entries } = await tenEntryLog();
   const left = LENGTH - cut;
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: LENGTH });
   await damage(api.deps.store, (tx) => {
@@ -236,8 +236,8 @@ test.each([
   });
 });
 
-test("a process that has read the log reports a rewrite, also later", async () => {
-  const { api, entries } = await logged();
+test("a process that verified the log before finds a rewrite in its next full pass", async () => {
+  const { api, entries } = await tenEntryLog();
   expect((await api.get("audit/verify")).body.valid).toBe(true);
   await damage(api.deps.store, (tx) => rewrite(tx, entries, (entry) => ({ ...entry, tenant: "t9" })));
   api.deps.clock.advance(60_000);
@@ -245,30 +245,30 @@ test("a process that has read the log reports a rewrite, also later", async () =
 });
 
 test("entries beyond the head are found", async () => {
-  const { api, entries } = await logged();
+  const { api, entries } = await tenEntryLog();
   await damage(api.deps.store, (tx) => {
     const { id: length, current_hash: head, timestamp: at, origin } = entries[4]!;
     tx.put("meta", "chain", { origin, length, head, at });
   });
-  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 6 });
-  const { status, body } = await serveAgain(api);
+  expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 6 });
+  const { status, body } = await proposeAfterRestart(api);
   expect([status, body.code]).toEqual([503, "chain_broken"]);
 });
 
-test("a missing head is found, and no new log replaces the old one", async () => {
-  const { api } = await logged();
+test("a deleted head is found, and no new log is started over the old one", async () => {
+  const { api } = await tenEntryLog();
   await damage(api.deps.store, (tx) => tx.delete("meta", "chain"));
-  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 1 });
-  const { status, body } = await serveAgain(api);
+  expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 1 });
+  const { status, body } = await proposeAfterRestart(api);
   expect([status, body.code]).toEqual([503, "chain_broken"]);
 });
 
-test("a breach rejects writes and fails readiness; reads continue; a restart finds it again", async () => {
-  const { api, entries } = await logged();
+test("a breach stops writes and fails readiness, reads go on, and a restart finds it too", async () => {
+  const { api, entries } = await tenEntryLog();
   await damage(api.deps.store, (tx) => put(tx, 4, { ...entries[3]!, detail: "" }));
   const { change_id } = entries.at(-1)!;
   const found = makeService(await restarted(api.deps));
-  for (const one of [found, await verified(api)]) {
+  for (const one of [found, await verifyAgain(api)]) {
     for (const [path, fields] of [
       ["propose", PROPOSAL],
       ["kpi", { csat: 1 }],
@@ -300,8 +300,8 @@ test("a breach rejects writes and fails readiness; reads continue; a restart fin
   expect((await api.deps.store.get("meta", "chain"))?.value.length).toBe(LENGTH);
 });
 
-/** A service that was running when the damage was done, and has been asked to verify since. */
-async function verified(api: Awaited<ReturnType<typeof service>>) {
+/** The service that was running when the damage was done, after it verified the log again. */
+async function verifyAgain(api: Awaited<ReturnType<typeof service>>) {
   api.deps.clock.advance(6000);
   await api.get("audit/verify");
   return api;

@@ -1,4 +1,4 @@
-/** Reads of the log that fail for a moment: the log is not taken for broken, and the next look finds it as it is. */
+/** Temporary read failures of the log: they are not a breach, and the next verification succeeds. */
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -37,7 +37,7 @@ test.each(["EIO", "ENOMEM", "ETIMEDOUT"])("reads that fail with %s are not repor
 });
 
 test.each(["EIO", "ENOMEM"])(
-  "a journal whose reads fail with %s is 503 store_unavailable, not a breach",
+  "a journal whose reads fail with %s gives 503 store_unavailable, and no breach",
   async (code) => {
     let isFailing = false;
     const files = withFaults(nodeFiles, (call) => (isFailing && call === "read" ? systemError(code) : undefined));
@@ -57,7 +57,7 @@ test.each(["EIO", "ENOMEM"])(
   },
 );
 
-test("a damaged entry is a breach at any position", async () => {
+test("a damaged record of the log is a breach", async () => {
   const { store, fail } = failingReads();
   const api = await service({ store });
   await api.propose();

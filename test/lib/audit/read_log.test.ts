@@ -1,4 +1,4 @@
-/** The log is read while transactions go on: what they took in and may not be durable is no part of it, and no breach. */
+/** Reading the log while transactions append to it: entries that are not durable are neither read nor a breach. */
 import { describe, expect, test } from "vitest";
 import { entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
 import { createLogIndex } from "../../../lib/audit/log_index.ts";
@@ -13,8 +13,8 @@ import { core, makeCore } from "../../support/core.ts";
 import { restarted, type TestDeps } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";
 
-/** A store at whose next read outside transactions, of the head or of entries, something else is done before it is answered. */
-function interrupted(store: Store) {
+/** A store that runs a function before it answers the next read outside transactions (`get`: the head, `list`: entries). */
+function storeWithInterrupts(store: Store) {
   let extra: { at: "get" | "list"; run: () => unknown } | undefined;
   const meanwhile = async (at: "get" | "list"): Promise<void> => {
     const due = extra?.at === at ? extra : undefined;
@@ -36,30 +36,30 @@ function interrupted(store: Store) {
   return { ...store, ...reads, interrupt: (at: "get" | "list", run: () => unknown) => void (extra = { at, run }) };
 }
 
-/** A process that does not see the writes of another one on its store, and its disk. */
+/** Two processes on one store; the first one's reads can be interrupted, and its writes can fail. */
 async function twoProcesses() {
   const disk = memoryStore();
   const other = await core({ store: disk });
   const failing = failingStore(disk);
-  const store = interrupted(failing);
+  const store = storeWithInterrupts(failing);
   const api = makeCore(await restarted(other.deps, { store }));
   return { other, failing, store, api };
 }
 
-/** The entries of a transaction that is decided now and never becomes durable. */
-async function entryAtEnd(deps: TestDeps): Promise<AuditEntry> {
+/** Returns the next entry, of a transaction that never becomes durable. */
+async function nextUndurableEntry(deps: TestDeps): Promise<AuditEntry> {
   const head = (await readHead(deps.store))!;
   return nextEntry(head, { event_type: "kpi_refreshed", detail: "in vain" }, head.at, deps.sha256).entry;
 }
 
-const holds = async ({ deps }: { deps: TestDeps }): Promise<void> => {
+const expectNoBreach = async ({ deps }: { deps: TestDeps }): Promise<void> => {
   deps.clock.advance(60_000);
   await scanIntegrity(deps);
   expect(deps.integrity.breach).toBeUndefined();
 };
 
-describe("while the log is read", () => {
-  test("a transaction continues from it and cannot be committed", async () => {
+describe("no breach is reported when, during a read of the log,", () => {
+  test("a transaction fails to write", async () => {
     const { other, failing, store, api } = await twoProcesses();
     const id = await api.bring("approved");
     await other.post("kpi", { csat: 4 });
@@ -69,52 +69,52 @@ describe("while the log is read", () => {
       failing.mend();
     });
     await extendLogIndex(api.deps, api.deps.integrity.logIndex!, 1);
-    await holds(api);
+    await expectNoBreach(api);
     expect((await api.act("apply", id)).status).toBe(200);
   });
 
-  test.each([1, 2])("another process appends %i entries before a transaction commits", async (faster) => {
+  test.each([1, 2])("a transaction appends its entry after another process appended %i", async (faster) => {
     const { other, store, api } = await twoProcesses();
     const id = await api.bring("approved");
-    const { logIndex: outline } = api.deps.integrity;
-    const inVain = await entryAtEnd(api.deps);
+    const { logIndex } = api.deps.integrity;
+    const undurableEntry = await nextUndurableEntry(api.deps);
     for (let entry = 0; entry < faster; entry++) await other.post("kpi", { csat: entry });
-    store.interrupt("list", () => expect(outline!.append(inVain)).toBe(true));
-    await extendLogIndex(api.deps, outline!, 1);
-    await holds(api);
+    store.interrupt("list", () => expect(logIndex!.append(undurableEntry)).toBe(true));
+    await extendLogIndex(api.deps, logIndex!, 1);
+    await expectNoBreach(api);
     expect((await api.act("apply", id)).status).toBe(200);
   });
 
-  test("a transaction needs an entry that is not durable yet", async () => {
+  test("a transaction appends an entry that is not durable yet", async () => {
     const { store, api } = await twoProcesses();
     await api.bring("approved");
-    const { logIndex: outline } = api.deps.integrity;
-    const inVain = await entryAtEnd(api.deps);
-    store.interrupt("get", () => expect(outline!.append(inVain)).toBe(true));
-    await extendLogIndex(api.deps, outline!, outline!.durable.length + 1);
-    await holds(api);
+    const { logIndex } = api.deps.integrity;
+    const undurableEntry = await nextUndurableEntry(api.deps);
+    store.interrupt("get", () => expect(logIndex!.append(undurableEntry)).toBe(true));
+    await extendLogIndex(api.deps, logIndex!, logIndex!.durable.length + 1);
+    await expectNoBreach(api);
   });
 
-  test("a transaction appends to a log that the process has not read", async () => {
+  test("a transaction appends to an index that has read nothing yet", async () => {
     const { store, api } = await twoProcesses();
     await api.bring("approved");
     const { length, head } = (await readHead(api.deps.store))!;
-    const outline = createLogIndex({ length, head }, findSubjects);
-    const inVain = await entryAtEnd(api.deps);
-    store.interrupt("get", () => expect(outline.append(inVain)).toBe(true));
-    await extendLogIndex(api.deps, outline, 1);
-    expect(outline.after).toBe(0);
-    expect(outline.durable.length).toBe(length);
+    const logIndex = createLogIndex({ length, head }, findSubjects);
+    const undurableEntry = await nextUndurableEntry(api.deps);
+    store.interrupt("get", () => expect(logIndex.append(undurableEntry)).toBe(true));
+    await extendLogIndex(api.deps, logIndex, 1);
+    expect(logIndex.after).toBe(0);
+    expect(logIndex.durable.length).toBe(length);
   });
 });
 
 describe("an entry that is not durable yet", () => {
-  /** A process that saw one, and the log as a transaction sees it then. */
+  /** A process whose index has such an entry, and the log as the transaction sees it. */
   async function pending() {
     const api = await core();
     const id = await api.bring("pending_consent");
     const { store, sha256, integrity } = api.deps;
-    const outline = integrity.logIndex!;
+    const logIndex = integrity.logIndex!;
     const durable = (await readHead(store))!;
     const { entry, head } = nextEntry(
       durable,
@@ -122,22 +122,22 @@ describe("an entry that is not durable yet", () => {
       durable.at,
       sha256,
     );
-    expect(outline.append(entry)).toBe(true);
+    expect(logIndex.append(entry)).toBe(true);
     const list = (async () => [{ id: entryKey(entry.id), revision: 1, value: entry }]) as unknown as Store["list"];
-    return { id, transaction: { ...store, list }, store, outline, durable, log: { outline, head, sha256 } };
+    return { id, transaction: { ...store, list }, store, logIndex, durable, log: { outline: logIndex, head, sha256 } };
   }
 
-  test("is not reported as missing when the cache is cleared during a decision", async () => {
-    const { id, transaction, outline, log } = await pending();
+  test("is not reported as missing if the index is reset during a decision", async () => {
+    const { id, transaction, logIndex, log } = await pending();
     const reading = createEvidence(transaction, log).entriesAbout(id, 1);
-    outline.reset();
+    logIndex.reset();
     await expect(reading).rejects.toThrow(LogNotIndexed);
   });
 
-  test("is not removed by a reader of durable entries, nor is any of these", async () => {
-    const { id, store, outline, durable, log } = await pending();
+  test("is not part of a durable read, which does not remove it from the index", async () => {
+    const { id, store, logIndex, durable, log } = await pending();
     const entries = await createEvidence(store, { ...log, head: durable }).entriesAbout(id, 1);
     expect(entries.map(({ event_type }) => event_type)).toEqual(["change_proposed"]);
-    expect(outline.tentative.length).toBe(durable.length + 1);
+    expect(logIndex.tentative.length).toBe(durable.length + 1);
   });
 });

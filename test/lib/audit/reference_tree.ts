@@ -1,4 +1,4 @@
-/** RFC 6962, sections 2.1 to 2.1.2, word for word; and the checks of RFC 9162 that proofs are held to. */
+/** RFC 6962, sections 2.1 to 2.1.2, implemented literally, and the proof checks of RFC 9162. */
 import { createHash } from "node:crypto";
 
 const H = (...parts: (Buffer | number[])[]): Buffer =>
@@ -6,7 +6,7 @@ const H = (...parts: (Buffer | number[])[]): Buffer =>
     .update(Buffer.concat(parts.map((part) => Buffer.from(part))))
     .digest();
 
-/** The leaf data of a `current_hash`. */
+/** Returns the leaf data of a `current_hash`. */
 export const data = (currentHash: string): Buffer => Buffer.from(currentHash, "hex");
 
 function largestPowerOfTwoBelow(n: number): number {
@@ -17,7 +17,7 @@ function largestPowerOfTwoBelow(n: number): number {
 
 const known = new WeakMap<readonly Buffer[], Map<string, Buffer>>();
 
-/** MTH(D[start:end]), remembered for each list. */
+/** Computes MTH(D[start:end]); results are cached for each list. */
 export function MTH(D: readonly Buffer[], start = 0, end = D.length): Buffer {
   const roots = known.get(D) ?? new Map<string, Buffer>();
   known.set(D, roots);
@@ -52,7 +52,7 @@ function SUBPROOF(m: number, D: readonly Buffer[], start: number, end: number, b
     : [...SUBPROOF(m, D, k, end, false), MTH(D, start, k)];
 }
 
-/** RFC 9162, 2.1.3.2: whether an inclusion proof leads from a leaf to the root. */
+/** Returns whether an inclusion proof leads from a leaf to the root (RFC 9162, 2.1.3.2). */
 export function includes(leaf: Buffer, index: number, size: number, path: readonly Buffer[], root: Buffer): boolean {
   if (index >= size) return false;
   let [fn, sn, r] = [index, size - 1, H([0x00], leaf)];
@@ -67,7 +67,7 @@ export function includes(leaf: Buffer, index: number, size: number, path: readon
   return sn === 0 && r.equals(root);
 }
 
-/** RFC 9162, 2.1.4.2: whether a consistency proof leads from the first root to the second. */
+/** Returns whether a consistency proof leads from the first root to the second (RFC 9162, 2.1.4.2). */
 export function continues(
   first: number,
   firstRoot: Buffer,

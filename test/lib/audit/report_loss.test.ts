@@ -1,4 +1,4 @@
-/** A start on a log that is shorter than a backup or its files show: it is read, and changed once the loss is accepted. */
+/** A start with a log that lost entries: it is readable, and changes are accepted once the loss is accepted. */
 import { expect, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
 import { reportLoss } from "../../../lib/audit/report_loss.ts";
@@ -35,7 +35,7 @@ test("a log shorter than its backup states accepts no changes until the loss is 
   expect((await propose(third)).status).toBe(201);
 });
 
-test("a log that contains what its backup states accepts changes", async () => {
+test("a log with the length that its backup states accepts changes", async () => {
   const api = await core();
   const { audit_entry } = (await propose(api)).body;
   await propose(api);
@@ -60,12 +60,12 @@ test("a store without its newest file accepts no changes until the loss is accep
   const message = "entries after 0, of which nobody knows how many there were, may have been acknowledged and are lost";
   expect(body).toMatchObject({ valid: true, losses: [{ known: { length: 0, head: null }, message }] });
   expect((await propose(api)).status).toBe(201);
-  // The files show it at the next start too.
+  // The loss is found at the next start too.
   await reportLoss(api.deps, undefined);
   expect((await propose(api)).status).toBe(201);
 });
 
-test("a log that lost the record of its head continues after its last entry", async () => {
+test("a log that lost its head continues from its last entry", async () => {
   const lost = { reason: "state.json.journal.jsonl is missing", left: { audit: 2 } };
   const faults = (): StoreFaults => ({ writes: null, damaged: [], lost, compaction: null, free_bytes: null });
   const api = await core({ store: { ...memoryStore(), faults } });

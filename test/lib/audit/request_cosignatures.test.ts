@@ -19,8 +19,8 @@ import { get } from "../../support/requests.ts";
 import { copyStore } from "../../tamper/world.ts";
 import { lengthen, makeLog } from "./synthetic_log.ts";
 
-/** A key that signs checkpoints, out of one of the independent implementation. */
-function signerOf({ pem, vkey }: ReturnType<typeof keyPair>): CheckpointSigner {
+/** Creates a checkpoint signer from a key pair of the independent implementation. */
+function createSigner({ pem, vkey }: ReturnType<typeof keyPair>): CheckpointSigner {
   const bytes = Buffer.from(vkey.split("+").slice(2).join("+"), "base64");
   return {
     publicKey: new Uint8Array(bytes.subarray(1)),
@@ -28,23 +28,27 @@ function signerOf({ pem, vkey }: ReturnType<typeof keyPair>): CheckpointSigner {
   };
 }
 
-/** A log and the witnesses that it asks, which watch it. */
+/** A log, and witnesses that watch it and that it requests cosignatures from. */
 async function watchedLog(length: number, names: readonly string[] = ["w.example/one"]) {
-  const deps = { ...(await makeLog(length)), checkpointSigner: signerOf(keyPair("unnamed", 1)) } as TestDeps;
+  const deps = { ...(await makeLog(length)), checkpointSigner: createSigner(keyPair("unnamed", 1)) } as TestDeps;
   const { origin } = (await deps.store.get("meta", "chain"))!.value;
   const { key } = await storeCurrentCheckpoint(deps);
   const watched = [key!];
-  const there = await Promise.all(names.map((name) => independentWitness(name, () => watched, deps.clock.now)));
-  onTestFinished(async () => void (await Promise.all(there.map((witness) => witness.close()))));
-  deps.witnesses = there.map((one): Witness => {
+  const witnessServers = await Promise.all(
+    names.map((name) => independentWitness(name, () => watched, deps.clock.now)),
+  );
+  onTestFinished(async () => void (await Promise.all(witnessServers.map((witness) => witness.close()))));
+  deps.witnesses = witnessServers.map((one): Witness => {
     const verifier = parseVerifierKey(one.key.vkey, deps.sha256, COSIGNATURE)!;
     return { url: one.url, key: verifier };
   });
-  return { deps, there, one: there[0]!, origin, watched };
+  return { deps, witnessServers, one: witnessServers[0]!, origin, watched };
 }
 
-const shown = async (deps: TestDeps) => (await listCapabilities(deps)).find(({ id }) => id === "audit_witness");
-const asked = async (deps: TestDeps, entries: number, seconds = 1) => {
+const witnessCapability = async (deps: TestDeps) =>
+  (await listCapabilities(deps)).find(({ id }) => id === "audit_witness");
+/** Appends entries, advances the clock and runs one pass, which may request cosignatures. */
+const growAndMaintain = async (deps: TestDeps, entries: number, seconds = 1) => {
   await lengthen(deps, entries);
   deps.clock.advance(seconds * SECOND);
   await maintainCheckpoint(deps);
@@ -55,11 +59,11 @@ const body = async (deps: TestDeps, query = "") =>
     witnesses: unknown;
   };
 
-test("checkpoints are cosigned as the log grows, and returned with the cosignatures", async () => {
+test("checkpoints are cosigned as the log grows, and returned with their cosignatures", async () => {
   const { deps, one, origin } = await watchedLog(1);
   expect(await body(deps)).toMatchObject({ witnesses: [{ name: "w.example/one", length: 0, at: null }] });
   expect((await auditCheckpoint(deps)(get("audit/checkpoint?cosigned=1"))).status).toBe(404);
-  for (const entries of [0, 1, 2, 60, 1, 64, 300]) await asked(deps, entries);
+  for (const entries of [0, 1, 2, 60, 1, 64, 300]) await growAndMaintain(deps, entries);
   expect(one.state.asked.map(({ old, status }) => [old, status])).toEqual(
     [0, 1, 2, 4, 64, 65, 129].map((old) => [old, 200]),
   );
@@ -77,26 +81,26 @@ test("checkpoints are cosigned as the log grows, and returned with the cosignatu
   expect(await formatBusinessMetrics(deps)).toContain(
     'countersign_witness_cosigned_entries{witness="w.example/one"} 429',
   );
-  expect(await shown(deps)).toMatchObject({ status: "available", reason: null });
+  expect(await witnessCapability(deps)).toMatchObject({ status: "available", reason: null });
 });
 
-test("a witness that cosigns the next checkpoint meanwhile still counts for the last one", async () => {
+test("a checkpoint keeps its cosignature while the witness cosigns the next one", async () => {
   const { deps } = await watchedLog(3);
-  await asked(deps, 1);
+  await growAndMaintain(deps, 1);
   const { checkpoint } = await body(deps, "?cosigned=1");
   expect(checkpoint).toContain("— w.example/one ");
   const getMany: typeof deps.store.getMany = async (collection, ids) => {
     const read = await deps.store.getMany(collection, ids);
-    if (collection === "witnesses") await asked(deps, 1);
+    if (collection === "witnesses") await growAndMaintain(deps, 1);
     return read;
   };
   const store = Object.assign(Object.create(deps.store) as typeof deps.store, { getMany });
   expect((await body({ ...deps, store }, "?cosigned=1")).checkpoint).toBe(checkpoint);
 });
 
-test("of checkpoints that are long enough, the one with most cosignatures wins, or the newest", async () => {
+test("findMostCosigned prefers more cosignatures, then the newer checkpoint", async () => {
   const { deps } = await watchedLog(3);
-  await asked(deps, 1);
+  await growAndMaintain(deps, 1);
   const { state: seen } = (await readWitnessStates(deps))[0]!;
   const at = (length: number) => ({ state: { ...seen, length, note: seen.note.replace("\n4\n", `\n${length}\n`) } });
   const known = [at(4), at(9), at(7), at(4)];
@@ -104,28 +108,28 @@ test("of checkpoints that are long enough, the one with most cosignatures wins, 
   expect([findMostCosigned(known, 10), findMostCosigned([], 1)]).toEqual([undefined, undefined]);
 });
 
-test("a witness that reports another size gets a new request from that size", async () => {
+test("a witness that reports another size gets a second request from that size", async () => {
   const { deps, one } = await watchedLog(5);
-  await asked(deps, 0);
+  await growAndMaintain(deps, 0);
   const forgetful = { ...deps, store: await copyStore(deps.store) };
-  await asked(deps, 3);
-  await asked(forgetful as TestDeps, 0, 0);
+  await growAndMaintain(deps, 3);
+  await growAndMaintain(forgetful as TestDeps, 0, 0);
   one.state.asked.length = 0;
   const known = (await deps.store.list("witnesses", { limit: 1 }))[0]!;
   await deps.store.transact((tx) => tx.put("witnesses", known.id, { ...known.value, length: 2 }));
-  await asked(deps, 4);
+  await growAndMaintain(deps, 4);
   expect(one.state.asked).toEqual([
     { old: 2, status: 409 },
     { old: 8, status: 200 },
   ]);
-  expect(await shown(deps)).toMatchObject({ status: "available" });
+  expect(await witnessCapability(deps)).toMatchObject({ status: "available" });
 });
 
-test("a log that was set back is detected by its witness and is not ready", async () => {
+test("a log restored from an older copy is not ready when its witness reports more entries", async () => {
   const { deps } = await watchedLog(70);
-  await asked(deps, 0);
+  await growAndMaintain(deps, 0);
   const older = await copyStore(deps.store);
-  await asked(deps, 70);
+  await growAndMaintain(deps, 70);
   const errors: string[] = [];
   const setBack = {
     ...(await restarted(deps, { store: older })),
@@ -134,12 +138,12 @@ test("a log that was set back is detected by its witness and is not ready", asyn
   } as TestDeps;
   setBack.log = { ...setBack.log, error: (message) => void errors.push(message) };
   expect((await checkReadiness(setBack)).ready).toBe(true);
-  await asked(setBack, 1);
+  await growAndMaintain(setBack, 1);
   const reason = expect.stringMatching(/^w\.example\/one: it cosigned 140 entries of this log, which has 71:/);
   expect((await checkReadiness(setBack)).checks).toMatchObject({ witnesses: { ok: false, reason } });
-  expect(await shown(setBack)).toMatchObject({ status: "failing", reason });
+  expect(await witnessCapability(setBack)).toMatchObject({ status: "failing", reason });
   expect(errors).toEqual(["a witness refuses the log"]);
-  await asked(setBack, 100, 60);
+  await growAndMaintain(setBack, 100, 60);
   const rewritten = expect.stringMatching(/the log of 171 entries does not continue the one of 140/);
   expect((await checkReadiness(setBack)).checks).toMatchObject({ witnesses: { ok: false, reason: rewritten } });
   expect((await checkReadiness(deps)).ready).toBe(true);
@@ -155,21 +159,21 @@ test.each<[string, { status: number; body: string }, RegExp]>([
   ["answers nothing that is signed", { status: 200, body: "" }, /not a cosignature of its key/],
   ["answers too much", { status: 200, body: "x".repeat(20_000) }, /and too much/],
   ["signs with another key", { status: 200, body: keyPair("w.example/one", 4).cosigned("x", 1) }, /not a cosignature/],
-])("a witness that %s is degraded and retried; requests still succeed", async (_, instead, reason) => {
+])("a witness that %s is degraded, requested again, and does not affect readiness", async (_, instead, reason) => {
   const { deps, one } = await watchedLog(3);
   one.state.instead = instead;
-  await asked(deps, 0);
-  expect(await shown(deps)).toMatchObject({ status: "degraded", reason: expect.stringMatching(reason) });
+  await growAndMaintain(deps, 0);
+  expect(await witnessCapability(deps)).toMatchObject({ status: "degraded", reason: expect.stringMatching(reason) });
   expect((await checkReadiness(deps)).ready).toBe(true);
   expect((await body(deps)).checkpoint).not.toContain("— w.example");
   one.state.instead = undefined;
-  await asked(deps, 1);
-  expect(await shown(deps), "it waits twice as long").toMatchObject({ status: "degraded" });
-  await asked(deps, 1);
-  expect(await shown(deps)).toMatchObject({ status: "available" });
+  await growAndMaintain(deps, 1);
+  expect(await witnessCapability(deps), "it waits twice as long").toMatchObject({ status: "degraded" });
+  await growAndMaintain(deps, 1);
+  expect(await witnessCapability(deps)).toMatchObject({ status: "available" });
 });
 
-test("an unreachable witness is retried after growing delays of up to five minutes", async () => {
+test("requests to an unreachable witness back off to five minutes", async () => {
   const { deps, one } = await watchedLog(3);
   await one.close();
   const times: number[] = [];
@@ -184,20 +188,24 @@ test("an unreachable witness is retried after growing delays of up to five minut
   expect(times.map((time, i) => time - (times[i - 1] ?? 0))).toEqual([
     0, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300, 300,
   ]);
-  expect(await shown(deps)).toMatchObject({ status: "degraded", reason: expect.stringContaining("ECONNREFUSED") });
+  expect(await witnessCapability(deps)).toMatchObject({
+    status: "degraded",
+    reason: expect.stringContaining("ECONNREFUSED"),
+  });
 });
 
 test("an idle log is cosigned again every hour", async () => {
   const { deps, one } = await watchedLog(3);
-  for (let minute = 0; minute < 150; minute++) await asked(deps, 0, 60);
+  for (let minute = 0; minute < 150; minute++) await growAndMaintain(deps, 0, 60);
   expect(one.state.asked).toEqual(["0", "3", "3"].map((old) => ({ old: Number(old), status: 200 })));
 });
 
-test("cosignatures of unknown keys are stored; lines that name another witness are not", async () => {
-  const { deps, there, origin } = await watchedLog(2, ["w.example/one", "w.example/two"]);
+test("cosignatures of unknown keys are stored; lines that use a known name are not", async () => {
+  const { deps, witnessServers, origin } = await watchedLog(2, ["w.example/one", "w.example/two"]);
   const unknown = keyPair("elsewhere.example", 4).cosigned("x", 7);
-  there[0]!.state.more = unknown + keyPair(origin, 1).signed("x") + keyPair("w.example/two", 4).cosigned("x", 7);
-  await asked(deps, 0);
+  witnessServers[0]!.state.more =
+    unknown + keyPair(origin, 1).signed("x") + keyPair("w.example/two", 4).cosigned("x", 7);
+  await growAndMaintain(deps, 0);
   const { checkpoint } = await body(deps);
   expect(checkpoint).toContain(unknown);
   expect(checkpoint.match(/^— .*? /gm)).toEqual([
@@ -206,11 +214,11 @@ test("cosignatures of unknown keys are stored; lines that name another witness a
     "— elsewhere.example ",
     "— w.example/two ",
   ]);
-  for (const { key } of there)
-    expect(readNote(checkpoint, key.vkey).by).toEqual([expect.objectContaining({ isValid: true })]);
+  for (const { key } of witnessServers)
+    expect(readNote(checkpoint, key.vkey).by).toEqual([expect.objectContaining({ holds: true })]);
 });
 
-test("no cosignature is requested without a key, for a broken log or for an empty log", async () => {
+test("no cosignature is requested without a key, for a broken log, or for an empty one", async () => {
   const { deps, one } = await watchedLog(3);
   await maintainCheckpoint({ ...deps, integrity: { breach: { first_invalid: 1, reason: "broken" } } });
   const unsigned = { ...deps, store: memoryStore() };
@@ -220,10 +228,10 @@ test("no cosignature is requested without a key, for a broken log or for an empt
   expect(one.state.asked).toEqual([]);
 });
 
-test("a silent witness delays neither checkpoints nor shutdown, and gets one request at a time", async () => {
+test("a silent witness gets one request, and delays neither checkpoints nor the stop", async () => {
   const commits = createCommitSignal();
   const plain = await makeLog(1, { store: signalling(memoryStore(), commits) });
-  const deps = { ...plain, checkpointSigner: signerOf(keyPair("unnamed", 1)) } as TestDeps;
+  const deps = { ...plain, checkpointSigner: createSigner(keyPair("unnamed", 1)) } as TestDeps;
   const silent = await independentWitness("silent.example", () => []);
   let requests = 0;
   const fetched = globalThis.fetch;
@@ -231,7 +239,7 @@ test("a silent witness delays neither checkpoints nor shutdown, and gets one req
     globalThis.fetch = fetched;
     await silent.close();
   });
-  const isAsked = new Promise<void>((resolve) => {
+  const requestSent = new Promise<void>((resolve) => {
     globalThis.fetch = (_, init) => {
       requests++;
       resolve();
@@ -240,7 +248,7 @@ test("a silent witness delays neither checkpoints nor shutdown, and gets one req
   });
   deps.witnesses = [{ url: silent.url, key: parseVerifierKey(silent.key.vkey, deps.sha256, COSIGNATURE)! }];
   const running = runCheckpointLoop(deps, commits);
-  await isAsked;
+  await requestSent;
   for (let length = 1025; length < 5000; length += 1024) {
     await lengthen(deps, 1024);
     for (let { count } = commits; (await readLastCheckpoint(deps))?.length !== length; { count } = commits)

@@ -1,16 +1,16 @@
-/** A log of small entries in a memory store, for tests that need length rather than meaning. */
+/** A log of small entries in a memory store, for tests that need many entries of any content. */
 import { type ChainHead, entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
 import { inSlices } from "../../support/in_slices.ts";
 import { opened, type TestDeps, type TestOptions } from "../../support/deps.ts";
 
-/** Dependencies whose log has this many entries. */
+/** Opens dependencies whose log has `length` entries. */
 export async function makeLog(length: number, options: TestOptions = {}): Promise<TestDeps> {
   const deps = await opened(options);
   await lengthen(deps, length);
   return deps;
 }
 
-/** Appends entries; the head that goes with them comes last. */
+/** Appends entries, then stores the matching head. */
 export async function lengthen({ store, sha256, clock }: TestDeps, entries: number): Promise<void> {
   let head: ChainHead = (await readHead(store))!;
   const appended = Array.from({ length: entries }, (_, i) => {
@@ -22,7 +22,7 @@ export async function lengthen({ store, sha256, clock }: TestDeps, entries: numb
   await store.transact((tx) => tx.put("meta", "chain", head));
 }
 
-/** The `current_hash` values of the log, in order. */
+/** Returns the `current_hash` values of the log, in order. */
 export async function readLeaves({ store }: TestDeps): Promise<string[]> {
   const entries = await store.list("audit", { limit: 100_000 });
   return entries.map(({ value }) => value.current_hash);

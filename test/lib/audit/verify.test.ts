@@ -1,4 +1,4 @@
-/** How verify goes about it: in slices, incrementally, one pass at a time. */
+/** Passes of verify: in slices, incremental, and one at a time. */
 import { expect, test } from "vitest";
 import { entryKey } from "../../../lib/audit/chain.ts";
 import { findSubjects } from "../../../lib/changes/subjects.ts";
@@ -9,7 +9,7 @@ import { RecordDamaged, StoreUnavailable } from "../../../lib/store/store.ts";
 import { opened, type TestDeps } from "../../support/deps.ts";
 import { lengthen } from "./synthetic_log.ts";
 
-/** A log of `length` entries, on a store that counts what is read of it. */
+/** A log of `length` entries, and the limits of its reads. */
 async function longLog(
   length: number,
 ): Promise<{ deps: TestDeps; reads: number[]; grow: (more: number) => Promise<void> }> {
@@ -22,11 +22,11 @@ async function longLog(
   const deps = await opened({ store: { ...store, list } });
   const grow = (more: number) => lengthen(deps, more);
   await grow(length);
-  reads.length = 0; // what the opening looked at
+  reads.length = 0; // forgets the reads of the opening
   return { deps, reads, grow };
 }
 
-const spoil = (deps: TestDeps, id: number) =>
+const damageEntry = (deps: TestDeps, id: number) =>
   deps.store.transact(async (tx) => {
     const { value } = (await tx.get("audit", entryKey(id)))!;
     tx.put("audit", entryKey(id), { ...value, detail: "x" });
@@ -42,14 +42,14 @@ test("a long chain is verified in slices, between which other work runs", async 
   expect(reads).toEqual([250, 250, 100]);
 });
 
-test("concurrent callers share one verification", async () => {
+test("concurrent callers share one pass", async () => {
   const { deps, reads } = await longLog(400);
   const answers = await Promise.all(Array.from({ length: 5 }, () => verifyChain(deps)));
   expect(reads).toEqual([250, 150]);
   expect(new Set(answers).size).toBe(1);
 });
 
-test("a verification soon after another reads new entries only, a later one all entries", async () => {
+test("within a minute of a pass only new entries are read, later all entries", async () => {
   const { deps, reads, grow } = await longLog(30);
   await verifyChain(deps);
   await grow(5);
@@ -60,17 +60,17 @@ test("a verification soon after another reads new entries only, a later one all 
   expect(reads).toEqual([30, 5, 35]);
 });
 
-test("damage after a verification is found by the next complete verification", async () => {
+test("damage done after a pass is found by the next full pass", async () => {
   const { deps } = await longLog(30);
   expect((await verifyChain(deps)).breach).toBeUndefined();
-  await spoil(deps, 7);
+  await damageEntry(deps, 7);
   deps.clock.advance(60_000);
   expect((await verifyChain(deps)).breach).toMatchObject({ first_invalid: 7 });
 });
 
-test("the start verifies the configured number of last entries only", async () => {
+test("verifyNewestEntries reads and checks exactly the requested number of entries", async () => {
   const { deps, reads } = await longLog(30);
-  await spoil(deps, 20);
+  await damageEntry(deps, 20);
   await verifyNewestEntries(deps, { count: 10, subjectsOf: findSubjects });
   expect(deps.integrity.breach).toBeUndefined();
   expect(reads).toEqual([10]);
@@ -78,18 +78,18 @@ test("the start verifies the configured number of last entries only", async () =
   expect(deps.integrity.breach).toMatchObject({ first_invalid: 20 });
 });
 
-test("a breach is logged once, and stays until a restart", async () => {
+test("a breach is logged once and remains until a restart", async () => {
   const { deps } = await longLog(3);
   const errors: string[] = [];
   deps.log = { ...deps.log, error: (message) => void errors.push(message) };
-  await spoil(deps, 2);
+  await damageEntry(deps, 2);
   await verifyChain(deps);
   await verifyChain(deps);
   expect(errors).toHaveLength(1);
   expect(deps.integrity.breach).toMatchObject({ first_invalid: 2 });
 });
 
-test("a page with a damaged record is a breach at that record", async () => {
+test("a damaged record in a page is a breach at that record's entry", async () => {
   const { deps } = await longLog(5);
   const { store } = deps;
   deps.store = {
@@ -103,15 +103,15 @@ test("a page with a damaged record is a breach at that record", async () => {
   expect((await verifyChain(deps)).breach).toMatchObject({ first_invalid: 4 });
 });
 
-test("a store that does not respond is not reported as a breach", async () => {
+test("an unavailable store fails the verification and is not a breach", async () => {
   const { deps } = await longLog(5);
   const { store } = deps;
-  const away = () => Promise.reject(new StoreUnavailable("the database is away"));
+  const rejectUnavailable = () => Promise.reject(new StoreUnavailable("the database is away"));
   const isAudit = (collection: string): boolean => collection === "audit";
   deps.store = {
     ...store,
-    list: (collection, options) => (isAudit(collection) ? away() : store.list(collection, options)),
-    get: (collection, id) => (isAudit(collection) ? away() : store.get(collection, id)),
+    list: (collection, options) => (isAudit(collection) ? rejectUnavailable() : store.list(collection, options)),
+    get: (collection, id) => (isAudit(collection) ? rejectUnavailable() : store.get(collection, id)),
   };
   await expect(verifyChain(deps)).rejects.toThrow("the database is away");
   await expect(scanIntegrity(deps)).rejects.toThrow("the database is away");

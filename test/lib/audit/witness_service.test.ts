@@ -21,7 +21,7 @@ const OTHER = keyPair(ORIGIN, 1);
 const SELF = keyPair("witness.example/w1", 4);
 const LEAVES = Array.from({ length: 200 }, () => randomBytes(32));
 
-/** Options of a service that watches logs with these keys. */
+/** Creates the watch of a service for the logs with these keys. */
 function watch(...vkeys: string[]): Watch {
   const raw = Buffer.from(SELF.vkey.split("+").slice(2).join("+"), "base64").subarray(1);
   const signer = {
@@ -43,9 +43,9 @@ const send = ({ post: _, send: sent }: TestService, body: string) =>
   sent(new Request("http://127.0.0.1:8420/add-checkpoint", { method: "POST", body }));
 const HASH = createHash("sha256").update(ORIGIN).digest("hex");
 
-test("a log that only grows is cosigned without a token, and its last checkpoint can be read", async () => {
-  const w = await witness({ protectReads: true });
-  expect((await w.get(`/${HASH}/checkpoint`)).status).toBe(404);
+test("a growing log is cosigned without a token, and the last cosigned note can be read", async () => {
+  const witnessService = await witness({ protectReads: true });
+  expect((await witnessService.get(`/${HASH}/checkpoint`)).status).toBe(404);
   for (const [old, size] of [
     [0, 1],
     [1, 2],
@@ -54,47 +54,50 @@ test("a log that only grows is cosigned without a token, and its last checkpoint
     [64, 65],
     [65, 200],
   ] as const) {
-    w.deps.clock.advance(1000);
-    const reply = await send(w, bodyOf(old, size));
+    witnessService.deps.clock.advance(1000);
+    const reply = await send(witnessService, bodyOf(old, size));
     expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "text/plain; charset=utf-8"]);
-    const seconds = Math.floor(w.deps.clock.now() / 1000);
+    const seconds = Math.floor(witnessService.deps.clock.now() / 1000);
     const cosigned = `${noteOf(size)}${reply.text}`;
     expect(readNote(cosigned, SELF.vkey)).toEqual({
       body: checkpointText(ORIGIN, LEAVES.slice(0, size)),
       by: [{ seconds, isValid: true }],
     });
-    expect((await w.get(`/${HASH}/checkpoint`)).text).toBe(cosigned);
+    expect((await witnessService.get(`/${HASH}/checkpoint`)).text).toBe(cosigned);
   }
 });
 
-test("two signature lines of one key are rejected, whether they differ or not", async () => {
-  const w = await witness();
+test("two signature lines of one key are rejected", async () => {
+  const witnessService = await witness();
   const note = noteOf(1);
   const [line] = note
     .split("\n\n")
     .at(-1)!
     .split(/(?<=\n)/);
-  expect(await send(w, bodyOf(0, 1, `${note}${line}`))).toMatchObject({ status: 400, body: { code: "invalid_field" } });
-  expect((await send(w, bodyOf(0, 1, note))).status).toBe(200);
+  expect(await send(witnessService, bodyOf(0, 1, `${note}${line}`))).toMatchObject({
+    status: 400,
+    body: { code: "invalid_field" },
+  });
+  expect((await send(witnessService, bodyOf(0, 1, note))).status).toBe(200);
 });
 
-test("an empty log has the empty tree's root, and is cosigned again as it grows", async () => {
-  const w = await witness();
-  expect((await send(w, bodyOf(0, 0))).status).toBe(200);
-  expect((await send(w, bodyOf(0, 0))).status).toBe(200);
-  expect((await send(w, bodyOf(0, 3))).status).toBe(200);
+test("an empty log is cosigned with the empty tree's root, and again as it grows", async () => {
+  const witnessService = await witness();
+  expect((await send(witnessService, bodyOf(0, 0))).status).toBe(200);
+  expect((await send(witnessService, bodyOf(0, 0))).status).toBe(200);
+  expect((await send(witnessService, bodyOf(0, 3))).status).toBe(200);
   const wrong = `${ORIGIN}\n0\n${Buffer.alloc(32).toString("base64")}\n`;
   expect((await send(await witness(), submission(0, [], `${wrong}\n${LOG.signed(wrong)}`))).status).toBe(422);
 });
 
-test("a submission from another size is answered with the size that was cosigned last", async () => {
-  const w = await witness();
+test("a submission that starts from another size gets 409 with the last cosigned size", async () => {
+  const witnessService = await witness();
   const conflict = async (old: number, size: number) => {
-    const { status, text, headers } = await send(w, bodyOf(old, size));
+    const { status, text, headers } = await send(witnessService, bodyOf(old, size));
     return [status, text, headers.get("content-type")];
   };
   expect(await conflict(3, 7)).toEqual([409, "0\n", "text/x.tlog.size"]);
-  expect((await send(w, bodyOf(0, 100))).status).toBe(200);
+  expect((await send(witnessService, bodyOf(0, 100))).status).toBe(200);
   for (const [old, size] of [
     [0, 150],
     [70, 70],
@@ -120,42 +123,42 @@ test.each<[string, string, number]>([
   ["no signature", submission(100, consistencyProof(100, LEAVES.slice(0, 150)), noteOf(150).split("—")[0]!), 403],
   ["an edited text", bodyOf(100, 150).replace("\n150\n", "\n151\n"), 403],
   ["an invalid signature together with a valid one", bodyOf(100, 150, noteOf(150) + LOG.signed("x")), 403],
-  ["nothing", "", 400],
+  ["an empty body", "", 400],
   ["no checkpoint", "old 100\n\n", 400],
   ["a size with a leading zero", bodyOf(100, 150).replace("old 100", "old 0100"), 400],
-  ["a size that is none", bodyOf(100, 150).replace("old 100", "old 1e2"), 400],
+  ["a size that is not a number", bodyOf(100, 150).replace("old 100", "old 1e2"), 400],
   ["a proof line that is no hash", bodyOf(100, 150).replace("old 100\n", "old 100\nAAAA\n"), 400],
   ["64 proof lines", submission(100, Array<Buffer>(64).fill(randomBytes(32)), noteOf(150)), 400],
   ["CRLF", bodyOf(100, 150).replaceAll("\n", "\r\n"), 400],
-  ["over 64 KiB", bodyOf(100, 150) + "— x ".padEnd(70_000, "A"), 413],
-])("%s is rejected, and nothing is cosigned or stored", async (_, body, status) => {
-  const w = await witness();
-  await send(w, bodyOf(0, 100));
-  const before = (await w.get(`/${HASH}/checkpoint`)).text;
-  const reply = await send(w, body);
+  ["more than 64 KiB", bodyOf(100, 150) + "— x ".padEnd(70_000, "A"), 413],
+])("a submission with %s is rejected, and nothing is cosigned or stored", async (_, body, status) => {
+  const witnessService = await witness();
+  await send(witnessService, bodyOf(0, 100));
+  const before = (await witnessService.get(`/${HASH}/checkpoint`)).text;
+  const reply = await send(witnessService, body);
   expect(reply.status, reply.text).toBe(status);
   expect(reply.text).not.toContain(SELF.name);
-  expect((await w.get(`/${HASH}/checkpoint`)).text).toBe(before);
+  expect((await witnessService.get(`/${HASH}/checkpoint`)).text).toBe(before);
 });
 
 test("signatures of unknown keys are skipped and not returned; a second key of a log is valid", async () => {
-  const w = await witness({ watch: watch(LOG.vkey, OTHER.vkey) });
+  const witnessService = await witness({ watch: watch(LOG.vkey, OTHER.vkey) });
   const note = noteOf(9, OTHER) + keyPair("elsewhere.example", 4).cosigned("x", 9);
-  expect((await send(w, bodyOf(0, 9, note))).status).toBe(200);
-  const kept = (await w.get(`/${HASH}/checkpoint`)).text;
+  expect((await send(witnessService, bodyOf(0, 9, note))).status).toBe(200);
+  const kept = (await witnessService.get(`/${HASH}/checkpoint`)).text;
   expect(kept).not.toContain("elsewhere");
   expect(readNote(kept, OTHER.vkey).by).toEqual([{ isValid: true }]);
 });
 
-test("an invalid signature of a trusted key is rejected although another signature is valid", async () => {
-  const w = await witness({ watch: watch(LOG.vkey, OTHER.vkey) });
-  expect((await send(w, bodyOf(0, 9, noteOf(9, OTHER) + LOG.signed("x")))).status).toBe(403);
+test("an invalid signature of a trusted key is rejected even if another one is valid", async () => {
+  const witnessService = await witness({ watch: watch(LOG.vkey, OTHER.vkey) });
+  expect((await send(witnessService, bodyOf(0, 9, noteOf(9, OTHER) + LOG.signed("x")))).status).toBe(403);
 });
 
-test("of concurrent submissions one is cosigned, and none sets the size back", async () => {
-  const w = await witness();
+test("only one of several concurrent submissions is cosigned", async () => {
+  const witnessService = await witness();
   const sizes = [3, 150, 7, 90, 200, 64];
-  const replies = await Promise.all(sizes.map((size) => send(w, bodyOf(0, size))));
+  const replies = await Promise.all(sizes.map((size) => send(witnessService, bodyOf(0, size))));
   expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
   const cosigned = sizes[replies.findIndex(({ status }) => status === 200)];
   for (const { status, text } of replies) if (status !== 200) expect([status, text]).toEqual([409, `${cosigned}\n`]);
@@ -163,18 +166,20 @@ test("of concurrent submissions one is cosigned, and none sets the size back", a
 
 test("a checkpoint that cannot be stored is not cosigned", async () => {
   const store = failingStore(memoryStore());
-  const w = await witness({ store });
+  const witnessService = await witness({ store });
   store.fail();
-  const reply = await send(w, bodyOf(0, 9));
+  const reply = await send(witnessService, bodyOf(0, 9));
   expect(reply.status).toBe(503);
   expect(reply.text).not.toContain(SELF.name);
 });
 
-test("both contradicting checkpoints of a log are logged completely", async () => {
+test("both notes of a log that contradicts itself are logged in full", async () => {
   const reported: unknown[] = [];
-  const w = await witness({ log: { info() {}, warn() {}, error: (...said: unknown[]) => void reported.push(said) } });
-  await send(w, bodyOf(0, 100));
-  await send(w, submission(100, [], noteOf(150, LOG, forged)));
+  const witnessService = await witness({
+    log: { info() {}, warn() {}, error: (...said: unknown[]) => void reported.push(said) },
+  });
+  await send(witnessService, bodyOf(0, 100));
+  await send(witnessService, submission(100, [], noteOf(150, LOG, forged)));
   expect(reported).toEqual([
     [
       "a log that is watched does not continue what was cosigned",
@@ -183,14 +188,14 @@ test("both contradicting checkpoints of a log are logged completely", async () =
   ]);
 });
 
-test("a service without watched logs has no witness endpoint", async () => {
+test("without a watch the endpoint does not exist", async () => {
   expect(await send(await witness({ watch: undefined }), bodyOf(0, 1))).toMatchObject({
     status: 404,
     body: { code: "not_found" },
   });
 });
 
-test("the independent keys and trees equal those of the implementation", () => {
+test("the independent implementation encodes keys and hashes trees as the project does", () => {
   const key = parseVerifierKey(LOG.vkey, portableSha256)!;
   expect(formatVerifierKey(key, portableSha256)).toBe(LOG.vkey);
   expect(treeHash([]).toString("hex")).toBe(portableSha256(""));
