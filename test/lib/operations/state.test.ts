@@ -4,35 +4,38 @@ import { formatBusinessMetrics } from "../../../lib/operations/business_metrics.
 import type { OperationsDeps } from "../../../lib/operations/deps.ts";
 import { stateSchema, readState } from "../../../lib/operations/state.ts";
 import type { Reads, Store } from "../../../lib/store/store.ts";
-import { handMade } from "../projections/hand_made.ts";
+import { createTestLog } from "../projections/hand_made.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { openOperations } from "./operations_service.ts";
 
-/** A store, and the collections of the records that were read of it, within transactions too. */
-function counted(store: Store): { store: Store; looked: string[] } {
-  const looked: string[] = [];
+/** A store that records the collection of each record read, also in transactions. */
+function counted(store: Store): { store: Store; readCollections: string[] } {
+  const readCollections: string[] = [];
   const counting = <R extends Reads>(reads: R): R => ({
     ...reads,
     get: (collection, id) => {
-      looked.push(collection);
+      readCollections.push(collection);
       return reads.get(collection, id);
     },
     getMany: (collection, ids) => {
-      looked.push(...ids.map(() => collection));
+      readCollections.push(...ids.map(() => collection));
       return reads.getMany(collection, ids);
     },
     list: async (collection, options) => {
       const page = await reads.list(collection, options);
-      looked.push(...page.map(() => collection));
+      readCollections.push(...page.map(() => collection));
       return page;
     },
     texts: async (collection, which) => {
       const page = await reads.texts(collection, which);
-      looked.push(...page.map(() => collection));
+      readCollections.push(...page.map(() => collection));
       return page;
     },
   });
-  return { store: { ...counting(store), transact: (decide) => store.transact((tx) => decide(counting(tx))) }, looked };
+  return {
+    store: { ...counting(store), transact: (decide) => store.transact((tx) => decide(counting(tx))) },
+    readCollections,
+  };
 }
 
 test("a new service has no data: null for unknown values, 0 for open work", async () => {
@@ -44,7 +47,7 @@ test("a new service has no data: null for unknown values, 0 for open work", asyn
   expect(body).toMatchObject({ tick: 0, E: null, M: null, R: null, N: 0, goals: [], provenance: { chat: null } });
 });
 
-test("the state is returned without an intent", async () => {
+test("the state is available without an intent", async () => {
   const { get, post, cycle } = await openOperations({ intent: null });
   await post("/api/tasks", { title: "t" });
   await cycle();
@@ -53,20 +56,20 @@ test("the state is returned without an intent", async () => {
   expect(body).toMatchObject({ tick: 1, E: null, M: null, R: null, tasks: { completed: 1 } });
 });
 
-test("the provenance of the latest chat reply is shown", async () => {
+test("the state has the provenance of the latest chat reply", async () => {
   const { deps, get } = await openOperations();
   const chat = { injected: true, reply_id: "r1", memory_ids: ["mem_1"], mode: "rules" as const, at: deps.clock.iso() };
   await deps.store.transact((tx) => tx.put("meta", "chat_provenance", chat));
   expect((await get("/api/state")).body.provenance).toEqual({ chat });
 });
 
-test("the number of records that a read examines does not grow with the number of changes", async () => {
-  const { store, looked } = counted(memoryStore());
+test("the number of records that a request reads does not grow with the number of changes", async () => {
+  const { store, readCollections } = counted(memoryStore());
   const service = await openOperations({ store });
   const records = async (path: string): Promise<number> => {
-    looked.length = 0;
+    readCollections.length = 0;
     await service.get(path);
-    return looked.length;
+    return readCollections.length;
   };
   const paths = ["/api/state", "/api/log", "/api/capabilities", "/api/metrics", "/api/l1l5_trend"];
   const few: number[] = [];
@@ -82,8 +85,8 @@ test("the number of records that a read examines does not grow with the number o
 });
 
 test("state, metrics and the projection of a feed read no more with more open outcomes", async () => {
-  const { store, looked } = counted(memoryStore());
-  const log = await handMade(store);
+  const { store, readCollections } = counted(memoryStore());
+  const log = await createTestLog(store);
   const deps = log as unknown as OperationsDeps;
   let made = 0;
   const readsAt = async (count: number) => {
@@ -95,15 +98,15 @@ test("state, metrics and the projection of a feed read no more with more open ou
     const state = () => readState(deps);
     const metrics = () => formatBusinessMetrics(deps);
     for (const run of [state, metrics, () => projectAll(log), state, metrics]) {
-      looked.length = 0;
+      readCollections.length = 0;
       await run();
-      reads.push(looked.length);
+      reads.push(readCollections.length);
     }
     expect((await store.list("outcomes_due", { limit: 10_000, keysOnly: true })).length).toBe(count);
     return reads;
   };
   const few = await readsAt(100);
   const many = await readsAt(2000);
-  // Rings that are full by then read a few more.
+  // Full buffers cause a few more reads.
   for (const [index, count] of many.entries()) expect(count, String(index)).toBeLessThanOrEqual(few[index]! + 5);
 });

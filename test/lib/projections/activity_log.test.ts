@@ -4,8 +4,8 @@ import { addNotice, readActivityPage } from "../../../lib/projections/activity_l
 import { MAX_ROWS } from "../../../lib/projections/activity.ts";
 import { inBatches } from "../../support/batches.ts";
 import { openOperations } from "../operations/operations_service.ts";
-import { projectionDeps, handMade } from "./hand_made.ts";
-import { live } from "./random_log.ts";
+import { projectionDeps, createTestLog } from "./hand_made.ts";
+import { runRandomHistory } from "./random_log.ts";
 
 const notice = (number: number, kind = "a") => ({
   at: "2026-01-02T00:00:00.000Z",
@@ -19,18 +19,18 @@ test.each([
   ["one kind", "outcome"],
   ["a kind that only entries make", "rolled_back"],
   ["a kind that no entry makes", "even"],
-])("pages over %s return each row of all projections once, newest first", async (_, kind) => {
-  const log = await handMade();
+])("pages over %s visit each row once, newest first, whichever projection made it", async (_, kind) => {
+  const log = await createTestLog();
   let noticed = 0;
-  await live(log, 11, 200, async () => {
+  await runRandomHistory(log, 11, 200, async () => {
     const number = ++noticed;
     if (number % 5 === 0)
       await log.store.transact((tx) => addNotice(log, tx, notice(number, number % 2 === 0 ? "even" : "odd")));
     if (number === 100) await projectAll(log);
   });
-  const whole = (await readActivityPage(log, { limit: 10_000, kind })).entries;
-  expect(whole.length).toBeGreaterThan(10);
-  expect(new Set(whole.map(({ kind }) => kind)).size)[kind === undefined ? "toBeGreaterThan" : "toBe"](
+  const allRows = (await readActivityPage(log, { limit: 10_000, kind })).entries;
+  expect(allRows.length).toBeGreaterThan(10);
+  expect(new Set(allRows.map(({ kind }) => kind)).size)[kind === undefined ? "toBeGreaterThan" : "toBe"](
     kind === undefined ? 5 : 1,
   );
   for (const limit of [1, 3, 7]) {
@@ -41,20 +41,20 @@ test.each([
       if (page.next === null) break;
       before = page.next;
     }
-    expect(seen).toEqual(whole.map(({ seq }) => seq));
+    expect(seen).toEqual(allRows.map(({ seq }) => seq));
     expect(seen).toEqual([...new Set(seen)].sort((a, b) => b - a));
   }
 });
 
-test("a kind is not confused with one that has the same prefix or sorts before it", async () => {
-  const deps = projectionDeps((await handMade()).store);
+test("a filter by kind excludes kinds with a common prefix and kinds that sort before it", async () => {
+  const deps = projectionDeps((await createTestLog()).store);
   for (const kind of ["drift", "task", "task_failed"])
     await deps.store.transact((tx) => addNotice(deps, tx, notice(1, kind)));
   expect((await readActivityPage(deps, { limit: 5, kind: "task" })).entries.map(({ kind }) => kind)).toEqual(["task"]);
 });
 
-test("the newest 10,000 rows of a source are stored, and no older ones", async () => {
-  const deps = projectionDeps((await handMade()).store);
+test("the newest 10,000 rows of a source are kept, and older ones are deleted", async () => {
+  const deps = projectionDeps((await createTestLog()).store);
   await inBatches(deps.store, MAX_ROWS + 50, (tx, index) => addNotice(deps, tx, notice(index)));
   const rows = await deps.store.list("notices", { limit: 20_000 });
   expect(rows).toHaveLength(MAX_ROWS);
@@ -65,7 +65,7 @@ test("the newest 10,000 rows of a source are stored, and no older ones", async (
   expect(next).toBeNull();
 });
 
-test("a row names its cycle and its record, also if it is projected later", async () => {
+test("a row has the cycle of its entry, even if it is projected later", async () => {
   const service = await openOperations();
   await service.cycle();
   const id = await service.bring("rolled_back");
@@ -77,8 +77,8 @@ test("a row names its cycle and its record, also if it is projected later", asyn
   expect(await rows()).toEqual([row]);
 });
 
-test("a notice is listed after earlier entries and before later ones", async () => {
-  const log = await handMade();
+test("a notice comes after earlier entries and before later ones", async () => {
+  const log = await createTestLog();
   await log.rollBack(await log.applied({ kpi: "csat" }));
   await log.store.transact((tx) => addNotice(log, tx, notice(1)));
   await log.rollBack(await log.applied({ kpi: "csat" }));

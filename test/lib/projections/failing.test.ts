@@ -1,4 +1,4 @@
-/** Projections can fail, all of them, and no governed action waits for them. */
+/** Failing projections do not delay or change governed actions. */
 import { expect, test } from "vitest";
 import { projectAll, PROJECTIONS } from "../../../lib/projections/projector.ts";
 import { verifyProjections } from "../../../lib/projections/verify.ts";
@@ -21,11 +21,11 @@ const INTENT = {
   },
 };
 
-/** All collections of projections, and their cursors. */
+/** The collections of all projections, and their cursors. */
 const OWN: Collection[] = ["cursors", ...PROJECTIONS.flatMap(({ collections }) => collections)];
 
-/** Plays the same life, whether projections fail or not. */
-async function live({ post, propose, must, bring, cycle, hours, host }: OperationsService): Promise<void> {
+/** Runs the same scenario, whether projections fail or not. */
+async function runScenario({ post, propose, must, bring, cycle, hours, host }: OperationsService): Promise<void> {
   expect((await post("kpi", { incident_rate: 0.02 })).status).toBe(200);
   const applied = await bring("applied", { kpi: "incident_rate", rationale: "r" });
   await bring("denied", { target: "crm.a" });
@@ -47,19 +47,19 @@ async function live({ post, propose, must, bring, cycle, hours, host }: Operatio
   await cycle();
 }
 
-test("changes are governed while all projections fail, which catch up exactly afterwards", async () => {
+test("changes work while all projections fail, and projections catch up exactly afterwards", async () => {
   let broken = true;
   const base = memoryStore();
   const options = () => ({ intent: INTENT, clock: testClock(), ids: countedIds() });
   const service = await openOperations({ ...options(), store: brokenCollections(base, OWN, () => broken) });
-  await live(service);
-  const whole = await openOperations(options());
-  await live(whole);
+  await runScenario(service);
+  const healthy = await openOperations(options());
+  await runScenario(healthy);
   const entries = async ({ audit }: OperationsService) =>
     (await audit()).map(({ event_type, change_id, detail }) => ({ event_type, change_id, detail }));
   expect(events(await service.audit())).toContain("change_rolled_back");
   expect(events(await service.audit())).toContain("change_drifted");
-  expect(await entries(service)).toEqual(await entries(whole));
+  expect(await entries(service)).toEqual(await entries(healthy));
 
   const capabilities = async () =>
     (await service.get("/api/capabilities")).body.capabilities.filter(({ id }: { id: string }) =>
@@ -78,8 +78,8 @@ test("changes are governed while all projections fail, which catch up exactly af
   );
   broken = false;
   await projectAll(service.deps);
-  await whole.cycle();
-  expect(await storedRows(base)).toEqual(await storedRows(whole.deps.store));
+  await healthy.cycle();
+  expect(await storedRows(base)).toEqual(await storedRows(healthy.deps.store));
   expect(await verifyProjections(service.deps)).toEqual({ tallies_match: true, mismatches: [] });
   expect(await capabilities()).toEqual(
     PROJECTIONS.map(({ name }) => ({
@@ -92,7 +92,7 @@ test("changes are governed while all projections fail, which catch up exactly af
   );
 });
 
-test("reads use existing rows while new entries cannot be projected, and log the reason", async () => {
+test("while projecting fails, reads use the existing rows and a warning is logged", async () => {
   const warned: string[] = [];
   const log = { info: () => {}, warn: (message: string) => void warned.push(message), error: () => {} };
   const base = memoryStore();

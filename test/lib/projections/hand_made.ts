@@ -1,4 +1,4 @@
-/** A log whose entries are made by hand, without the governed core: what projections are given. */
+/** A log whose entries a test appends directly, without the commands of changes; projections read it. */
 import { createChain, entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
 import type { AuditEntry, EventType } from "../../../lib/audit/entry.ts";
 import type { ProjectionDeps } from "../../../lib/projections/projection.ts";
@@ -13,10 +13,10 @@ import { HOUR, type TestClock, testClock } from "../../support/clock.ts";
 import { countedIds } from "../../support/ids.ts";
 import { silentLog } from "../../support/silent_log.ts";
 
-/** Dependencies of projecting, and a log. */
-export type HandMade = Awaited<ReturnType<typeof handMade>>;
+/** A test log: functions that append entries, and the dependencies of projections. */
+export type TestLog = Awaited<ReturnType<typeof createTestLog>>;
 
-/** Creates the dependencies of one more process on a store. */
+/** Creates the dependencies of projections, as another process on a store has them. */
 export const projectionDeps = (
   store: Store,
   clock: TestClock = testClock(),
@@ -29,8 +29,8 @@ export const projectionDeps = (
   log: silentLog,
 });
 
-/** A new log over a store, to which a test appends. */
-export async function handMade(store: Store = memoryStore()) {
+/** Creates a new log in a store. */
+export async function createTestLog(store: Store = memoryStore()) {
   const deps = projectionDeps(store);
   const { clock } = deps;
   const ids = countedIds();
@@ -49,7 +49,7 @@ export async function handMade(store: Store = memoryStore()) {
   const record = async (changeId: string): Promise<ChangeRecord> =>
     (await store.get("changes", changeId))!.value as ChangeRecord;
 
-  /** Appends an entry about a change, whose record then holds `over`. */
+  /** Appends an entry about a change, and updates the change's record with `over`. */
   const step = async (changeId: string, event_type: EventType, detail: object, over: Partial<Change> = {}) => {
     const before = await record(changeId);
     return append(event_type, detail, { ...before, change: { ...before.change, ...over } });
@@ -114,7 +114,7 @@ export async function handMade(store: Store = memoryStore()) {
       step(id, "change_rolled_back", { status: "rolled_back", adapter: null, by }, { status: "rolled_back" }),
     feed: (values: Record<string, number>, more: object = {}) =>
       append("kpi_refreshed", { values, E: null, refreshed: false, ...more }),
-    /** A change that is applied. */
+    /** Appends the entries of a change up to its apply, and returns its id. */
     async applied(over: Partial<Change> = {}): Promise<string> {
       const id = await this.propose(over);
       await this.approve(id);
@@ -134,7 +134,7 @@ export async function storedRows(store: Store): Promise<Record<string, string>> 
   return rows;
 }
 
-/** Numbers from 0 to 1 that are the same in every run. */
+/** Creates a seeded random number generator (mulberry32): numbers from 0 to 1, the same in every run. */
 export function mulberry(seed: number): () => number {
   let state = seed;
   return () => {

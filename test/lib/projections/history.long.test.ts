@@ -1,4 +1,4 @@
-/** Whatever happens to a whole service: what followed it is what folding its log gives, and can be built again. */
+/** Random histories of a complete service: its projections equal what its log gives, and a rebuild gives the same rows. */
 import { describe, expect, test } from "vitest";
 import { projectAll, rebuild } from "../../../lib/projections/projector.ts";
 import { readTotalCounts } from "../../../lib/projections/daily_counts.ts";
@@ -66,7 +66,7 @@ const INTENT = {
   },
 };
 
-/** One random step; most are refused by the state machine, as they should be. */
+/** Takes one random step; the state machine rejects most of them, as it should. */
 async function step(service: OperationsService, random: () => number, changes: string[]): Promise<void> {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
   const some = (chance: number): boolean => random() < chance;
@@ -132,8 +132,8 @@ async function step(service: OperationsService, random: () => number, changes: s
   await kinds[pick(names)]!();
 }
 
-/** By looking at everything. */
-async function overdueByScan({ deps }: OperationsService): Promise<Record<string, number>> {
+/** Counts overdue items by a scan of all changes and tasks. */
+async function countOverdueByScan({ deps }: OperationsService): Promise<Record<string, number>> {
   const now = deps.clock.now();
   const hours = {
     pending_changes: 24,
@@ -159,7 +159,7 @@ async function overdueByScan({ deps }: OperationsService): Promise<Record<string
   return overdue;
 }
 
-const overdueAsShown = async ({ deps }: OperationsService): Promise<Record<string, number>> =>
+const countOverdueListed = async ({ deps }: OperationsService): Promise<Record<string, number>> =>
   Object.fromEntries(
     await Promise.all(AGE_CLASSES.map(async (name) => [name, (await listOverdueItems(deps, name)).length] as const)),
   );
@@ -175,18 +175,20 @@ describe.each(Object.keys(STORES))("on a %s store", (name) => {
     const { deps } = service;
     const random = mulberry(seed);
     const changes: string[] = [];
-    for (let done = 1; done <= 300; done++) {
+    for (let taken = 1; taken <= 300; taken++) {
       await step(service, random, changes);
-      if (done % 20 === 0) expect(await overdueAsShown(service)).toEqual(await overdueByScan(service));
-      if (done % 100 === 0) expect(await verifyProjections(deps)).toEqual({ tallies_match: true, mismatches: [] });
+      if (taken % 20 === 0) expect(await countOverdueListed(service)).toEqual(await countOverdueByScan(service));
+      if (taken % 100 === 0) expect(await verifyProjections(deps)).toEqual({ tallies_match: true, mismatches: [] });
     }
     service.hours(31 * 24);
     await projectAll(deps);
     const before = await storedRows(deps.store);
-    const kept = await Promise.all((["notices", "memories", "ticks", "audit"] as const).map(all(deps.store)));
+    const others = await Promise.all((["notices", "memories", "ticks", "audit"] as const).map(all(deps.store)));
     await rebuild(deps);
     expect(await storedRows(deps.store)).toEqual(before);
-    expect(await Promise.all((["notices", "memories", "ticks", "audit"] as const).map(all(deps.store)))).toEqual(kept);
+    expect(await Promise.all((["notices", "memories", "ticks", "audit"] as const).map(all(deps.store)))).toEqual(
+      others,
+    );
   });
 });
 
@@ -194,17 +196,17 @@ const all = (store: Store) => (collection: "notices" | "memories" | "ticks" | "a
   store.list(collection, { limit: 10_000 });
 
 if (LONG)
-  test("a history that leaves every counter above 0", async () => {
+  test("a long random history raises every counter", async () => {
     const service = await openOperations({ intent: INTENT });
     const random = mulberry(7);
     const changes: string[] = [];
-    for (let done = 0; done < 3000; done++) await step(service, random, changes);
+    for (let taken = 0; taken < 3000; taken++) await step(service, random, changes);
     const unexplained = await service.bring("denied");
     await service.post("note", { change_id: unexplained, actor: "ana", item: "rationale", note: "said late" });
     service.hours(31 * 24);
     await service.cycle();
     const total = await readTotalCounts(service.deps);
-    // Names are taken at their word here: the intent has no principals, and allows no rollouts.
+    // These two stay at 0: the intent has no principals, and allows no rollouts.
     expect(COUNTERS.filter((counter) => !total[counter])).toEqual(["level_unattributed", "rollbacks_rollout"]);
     expect((await verifyProjections(service.deps)).mismatches).toEqual([]);
   });

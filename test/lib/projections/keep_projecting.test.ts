@@ -6,7 +6,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { RevisionConflict, type Store } from "../../../lib/store/store.ts";
 import { openOperations } from "../operations/operations_service.ts";
 
-/** A time that no test lives to see: what is followed was woken by a commit. */
+/** A delay longer than any test: whatever is projected was woken by a commit. */
 const NEVER = 1e9;
 
 async function service(store: Store = memoryStore()) {
@@ -14,9 +14,9 @@ async function service(store: Store = memoryStore()) {
   const { deps, bring } = await openOperations({ store, commits });
   const behind = async () =>
     (await Promise.all(PROJECTIONS.map((one) => readStatus(deps, one)))).map((one) => one.behind);
-  /** Resolves when a commit has brought it about. */
-  const until = async (holds: () => Promise<boolean>): Promise<void> => {
-    for (let { count } = commits; !(await holds()); { count } = commits) await commits.wait(count, NEVER);
+  /** Resolves when the condition is true after a commit. */
+  const until = async (condition: () => Promise<boolean>): Promise<void> => {
+    for (let { count } = commits; !(await condition()); { count } = commits) await commits.wait(count, NEVER);
   };
   return {
     deps,
@@ -27,7 +27,7 @@ async function service(store: Store = memoryStore()) {
   };
 }
 
-test("each commit is projected, a burst of commits together, until projecting is stopped", async () => {
+test("commits are projected until the loop is stopped", async () => {
   const { deps, bring, caughtUp, behind } = await service();
   const projecting = startProjecting(deps, { pause: 0, yielding: 0, poll: NEVER });
   await bring("rolled_back");
@@ -49,7 +49,7 @@ test("entries of another process are found by polling", async () => {
   await projecting.stop();
 });
 
-test("a stopping process ends projecting after the current slice", async () => {
+test("stopping waits for the current slice", async () => {
   const { deps, bring, commits } = await service();
   const projecting = startProjecting(deps, { pause: NEVER, yielding: NEVER, poll: NEVER });
   await bring("applied");
@@ -57,7 +57,7 @@ test("a stopping process ends projecting after the current slice", async () => {
   await projecting.stop();
 });
 
-test("a broken log is not projected, and is projected again when it is valid", async () => {
+test("a broken log is not projected until it is valid again", async () => {
   const { deps, bring, caughtUp, behind } = await service();
   await bring("applied");
   deps.integrity.breach = { first_invalid: 2, reason: "edited" };
@@ -69,7 +69,7 @@ test("a broken log is not projected, and is projected again when it is valid", a
   await projecting.stop();
 });
 
-test("a process that lost the race leaves projecting to the other process for a while", async () => {
+test("after conflicts with another process, projecting pauses and then goes on", async () => {
   const { deps, bring, caughtUp } = await service();
   await bring("applied");
   let conflicts = PROJECTIONS.length;

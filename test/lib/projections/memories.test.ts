@@ -11,8 +11,8 @@ import { fails, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import type { TestService } from "../../support/service.ts";
 import { chatService } from "../chat/fixture.ts";
 
-/** Memories of entries and of outcomes. */
-async function remembered({ deps }: TestService): Promise<Memory[]> {
+/** Reads all memories, of entries and of outcomes. */
+async function readMemories({ deps }: TestService): Promise<Memory[]> {
   const [ofEntries, ofOutcomes] = [await readProjection(deps, memories), await readProjection(deps, outcomes)];
   const all = [
     ...(await ofEntries.list("proposal_memories", { limit: 100 })),
@@ -26,12 +26,12 @@ async function remembered({ deps }: TestService): Promise<Memory[]> {
   return reported.flatMap((memory) => memory ?? []);
 }
 
-test("a proposal and its decisions become memories with person, action and reason", async () => {
+test("memories of a proposal and its decisions have who, what and why", async () => {
   const service = await chatService({ intent: { policy: { required_approvers: { standard: 2 } } } });
   const { change_id } = await service.propose({ proposer: "pat", rationale: "customers ask for it" });
   await service.post("approve", { change_id, approver: "ana", note: "the pilot went well" });
   await service.post("deny", { change_id, approver: "bo" });
-  expect(await remembered(service)).toEqual([
+  expect(await readMemories(service)).toEqual([
     {
       kind: "proposal",
       author: "pat",
@@ -63,7 +63,7 @@ test("a late note is remembered and found until its change is erased", async () 
   await service.post("note", { change_id, actor: "bo", item: "rationale", note: "Support asked for a zebra crossing" });
   const text =
     "“Show the banner” (ui.banner for tenant t1): rationale added late by bo: “Support asked for a zebra crossing”";
-  expect((await remembered(service)).at(-1)).toEqual({
+  expect((await readMemories(service)).at(-1)).toEqual({
     kind: "decision",
     author: "bo",
     text,
@@ -80,7 +80,7 @@ test("a late note is remembered and found until its change is erased", async () 
   expect(await first("zebra crossing")).toBeUndefined();
 });
 
-test("operations on the host are remembered, the failed ones with their cause", async () => {
+test("applies and rollbacks are remembered, failed ones with their cause", async () => {
   const adapter = scriptedAdapter();
   const service = await chatService({ adapter });
   const change_id = await service.bring("approved");
@@ -90,7 +90,7 @@ test("operations on the host are remembered, the failed ones with their cause", 
   adapter.on("rollback", fails("file is locked"), 1);
   await service.act("rollback", change_id);
   await service.must("rollback", change_id);
-  const memories = await remembered(service);
+  const memories = await readMemories(service);
   expect(
     memories.map(({ kind, text }) => [kind, text.replace("“Show the banner” (ui.banner for tenant t1): ", "")]),
   ).toEqual([
@@ -103,11 +103,11 @@ test("operations on the host are remembered, the failed ones with their cause", 
   ]);
 });
 
-test("a verdict is remembered once, when its outcome ends, and never changes", async () => {
+test("a verdict is remembered once, when its outcome ends", async () => {
   const service = await chatService();
   await service.post("kpi", { csat: 4 });
   const change_id = await service.bring("applied", { kpi: "csat", expected_delta_k: 0.5 });
-  const verdicts = async () => (await remembered(service)).filter(({ kind }) => kind === "verdict");
+  const verdicts = async () => (await readMemories(service)).filter(({ kind }) => kind === "verdict");
   const at = new Date(service.deps.clock.now() + 7 * DAY).toISOString();
   await service.post("kpi", { csat: 3.5 });
   expect(await verdicts()).toEqual([]);
@@ -128,21 +128,21 @@ test("a verdict is remembered once, when its outcome ends, and never changes", a
   expect(await verdicts()).toEqual([reported]);
 });
 
-test("KPI feeds become one memory a day with the latest values of that day", async () => {
+test("KPI feeds make one memory a day, with the latest values of the day", async () => {
   const service = await chatService();
   await service.post("kpi", { csat: 4 });
   service.deps.clock.advance(HOUR);
   await service.post("kpi", { incident_rate: 0.5 });
   service.deps.clock.advance(DAY);
   await service.post("kpi", { csat: 4.5 });
-  const memories = await remembered(service);
+  const memories = await readMemories(service);
   expect(memories.map(({ kind, text, ref }) => [kind, text, ref])).toEqual([
     ["kpi", "KPIs of 2026-01-02: csat 4, incident_rate 0.5; E 0.5", "2026-01-02"],
     ["kpi", expect.stringMatching(/^KPIs of 2026-01-03: csat 4.5; E 0\.\d+$/), "2026-01-03"],
   ]);
 });
 
-test("an entry that could not be written is not remembered", async () => {
+test("actions that could not be stored leave no memory", async () => {
   const store = failingStore(memoryStore());
   const service = await chatService({ store });
   const { change_id } = await service.propose();
@@ -151,6 +151,6 @@ test("an entry that could not be written is not remembered", async () => {
   expect((await service.act("approve", change_id)).status).toBe(503);
   expect((await service.post("kpi", { csat: 4 })).status).toBe(503);
   store.mend();
-  expect((await remembered(service)).map(({ kind }) => kind)).toEqual(["proposal"]);
+  expect((await readMemories(service)).map(({ kind }) => kind)).toEqual(["proposal"]);
   expect(await contents(store)).toEqual(before);
 });

@@ -1,4 +1,4 @@
-/** Slices, fences and rebuilds of any projection. */
+/** Slices, conflicts and rebuilds, the same for every projection. */
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { entryKey, readHead } from "../../../lib/audit/chain.ts";
 import { findProblem } from "../../../lib/projections/catch_up.ts";
@@ -20,26 +20,26 @@ import { type Store, StoreUnavailable } from "../../../lib/store/store.ts";
 import { countingStore } from "../../support/counting_store.ts";
 import { DAY, pass, testClock } from "../../support/clock.ts";
 import { gate } from "../../support/scripted_adapter.ts";
-import { projectionDeps, storedRows, handMade, mulberry } from "./hand_made.ts";
-import { live } from "./random_log.ts";
+import { projectionDeps, storedRows, createTestLog, mulberry } from "./hand_made.ts";
+import { runRandomHistory } from "./random_log.ts";
 
-/** The end of a log that is as long as it is, or shorter. */
-async function endOf(deps: ProjectionDeps, given?: number) {
-  const length = given ?? (await readLength(deps));
+/** Creates the end to project up to: that of the log, or of an earlier length. */
+async function projectionEnd(deps: ProjectionDeps, earlierLength?: number) {
+  const length = earlierLength ?? (await readLength(deps));
   return { length, now: "", read: createLogReader(deps, length) };
 }
 
 /** Projects up to an entry. */
 async function projectTo(deps: ProjectionDeps, projection: Projection, length: number): Promise<void> {
-  const end = await endOf(deps, length);
+  const end = await projectionEnd(deps, length);
   while ((await projectSlice(deps, projection, deps.store, end)) === "more");
 }
 
-describe("a rebuild leaves the same bytes", () => {
-  test.each([1, 2, 3])("after random history %i, projected in several parts", async (seed) => {
-    const log = await handMade();
+describe("a rebuild stores the same bytes", () => {
+  test.each([1, 2, 3])("after random history %i, projected now and then", async (seed) => {
+    const log = await createTestLog();
     const random = mulberry(seed + 100);
-    await live(log, seed, 400, async () => {
+    await runRandomHistory(log, seed, 400, async () => {
       if (random() < 0.3) await projectAll(log);
     });
     log.hours(24 * 31);
@@ -52,9 +52,9 @@ describe("a rebuild leaves the same bytes", () => {
   });
 });
 
-/** A log with so many open outcomes, all about one KPI, that were projected. */
+/** Creates a projected log with `count` open outcomes of one KPI. */
 async function withOpenOutcomes(count: number, store: Store = memoryStore()) {
-  const log = await handMade(store);
+  const log = await createTestLog(store);
   await log.feed({ csat: 4 });
   for (let made = 0; made < count; made++)
     await log.applied({ target: `ui.t${made}`, kpi: "csat", expected_delta_k: 0.1 });
@@ -62,8 +62,8 @@ async function withOpenOutcomes(count: number, store: Store = memoryStore()) {
   return log;
 }
 
-test("an outcome that ended at its horizon stays ended for a process with an earlier clock", async () => {
-  const log = await handMade();
+test("an outcome that ended at its horizon stays final for a process with an earlier clock", async () => {
+  const log = await createTestLog();
   await log.feed({ csat: 4 });
   const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });
   await log.feed({ csat: 4.5 });
@@ -79,8 +79,8 @@ test("an outcome that ended at its horizon stays ended for a process with an ear
   expect(await storedRows(log.store)).toEqual(before);
 });
 
-test("an outcome that closes late closes with the values that were fed before its horizon", async () => {
-  const log = await handMade();
+test("an outcome that is ended late uses the values fed before its horizon", async () => {
+  const log = await createTestLog();
   await log.feed({ csat: 4 });
   const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });
   log.clock.advance(7 * DAY);
@@ -95,7 +95,7 @@ test("an outcome that closes late closes with the values that were fed before it
 
 test("projections share the entries, changes and cycles that one of them has read", async () => {
   const store = memoryStore();
-  const log = await handMade(store);
+  const log = await createTestLog(store);
   for (let made = 0; made < 100; made++) await log.step(await log.applied({ kpi: "csat" }), "change_rolled_back", {});
   const { length } = (await readHead(store))!;
   const reads = new Map<string, number>();
@@ -108,12 +108,12 @@ test("projections share the entries, changes and cycles that one of them has rea
   await projectAll({ ...log, store: counted });
   const runs = Math.ceil(length / 64);
   for (const what of ["audit", "changes"]) expect(reads.get(what), what).toBe(runs);
-  // Two looks find the cycle of a run, for each projection that asks at the same time.
+  // Each projection finds the cycles of a run with at most two reads.
   expect(reads.get("ticks"), "ticks").toBeLessThan(4 * PROJECTIONS.length * runs);
 });
 
-test("a change is read once for concurrent readers, and again where it could not be read", async () => {
-  const log = await handMade();
+test("a change is read once for concurrent readers, and again after a failed read", async () => {
+  const log = await createTestLog();
   await log.applied();
   const { length } = (await readHead(log.store))!;
   let broken = true;
@@ -129,14 +129,14 @@ test("a change is read once for concurrent readers, and again where it could not
   await expect(facts.readChange(change_id)).rejects.toThrow("the store is away");
   broken = false;
   reads = 0;
-  const asked = await Promise.all([facts.readChange(change_id), facts.readChange(change_id)]);
-  for (const change of asked) expect(change).toMatchObject({ change_id, status: "applied" });
+  const changes = await Promise.all([facts.readChange(change_id), facts.readChange(change_id)]);
+  for (const change of changes) expect(change).toMatchObject({ change_id, status: "applied" });
   expect(reads).toBe(1);
 });
 
-test("projections advance evenly while the log grows as fast as one of them projects it", async () => {
+test("projections stay close together while the log grows as fast as one projects it", async () => {
   const base = memoryStore();
-  const log = await handMade(base);
+  const log = await createTestLog(base);
   let left = 3000;
   let apart = 0;
   const grow = async (): Promise<void> => {
@@ -167,19 +167,19 @@ test("projections advance evenly while the log grows as fast as one of them proj
   expect(apart).toBeLessThan(1200);
 });
 
-test("an outdated length of the log is not mistaken for a shorter log", async () => {
-  const log = await handMade();
+test("an outdated length of the log does not reset a projection", async () => {
+  const log = await createTestLog();
   for (let made = 0; made < 20; made++) await log.propose();
   const { length } = (await readHead(log.store))!;
   for (let made = 0; made < 20; made++) await log.propose();
   await projectAll(log);
   const before = await storedRows(log.store);
-  expect(await projectSlice(log, waiting, log.store, await endOf(log, length))).toBe("done");
+  expect(await projectSlice(log, waiting, log.store, await projectionEnd(log, length))).toBe("done");
   expect(await storedRows(log.store)).toEqual(before);
 });
 
-test("rows of entries of one page name the cycle of each entry", async () => {
-  const log = await handMade();
+test("each row has the cycle of its own entry, also within one page", async () => {
+  const log = await createTestLog();
   const ids: string[] = [];
   const cycles: number[] = [];
   for (let tick = 1; tick <= 5; tick++) {
@@ -198,7 +198,7 @@ test("rows of entries of one page name the cycle of each entry", async () => {
   expect(ticks).toEqual(cycles);
 });
 
-test("rows of another version of a projection are rebuilt", async () => {
+test("rows of an earlier version of a projection are rebuilt", async () => {
   const log = await withOpenOutcomes(2);
   const { value } = (await log.store.get("cursors", "outcomes"))!;
   const made = await storedRows(log.store);
@@ -212,8 +212,8 @@ test("rows of another version of a projection are rebuilt", async () => {
   expect(await storedRows(log.store)).toEqual(made);
 });
 
-test("later feeds do not change a verdict", async () => {
-  const log = await handMade();
+test("later feeds do not change a final verdict", async () => {
+  const log = await createTestLog();
   await log.feed({ csat: 4 });
   const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });
   await log.feed({ csat: 5 });
@@ -240,7 +240,7 @@ test("later feeds do not change a verdict", async () => {
 });
 
 describe("a slice", () => {
-  test("writes at most 50 records, for any number of outcomes that end", async () => {
+  test("writes no more than 50 records, however many outcomes end", async () => {
     const counted = countingStore(memoryStore());
     const log = await withOpenOutcomes(1200, counted.store);
     counted.take();
@@ -263,36 +263,33 @@ describe("a slice", () => {
     expect(await verifyProjections(log)).toEqual({ tallies_match: true, mismatches: [] });
   });
 
-  test.each([3, 1, 2, 7])(
-    "that is lost in a crash is projected again: of %i + 1 transactions one fails",
-    async (every) => {
-      const log = await handMade();
-      await live(log, 5, 300);
-      const whole = await handMade();
-      await live(whole, 5, 300);
-      await projectAll(whole);
-      let transactions = 0;
-      // By chance: those that take turns would each meet the same fate for ever.
-      const random = mulberry(every);
-      const crashing: Store = {
-        ...log.store,
-        transact: (decide) =>
-          ++transactions > 1 && random() < 1 / (every + 1)
-            ? Promise.reject(new Error("the process died"))
-            : log.store.transact(decide),
-      };
-      for (let starts = 0; starts < 1000; starts++) {
-        const process = projectionDeps(crashing, log.clock);
-        await projectAll(process);
-        if (PROJECTIONS.every((projection) => findProblem(process, projection) === null)) break;
-      }
-      expect(transactions).toBeGreaterThan(every);
-      expect(await storedRows(log.store)).toEqual(await storedRows(whole.store));
-    },
-  );
+  test.each([3, 1, 2, 7])("that a crash loses is projected again: one of %i + 1 transactions fails", async (every) => {
+    const log = await createTestLog();
+    await runRandomHistory(log, 5, 300);
+    const single = await createTestLog();
+    await runRandomHistory(single, 5, 300);
+    await projectAll(single);
+    let transactions = 0;
+    // Random, since with a fixed pattern the same projections would fail each time.
+    const random = mulberry(every);
+    const crashing: Store = {
+      ...log.store,
+      transact: (decide) =>
+        ++transactions > 1 && random() < 1 / (every + 1)
+          ? Promise.reject(new Error("the process died"))
+          : log.store.transact(decide),
+    };
+    for (let starts = 0; starts < 1000; starts++) {
+      const process = projectionDeps(crashing, log.clock);
+      await projectAll(process);
+      if (PROJECTIONS.every((projection) => findProblem(process, projection) === null)) break;
+    }
+    expect(transactions).toBeGreaterThan(every);
+    expect(await storedRows(log.store)).toEqual(await storedRows(single.store));
+  });
 
-  test("that cannot hold all writes of an entry continues within that entry", async () => {
-    const log = await handMade();
+  test("that is full in the middle of an entry continues there in the next slice", async () => {
+    const log = await createTestLog();
     const trip = { kpi: "csat", action: "alert", baseline: 4, value: 3, regression: 1 };
     const ids = Array.from({ length: 60 }, (_, index) => `chg_${index}`);
     await log.feed({ csat: 3 }, { tripped: ids.map((change_id) => ({ ...trip, change_id })) });
@@ -302,8 +299,8 @@ describe("a slice", () => {
     expect((await readProjection(log, activity)).state.rows.count).toBe(ids.length);
   });
 
-  test("is not stored where another process stored one of a shorter log meanwhile", async () => {
-    const log = await handMade();
+  test("is not stored if another process stored a slice of a shorter log meanwhile", async () => {
+    const log = await createTestLog();
     for (let made = 0; made < 10; made++) await log.propose();
     await projectAll(log);
     for (let made = 0; made < 20; made++) await log.propose();
@@ -312,23 +309,23 @@ describe("a slice", () => {
     const held = gate();
     const slow: Store = { ...log.store, transact: (decide) => held.opened.then(() => log.store.transact(decide)) };
     const slowly = projectionDeps(slow, log.clock);
-    const going = projectSlice(slowly, waiting, slow, await endOf(slowly));
+    const going = projectSlice(slowly, waiting, slow, await projectionEnd(slowly));
     for (let turns = 0; turns < 20; turns++) await yieldToEventLoop();
-    await projectSlice(log, waiting, log.store, await endOf(log, length));
+    await projectSlice(log, waiting, log.store, await projectionEnd(log, length));
     held.open();
     expect(await going).toBe("conflict");
     expect(await verifyProjections(log)).toEqual({ tallies_match: true, mismatches: [] });
   });
 
-  test("that began before a rebuild is not stored", async () => {
-    const log = await handMade();
+  test("that started before a rebuild is not stored", async () => {
+    const log = await createTestLog();
     for (let made = 0; made < 150; made++) await log.propose();
     await projectAll(log);
     for (let made = 0; made < 150; made++) await log.propose();
     const held = gate();
     const slow: Store = { ...log.store, transact: (decide) => held.opened.then(() => log.store.transact(decide)) };
     const slowly = projectionDeps(slow, log.clock);
-    const going = projectSlice(slowly, waiting, slow, await endOf(slowly));
+    const going = projectSlice(slowly, waiting, slow, await projectionEnd(slowly));
     for (let turns = 0; turns < 20; turns++) await yieldToEventLoop();
     await log.store.transact((tx) => tx.put("cursors", waiting.name, startCursor(waiting)));
     held.open();
@@ -338,9 +335,9 @@ describe("a slice", () => {
     expect(await verifyProjections(log)).toEqual({ tallies_match: true, mismatches: [] });
   });
 
-  test("of two concurrent processes leaves the rows that one would have stored", async () => {
-    const log = await handMade();
-    await live(log, 6, 300);
+  test("of two concurrent processes gives the same rows as one process", async () => {
+    const log = await createTestLog();
+    await runRandomHistory(log, 6, 300);
     const one = projectionDeps(log.store, log.clock);
     const other = projectionDeps(log.store, log.clock);
     for (let rounds = 0; rounds < 100; rounds++) {
@@ -350,15 +347,15 @@ describe("a slice", () => {
     expect(PROJECTIONS.map((projection) => findProblem(one, projection) ?? findProblem(other, projection))).toEqual(
       PROJECTIONS.map(() => null),
     );
-    const whole = await handMade();
-    await live(whole, 6, 300);
-    await projectAll(whole);
-    expect(await storedRows(log.store)).toEqual(await storedRows(whole.store));
+    const single = await createTestLog();
+    await runRandomHistory(single, 6, 300);
+    await projectAll(single);
+    expect(await storedRows(log.store)).toEqual(await storedRows(single.store));
   });
 });
 
-test("only the projection whose race is lost is left to the other process", async () => {
-  const log = await handMade();
+test("after a conflict only that projection is left to the other process", async () => {
+  const log = await createTestLog();
   for (let made = 0; made < 1200; made++) await log.propose();
   await projectAll(log);
   for (let made = 0; made < 1200; made++) await log.propose();
@@ -369,7 +366,7 @@ test("only the projection whose race is lost is left to the other process", asyn
     async transact(decide) {
       if (!faster) {
         faster = true;
-        await projectSlice(log, PROJECTIONS[0]!, log.store, await endOf(log));
+        await projectSlice(log, PROJECTIONS[0]!, log.store, await projectionEnd(log));
       }
       return log.store.transact(decide);
     },
@@ -381,26 +378,26 @@ test("only the projection whose race is lost is left to the other process", asyn
 });
 
 test("a process that was delayed while another projected stores nothing", async () => {
-  const log = await handMade();
+  const log = await createTestLog();
   for (let made = 0; made < 60; made++) {
     await log.feed({ csat: 4 });
     log.hours(24);
   }
   const held = gate();
   const slow: Store = { ...log.store, transact: (decide) => held.opened.then(() => log.store.transact(decide)) };
-  const following = projectAll(projectionDeps(slow, log.clock));
+  const delayed = projectAll(projectionDeps(slow, log.clock));
   await projectAll(log);
   const before = await storedRows(log.store);
   held.open();
-  await following;
+  await delayed;
   expect(await storedRows(log.store)).toEqual(before);
 });
 
 describe("a read", () => {
   test.each([1, 2])("contains every entry of the log: random history %i", async (seed) => {
-    const log = await handMade();
+    const log = await createTestLog();
     const random = mulberry(seed);
-    await live(log, seed, 200, async () => {
+    await runRandomHistory(log, seed, 200, async () => {
       if (random() < 0.1) await projectAll(log);
       if (random() > 0.1) return;
       const length = await readLength(log);
@@ -417,25 +414,25 @@ describe("a read", () => {
     });
   });
 
-  test("that is repeated during a burst of writes reads each entry once", async () => {
+  test("that is repeated during many writes reads each entry once", async () => {
     const base = memoryStore();
-    let looked = 0;
+    let entriesRead = 0;
     const list: Store["list"] = async (collection, options) => {
       const page = await base.list(collection, options);
-      if (collection === "audit") looked += page.length;
+      if (collection === "audit") entriesRead += page.length;
       return page;
     };
-    const log = await handMade({ ...base, list });
+    const log = await createTestLog({ ...base, list });
     for (let made = 1; made <= 5; made++) {
       await log.propose();
       const reads = await Promise.all([readProjection(log, waiting), readProjection(log, waiting)]);
       for (const { as_of, behind, state } of reads)
-        expect([looked, as_of, behind, state.counts.pending_consent]).toEqual([made, made, 0, made]);
+        expect([entriesRead, as_of, behind, state.counts.pending_consent]).toEqual([made, made, 0, made]);
     }
   });
 
-  test("continues from where an unfinished rebuild has stopped", async () => {
-    const log = await handMade();
+  test("projects the rest if a rebuild has not reached the head yet", async () => {
+    const log = await createTestLog();
     for (let made = 0; made < 100; made++) await log.propose();
     await projectAll(log);
     await log.store.transact((tx) => tx.put("cursors", waiting.name, startCursor(waiting)));
@@ -444,8 +441,8 @@ describe("a read", () => {
     expect([state.counts.pending_consent, (await list("waiting", { limit: 200 })).length]).toEqual([100, 100]);
   });
 
-  test("continues after another process was faster, and counts nothing twice", async () => {
-    const log = await handMade();
+  test("continues after a conflict with another process and counts nothing twice", async () => {
+    const log = await createTestLog();
     await log.feed({ csat: 4 });
     await projectAll(log);
     for (let made = 1; made < 20; made++) await log.feed({ csat: 4 });
@@ -466,10 +463,10 @@ describe("a read", () => {
   test.each([
     ["takes no writes", () => Promise.reject(new StoreUnavailable("read-only"))],
     ["does not answer writes in time", () => new Promise<never>(() => {})],
-  ])("uses existing rows and reports `behind` where the store %s", async (_, transact) => {
+  ])("uses the existing rows and reports behind if the store %s", async (_, transact) => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
-    const log = await handMade();
+    const log = await createTestLog();
     await log.propose();
     await projectAll(log);
     await log.propose();
@@ -479,8 +476,8 @@ describe("a read", () => {
     expect([as_of, behind, state.counts]).toEqual([1, 1, { pending_consent: 1 }]);
   });
 
-  test("projects no entry of an invalid log, and reports `behind`", async () => {
-    const log = await handMade();
+  test("projects no entry of a broken log, and reports behind", async () => {
+    const log = await createTestLog();
     await log.propose();
     await projectAll(log);
     await log.propose();
@@ -493,7 +490,7 @@ describe("a read", () => {
 });
 
 describe("a projection that fails", () => {
-  /** Makes its rows and its cursor fail, reads and writes. */
+  /** Makes reads and writes of a projection's rows and cursor fail. */
   const withoutRecordsOf = (store: Store, projection: (typeof PROJECTIONS)[number], failing: () => boolean): Store => {
     const own = (collection: string, id?: string): void => {
       if (
@@ -520,27 +517,27 @@ describe("a projection that fails", () => {
   };
 
   test.each(PROJECTIONS.map(({ name }, index) => [name, index] as const))(
-    "%s: is reported, stops no other one, and catches up when it works again",
+    "%s: is reported, does not stop others, and catches up once it works again",
     async (_, index) => {
       let broken = true;
       const base = memoryStore();
-      const log = await handMade(base);
+      const log = await createTestLog(base);
       const failing = PROJECTIONS[index]!;
       const deps = projectionDeps(
         withoutRecordsOf(base, failing, () => broken),
         log.clock,
       );
-      await live(log, 7, 200, () => projectAll(deps));
+      await runRandomHistory(log, 7, 200, () => projectAll(deps));
       for (const projection of PROJECTIONS)
         if (projection === failing) expect(findProblem(deps, projection)).toContain("cannot be used");
         else expect([findProblem(deps, projection), (await readProjection(log, projection)).behind]).toEqual([null, 0]);
       broken = false;
       await projectAll(deps);
       expect(findProblem(deps, failing)).toBeNull();
-      const whole = await handMade();
-      await live(whole, 7, 200);
-      await projectAll(whole);
-      expect(await storedRows(base)).toEqual(await storedRows(whole.store));
+      const single = await createTestLog();
+      await runRandomHistory(single, 7, 200);
+      await projectAll(single);
+      expect(await storedRows(base)).toEqual(await storedRows(single.store));
     },
   );
 });

@@ -9,13 +9,13 @@ import { verifyProjections } from "../../../lib/projections/verify.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { countingStore } from "../../support/counting_store.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { projectionDeps, type HandMade, handMade } from "./hand_made.ts";
-import { live } from "./random_log.ts";
+import { projectionDeps, type TestLog, createTestLog } from "./hand_made.ts";
+import { runRandomHistory } from "./random_log.ts";
 
-test("leftover records in a projection's collections are removed before it begins", async () => {
+test("a new projection first deletes the records in its collections", async () => {
   const counted = countingStore(memoryStore());
-  const log = await handMade(counted.store);
-  await live(log, 8, 100);
+  const log = await createTestLog(counted.store);
+  await runRandomHistory(log, 8, 100);
   const { store } = log;
   const own = [
     "waiting",
@@ -41,9 +41,9 @@ test("leftover records in a projection's collections are removed before it begin
   expect(await verifyProjections(log)).toEqual({ tallies_match: true, mismatches: [] });
 });
 
-/** Follows a log that grows while one has something to do, and gives how far another came by then. */
-async function followedMeanwhile(
-  log: HandMade,
+/** Projects a log that grows while one projection is busy; returns the entry that `activity` has reached by then. */
+async function entryReachedMeanwhile(
+  log: TestLog,
   { name }: Projection,
   isBusy: (cursor: Cursor, length: number) => boolean,
 ): Promise<number> {
@@ -66,10 +66,10 @@ async function followedMeanwhile(
 }
 
 test.each([
-  ["much to clear away", 10, 1000],
-  ["much to follow", 2000, 0],
+  ["many records to delete", 10, 1000],
+  ["many entries to project", 2000, 0],
 ])("while one projection has %s, the others project new entries", async (_, proposals, days) => {
-  const log = await handMade();
+  const log = await createTestLog();
   for (let made = 0; made < proposals; made++) await log.propose();
   await projectAll(log);
   await log.store.transact((tx) => tx.put("cursors", counts.name, startCursor(counts)));
@@ -79,11 +79,11 @@ test.each([
     });
   const { length } = (await readHead(log.store))!;
   const isBusy = ({ clearing, entry }: Cursor, end: number): boolean => clearing !== undefined || entry < end;
-  expect(await followedMeanwhile(log, counts, isBusy)).toBeGreaterThan(length);
+  expect(await entryReachedMeanwhile(log, counts, isBusy)).toBeGreaterThan(length);
 });
 
-test("while one projection ends many outcomes, the others project new entries", async () => {
-  const log = await handMade();
+test("while one projection ends many outcomes at once, the others project new entries", async () => {
+  const log = await createTestLog();
   await log.feed({ csat: 4 });
   for (let made = 0; made < 1500; made++)
     await log.applied({ target: `ui.t${made}`, kpi: "csat", expected_delta_k: 1 });
@@ -91,16 +91,16 @@ test("while one projection ends many outcomes, the others project new entries", 
   log.hours(8 * 24);
   await log.feed({ csat: 5 });
   const { length } = (await readHead(log.store))!;
-  expect(await followedMeanwhile(log, outcomes, ({ entry }, end) => entry < end)).toBeGreaterThan(length);
+  expect(await entryReachedMeanwhile(log, outcomes, ({ entry }, end) => entry < end)).toBeGreaterThan(length);
 });
 
-test("a log shorter than the projected part counts as another and is projected from its start", async () => {
-  const log = await handMade();
-  await live(log, 9, 200);
+test("a log that is shorter than a cursor is projected again from its beginning", async () => {
+  const log = await createTestLog();
+  await runRandomHistory(log, 9, 200);
   await projectAll(log);
-  const other = await handMade();
-  await live(other, 10, 50);
-  // Restored over it: the entries of the other log, and its head.
+  const other = await createTestLog();
+  await runRandomHistory(other, 10, 50);
+  // Replaces the log by the other one, as a restore does.
   const entries = await other.store.list("audit", { limit: 1000 });
   const changes = await other.store.list("changes", { limit: 1000 });
   for (const { id } of await log.store.list("audit", { limit: 1000 }))
@@ -114,8 +114,8 @@ test("a log shorter than the projected part counts as another and is projected f
   expect(await verifyProjections(log)).toEqual({ tallies_match: true, mismatches: [] });
 });
 
-test("a tampered or additional count is named", async () => {
-  const log = await handMade();
+test("verifyProjections names edited and added counts", async () => {
+  const log = await createTestLog();
   await log.rollBack(await log.applied());
   await projectAll(log);
   const { store } = log;

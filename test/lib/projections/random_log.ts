@@ -1,11 +1,11 @@
-/** A life of many changes, at random and the same in every run. */
-import { type HandMade, mulberry } from "./hand_made.ts";
+/** Random histories of many changes; the same seed gives the same history. */
+import { type TestLog, mulberry } from "./hand_made.ts";
 
-/** Takes random steps, each an entry; `between` is called after each. */
-export async function live(log: HandMade, seed: number, steps: number, between?: () => Promise<unknown>) {
+/** Appends the entries of a random history to a log; `between` is called after each step. */
+export async function runRandomHistory(log: TestLog, seed: number, steps: number, between?: () => Promise<unknown>) {
   const random = mulberry(seed);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
-  const some = (chance: number): boolean => random() < chance;
+  const chanceOf = (chance: number): boolean => random() < chance;
   const pending: string[] = [];
   const approved: string[] = [];
   const applied: string[] = [];
@@ -13,14 +13,14 @@ export async function live(log: HandMade, seed: number, steps: number, between?:
 
   const entries: Record<string, () => Promise<unknown>> = {
     propose: async () => {
-      const kpi = some(0.7) ? pick(["csat", "incident_rate"]) : null;
-      const minor = some(0.2);
+      const kpi = chanceOf(0.7) ? pick(["csat", "incident_rate"]) : null;
+      const minor = chanceOf(0.2);
       const id = await log.propose({
         target: pick(["ui.banner", "crm.score", "crm.mail"]),
         proposer: pick(["pat", "llm:m", null]),
-        rationale: some(0.5) ? "because" : "",
+        rationale: chanceOf(0.5) ? "because" : "",
         kpi,
-        expected_delta_k: kpi && some(0.7) ? random() / 10 : null,
+        expected_delta_k: kpi && chanceOf(0.7) ? random() / 10 : null,
         ...(minor ? { status: "approved" as const, approver: "policy:minor" } : {}),
       });
       (minor ? approved : pending).push(id);
@@ -28,17 +28,17 @@ export async function live(log: HandMade, seed: number, steps: number, between?:
     approve: async () => {
       if (pending.length === 0) return;
       const id = take(pending);
-      await log.approve(id, pick(["ana", "bo"]), some(0.5) ? "ok" : "");
+      await log.approve(id, pick(["ana", "bo"]), chanceOf(0.5) ? "ok" : "");
       approved.push(id);
     },
     deny: async () => {
       if (pending.length === 0) return;
-      if (some(0.3)) await log.deny(take(pending), "policy:expiry", "too late", "expired");
+      if (chanceOf(0.3)) await log.deny(take(pending), "policy:expiry", "too late", "expired");
       else await log.deny(take(pending), "ana", "no", pick(["denied", "withdrawn"]));
     },
     apply: async () => {
       if (approved.length === 0) return;
-      if (some(0.2))
+      if (chanceOf(0.2))
         await log.step(pick(approved), "change_apply_failed", {
           status: "approved",
           stage: "apply",
@@ -54,7 +54,7 @@ export async function live(log: HandMade, seed: number, steps: number, between?:
     rollback: async () => {
       if (applied.length === 0) return;
       const failed = { status: "applied", stage: "rollback", error: "no", host: "applied" };
-      if (some(0.2)) await log.step(pick(applied), "change_rollback_failed", failed);
+      if (chanceOf(0.2)) await log.step(pick(applied), "change_rollback_failed", failed);
       else await log.rollBack(take(applied), pick(["ana", "policy:guardrail"]));
     },
     drift: async () => {
@@ -70,11 +70,11 @@ export async function live(log: HandMade, seed: number, steps: number, between?:
         regression: 0.02,
         change_id: pick([...applied, "none"]),
       };
-      const tripped = some(0.2) ? { tripped: [evidence] } : {};
-      await log.feed({ csat: 3 + 2 * random(), ...(some(0.5) ? { incident_rate: random() / 10 } : {}) }, tripped);
+      const tripped = chanceOf(0.2) ? { tripped: [evidence] } : {};
+      await log.feed({ csat: 3 + 2 * random(), ...(chanceOf(0.5) ? { incident_rate: random() / 10 } : {}) }, tripped);
     },
     refused: () => log.append("proposal_refused", { code: "forbidden_target", target: "billing", proposer: "pat" }),
-    days: async () => log.hours(some(0.2) ? 24 * 31 : 40 * random()),
+    days: async () => log.hours(chanceOf(0.2) ? 24 * 31 : 40 * random()),
     cycle: () =>
       log.store.transact(async (tx) => {
         const { length } = (await tx.get("meta", "chain"))!.value;
@@ -86,7 +86,7 @@ export async function live(log: HandMade, seed: number, steps: number, between?:
     "propose propose propose approve approve approve deny apply apply rollback drift feed feed refused days cycle".split(
       " ",
     );
-  for (let done = 0; done < steps; done++) {
+  for (let step = 0; step < steps; step++) {
     await entries[pick(names)]!();
     await between?.();
   }

@@ -1,4 +1,4 @@
-/** Outcomes of rollouts: by the bounds of the rule, whatever the KPI did before and after the apply. */
+/** Outcomes of rollouts: judged by the comparison of users with and without the change, not by the KPI over time. */
 import { expect, test } from "vitest";
 import { measureOutcomes } from "../../../lib/projections/outcomes/measure.ts";
 import { outcomes } from "../../../lib/projections/outcomes.ts";
@@ -17,14 +17,14 @@ async function readOutcome({ deps }: Core, change_id: string) {
   return (await measureOutcomes(read, [record], deps.product!.intent, deps.clock.iso()))[0]!;
 }
 
-/** A rollout whose KPI falls for everybody right after the apply, as it would in a bad week. */
+/** Starts a rollout whose KPI falls for all users right after the apply, for reasons outside the change. */
 async function rolloutInBadWeek() {
   const one = await rollout({ stages, proposal: { kpi: KPI, expected_delta_k: "-0.1" } });
   await one.api.post("kpi", { [KPI]: 0.05 });
   return { ...one, outcome: () => readOutcome(one.api, one.change_id) };
 }
 
-test("a decline of both arms is no verdict on the change", async () => {
+test("a fall for users with and without the change does not count against the change", async () => {
   const { api, change_id, hours, feedNow, outcome } = await rolloutInBadWeek();
   expect(await outcome()).toMatchObject({
     basis: "measurement",
@@ -48,7 +48,7 @@ test("a decline of both arms is no verdict on the change", async () => {
   expect(await outcome()).toEqual(final);
 });
 
-test("a change that the rule rolls back has regressed, before any horizon", async () => {
+test("a rollout that its rule rolls back has regressed, before any horizon", async () => {
   const { hours, feedNow, outcome } = await rolloutInBadWeek();
   hours(1);
   await feedNow({ kpi: KPI, step: 0, ...totals(100_000, STAGES.steps[0]!.share, [0.1, 0.2]) });

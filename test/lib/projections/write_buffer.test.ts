@@ -1,11 +1,11 @@
-/** Reads of rows with writes over them that are not stored yet. */
+/** Reads through a buffer of writes that are not stored yet. */
 import { expect, test } from "vitest";
 import { sequenceKey } from "../../../lib/projections/buffer.ts";
 import { createWriteBuffer } from "../../../lib/projections/write_buffer.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { ListOptions } from "../../../lib/store/store.ts";
 
-test("a page contains written and no deleted records, in either direction", async () => {
+test("a page has buffered writes and no deleted rows, in both directions", async () => {
   const store = memoryStore();
   for (const from of [1, 51])
     await store.transact((tx) => {
@@ -29,7 +29,7 @@ test("a page contains written and no deleted records, in either direction", asyn
   const ids = [50, 7, 60].map(sequenceKey);
   expect((await buffer.getMany("closed", ids)).map((row) => row?.value)).toEqual([undefined, "again", "chg_60"]);
   expect(buffer.size).toBe(41);
-  const shown = await list({ limit: 100 });
+  const before = await list({ limit: 100 });
   await store.transact((tx) => buffer.flush(tx));
-  expect((await store.list("closed", { limit: 100 })).map(({ id }) => Number(id))).toEqual(shown);
+  expect((await store.list("closed", { limit: 100 })).map(({ id }) => Number(id))).toEqual(before);
 });
