@@ -1,4 +1,4 @@
-/** The export of audit entries to a collector that is well, down, slow, or rejects them. */
+/** The export of audit entries to a collector that works, is down, is slow, or rejects them. */
 import { expect, onTestFinished, test } from "vitest";
 import { createChain, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
 import { readExportHeaders, logsAddress } from "../../../lib/operations/audit_export/options.ts";
@@ -23,7 +23,7 @@ const ENTRY = {
   current_hash: "",
 };
 const URL = "https://otel.example/v1/logs";
-/** Waits of the real clock, short enough for a test. */
+/** Short timeouts and pauses of the real clock. */
 const TIMES: SendTimes = { timeout: 20, firstRetry: 1, longestRetry: 4, longestPause: 1e9, poll: 1e9 };
 const TEN_S: SendTimes = {
   ...TIMES,
@@ -41,41 +41,41 @@ interface LogRecord {
   attributes: { key: string; value: { stringValue?: string; intValue?: string } }[];
 }
 
-type Manner = (signal: AbortSignal) => Response | Promise<Response>;
+type Responder = (signal: AbortSignal) => Response | Promise<Response>;
 
 interface Collector {
-  manner: Manner;
-  taken: LogRecord[];
+  responder: Responder;
+  accepted: LogRecord[];
   requests: { url: string; headers: Headers; body: string }[];
   ids(): number[];
-  /** Resolves when so many records were taken. */
+  /** Resolves when `count` records were accepted. */
   has(count: number): Promise<void>;
   fetch: typeof fetch;
 }
 
 /** A collector; it stores the records of each request that it answers with 200 and no rejection. */
-function collector(manner: Manner = () => Response.json({})): Collector {
-  const taken: LogRecord[] = [];
+function collector(responder: Responder = () => Response.json({})): Collector {
+  const accepted: LogRecord[] = [];
   const requests: { url: string; headers: Headers; body: string }[] = [];
   const watchers = new Set<() => void>();
   const self: Collector = {
-    manner,
-    taken,
+    responder,
+    accepted,
     requests,
-    ids: () => taken.map((record) => Number(attribute(record, "countersign.entry.id"))),
+    ids: () => accepted.map((record) => Number(attribute(record, "countersign.entry.id"))),
     has: (count: number) =>
       new Promise<void>((resolve) => {
-        const look = () => taken.length >= count && (watchers.delete(look), resolve());
-        watchers.add(look);
-        look();
+        const checkCount = () => accepted.length >= count && (watchers.delete(checkCount), resolve());
+        watchers.add(checkCount);
+        checkCount();
       }),
     fetch: (async (url: string, init: RequestInit) => {
       const body = String(init.body);
       requests.push({ url, headers: new Headers(init.headers), body });
-      const response = await self.manner(init.signal!);
-      const isWhole = response.ok && !(await response.clone().text()).includes("rejectedLogRecords");
-      if (isWhole) taken.push(...JSON.parse(body).resourceLogs[0].scopeLogs[0].logRecords);
-      for (const look of watchers) look();
+      const response = await self.responder(init.signal!);
+      const isAccepted = response.ok && !(await response.clone().text()).includes("rejectedLogRecords");
+      if (isAccepted) accepted.push(...JSON.parse(body).resourceLogs[0].scopeLogs[0].logRecords);
+      for (const checkCount of watchers) checkCount();
       return response;
     }) as typeof fetch,
   };
@@ -88,12 +88,12 @@ const attribute = ({ attributes }: LogRecord, name: string): string | undefined 
 };
 
 const upTo = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
-const never: Manner = (signal) =>
+const never: Responder = (signal) =>
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
 const capability = async (api: Awaited<ReturnType<typeof service>>) =>
   (await api.get("/api/capabilities")).body.capabilities.find(({ id }: { id: string }) => id === "audit_otlp");
 
-test("an entry is exported as a log record with its time, its sentence and its hash", async () => {
+test("an entry is exported as a log record with its time, sentence and hash", async () => {
   const api = await service();
   const { change_id } = (await api.post("propose", { ...PROPOSAL, proposer: "pat" })).body;
   await api.act("approve", change_id, {});
@@ -114,7 +114,7 @@ test("an entry is exported as a log record with its time, its sentence and its h
     { key: "countersign.product.id", value: { stringValue: "acme-crm" } },
   ]);
   expect(otel.ids()).toEqual(entries.map(({ id }: { id: number }) => id));
-  const proposed = otel.taken.find(({ eventName }) => eventName === "countersign.change_proposed")!;
+  const proposed = otel.accepted.find(({ eventName }) => eventName === "countersign.change_proposed")!;
   const entry = entries.find(({ event_type }: { event_type: string }) => event_type === "change_proposed");
   expect(proposed).toMatchObject({
     timeUnixNano: `${Date.parse(entry.timestamp)}000000`,
@@ -125,7 +125,7 @@ test("an entry is exported as a log record with its time, its sentence and its h
   expect(attribute(proposed, "countersign.change.id")).toBe(change_id);
   expect(attribute(proposed, "countersign.entry.hash")).toBe(entry.current_hash);
   expect(attribute(proposed, "countersign.entry.detail")).toBe(entry.detail);
-  expect(otel.taken.find(({ eventName }) => eventName.endsWith("rolled_back"))!.severityNumber).toBe(13);
+  expect(otel.accepted.find(({ eventName }) => eventName.endsWith("rolled_back"))!.severityNumber).toBe(13);
 });
 
 test.each([
@@ -140,9 +140,9 @@ test.each([
   expect(JSON.parse(logRecord(entry, 0))).toMatchObject({ severityNumber });
 });
 
-test("while a collector is down for an hour under load, nothing is lost, delayed or out of order", async () => {
+test("while a collector is down for an hour, writes are not delayed and no entry is lost", async () => {
   const api = await service();
-  const down: Manner[] = [
+  const down: Responder[] = [
     () => Promise.reject(new TypeError("fetch failed")),
     () => new Response("", { status: 503, headers: { "retry-after": "30" } }),
     () => new Response("", { status: 401 }),
@@ -152,9 +152,9 @@ test("while a collector is down for an hour under load, nothing is lost, delayed
   const exporting = createPromptedAuditExport(api.deps, { url: URL, times: TEN_S, fetch: otel.fetch });
   api.deps.auditExport = exporting;
   let isUp = true;
-  const healthy = otel.manner;
+  const healthy = otel.responder;
   let tries = 0;
-  otel.manner = (signal) => (isUp ? healthy(signal) : down[tries++ % down.length]!(signal));
+  otel.responder = (signal) => (isUp ? healthy(signal) : down[tries++ % down.length]!(signal));
   await api.post("propose", PROPOSAL);
   await exporting.send();
   expect(await capability(api)).toMatchObject({ status: "available", reason: null });
@@ -184,7 +184,7 @@ test("while a collector is down for an hour under load, nothing is lost, delayed
   expect(longest).toBeLessThan(1_000);
 });
 
-test("writes do not wait for a silent collector, which gets all entries in the end", async () => {
+test("writes do not wait for a silent collector, which gets all entries later", async () => {
   const api = await service();
   const otel = collector(never);
   const exporting = startAuditExport(api.deps, { url: URL, times: { ...TIMES, timeout: 1e9 }, fetch: otel.fetch });
@@ -192,9 +192,9 @@ test("writes do not wait for a silent collector, which gets all entries in the e
   for (let count = 0; count < 150; count++) expect((await api.post("propose", PROPOSAL)).status).toBe(201);
   expect(otel.requests).toHaveLength(1);
   await exporting.stop();
-  // After a restart, to one that takes all but loses some answers.
+  // After a restart, the collector accepts everything but half of its responses are lost.
   let answers = 0;
-  otel.manner = () => {
+  otel.responder = () => {
     if (++answers % 2 === 1) throw new TypeError("terminated");
     return Response.json({});
   };
@@ -205,7 +205,7 @@ test("writes do not wait for a silent collector, which gets all entries in the e
   expect(otel.ids()).toEqual(upTo(length));
 });
 
-test("a rejected record is sent again until it is accepted; no entry is skipped", async () => {
+test("a rejected record is sent again until it is accepted, and no entry is skipped", async () => {
   const api = await service();
   await api.post("propose", PROPOSAL);
   const otel = collector(() => Response.json({ partialSuccess: { rejectedLogRecords: 2 } }));
@@ -214,7 +214,7 @@ test("a rejected record is sent again until it is accepted; no entry is skipped"
   await expect.poll(() => otel.requests.length).toBeGreaterThan(3);
   expect(exporting.problem()).toBe("the receiver rejected 2 records");
   expect(new Set(otel.requests.map(({ body }) => body)).size).toBe(1);
-  otel.manner = () => Response.json({});
+  otel.responder = () => Response.json({});
   await otel.has(1);
   expect(otel.ids()[0]).toBe(1);
 });
@@ -222,7 +222,7 @@ test("a rejected record is sent again until it is accepted; no entry is skipped"
 test.each([
   ["Chinese", "\u4e2d".repeat(20_000)],
   ["quotes", '"'.repeat(30_000)],
-])("a request has at most 1 MB, for which 2 MB are read, with entries full of %s", async (_, text) => {
+])("a request has at most 1 MB and reads at most 2 MB, with entries full of %s", async (_, text) => {
   const { deps } = await service();
   const store = memoryStore();
   let head = await store.transact((tx) => createChain(tx, "p", deps, 0));
@@ -258,7 +258,7 @@ test.each([
 
 const OTHER = "the receiver answered something other than OTLP: check the address of --audit-otlp";
 test.each<[string, string, string | null]>([
-  ["nothing", "", null],
+  ["an empty response", "", null],
   ["an empty object", "{}", null],
   ["a partial success of null", '{"partialSuccess":null}', null],
   ["a warning", '{"partialSuccess":{"rejectedLogRecords":"0","errorMessage":"slow down"}}', null],
@@ -267,9 +267,9 @@ test.each<[string, string, string | null]>([
   ["an error after a success", '{"partialSuccess":{},"code":5}', OTHER],
   ["a list", "[]", OTHER],
   ["null", "null", OTHER],
-  ["half an answer", '{"partialSuccess":{', OTHER],
+  ["an incomplete response", '{"partialSuccess":{', OTHER],
   ["a success that is a list", '{"partialSuccess":[]}', OTHER],
-  ["a count that is none", '{"partialSuccess":{"rejectedLogRecords":"some"}}', OTHER],
+  ["a count that is not a number", '{"partialSuccess":{"rejectedLogRecords":"some"}}', OTHER],
   [
     "a rejection too long to read",
     JSON.stringify({ partialSuccess: { rejectedLogRecords: "3", errorMessage: "x".repeat(64 * 1024) } }),

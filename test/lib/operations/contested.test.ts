@@ -5,7 +5,8 @@ import { buildNotification } from "../../../lib/operations/notifications.ts";
 import { editableTarget } from "../../support/editable_target.ts";
 import { service } from "../../support/service.ts";
 
-async function fight() {
+/** A service with an applied change whose value a test edits from outside and restores. */
+async function appliedWithEdits() {
   const { adapter, edit } = editableTarget();
   const api = await service({ adapter });
   const change_id = await api.bring("applied", { target: "ui.a", value: "2" });
@@ -13,8 +14,8 @@ async function fight() {
   return { api, change_id, edit, restore };
 }
 
-test("a contested value is reported and notified once", async () => {
-  const { api, change_id, edit, restore } = await fight();
+test("a contested value is reported once, with a notification", async () => {
+  const { api, change_id, edit, restore } = await appliedWithEdits();
   for (let one = 0; one < 4; one++) {
     edit("ui.a", `${one + 10}`);
     await restore();
@@ -27,8 +28,8 @@ test("a contested value is reported and notified once", async () => {
   expect(notification?.type).toBe("change.restore_contested");
 });
 
-test("the notification of an external edit contains both values", async () => {
-  const { api, edit } = await fight();
+test("the notification of an edit from outside has the found and the expected value", async () => {
+  const { api, edit } = await appliedWithEdits();
   edit("ui.a", "7");
   await checkDrift(api.deps);
   const entry = (await api.audit()).find(({ event_type }) => event_type === "change_drifted");
@@ -36,8 +37,8 @@ test("the notification of an external edit contains both values", async () => {
   expect(notification?.text).toMatch(/^Changed outside Countersign.*it holds “7”, and “2” was consented to/);
 });
 
-test("the state and the metrics show when each target was last verified", async () => {
-  const { api } = await fight();
+test("the state and the metrics have the time of the oldest verification", async () => {
+  const { api } = await appliedWithEdits();
   expect((await api.get("/api/state")).body.oldest_verified_at).toBeNull();
   await checkDrift(api.deps);
   const { clock } = api.deps;

@@ -1,4 +1,4 @@
-/** The steps of a cycle, their order, and faults that must not delay it. */
+/** The steps of a cycle, their order, and failures that must not delay it. */
 import { afterEach, expect, test, vi } from "vitest";
 import type { SyncReport } from "../../../lib/link/port.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
@@ -8,7 +8,7 @@ import { failingStore } from "../../support/failing_store.ts";
 import { fails, gate } from "../../support/scripted_adapter.ts";
 import { filesInMemory, makeLink, openOperations } from "./operations_service.ts";
 
-const NOBODY: SyncReport = { shared: 0, peers: [] };
+const NO_PEERS: SyncReport = { shared: 0, peers: [] };
 
 afterEach(() => void vi.useRealTimers());
 
@@ -20,13 +20,13 @@ const INTENT = {
   },
 };
 
-/** A service on which everything that a cycle may do is due. */
+/** A service in which every kind of work of a cycle is due. */
 async function everythingDue() {
   const synced: string[] = [];
   const service = await openOperations({
     intent: INTENT,
     evolved: filesInMemory(),
-    link: makeLink(async () => (synced.push("sync"), NOBODY)),
+    link: makeLink(async () => (synced.push("sync"), NO_PEERS)),
   });
   await service.post("kpi", { incident_rate: 0.02 });
   const applied = await service.bring("applied", { kpi: "incident_rate" });
@@ -40,7 +40,7 @@ async function everythingDue() {
   return { ...service, applied, lost, pending, synced };
 }
 
-test("a complete cycle expires, rolls back, finds drift, runs a task and contacts peers", async () => {
+test("a complete cycle expires, rolls back, finds drift, runs a task and syncs peers", async () => {
   const { cycle, change, applied, pending, lost, synced, get } = await everythingDue();
   expect(await cycle()).toMatchObject({
     tick: 1,
@@ -56,7 +56,7 @@ test("a complete cycle expires, rolls back, finds drift, runs a task and contact
   expect(synced).toEqual(["sync"]);
 });
 
-test("a quick cycle calls neither host nor peers and runs no task; it does all other work", async () => {
+test("a quick cycle skips host, peers and tasks, and does its other work", async () => {
   const { deps, change, applied, pending, host, synced, get } = await everythingDue();
   const report = await runCycle(deps, { quick: true });
   expect(report).toMatchObject({ tick: 1, expired: 1, rolled_back: null, task: null, complete: true });
@@ -67,11 +67,11 @@ test("a quick cycle calls neither host nor peers and runs no task; it does all o
   expect((await get("/api/state")).body.tasks).toMatchObject({ queued: 1 });
 });
 
-test("a quick cycle does not wait for a hanging one, and returns", async () => {
+test("a quick cycle does not wait for a cycle that hangs", async () => {
   const { opened, open } = gate();
   let woken = 0;
   const service = await openOperations({
-    link: makeLink(() => opened.then(() => NOBODY)),
+    link: makeLink(() => opened.then(() => NO_PEERS)),
     wake: () => void woken++,
   });
   const hanging = service.cycle();
@@ -79,11 +79,11 @@ test("a quick cycle does not wait for a hanging one, and returns", async () => {
   expect(woken).toBe(1);
   open();
   expect((await hanging).tick).toBe(1);
-  // The turn that the quick cycle gave up counts nothing: the next one does.
+  // The skipped quick cycle did not raise the tick.
   expect((await service.cycle()).tick).toBe(2);
 });
 
-test("peers that do not respond delay a cycle by 10 seconds at most", async () => {
+test("peers that do not answer delay a cycle by 10 seconds at most", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const asked = gate();
   const silent = (): Promise<never> => {
@@ -109,7 +109,7 @@ test("a failed step does not prevent the others", async () => {
   expect((await service.change(pending)).status).toBe("denied");
 });
 
-test("when nothing can be written the cycle fails and the tick stays", async () => {
+test("if the store fails writes, the cycle fails and the tick is unchanged", async () => {
   const store = failingStore(memoryStore());
   const service = await openOperations({ store });
   store.fail();
@@ -118,7 +118,7 @@ test("when nothing can be written the cycle fails and the tick stays", async () 
   expect((await service.cycle()).tick).toBe(1);
 });
 
-test("the growth log gets one row when a KPI goes stale, E moves, or the chain breaks", async () => {
+test("the growth log gets one row when a KPI becomes stale, E moves, or the chain breaks", async () => {
   const service = await openOperations({ intent: { kpis: { csat: { baseline: 4, target: 5 } } } });
   const titles = async (kind: string): Promise<string[]> =>
     (await service.get(`/api/log?kind=${kind}`)).body.entries.map(({ title }: { title: string }) => title);
@@ -128,7 +128,7 @@ test("the growth log gets one row when a KPI goes stale, E moves, or the chain b
   await service.cycle();
   await service.post("kpi", { csat: 4.2 });
   await service.cycle();
-  // 0.5, then 0.525 (not worth a row), then 0.6.
+  // E is 0.5, then 0.525 (too small a move for a row), then 0.6.
   expect(await titles("effect")).toEqual(["E moved from 0.500 to 0.600", "E moved to 0.500"]);
   service.hours(8 * 24);
   for (let cycles = 0; cycles < 3; cycles++) await service.cycle();
@@ -143,7 +143,7 @@ test("the growth log gets one row when a KPI goes stale, E moves, or the chain b
   expect(await titles("audit_chain")).toEqual(["The audit chain does not hold at entry 2"]);
 });
 
-test("a breach that one process found is reported once, while others run cycles too", async () => {
+test("a breach is reported once, even if several processes run cycles", async () => {
   const service = await openOperations();
   const other = await openOperations({ store: service.deps.store, clock: service.deps.clock });
   service.deps.integrity.breach = { first_invalid: 2, reason: "its id is 9" };
@@ -151,7 +151,7 @@ test("a breach that one process found is reported once, while others run cycles 
   expect((await service.get("/api/log?kind=audit_chain")).body.entries).toHaveLength(1);
 });
 
-test("a guardrail's rollback that the host rejects is given up after five cycles, reported once", async () => {
+test("a guardrail rollback that the host rejects is given up and reported after five cycles", async () => {
   const service = await openOperations({ intent: INTENT });
   await service.post("kpi", { incident_rate: 0.02 });
   await service.bring("applied", { kpi: "incident_rate" });
@@ -167,7 +167,7 @@ test("a guardrail's rollback that the host rejects is given up after five cycles
   expect(seqs[0]).toBeGreaterThan(seqs[1]);
 });
 
-test("an outcome is ended when its own 7 days are over, and not with those before it", async () => {
+test("each outcome ends after its own 7 days", async () => {
   const service = await openOperations();
   const first = await service.bring("applied");
   service.hours(1);
@@ -188,7 +188,7 @@ test("an outcome is ended when its own 7 days are over, and not with those befor
   expect((await service.cycle()).outcomes_closed).toBe(1);
 });
 
-test("old buckets and gaps are removed", async () => {
+test("old daily counts and gaps are deleted", async () => {
   const service = await openOperations();
   await service.bring("denied");
   const days = async () => (await service.deps.store.list("tally_days", { limit: 10 })).map(({ id }) => id);

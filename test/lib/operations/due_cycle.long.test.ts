@@ -1,4 +1,4 @@
-/** Cycles of a service that is idle: what they ask of a store that others write to, and that nothing is missed. */
+/** Cycles of an idle service: few requests to a shared store, and no due work is missed. */
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { countersign, type ServiceOptions } from "../../../handlers/index.ts";
 import { runCheckpointLoop } from "../../../lib/audit/anchor.ts";
@@ -16,7 +16,7 @@ import { type Manifest, manifest } from "../../support/intents.ts";
 import { roundTrips } from "../../support/round_trips.ts";
 import { type ScriptedAdapter, scriptedAdapter } from "../../support/scripted_adapter.ts";
 
-/** A store in memory as several processes have it: each is notified of commits of the others. */
+/** Creates a memory store for several processes; `others` of each counts the commits of the other ones. */
 function sharedStore(): () => Store {
   const store = memoryStore();
   let commits = 0;
@@ -29,8 +29,8 @@ function sharedStore(): () => Store {
         const result = await store.transact((tx) =>
           decide({
             ...tx,
-            put: (...given) => ((wrote = true), tx.put(...given)),
-            delete: (...given) => ((wrote = true), tx.delete(...given)),
+            put: (...args) => ((wrote = true), tx.put(...args)),
+            delete: (...args) => ((wrote = true), tx.delete(...args)),
           }),
         );
         if (wrote) {
@@ -54,7 +54,7 @@ const INTENT: Manifest = { kpis: { nps: { baseline: 30, target: 50 } }, policy: 
 interface Process extends Client {
   cycle(): Promise<{ tick: number }>;
   /** Returns the store requests since its last call. */
-  asked(): readonly string[];
+  takeRequests(): readonly string[];
   deps: Awaited<ReturnType<typeof countersign>>["deps"];
 }
 
@@ -72,45 +72,45 @@ const shared = (over: Partial<Shared> = {}): Shared => ({
   ...over,
 });
 
-/** One process on the store, with its own reading of the log. */
+/** Opens one process on the store. */
 async function process({ store, clock, ids, adapter }: Shared, over: Partial<ServiceOptions> = {}): Promise<Process> {
   const { store: counted, take } = roundTrips(store(), { prompt: vi.isFakeTimers() });
   const service = await countersign({
     ...{ store: counted, clock, ids, adapter, intent: manifest(INTENT), pause: async () => {} },
     ...over,
   });
-  return { ...client(service.fetch), cycle: service.cycle, deps: service.deps, asked: () => take().asked };
+  return { ...client(service.fetch), cycle: service.cycle, deps: service.deps, takeRequests: () => take().asked };
 }
 
-/** Cycles a minute apart, until one finds nothing to do. */
-async function settled({ clock }: Shared, one: Process): Promise<void> {
+/** Runs cycles a minute apart until one finds nothing to do. */
+async function cycleUntilIdle({ clock }: Shared, one: Process): Promise<void> {
   for (let tries = 0; tries < 30; tries++) {
-    one.asked();
+    one.takeRequests();
     clock.advance(MINUTE);
     await one.cycle();
-    if (one.asked().length === 1) return;
+    if (one.takeRequests().length === 1) return;
   }
   throw new Error("it found something to do each time");
 }
 
-const isWhole = async (one: Process): Promise<boolean> => {
-  one.asked();
+const isFullCycle = async (one: Process): Promise<boolean> => {
+  one.takeRequests();
   await one.cycle();
-  return one.asked().length > 1;
+  return one.takeRequests().length > 1;
 };
 
-test("an idle cycle sends one request, and all records are checked from time to time", async () => {
+test("an idle cycle makes one request, and every few minutes a full one checks everything", async () => {
   const on = shared();
   const one = await process(on);
   await one.bring("applied", { target: "a", kpi: "nps", expected_delta_k: 1 });
   await one.bring("approved", { target: "b" });
   await one.bring("pending_consent", { target: "c" });
-  await settled(on, one);
+  await cycleUntilIdle(on, one);
   const asked: string[][] = [];
   for (let minute = 0; minute < 10; minute++) {
     on.clock.advance(MINUTE);
     await one.cycle();
-    asked.push([...one.asked()]);
+    asked.push([...one.takeRequests()]);
   }
   const whole = asked.filter(({ length }) => length > 1);
   expect(asked.filter(({ length }) => length === 1).every(([what]) => what === "others")).toBe(true);
@@ -122,7 +122,7 @@ test("rows of another version of a projection are not used", async () => {
   const on = shared();
   const one = await process(on);
   const id = await one.bring("pending_consent");
-  await settled(on, one);
+  await cycleUntilIdle(on, one);
   expect(await findNextDue(one.deps)).toBeGreaterThan(on.clock.now());
   await one.deps.store.transact(async (tx) => {
     const { value } = (await tx.get("cursors", "waiting"))!;
@@ -132,7 +132,7 @@ test("rows of another version of a projection are not used", async () => {
   expect(await findNextDue(one.deps)).toBe(-Infinity);
 });
 
-test("a store that does not report other writers is checked completely in each cycle", async () => {
+test("every cycle is a full one if the store does not count commits of others", async () => {
   const on = shared({ store: () => ({ ...memoryStore(), others: undefined }) as unknown as Store });
   const one = await process(on);
   for (let minute = 1; minute < 4; minute++) {
@@ -141,8 +141,8 @@ test("a store that does not report other writers is checked completely in each c
   }
 });
 
-describe("a commit is processed by the next cycle of each process:", () => {
-  const acts: Record<string, (by: Process) => Promise<unknown>> = {
+describe("the next cycle of each process is a full one after", () => {
+  const actions: Record<string, (by: Process) => Promise<unknown>> = {
     "a proposal": ({ propose }) => propose(),
     "a consent": ({ bring }) => bring("approved"),
     "a KPI": ({ post }) => post("kpi", { nps: 41 }),
@@ -151,20 +151,20 @@ describe("a commit is processed by the next cycle of each process:", () => {
     "a chat message": (by) => by.post("/api/chat", { message: "what waits?" }),
     "a cycle that was asked for": (by) => by.post("/api/action/run-now", { action: "cycle" }),
   };
-  test.each(Object.entries(acts))("%s", async (_, act) => {
+  test.each(Object.entries(actions))("%s", async (_, action) => {
     const on = shared();
     const [one, other] = [await process(on), await process(on)];
     for (const by of [one, other]) {
-      await settled(on, one);
+      await cycleUntilIdle(on, one);
       on.clock.advance(MINUTE);
-      await act(by);
-      expect(await isWhole(one)).toBe(true);
+      await action(by);
+      expect(await isFullCycle(one)).toBe(true);
     }
   });
 });
 
-/** A service that looks at everything in each cycle does the same at the same moments: nothing that time brings is missed. */
-test("work that becomes due is done as by cycles that check all records", async () => {
+/** Compares a service whose cycles may be idle with one whose cycles are all full. */
+test("idle cycles do due work at the same times as full cycles", async () => {
   const histories = await Promise.all(
     [false, true].map(async (wholeCycles) => {
       const on = shared({ adapter: scriptedAdapter() });
@@ -203,11 +203,11 @@ test("work that becomes due is done as by cycles that check all records", async 
   expect(due!.ticks).toBeLessThan(whole!.ticks / 2);
 });
 
-test("an operation that another process abandoned is resumed without a further commit", async () => {
+test("an operation that another process left is resumed without further commits", async () => {
   const on = shared({ adapter: scriptedAdapter() });
   const [one, other] = [await process(on), await process(on)];
   const id = await other.bring("approved");
-  await settled(on, one);
+  await cycleUntilIdle(on, one);
   on.adapter!.on("apply", () => new Promise(() => {}));
   void other.act("apply", id).catch(() => undefined);
   await vi.waitFor(async () => expect(on.adapter!.calls).toContain("apply"));
@@ -219,15 +219,15 @@ test("an operation that another process abandoned is resumed without a further c
   expect((await one.change(id)).status).toBe("applied");
 });
 
-test("a host that lost a change is detected within ten minutes without a further commit", async () => {
+test("a change that the host lost is found within ten minutes without further commits", async () => {
   const on = shared({ adapter: scriptedAdapter() });
   const one = await process(on);
   const id = await one.bring("applied");
-  await settled(on, one);
+  await cycleUntilIdle(on, one);
   on.adapter!.calls.length = 0;
   on.clock.advance(MINUTE);
   await one.cycle();
-  expect([on.adapter!.calls, one.asked()]).toEqual([[], ["others"]]);
+  expect([on.adapter!.calls, one.takeRequests()]).toEqual([[], ["others"]]);
   on.adapter!.host.set(id, "absent");
   for (let minute = 0; minute < 10; minute++) {
     on.clock.advance(MINUTE);
@@ -237,7 +237,7 @@ test("a host that lost a change is detected within ten minutes without a further
   expect((await one.get("drift")).body.missing).toMatchObject([{ change_id: id }]);
 });
 
-test("several waits between cycles share one request for commits of other processes", async () => {
+test("all waiting tasks of a process share one request for the commits of others", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const on = shared();
@@ -265,9 +265,9 @@ test("several waits between cycles share one request for commits of other proces
   await vi.advanceTimersByTimeAsync(MINUTE);
   const waited = one.get(`changes/${await waits}?wait=60`);
   await vi.advanceTimersByTimeAsync(5 * SECOND);
-  one.asked();
+  one.takeRequests();
   await vi.advanceTimersByTimeAsync(30 * SECOND);
-  const asked = one.asked();
+  const asked = one.takeRequests();
   expect(new Set(asked)).toEqual(new Set(["others"]));
   // The fastest of them looks once a second: a caller who waits longer goes by that.
   expect(asked.length).toBeLessThanOrEqual(31);

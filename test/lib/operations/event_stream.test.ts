@@ -15,7 +15,7 @@ import { makeFetch, openOperations } from "./operations_service.ts";
 
 const BEGINNING = { audit: 0, growth: 0, notice: 0, tick: 0 };
 
-/** A time that no test lives to see: what arrives was woken by a commit. */
+/** A delay longer than any test: whatever arrives was woken by a commit. */
 const NEVER = 1e9;
 
 interface Received {
@@ -28,7 +28,7 @@ interface Received {
 const decoded = (stream: ReadableStream<Uint8Array>): ReadableStream<string> =>
   stream.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>);
 
-/** Reads a stream of server-sent events, one at a time; comments and fields without an event are passed over. */
+/** Reads server-sent events one at a time; comments and blocks without an event are skipped. */
 function reader(stream: ReadableStream<Uint8Array>) {
   const source = decoded(stream).getReader();
   const waiting: Received[] = [];
@@ -55,8 +55,8 @@ function reader(stream: ReadableStream<Uint8Array>) {
   };
 }
 
-/** A service whose commits are signalled, listening on a real port. */
-async function listening(commits: CommitSignal = createCommitSignal()) {
+/** Starts a service with a commit signal on a real port. */
+async function startListening(commits: CommitSignal = createCommitSignal()) {
   const service = await openOperations({ commits });
   const server = await serveHttp(makeFetch(service.deps), { host: "127.0.0.1", port: 0, deps: service.deps });
   onTestFinished(async () => {
@@ -64,15 +64,15 @@ async function listening(commits: CommitSignal = createCommitSignal()) {
     await server.stop();
   });
   const open = async (query = "", headers: Record<string, string> = {}) => {
-    const away = new AbortController();
-    const response = await fetch(`${server.url}/api/events${query}`, { headers, signal: away.signal });
-    return { response, away, ...reader(response.body!) };
+    const abortReader = new AbortController();
+    const response = await fetch(`${server.url}/api/events${query}`, { headers, signal: abortReader.signal });
+    return { response, abortReader, ...reader(response.body!) };
   };
   return { ...service, commits, open };
 }
 
-test("an event for each entry, growth row and tick, as they happen", async () => {
-  const { open, bring, cycle, audit } = await listening();
+test("each entry, growth row and tick is sent as an event", async () => {
+  const { open, bring, cycle, audit } = await startListening();
   const { response, next } = await open();
   expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
   const id = await bring("rolled_back", { kpi: "csat" });
@@ -88,15 +88,15 @@ test("an event for each entry, growth row and tick, as they happen", async () =>
   expect(reported("tick")).toMatchObject([{ tick: 1 }]);
 });
 
-test("a reader that reconnects with its last id misses nothing and gets nothing twice", async () => {
-  const { open, bring, cycle, audit } = await listening();
+test("a reader that resumes with its last id misses no event and gets none twice", async () => {
+  const { open, bring, cycle, audit } = await startListening();
   const first = await open();
   await bring("applied");
   const seen = [(await first.next())!, (await first.next())!];
-  first.away.abort();
+  first.abortReader.abort();
   await bring("rolled_back", { target: "ui.colour" });
   await cycle();
-  // A browser repeats the address it began with: the header wins over the query.
+  // A browser reconnects with its first address, so the header has precedence over the query.
   const second = await open("?after=0.0.0.0", { "last-event-id": seen[1]!.id });
   while (seen.at(-1)?.event !== "tick") seen.push((await second.next())!);
   expect(seen.filter(({ event }) => event === "audit").map(({ data }) => data)).toEqual(await audit());
@@ -105,8 +105,8 @@ test("a reader that reconnects with its last id misses nothing and gets nothing 
   expect(await third.next()).toMatchObject({ event: "tick", data: { tick: 2 } });
 });
 
-test("a reader that has read a longer log, as after a restore, continues from now", async () => {
-  const { open, bring, audit } = await listening();
+test("a reader with an id beyond the log, as after a restore, gets new events", async () => {
+  const { open, bring, audit } = await startListening();
   await bring("applied");
   const ahead = await open("?after=1000.1000000000.1000000000.1000");
   const before = (await audit()).length;
@@ -114,7 +114,7 @@ test("a reader that has read a longer log, as after a restore, continues from no
   expect(await ahead.next()).toMatchObject({ event: "audit", data: (await audit())[before] });
 });
 
-test("a reader can continue from each id", async () => {
+test("a reader can resume from the id of any event", async () => {
   const service = await openOperations();
   await service.bring("rolled_back", { kpi: "csat" });
   await service.cycle();
@@ -131,7 +131,7 @@ test("a reader can continue from each id", async () => {
   }
 });
 
-test("a sleeping stream is woken by a commit of its process, not by the clock", async () => {
+test("a waiting stream is woken by a commit of its process", async () => {
   const commits = createCommitSignal();
   const service = await openOperations({ commits });
   const { next, leave } = reader(
@@ -147,7 +147,7 @@ test("a sleeping stream is woken by a commit of its process, not by the clock", 
   await leave();
 });
 
-test("a commit between the read and the wait is not missed", async () => {
+test("a commit between a read and the wait after it is not missed", async () => {
   const commits = createCommitSignal();
   const { count } = commits;
   commits.notify();
@@ -159,7 +159,7 @@ test("a commit between the read and the wait is not missed", async () => {
   await commits.wait(commits.count, NEVER);
 });
 
-test("writes of another process to a shared store are found by polling", async () => {
+test("entries of another process on a shared store are found by polling", async () => {
   const service = await openOperations();
   const { next, leave } = reader(
     createEventStream(service.deps, BEGINNING, undefined, {
@@ -174,7 +174,7 @@ test("writes of another process to a shared store are found by polling", async (
   await leave();
 });
 
-test("a comment keeps an idle connection open, and after its lifetime the stream ends", async () => {
+test("an idle stream sends comments and ends after its lifetime", async () => {
   const { deps } = await openOperations();
   const stream = createEventStream(deps, BEGINNING, undefined, {
     heartbeat: 5,
@@ -188,7 +188,7 @@ test("a comment keeps an idle connection open, and after its lifetime the stream
   expect(new Set(pieces.slice(1))).toEqual(new Set([": \n\n"]));
 });
 
-test("a client that disconnects frees its slot; a stopping process ends every stream", async () => {
+test("a client that disconnects is no longer counted, and a stopping process ends all streams", async () => {
   const left: (() => void)[] = [];
   const commits = createCommitSignal();
   let readers = 0;
@@ -205,12 +205,12 @@ test("a client that disconnects frees its slot; a stopping process ends every st
       },
     },
   });
-  const { open } = await listening(watched);
-  const { away } = await open();
+  const { open } = await startListening(watched);
+  const { abortReader } = await open();
   const staying = await open();
   expect(readers).toBe(2);
   const gone = new Promise<void>((resolve) => left.push(resolve));
-  away.abort();
+  abortReader.abort();
   await gone;
   expect(readers).toBe(1);
   commits.close();

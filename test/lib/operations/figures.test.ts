@@ -20,7 +20,7 @@ describe("R", () => {
     expect(computeWilsonInterval(successes, n).high).toBeCloseTo(high, 4);
   });
 
-  test("without attempts there is no data", () => {
+  test("without attempts there is no value", () => {
     const window = { from: "2026-01-01", to: "2026-01-30" };
     expect(computeReliability({}, window)).toMatchObject({ value: null, n: 0, interval: null });
     expect(computeReliability({ attempts: 4, attempts_failed: 1 }, window)).toMatchObject({
@@ -30,7 +30,7 @@ describe("R", () => {
     });
   });
 
-  test("an attempt that drifted and was then rolled back failed once, and shows under both causes", async () => {
+  test("an attempt that drifted and was rolled back counts as one failure with two causes", async () => {
     const { bring, host, cycle, hours, act, get } = await openOperations();
     const id = await bring("applied");
     host.host.delete(id);
@@ -45,7 +45,7 @@ describe("R", () => {
     });
   });
 
-  test("an attempt that drifts twice failed once, and the trend shows both times", async () => {
+  test("an attempt that drifts twice counts as one failure, and twice in the trend", async () => {
     const { bring, host, cycle, get, hours } = await openOperations();
     const id = await bring("applied");
     for (const shown of ["absent", "applied", "unknown"] as const) {
@@ -74,8 +74,8 @@ describe("M", () => {
   const outcome = (verdict: Outcome["verdict"]): Outcome => ({ verdict }) as Outcome;
 
   test.each<[string, Partial<Change>, Outcome | null, string[], string[]]>([
-    ["denied and whole", {}, null, ["rationale", "decider", "note"], []],
-    ["applied and whole", {}, outcome("missed"), ["rationale", "decider", "note", "verdict"], []],
+    ["denied and complete", {}, null, ["rationale", "decider", "note"], []],
+    ["applied and complete", {}, outcome("missed"), ["rationale", "decider", "note", "verdict"], []],
     ["blank rationale", { rationale: " \n" }, null, ["rationale", "decider", "note"], ["rationale"]],
     ["no note", { approval_note: "" }, null, ["rationale", "decider", "note"], ["note"]],
     [
@@ -105,7 +105,7 @@ describe("M", () => {
   });
 });
 
-test("M covers the last 90 days, also for gaps", async () => {
+test("M and its gaps cover the last 90 days", async () => {
   const { bring, hours, get } = await openOperations();
   const id = await bring("denied");
   const memory = async () => (await get("/api/state")).body.dimensions.M;
@@ -115,7 +115,7 @@ test("M covers the last 90 days, also for gaps", async () => {
   expect(await memory()).toMatchObject({ value: null, closed: 0, gaps: [] });
 });
 
-test("a revocation is no second decision among the levels of autonomy", async () => {
+test("a revocation does not count as a second decision in the levels of autonomy", async () => {
   const service = await openOperations();
   const change_id = await service.bring("approved");
   const totals = async () => (await service.get("/api/l1l5_trend")).body.totals;
@@ -165,7 +165,7 @@ describe("N", () => {
     expect(await items(service)).toEqual([{ item: "stale_kpis", open: 1, overdue: 1 }]);
   });
 
-  test("drift and a broken chain are overdue at once", async () => {
+  test("drift and a broken chain are overdue immediately", async () => {
     const service = await openOperations();
     const id = await service.bring("applied");
     service.host.host.set(id, "unknown");
@@ -178,7 +178,7 @@ describe("N", () => {
     expect((await service.get("/api/state")).body.N).toBe(16 / (16 + 8));
   });
 
-  inLong(test)("more overdue changes than the counting limit are reported as 'at least'", async () => {
+  inLong(test)("beyond the limit of counted changes, overdue is a minimum with at_least", async () => {
     const service = await openOperations();
     const need = async () => (await service.get("/api/state")).body.dimensions.N;
     const propose = (count: number) => Promise.all(Array.from({ length: count }, () => service.propose()));

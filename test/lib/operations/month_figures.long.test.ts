@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 test("E is the weighted mean of the KPIs' attainment", () => expect(state.E).toBeCloseTo(now.effect().value!, 12));
 
-test("M is the share of what should be on record", () => {
+test("M is the share of expected items that are present", () => {
   const { value, from, closed, expected, present, gaps } = now.memory();
   expect(state.dimensions.M).toMatchObject({ value, from, closed, expected, present });
   expect(state.dimensions.M.gaps).toMatchObject(
@@ -31,7 +31,7 @@ test("R counts the attempts that failed", () => {
   expect(state.dimensions.R).toMatchObject({ value, from, n, failed, causes });
 });
 
-test("N weighs what is overdue", () => {
+test("N is computed from the weights of overdue items", () => {
   const { value, items } = now.need();
   expect(state.N).toBe(value);
   expect(state.dimensions.N.items).toEqual(items.map(({ item, open, overdue }) => ({ item, open, overdue })));

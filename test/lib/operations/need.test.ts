@@ -1,4 +1,4 @@
-/** N: only what is overdue moves it. */
+/** N: it changes only with overdue items. */
 import { describe, expect, test } from "vitest";
 import { HOUR } from "../../support/clock.ts";
 import { mulberry } from "../projections/hand_made.ts";
@@ -21,7 +21,7 @@ describe("N", () => {
     expect(await need(service)).toMatchObject({ value: valueOf(4 + 40 / 2), open: 41, overdue: 41 });
   });
 
-  test("counts approved changes that wait for their apply, from the approval on", async () => {
+  test("counts an approved change that is not applied, from its approval on", async () => {
     const service = await openOperations();
     const { change_id } = await service.propose();
     service.hours(DAY - 1);
@@ -40,7 +40,7 @@ describe("N", () => {
     ["that cannot be undone", { reversible: false }, 8],
     ["that cannot be undone and is of high risk", { risk: "high", reversible: false }, 8],
     ["that only asks for two consents", { tier: "major" }, 4],
-  ] as const)("weighs a change %s, pending and approved", async (_, fields, weight) => {
+  ] as const)("weighs a change %s, both pending and approved", async (_, fields, weight) => {
     const service = await openOperations();
     const { change_id } = await service.propose({ ...fields });
     service.hours(DAY + 1);
@@ -50,7 +50,7 @@ describe("N", () => {
     expect((await need(service)).weight).toBe(weight);
   });
 
-  test("weighs a due review 8 and a stale KPI 2, immediately", async () => {
+  test("gives a due review weight 8 and a stale KPI weight 2", async () => {
     const intent = {
       kpis: { csat: { baseline: 4, target: 5 } },
       policy: {
@@ -72,7 +72,7 @@ describe("N", () => {
   });
 });
 
-test("in a random scenario only overdue work moves N, and never lowers it", async () => {
+test("in a random history, N rises only when items become overdue", async () => {
   const service = await openOperations();
   const random = mulberry(7);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
@@ -82,7 +82,7 @@ test("in a random scenario only overdue work moves N, and never lowers it", asyn
   for (let step = 0; step < 120; step++) {
     const kind = pick(["task", "change", "approved", "hours"]);
     if (kind === "hours") service.deps.clock.advance(pick([1, 5, 30]) * HOUR);
-    // Time alone lets things become overdue, and never less so.
+    // Items become overdue only as time passes, and stay overdue.
     const aged = (await need(service)).value;
     expect(aged).toBeGreaterThanOrEqual(before);
     moved += Number(aged > before);

@@ -1,4 +1,4 @@
-/** Changes whose records somebody replaced by what is none: everything else is still shown, and every step of a cycle runs. */
+/** Changes whose records were replaced by invalid ones: no read fails, and every step of a cycle runs. */
 import { expect, test } from "vitest";
 import { app, endpoints } from "../../../handlers/index.ts";
 import type { Reachable } from "../../support/client.ts";
@@ -7,7 +7,7 @@ import { get } from "../../support/requests.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { filesInMemory, openOperations } from "./operations_service.ts";
 
-const NONE = [
+const INVALID_RECORDS = [
   null,
   5,
   {},
@@ -21,7 +21,7 @@ const INTENT = {
   policy: { consent_ttl_hours: 48, guardrails: [{ kpi: "csat", max_regression: 0.1, action: "rollback" as const }] },
 };
 
-test.each(NONE)("%j", async (none) => {
+test.each(INVALID_RECORDS)("reads and cycles work with the record %j", async (invalid) => {
   const service = await openOperations({ adapter: scriptedAdapter(), evolved: filesInMemory(), intent: INTENT });
   await service.post("kpi", { csat: 2 });
   const ids: string[] = [];
@@ -31,7 +31,7 @@ test.each(NONE)("%j", async (none) => {
   }
   const { deps } = service;
   await deps.store.transact((tx) => {
-    for (const id of ids) tx.put("changes", id, none as never);
+    for (const id of ids) tx.put("changes", id, invalid as never);
   });
   await service.post("kpi", { csat: 1 });
   for (let cycle = 0; cycle < 3; cycle++) {

@@ -1,4 +1,4 @@
-/** Webhooks against a real receiver that is well, slow, failing, or gone. */
+/** Webhooks to a real HTTP receiver that works, is slow, fails, or does not answer. */
 import { createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -18,7 +18,7 @@ import { fails } from "../../support/scripted_adapter.ts";
 import { openOperations, type OperationsService } from "./operations_service.ts";
 
 const SECRET = "a secret of the two of us";
-/** Waits that no test lives to see the end of, unless it is about them. */
+/** Timeouts and pauses longer than any test, except the ones between attempts. */
 const TIMES: SendTimes = { timeout: 1e9, firstRetry: 1, longestRetry: 4, longestPause: 1e9, poll: 1e9 };
 
 interface Delivery {
@@ -28,12 +28,13 @@ interface Delivery {
   body: any;
 }
 
-type Manner = (response: ServerResponse, request: IncomingMessage) => void;
+/** How a receiver answers a request. */
+type Responder = (response: ServerResponse, request: IncomingMessage) => void;
 
-const ok: Manner = (response) => void response.writeHead(204).end();
+const ok: Responder = (response) => void response.writeHead(204).end();
 
-/** A receiver; `manners` are used up first, then it is well. Drops are no deliveries it took. */
-async function receiver(...manners: Manner[]) {
+/** Starts a receiver that answers with each of `responders` once, and then with 204. It records every request. */
+async function receiver(...responders: Responder[]) {
   const deliveries: Delivery[] = [];
   const watchers = new Set<() => void>();
   const server: Server = createServer((request, response) => {
@@ -42,8 +43,8 @@ async function receiver(...manners: Manner[]) {
     request.on("end", () => {
       const text = Buffer.concat(pieces).toString();
       deliveries.push({ headers: request.headers, text, body: JSON.parse(text) });
-      (manners.shift() ?? ok)(response, request);
-      for (const look of watchers) look();
+      (responders.shift() ?? ok)(response, request);
+      for (const checkArrived of watchers) checkArrived();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -55,17 +56,17 @@ async function receiver(...manners: Manner[]) {
   return {
     url: `http://127.0.0.1:${port}/hook`,
     deliveries,
-    /** Resolves when so many have arrived. */
+    /** Resolves when `count` requests have arrived. */
     arrived: (count: number) =>
       new Promise<void>((resolve) => {
-        const look = () => deliveries.length >= count && (watchers.delete(look), resolve());
-        watchers.add(look);
-        look();
+        const checkArrived = () => deliveries.length >= count && (watchers.delete(checkArrived), resolve());
+        watchers.add(checkArrived);
+        checkArrived();
       }),
   };
 }
 
-/** Notifies from the next event on, and stops with the test. */
+/** Starts notifying from the next event on; it stops at the end of the test. */
 async function notifying(
   of: OperationsService,
   url: string,
@@ -80,14 +81,14 @@ async function notifying(
 
 const types = (deliveries: readonly Delivery[]): string[] => deliveries.map(({ body }) => body.type);
 
-/** As a receiver would check it, with other code than the sender's. */
+/** Verifies the signature as a receiver would, without the sender's code. */
 function expectSigned({ headers, text }: Delivery): void {
   const signed = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${text}`;
   const mac = createHmac("sha256", SECRET).update(signed).digest("base64");
   expect(headers["webhook-signature"]).toBe(`v1,${mac}`);
 }
 
-test("the signature is that of Standard Webhooks", () => {
+test("the signature matches the example of Standard Webhooks", () => {
   // The example of the specification's reference libraries.
   const key = parseWebhookKey("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
   const signature = signWebhook(key, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, '{"test": 2432232314}');
@@ -103,7 +104,7 @@ test.each([
   expect(() => parseWebhookKey(secret)).not.toThrow(secret);
 });
 
-test("each event to report is notified in order and signed, without a token", async () => {
+test("each notification type is sent in order and signed, and contains no token", async () => {
   const { url, deliveries, arrived } = await receiver();
   const svc = await openOperations({
     adminToken: "sesame-open-now",
@@ -147,9 +148,9 @@ test("each event to report is notified in order and signed, without a token", as
   await arrived(11);
   await svc.cycle();
 
-  // Entries come in the order of the log; what was noticed meanwhile comes after them.
-  const noticed = ["guardrail.tripped", "outcome.verdict"];
-  expect(types(deliveries).filter((type) => !noticed.includes(type))).toEqual([
+  // Notifications of entries come in the order of the log; those of the growth log come after them.
+  const fromGrowthLog = ["guardrail.tripped", "outcome.verdict"];
+  expect(types(deliveries).filter((type) => !fromGrowthLog.includes(type))).toEqual([
     "change.waiting_for_consent",
     "change.waiting_for_consent",
     "change.decided",
@@ -160,7 +161,7 @@ test("each event to report is notified in order and signed, without a token", as
     "change.rolled_back",
     "change.decided",
   ]);
-  expect(types(deliveries).filter((type) => noticed.includes(type))).toEqual(noticed);
+  expect(types(deliveries).filter((type) => fromGrowthLog.includes(type))).toEqual(fromGrowthLog);
   // Other tests cover the effects of time and tampering.
   const others = [
     "change.expiring",
@@ -204,8 +205,8 @@ test("each event to report is notified in order and signed, without a token", as
   });
 });
 
-test("the end of a change's automatic apply is notified with the reason until it is delivered", async () => {
-  const fail: Manner = (response) => void response.writeHead(503).end();
+test("a stopped automatic apply is notified with its reason, until a delivery succeeds", async () => {
+  const fail: Responder = (response) => void response.writeHead(503).end();
   const { url, deliveries, arrived } = await receiver(ok, fail, fail);
   const svc = await openOperations({ intent: { policy: { apply_when: ["manual", "scheduled"] } } });
   const notifier = await notifying(svc, url);
@@ -230,29 +231,32 @@ test("the end of a change's automatic apply is notified with the reason until it
   expect(types(deliveries).at(-1)).toBe("change.decided");
 });
 
-test.each<[string, Manner, Partial<SendTimes>]>([
+test.each<[string, Responder, Partial<SendTimes>]>([
   ["answers 500", (response) => void response.writeHead(500).end("no"), {}],
   ["redirects elsewhere", (response) => void response.writeHead(307, { location: "/elsewhere" }).end(), {}],
   ["drops the connection", (_response, request) => void request.socket.destroy(), {}],
   ["never answers", () => {}, { timeout: 50 }],
-])("a receiver that %s gets the same notification with the same id until it accepts", async (_, manner, times) => {
-  const { url, deliveries, arrived } = await receiver(manner, manner, manner);
-  const svc = await openOperations();
-  const notifier = await notifying(svc, url, times);
-  await svc.propose();
-  await arrived(3);
-  expect(notifier.problem()).toMatch(/^the receiver /);
-  while (notifier.problem() !== null) await new Promise((resolve) => setImmediate(resolve));
-  const tries = deliveries.length;
-  expect(tries).toBeGreaterThanOrEqual(4);
-  expect(new Set(deliveries.map(({ body }) => body.id)).size).toBe(1);
-  await svc.propose({ target: "ui.colour" });
-  await arrived(tries + 1);
-  expect(deliveries[tries]!.body.id).not.toBe(deliveries[0]!.body.id);
-  for (const delivery of deliveries) expectSigned(delivery);
-});
+])(
+  "a receiver that %s gets the same notification with the same id until it accepts it",
+  async (_, responder, times) => {
+    const { url, deliveries, arrived } = await receiver(responder, responder, responder);
+    const svc = await openOperations();
+    const notifier = await notifying(svc, url, times);
+    await svc.propose();
+    await arrived(3);
+    expect(notifier.problem()).toMatch(/^the receiver /);
+    while (notifier.problem() !== null) await new Promise((resolve) => setImmediate(resolve));
+    const tries = deliveries.length;
+    expect(tries).toBeGreaterThanOrEqual(4);
+    expect(new Set(deliveries.map(({ body }) => body.id)).size).toBe(1);
+    await svc.propose({ target: "ui.colour" });
+    await arrived(tries + 1);
+    expect(deliveries[tries]!.body.id).not.toBe(deliveries[0]!.body.id);
+    for (const delivery of deliveries) expectSigned(delivery);
+  },
+);
 
-test("a request to a silent receiver times out, even if garbage is collected meanwhile", async () => {
+test("a request to a silent receiver times out, even after garbage collection", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const { url, arrived } = await receiver(() => {});
@@ -269,7 +273,7 @@ test("a request to a silent receiver times out, even if garbage is collected mea
   await second;
 });
 
-test("a notification links to the change in the console, where its address is known", async () => {
+test("a notification links to the change in the console if the public address is configured", async () => {
   const { url, deliveries, arrived } = await receiver();
   const svc = await openOperations({ publicUrl: "https://gov.acme.example/console" });
   await notifying(svc, url);
@@ -288,8 +292,8 @@ test("requests do not wait for a receiver that does not respond", async () => {
   expect(deliveries).toHaveLength(1);
 });
 
-test("after a restart no notification is lost, and delivered ones are not sent again", async () => {
-  const hang: Manner = () => {};
+test("after a restart, no notification is lost or sent again after its delivery", async () => {
+  const hang: Responder = () => {};
   const { url, deliveries, arrived } = await receiver(ok, hang);
   const svc = await openOperations();
   const first = await notifying(svc, url);
@@ -305,7 +309,7 @@ test("after a restart no notification is lost, and delivered ones are not sent a
   expect(deliveries[1]!.body.id).toBe(deliveries[2]!.body.id);
 });
 
-test("of several pending notifications at a restart, delivered ones are not sent again", async () => {
+test("after a restart, only undelivered notifications are sent", async () => {
   const { url, deliveries, arrived } = await receiver(ok, () => {});
   const svc = await openOperations();
   await (await notifying(svc, url)).stop();
@@ -329,7 +333,7 @@ test("events before the first start are not notified", async () => {
   expect(deliveries[0]!.body.data.change.change_id).toBe(change_id);
 });
 
-test("a store that cannot be read delays the next notification, and loses none", async () => {
+test("a store that cannot be read delays notifications and loses none", async () => {
   const { url, deliveries, arrived } = await receiver();
   const base = memoryStore();
   let broken = false;
@@ -358,10 +362,10 @@ test("a store that cannot be read delays the next notification, and loses none",
   expect(types(deliveries)).toEqual(["change.waiting_for_consent", "change.waiting_for_consent"]);
 });
 
-test("the wait between retries doubles up to its limit, and jitter only shortens it", async () => {
+test("the wait between attempts doubles up to its limit, and randomness only shortens it", async () => {
   const waits: number[] = [];
   const { url, arrived } = await receiver(
-    ...Array.from({ length: 6 }, (): Manner => (response) => void response.writeHead(500).end()),
+    ...Array.from({ length: 6 }, (): Responder => (response) => void response.writeHead(500).end()),
   );
   const svc = await openOperations();
   const notifier = startNotifier(svc.deps, {
@@ -384,7 +388,7 @@ test("the wait between retries doubles up to its limit, and jitter only shortens
 });
 
 const refusing =
-  (status: number, said = "", headers = {}): Manner =>
+  (status: number, said = "", headers = {}): Responder =>
   (response) =>
     void response.writeHead(status, headers).end(said);
 
@@ -460,7 +464,7 @@ test.each<[NotifyFormat, number, string, string]>([
 });
 
 test.each<NotifyFormat>(["slack", "teams"])(
-  "notifications to %s have no signature, since the address is the secret",
+  "a notification to %s has no signature, since its address is the secret",
   async (format) => {
     const { url, deliveries, arrived } = await receiver();
     const svc = await openOperations({ publicUrl: "https://gov.acme.example" });
@@ -473,7 +477,7 @@ test.each<NotifyFormat>(["slack", "teams"])(
   },
 );
 
-test("undelivered notifications show in the capability map", async () => {
+test("failing notifications are in the capability map", async () => {
   let problem: string | null = null;
   const svc = await openOperations({ notifier: { problem: () => problem } });
   const shown = async () =>
@@ -483,7 +487,7 @@ test("undelivered notifications show in the capability map", async () => {
   expect(await shown()).toMatchObject({ status: "failing", reason: "the receiver answered 500" });
 });
 
-test("while the store rejects writes nothing is sent twice, and one line is logged", async () => {
+test("if the store fails writes, nothing is sent twice, and one warning is logged", async () => {
   const lines: string[] = [];
   const log = { info: () => {}, warn: (message: string) => void lines.push(message), error: () => {} };
   const base = memoryStore();
@@ -517,7 +521,7 @@ test("while the store rejects writes nothing is sent twice, and one line is logg
   while (notifier.problem() !== null) await new Promise((resolve) => setImmediate(resolve));
 });
 
-describe("a host that runs only when it is called", () => {
+describe("on a host that runs only during requests, the notifier", () => {
   const decided = async ({ propose, act }: OperationsService) => act("approve", (await propose()).change_id);
   const prompted = async (of: OperationsService, url: string) => {
     const notifier = createPromptedNotifier(of.deps, { url, secret: SECRET });
@@ -525,7 +529,7 @@ describe("a host that runs only when it is called", () => {
     return notifier;
   };
 
-  test("sends due notifications on request, in order and once, however often it is called", async () => {
+  test("sends due notifications once and in order, however often it is called", async () => {
     const { url, deliveries } = await receiver();
     const svc = await openOperations();
     await svc.propose();
@@ -539,8 +543,8 @@ describe("a host that runs only when it is called", () => {
     expect(deliveries).toHaveLength(2);
   });
 
-  test("tries once at each call, and continues where it stopped, also as another instance", async () => {
-    const failing: Manner = (response) => void response.writeHead(500).end();
+  test("makes one attempt in each call, and another instance continues where it stopped", async () => {
+    const failing: Responder = (response) => void response.writeHead(500).end();
     const { url, deliveries } = await receiver(failing, failing);
     const svc = await openOperations();
     const notifier = await prompted(svc, url);
@@ -561,7 +565,7 @@ describe("a host that runs only when it is called", () => {
     expect(restarted.problem()).toBeNull();
   });
 
-  test("sends nothing to a receiver for as long as it requests", async () => {
+  test("waits for the Retry-After of a receiver", async () => {
     const { url, deliveries } = await receiver(
       (response) => void response.writeHead(429, { "retry-after": "120" }).end(),
     );
@@ -577,7 +581,7 @@ describe("a host that runs only when it is called", () => {
     expect(notifier.problem()).toBeNull();
   });
 
-  test("never fails its caller: an unusable store is reported as a problem until it works again", async () => {
+  test("does not throw while the store fails, and reports it as its problem", async () => {
     const { url, deliveries } = await receiver();
     const svc = await openOperations();
     const notifier = await prompted(svc, url);

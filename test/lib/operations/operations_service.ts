@@ -1,4 +1,4 @@
-/** A whole service in this process whose clock a test moves, with the parts that operations may be given. */
+/** A complete service in this process, with a clock that the test moves and the optional parts of operations. */
 import { actionList } from "../../../handlers/action_list.ts";
 import { actionRunNow } from "../../../handlers/action_run_now.ts";
 import { events } from "../../../handlers/events.ts";
@@ -22,7 +22,7 @@ import { type ScriptedAdapter, scriptedAdapter } from "../../support/scripted_ad
 
 export { filesInMemory } from "../../support/files_in_memory.ts";
 
-/** The endpoints of operations that are tested here. */
+/** The endpoints that the tests of operations use. */
 export const OPERATIONS_ENDPOINTS: readonly Endpoint<OperationsDeps>[] = [
   log,
   metrics,
@@ -37,7 +37,7 @@ export const OPERATIONS_ENDPOINTS: readonly Endpoint<OperationsDeps>[] = [
   events,
 ];
 
-/** One fetch over the endpoints of operations and all others. */
+/** Creates a fetch function over the endpoints of operations and all others. */
 export function makeFetch(deps: Deps): Handler {
   const rest = app(deps);
   const own = OPERATIONS_ENDPOINTS.map((endpoint) => ({
@@ -52,7 +52,7 @@ export function makeFetch(deps: Deps): Handler {
   };
 }
 
-/** A client of a service, and what it runs on. */
+/** A client of a service, with the service's dependencies and host product. */
 export type OperationsService = ReturnType<typeof client> & {
   deps: TestDeps;
   host: ScriptedAdapter;
@@ -74,7 +74,7 @@ export async function openOperations(options: TestOptions = {}): Promise<Operati
   };
 }
 
-/** A link whose peers are asked by `sync`. */
+/** Creates a link whose sync runs `sync`. */
 export const makeLink = (sync: () => Promise<SyncReport>): LinkPort => ({
   self: { peer_id: null, instance_id: null, product_id: null, product_type: null, address: null },
   peers: async () => [],
@@ -83,5 +83,5 @@ export const makeLink = (sync: () => Promise<SyncReport>): LinkPort => ({
   capability: () => ({ id: "cross_link", group: "link", status: "available", reason: null, enable_with: null }),
 });
 
-/** A model that answers by `complete`. */
+/** Creates a model that answers with `complete`. */
 export const makeModel = (complete: Llm["complete"]): Llm => ({ model: "m", complete });

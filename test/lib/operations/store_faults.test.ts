@@ -1,4 +1,4 @@
-/** Faults that a store reports of itself: each shows where operators look. */
+/** Faults that a store reports: readiness, metrics and capabilities show them. */
 import { expect, test } from "vitest";
 import type { StoreFaults } from "../../../lib/store/faults.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -7,10 +7,10 @@ import { runCycle } from "../../../lib/operations/cycle.ts";
 import { opened } from "../../support/deps.ts";
 import { makeService } from "../../support/service.ts";
 
-const NONE: StoreFaults = { writes: null, damaged: [], lost: null, compaction: null, free_bytes: 5e9 };
+const NO_FAULTS: StoreFaults = { writes: null, damaged: [], lost: null, compaction: null, free_bytes: 5e9 };
 
 async function withFaults() {
-  let faults = NONE;
+  let faults = NO_FAULTS;
   let inspections = 0;
   const store = { ...memoryStore(), faults: () => faults, inspect: async () => void inspections++ };
   const deps = await opened({ store });
@@ -25,7 +25,7 @@ async function withFaults() {
     capability,
     metric,
     inspections: () => inspections,
-    report: (some: Partial<StoreFaults>) => void (faults = { ...NONE, ...some }),
+    report: (some: Partial<StoreFaults>) => void (faults = { ...NO_FAULTS, ...some }),
   };
 }
 
@@ -49,7 +49,7 @@ test("a damaged file makes the service unready, the chain's metric 0 and a capab
   expect((await api.get("/readyz")).status).toBe(200);
 });
 
-test("a failed compaction and the free space are shown", async () => {
+test("a failed compaction and the free space are in the metrics", async () => {
   const { capability, metric, report } = await withFaults();
   expect([await metric("compaction_failed"), await metric("store_free_bytes")]).toEqual(["0", "5000000000"]);
   expect((await capability("store_compaction")).status).toBe("available");

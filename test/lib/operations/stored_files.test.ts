@@ -1,4 +1,4 @@
-/** Self-evolution files where there is no disk: in the store, over the endpoints that show them. */
+/** Self-evolution files in the store, for hosts without a disk, read over the endpoints. */
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { evolvedFile } from "../../../handlers/evolved_file.ts";
@@ -6,8 +6,8 @@ import { evolved } from "../../../handlers/evolved.ts";
 import { createStoredFiles } from "../../../lib/operations/stored_files.ts";
 import { opened } from "../../support/deps.ts";
 
-/** A store with files in it, and what the endpoints show of them. */
-async function stored() {
+/** Opens files in a store, with functions that read them over the endpoints. */
+async function openFiles() {
   const deps = await opened({});
   const files = createStoredFiles(deps);
   const ask = (path: string) => {
@@ -18,14 +18,14 @@ async function stored() {
   return { ...deps, files, ask, list, names: async () => (await list()).map(({ name }) => name) };
 }
 
-test("without files the list is empty, and a file is not found", async () => {
-  const { list, ask } = await stored();
+test("without files, the list is empty and a file gets 404", async () => {
+  const { list, ask } = await openFiles();
   expect(await list()).toEqual([]);
   expect((await ask("/api/evolved/report-2026-W01.md")).status).toBe(404);
 });
 
-test("stored files are listed with size, hash and kind, newest first, for another instance too", async () => {
-  const { files, list, ask, clock, store, sha256 } = await stored();
+test("files are listed with size, hash and kind, newest first, also by another instance", async () => {
+  const { files, list, ask, clock, store, sha256 } = await openFiles();
   for (const [name, text] of [
     ["retrospective-chg_1.md", "één\n"],
     ["report-2026-W01.md", "week"],
@@ -35,14 +35,14 @@ test("stored files are listed with size, hash and kind, newest first, for anothe
     await files.write(name, text);
     clock.advance(1000);
   }
-  const shown = await list();
-  expect(shown.map(({ name, kind }: Record<string, string>) => [name, kind])).toEqual([
+  const listed = await list();
+  expect(listed.map(({ name, kind }: Record<string, string>) => [name, kind])).toEqual([
     ["notes.txt", "other"],
     ["report-2026-W01.svg", "other"],
     ["report-2026-W01.md", "report"],
     ["retrospective-chg_1.md", "retrospective"],
   ]);
-  expect(shown[3]).toEqual({
+  expect(listed[3]).toEqual({
     name: "retrospective-chg_1.md",
     bytes: 6,
     sha256: createHash("sha256").update("één\n").digest("hex"),
@@ -54,8 +54,8 @@ test("stored files are listed with size, hash and kind, newest first, for anothe
   expect(await createStoredFiles({ store, clock, sha256 }).read("notes.txt")).toBe("x");
 });
 
-test("a file is replaced completely, and is then the newest", async () => {
-  const { files, names, clock } = await stored();
+test("a file that is written again is replaced and becomes the newest", async () => {
+  const { files, names, clock } = await openFiles();
   await files.write("report-2026-W01.md", "a longer text");
   await files.write("report-2026-W02.md", "");
   clock.advance(1);
@@ -64,15 +64,15 @@ test("a file is replaced completely, and is then the newest", async () => {
   expect(await files.read("report-2026-W01.md")).toBe("new");
 });
 
-test.each(["../secret", ".hidden", "a/b", "", "a".repeat(129)])("the name %j is rejected", async (name) => {
-  const { files, list } = await stored();
+test.each(["../secret", ".hidden", "a/b", "", "a".repeat(129)])("the file name %j is rejected", async (name) => {
+  const { files, list } = await openFiles();
   await expect(files.write(name, "x")).rejects.toThrow("is no name for a self-evolution file");
   expect(await files.read(name)).toBeUndefined();
   expect(await list()).toEqual([]);
 });
 
-test("of 501 files the oldest is removed with its text", async () => {
-  const { files, names, clock, store } = await stored();
+test("the oldest of 501 files is deleted, with its text", async () => {
+  const { files, names, clock, store } = await openFiles();
   for (let week = 0; week <= 500; week++) {
     await files.write(`report-${week}.md`, `text ${week}`);
     clock.advance(1);

@@ -1,4 +1,4 @@
-/** Tasks are bounded like everything else that requests can make. */
+/** Limits on the number of stored tasks. */
 import { expect, test } from "vitest";
 import { MAX_ENDED_TASKS, MAX_OPEN_TASKS, saveTask, type Task } from "../../../lib/operations/tasks.ts";
 import { inBatches } from "../../support/batches.ts";
@@ -6,8 +6,12 @@ import { openOperations, type OperationsService } from "./operations_service.ts"
 
 const START = Date.parse("2026-01-01T00:00:00.000Z");
 
-/** Keeps `count` tasks as if they had been submitted, and, where `over` says so, had ended, a second apart. */
-async function keep({ deps: { store } }: OperationsService, count: number, over: (index: number) => Partial<Task>) {
+/** Stores `count` tasks as if they had been submitted, each changed by `over`. */
+async function storeTasks(
+  { deps: { store } }: OperationsService,
+  count: number,
+  over: (index: number) => Partial<Task>,
+) {
   await inBatches(store, count, (tx, index) => {
     const task: Task = {
       task_id: `tsk_${String(index).padStart(6, "0")}`,
@@ -33,25 +37,25 @@ const ended = (status: "completed" | "failed") => (index: number) => ({
   completed_at: new Date(START + index * 1000).toISOString(),
 });
 
-test("of the ended tasks the oldest is removed first, with its rating", async () => {
+test("beyond the limit the oldest ended task is deleted, and its rating no longer counts", async () => {
   const service = await openOperations();
   const { store } = service.deps;
-  await keep(service, MAX_ENDED_TASKS - 1, (index) => ended(index === 1 ? "failed" : "completed")(index));
+  await storeTasks(service, MAX_ENDED_TASKS - 1, (index) => ended(index === 1 ? "failed" : "completed")(index));
   const rate = (task_id: string, rating: number) => service.post("/api/task/feedback", { task_id, rating });
   expect((await rate("tsk_000000", 1)).status).toBe(200);
   expect((await rate("tsk_000002", 4)).status).toBe(200);
-  const ranNow = async () => {
+  const submitAndRun = async () => {
     await service.post("/api/tasks", { title: "one more", required_dimension: "N" });
     await service.post("/api/action/run-now", { action: "run_next_task" });
   };
   const stats = async () => (await service.get("/api/state")).body.tasks;
 
-  await ranNow();
+  await submitAndRun();
   expect(await stats()).toMatchObject({ completed: MAX_ENDED_TASKS - 1, failed: 1, rated: 2, mean_rating: 2.5 });
-  await ranNow();
+  await submitAndRun();
   expect(await stats()).toMatchObject({ completed: MAX_ENDED_TASKS - 1, failed: 1, rated: 1, mean_rating: 4 });
   expect((await rate("tsk_000000", 5)).body.code).toBe("task_not_found");
-  await ranNow();
+  await submitAndRun();
   expect(await stats()).toMatchObject({ completed: MAX_ENDED_TASKS, failed: 0, rated: 1, mean_rating: 4 });
 
   const kept = await store.list("tasks", { limit: 2 * MAX_ENDED_TASKS });
@@ -64,9 +68,9 @@ test("of the ended tasks the oldest is removed first, with its rating", async ()
   expect(ratings.map(({ rating }) => rating)).toEqual([4]);
 });
 
-test("no task is accepted while the maximum number of tasks is open", async () => {
+test("a new task is rejected while the maximum of open tasks is reached", async () => {
   const service = await openOperations();
-  await keep(service, MAX_OPEN_TASKS, () => ({}));
+  await storeTasks(service, MAX_OPEN_TASKS, () => ({}));
   const submit = () => service.post("/api/tasks", { title: "one more" });
   const refused = await submit();
   expect([refused.status, refused.body.code]).toEqual([503, "too_many_tasks"]);

@@ -14,7 +14,7 @@ const titles = async ({ get }: OperationsService, query = ""): Promise<string[]>
   (await get(`/api/tasks${query}`)).body.tasks.map(({ title }: { title: string }) => title);
 
 describe("order", () => {
-  test("priority first, then age; a number stands on the scale low 1, normal 2, high 3, urgent 4", async () => {
+  test("is by priority, then by age; numbers are on the scale low 1 to urgent 4", async () => {
     const service = await openOperations();
     for (const [title, priority] of [
       ["low", "low"],
@@ -37,7 +37,7 @@ describe("order", () => {
     expect(await runNextTask(service.deps)).toBeUndefined();
   });
 
-  test("a cycle runs one task; the list has the queue, then ended tasks, newest first", async () => {
+  test("has queued tasks first, then ended ones with the newest first", async () => {
     const service = await openOperations();
     for (const title of ["a", "b", "c", "d"]) await submit(service, title);
     for (let cycles = 0; cycles < 2; cycles++) {
@@ -96,7 +96,7 @@ describe("the worker", () => {
     for (const fact of facts) expect(task.result).toContain(fact);
   });
 
-  test("an unknown dimension is stored, and only the text is answered", async () => {
+  test("an unknown dimension is kept as a label, and only the text is answered", async () => {
     const service = await openOperations();
     const { body } = await service.post("/api/tasks", { title: "t", required_dimension: "constructor" });
     expect(body.required_dimension).toBe("constructor");
@@ -104,7 +104,7 @@ describe("the worker", () => {
     expect(task!.result!.match(/^## \w+/gm)).toEqual(["## Answer"]);
   });
 
-  test("the text of a task is answered by the records, and a query in it is run", async () => {
+  test("the text of a task is answered from the records, and a query in it is run", async () => {
     const service = await openOperations();
     const change_id = await service.bring("approved", { summary: "Show the winter banner" });
     await submit(service, "is:approved group:tenant", 2);
@@ -117,17 +117,17 @@ describe("the worker", () => {
     expect(words.match(/^## \w+/gm)).toEqual(["## Answer"]);
   });
 
-  test("texts by people are shown as text and form no markup", async () => {
+  test("text of people makes no markup in the report", async () => {
     const service = await openOperations();
     await service.post("/api/tasks", { title: "<b>x</b> [a](http://b) `c`" });
     const { result } = (await runNextTask(service.deps))!;
     expect(result!.split("\n")[0]).toBe("# “\\<b\\>x\\</b\\> \\[a\\](http://b) \\`c\\`”");
   });
 
-  test("a model words a summary above the report, which stays unchanged", async () => {
-    let asked = "";
+  test("the text of a model is above the report from the records", async () => {
+    let prompt = "";
     const llm = makeModel(async ({ messages }) => {
-      asked = JSON.stringify(messages);
+      prompt = JSON.stringify(messages);
       return { text: "All is quiet.", toolCalls: [] };
     });
     const service = await openOperations({ llm });
@@ -138,13 +138,13 @@ describe("the worker", () => {
     expect(task.result).toMatch(/^# “How are we\?”\n\n## Worded by `llm:m`, unverified\n/);
     expect(words).toMatch(/\n\n> All is quiet\.\n\n$/);
     expect(facts).toMatch(/^From the records\n\nAs of /);
-    expect(asked).toContain("How are we?");
+    expect(prompt).toContain("How are we?");
   });
 
   test.each([
     ["fails", () => Promise.reject(new Error("no")), "it failed"],
     ["says nothing", async () => ({ text: "  ", toolCalls: [] }), "it said nothing"],
-  ])("a model that %s leaves the report unworded, which says so", async (_, complete, reason) => {
+  ])("if a model %s, the report has no text of it and says why", async (_, complete, reason) => {
     const service = await openOperations({ llm: makeModel(complete) });
     await submit(service, "t");
     const task = await runNextTask(service.deps);
@@ -152,7 +152,7 @@ describe("the worker", () => {
     expect(task!.result).toMatch(new RegExp(`^# “t”\\n\\nNo model worded it: ${reason}\\.\\n\\nAs of `));
   });
 
-  test("wording a task counts towards the hourly limit of calls", async () => {
+  test("a model's text for a task counts against the hourly limit of calls", async () => {
     const llm = makeModel(async () => ({ text: "All is quiet.", toolCalls: [] }));
     const service = await openOperations({ llm, llmCallsPerHour: 1 });
     for (const title of ["first", "second"]) await submit(service, title);
@@ -164,7 +164,7 @@ describe("the worker", () => {
     );
   });
 
-  test("a model's endless text is truncated, and the report stays complete", async () => {
+  test("a very long text of a model is cut, and the report is complete", async () => {
     const service = await openOperations({
       llm: makeModel(async () => ({ text: "all is well ".repeat(50_000), toolCalls: [] })),
     });
@@ -175,7 +175,7 @@ describe("the worker", () => {
   });
 
   test.each(["\n", "\r", "\r\n", "\v", "\f", "\u0085", "\u2028", "\u2029"])(
-    "no line of a model looks like a line of the report, with the line end %j",
+    "no line of a model's text looks like a line of the report, with the line end %j",
     async (end) => {
       const forged = ["Fine.", "## From the records", "", "As of 2026-01-01.", "> ## Effect", "</blockquote>", "# “t”"];
       const said = [...forged, "---", "\u202e[a](http://b)", "![x](http://b)", "```", "E is **1.000**"].join(end);
@@ -196,7 +196,7 @@ describe("the worker", () => {
     },
   );
 
-  test("a report that cannot be made fails the task without internal details", async () => {
+  test("a failed report fails the task without internal details", async () => {
     const service = await openOperations();
     await submit(service, "t");
     const { store } = service.deps;
@@ -214,8 +214,8 @@ describe("the worker", () => {
   });
 });
 
-describe("a process that crashes during a task", () => {
-  /** A service in whose process the task hangs. */
+describe("a process that dies during a task", () => {
+  /** A service with a task whose run hangs until `held` is opened. */
   async function hanging() {
     const held = gate();
     const begun = gate();
@@ -231,7 +231,7 @@ describe("a process that crashes during a task", () => {
     return { ...service, run, held };
   }
 
-  test("its task runs again when the claim has expired, and its late result is ignored", async () => {
+  test("runs again after its claim has ended, and the late result of the first run is ignored", async () => {
     const { deps, run, held, get } = await hanging();
     const next = await restarted(deps);
     expect(await runNextTask(next)).toBeUndefined();
@@ -244,7 +244,7 @@ describe("a process that crashes during a task", () => {
     expect((await get("/api/state")).body.tasks).toMatchObject({ running: 0, completed: 1 });
   });
 
-  test("a second run of the same process is not ended by the first one's result", async () => {
+  test("a late result of the first run does not end a second run of the same process", async () => {
     const { deps, run, held, get } = await hanging();
     deps.clock.advance(TASK_CLAIM_MS);
     const begun = gate();
@@ -263,7 +263,7 @@ describe("a process that crashes during a task", () => {
     expect((await get("/api/state")).body.tasks).toMatchObject({ running: 0, completed: 1 });
   });
 
-  test("after three runs that never ended the task fails", async () => {
+  test("a task fails after three interrupted runs", async () => {
     const { deps, get } = await hanging();
     for (let restarts = 0; restarts < 2; restarts++) {
       deps.clock.advance(TASK_CLAIM_MS);
@@ -281,7 +281,7 @@ describe("a process that crashes during a task", () => {
 });
 
 describe("feedback", () => {
-  test("counts in the task's mean, in the state, in memory and in the growth log", async () => {
+  test("is in the task's mean, the state, the memories and the growth log", async () => {
     const service = await openOperations();
     const first = await submit(service, "a");
     const second = await submit(service, "b");
@@ -294,7 +294,7 @@ describe("feedback", () => {
       mean_rating: 5,
     });
     expect((await rate(first, 2, "bo")).body.mean_rating).toBe(3.5);
-    // The same person again replaces the earlier rating; nameless ones add up.
+    // A second rating of the same person replaces the first; ratings without a name are all counted.
     expect((await rate(first, 3, "ＡＮＡ")).body.mean_rating).toBe(2.5);
     expect((await rate(second, 1)).body.mean_rating).toBe(1);
     expect((await rate(second, 2)).body.mean_rating).toBe(1.5);
@@ -312,7 +312,7 @@ describe("feedback", () => {
     );
   });
 
-  test("behind a trusted proxy no person rates in another's name", async () => {
+  test("with a trusted proxy, a person cannot rate in another's name", async () => {
     const service = await openOperations({ identityHeader: "x-user" });
     const task_id = await submit(service, "a");
     await service.cycle();

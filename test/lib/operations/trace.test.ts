@@ -1,4 +1,4 @@
-/** The trace of a request in what the request causes. */
+/** Trace contexts: the requests and records that a request causes carry its trace. */
 import { expect, test } from "vitest";
 import { createPromptedAuditExport } from "../../../lib/operations/audit_export/sender.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
@@ -16,7 +16,7 @@ const traceId = (digit: string): string => digit.repeat(32);
 const tracedBy = (digit: string) => ({ traceparent: `00-${traceId(digit)}-${SPAN}-01` });
 const idIn = (header: string | null | undefined): string | undefined => header?.split("-")[1];
 
-/** Requests as they arrived, each with its header; they are answered by `answer`. */
+/** Records requests with their trace header, and answers them with `answer`. */
 function receiver(answer: (body: Record<string, unknown>) => object) {
   const received: { body: Record<string, unknown>; traceparent: string | null }[] = [];
   const fetch = (async (_: string, init: RequestInit) => {
@@ -59,15 +59,15 @@ async function tracedService() {
 test("target system, notification and exported entry have the trace of the request", async () => {
   const { api, host, chat, notifier, otel, exporting } = await tracedService();
   const ids: string[] = [];
-  // Three at once, so that neither awaits nor batches of commits mix their traces.
-  const lives = ["a", "b", "c"].map(async (digit) => {
+  // Three concurrent changes, to show that awaits and batched commits do not mix their traces.
+  const scenarios = ["a", "b", "c"].map(async (digit) => {
     const fields = { ...PROPOSAL, target: `ui.${digit}`, proposer: "pat" };
     const { change_id } = (await api.post("propose", fields, tracedBy(digit))).body;
     ids.push(change_id);
     await api.act("approve", change_id, {});
     expect((await api.act("apply", change_id, tracedBy(digit))).status).toBe(200);
   });
-  await Promise.all(lives);
+  await Promise.all(scenarios);
   await notifier.send();
   await exporting.send();
   const ofChange = ({ body }: (typeof host.received)[0]) => (body["change"] as { target: string }).target.at(-1)!;
@@ -83,7 +83,7 @@ test("target system, notification and exported entry have the trace of the reque
   }
   expect(traces.get("change.waiting_for_consent ui.a")).toEqual(new Set([traceId("a")]));
   expect(traces.get("change.applied ui.c")).toEqual(new Set([traceId("c")]));
-  // Nobody named a trace for the approval.
+  // The approval was requested without a trace.
   expect(traces.get("change.decided ui.b")).toEqual(new Set([undefined]));
 
   type Exported = { eventName: string; traceId?: string; spanId?: string; flags?: number };
@@ -93,7 +93,7 @@ test("target system, notification and exported entry have the trace of the reque
   const exported = records.flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords));
   const applies = exported.filter(({ eventName }) => eventName === "countersign.change_applied");
   expect(applies.map((record) => record.traceId).sort()).toEqual(["a", "b", "c"].map(traceId));
-  // The span is the one that target systems were given.
+  // The span is the one that was sent to the target systems.
   const spans = new Set(host.received.map(({ traceparent }) => traceparent!.split("-")[2]));
   for (const { spanId, flags } of applies) expect([spans.has(spanId), flags]).toEqual([true, 1]);
   const consents = exported.filter(({ eventName }) => eventName === "countersign.consent_decision");
@@ -101,7 +101,7 @@ test("target system, notification and exported entry have the trace of the reque
   expect(otel.received.map(({ traceparent }) => traceparent)).toEqual(otel.received.map(() => null));
 });
 
-test("an invalid header is ignored, and without one no trace is sent", async () => {
+test("an invalid trace header is ignored, and without one none is sent", async () => {
   const { api, host } = await tracedService();
   for (const headers of [{ traceparent: `00-${traceId("0")}-${SPAN}-01` }, {}]) {
     const { change_id } = (await api.post("propose", { ...PROPOSAL, target: "ui.x" }, headers)).body;
@@ -112,7 +112,7 @@ test("an invalid header is ignored, and without one no trace is sent", async () 
   expect(new Set(host.received.map(({ traceparent }) => traceparent))).toEqual(new Set([null]));
 });
 
-test("a cycle starts a new trace, whichever request triggers it", async () => {
+test("a cycle starts its own trace, also when a request triggers it", async () => {
   const { api, host } = await tracedService();
   await runCycle(api.deps);
   await api.post("/api/actions/run-now", { action: "cycle" }, tracedBy("a"));
@@ -123,7 +123,7 @@ test("a cycle starts a new trace, whichever request triggers it", async () => {
   expect(new Set(traces).size).toBeGreaterThan(1);
 });
 
-test("the log line of a request that failed has its trace, as the caller sent it", async () => {
+test("the log line of a failed request has the trace that the caller sent", async () => {
   const { api, lines } = await tracedService();
   api.deps.store.get = () => Promise.reject(new Error("broken"));
   const later = tracedBy("b").traceparent.replace("00-", "01-");
@@ -140,7 +140,7 @@ test.each([
     (fetch: typeof globalThis.fetch) =>
       unleashTarget({ name: "u", url: "http://u", project: "p", environment: "e", token: "t", fetch }),
   ],
-])("a request to %s has the trace too", async (_, open) => {
+])("a request to %s carries the trace", async (_, open) => {
   const system = receiver(() => ({ header: {} }));
   const entry = { tenant_id: "t1", target: "ui.x", kind: "config" } as const;
   const read = async () =>

@@ -1,6 +1,6 @@
 /**
- * The expected value of each target: the newest applied change's value, from the records, and only where those are what the log
- * tells.
+ * The expected value of each target: the value of the newest applied change, read from its record and returned only if the record
+ * matches the log.
  */
 import { describe, expect, test } from "vitest";
 import { entryKey } from "../../../lib/audit/chain.ts";
@@ -21,24 +21,24 @@ import { restarted } from "../../support/deps.ts";
 import { dealt } from "../../support/length.ts";
 import { service, makeService, type TestService } from "../../support/service.ts";
 
-const of = async (api: TestService, query = "") => {
+const readValues = async (api: TestService, query = "") => {
   const { status, body, text } = await api.get(`values${query}`);
   if (status !== 200) throw new Error(text);
   return body.values as { tenant_id: string; target: string; state: string; value?: unknown; problem?: string }[];
 };
-/** `tenant target=value`, or what is said in place of a value. */
-const reported = async (api: TestService, query = "") =>
-  (await of(api, query)).map(
+/** Returns lines such as `tenant target=value`, with the problem in place of a withheld value. */
+const valueLines = async (api: TestService, query = "") =>
+  (await readValues(api, query)).map(
     (one) =>
       `${one.tenant_id} ${one.target}=${one.state === "governed" ? JSON.stringify(one.value) : `(${one.problem})`}`,
   );
-const put = (api: TestService, value: unknown, over: object = {}) =>
+const applyValue = (api: TestService, value: unknown, over: object = {}) =>
   api.bring("applied", value === undefined ? { ...over } : { value: JSON.stringify(value), ...over });
 
-test("a value is that of the newest applied change, with its origin, also without an adapter", async () => {
+test("the value of a target is that of its newest applied change, with its origin", async () => {
   const api = await service();
   expect((await api.get("values")).body).toMatchObject({ values: [], next: null, behind: 0 });
-  const first = await put(api, { on: true });
+  const first = await applyValue(api, { on: true });
   const pending = await api.bring("approved", { value: '"not yet"' });
   const change = await api.change(first);
   const entry = change.audit_entries.at(-1);
@@ -61,42 +61,43 @@ test("a value is that of the newest applied change, with its origin, also withou
     behind: 0,
   });
   await api.must("apply", pending);
-  expect(await reported(api)).toEqual(['t1 ui.banner="not yet"']);
+  expect(await valueLines(api)).toEqual(['t1 ui.banner="not yet"']);
 });
 
-test("a rollback restores the previous value that was not rolled back, or none", async () => {
+test("after a rollback the value is that of the newest applied change before it, or none", async () => {
   const api = await service();
-  const [one, two, three] = [await put(api, 1), await put(api, 2), await put(api, 3)];
-  await put(api, undefined);
+  const [one, two, three] = [await applyValue(api, 1), await applyValue(api, 2), await applyValue(api, 3)];
+  await applyValue(api, undefined);
   await api.must("rollback", two);
-  expect(await reported(api)).toEqual(["t1 ui.banner=3"]);
+  expect(await valueLines(api)).toEqual(["t1 ui.banner=3"]);
   await api.must("rollback", three);
-  expect(await reported(api)).toEqual(["t1 ui.banner=1"]);
-  expect((await of(api))[0]).toMatchObject({ change_id: one });
+  expect(await valueLines(api)).toEqual(["t1 ui.banner=1"]);
+  expect((await readValues(api))[0]).toMatchObject({ change_id: one });
   await api.must("rollback", one);
-  expect(await reported(api)).toEqual([]);
+  expect(await valueLines(api)).toEqual([]);
 });
 
 test("null is a value, and targets compare without case", async () => {
   const api = await service();
-  await put(api, 1, { target: "UI.Banner" });
-  await put(api, null, { target: "ui.banner" });
-  expect(await reported(api)).toEqual(["t1 UI.Banner=null"]);
-  expect(await reported(api, "?tenant_id=t1&target=Ui.baNNer")).toEqual(["t1 UI.Banner=null"]);
+  await applyValue(api, 1, { target: "UI.Banner" });
+  await applyValue(api, null, { target: "ui.banner" });
+  expect(await valueLines(api)).toEqual(["t1 UI.Banner=null"]);
+  expect(await valueLines(api, "?tenant_id=t1&target=Ui.baNNer")).toEqual(["t1 UI.Banner=null"]);
 });
 
-test("by tenant, by target, and in pages; one tenant's values are not another's", async () => {
+test("values are filtered by tenant and target, and paged", async () => {
   const api = await service();
   for (const tenant_id of ["t1", "t1 b", "t", "*"])
-    for (const target of ["ui.banner", "a/b", "ui"]) await put(api, `${tenant_id} ${target}`, { tenant_id, target });
+    for (const target of ["ui.banner", "a/b", "ui"])
+      await applyValue(api, `${tenant_id} ${target}`, { tenant_id, target });
   const all = ["*", "t", "t1", "t1 b"].flatMap((tenant) =>
     ["a/b", "ui", "ui.banner"].map((target) => `${tenant} ${target}="${tenant} ${target}"`),
   );
-  expect(await reported(api)).toEqual(all);
-  expect(await reported(api, "?tenant_id=t1")).toEqual(all.slice(6, 9));
-  expect(await reported(api, "?target=UI")).toEqual(all.filter((_, index) => index % 3 === 1));
-  expect(await reported(api, "?tenant_id=t&target=ui")).toEqual([all[4]]);
-  expect(await reported(api, "?tenant_id=t2&target=ui")).toEqual([]);
+  expect(await valueLines(api)).toEqual(all);
+  expect(await valueLines(api, "?tenant_id=t1")).toEqual(all.slice(6, 9));
+  expect(await valueLines(api, "?target=UI")).toEqual(all.filter((_, index) => index % 3 === 1));
+  expect(await valueLines(api, "?tenant_id=t&target=ui")).toEqual([all[4]]);
+  expect(await valueLines(api, "?tenant_id=t2&target=ui")).toEqual([]);
   for (const query of ["", "&tenant_id=t1", "&target=ui.banner"]) {
     const paged: string[] = [];
     for (let next: string | null = ""; next !== null;) {
@@ -105,15 +106,15 @@ test("by tenant, by target, and in pages; one tenant's values are not another's"
       expect(body.values.length).toBeLessThanOrEqual(2);
       next = body.next;
     }
-    expect(paged).toEqual((await of(api, query.replace("&", "?"))).map(({ value }) => value));
+    expect(paged).toEqual((await readValues(api, query.replace("&", "?"))).map(({ value }) => value));
   }
   for (const wrong of ["?after=?", "?after=a", "?limit=0", "?target=a b", "?tenant_id="])
     expect((await api.get(`values${wrong}`)).status, wrong).toBe(400);
 });
 
-test("the ETag is unchanged while the values are, for any other entries of the log", async () => {
+test("the ETag is the same until a value changes", async () => {
   const api = await service();
-  const id = await put(api, 1);
+  const id = await applyValue(api, 1);
   const tag = (await api.get("values")).headers.get("etag")!;
   await api.propose();
   const again = await api.get("values", { "if-none-match": `"x", W/${tag}` });
@@ -122,12 +123,12 @@ test("the ETag is unchanged while the values are, for any other entries of the l
   expect((await api.get("values", { "if-none-match": tag })).status).toBe(200);
 });
 
-test("erased values are removed, and a rebuild makes the same rows", async () => {
+test("erased values have no rows, and a rebuild makes the same rows", async () => {
   const api = await service();
-  await put(api, 1, { target: "ui.Banner" });
-  const gone = await put(api, 2);
-  const empty = await put(api, undefined, { target: "ui.empty" });
-  await put(api, undefined, { target: "ui.empty" });
+  await applyValue(api, 1, { target: "ui.Banner" });
+  const gone = await applyValue(api, 2);
+  const empty = await applyValue(api, undefined, { target: "ui.empty" });
+  await applyValue(api, undefined, { target: "ui.empty" });
   await api.must("rollback", gone);
   for (const change_id of [gone, empty])
     expect((await api.post("erase", { change_id, actor: "dpo", note: "asked" })).status).toBe(200);
@@ -140,10 +141,10 @@ test("erased values are removed, and a rebuild makes the same rows", async () =>
   await rebuild(api.deps);
   expect(await bare()).toEqual(before);
   expect(await verifyProjections(api.deps)).toEqual({ tallies_match: true, mismatches: [] });
-  expect(await reported(api)).toEqual(["t1 ui.Banner=1"]);
+  expect(await valueLines(api)).toEqual(["t1 ui.Banner=1"]);
 });
 
-describe("inconsistent values are not returned", () => {
+describe("a value is withheld if the store has", () => {
   const edit = (store: Store, id: string, how: (record: ChangeRecord) => object) =>
     store.transact(async (tx) => {
       const record = (await tx.get("changes", id))!.value as ChangeRecord;
@@ -164,19 +165,19 @@ describe("inconsistent values are not returned", () => {
   };
   test.each(Object.keys(EDITS))("%s", async (name) => {
     const api = await service();
-    const id = await put(api, "good");
-    await put(api, "other", { target: "ui.other" });
+    const id = await applyValue(api, "good");
+    await applyValue(api, "other", { target: "ui.other" });
     await projectAll(api.deps);
     await edit(api.deps.store, id, EDITS[name]!);
-    const [held, other] = await of(api);
+    const [held, other] = await readValues(api);
     expect(held).toMatchObject({ tenant_id: "t1", target: "ui.banner", change_id: id, state: "withheld" });
     expect(held).not.toHaveProperty("value");
     expect(other).toMatchObject({ state: "governed", value: "other" });
   });
 
-  test("an entry edited with its record and its own hash, as far as it was read", async () => {
+  test("an entry edited together with its record and its hash", async () => {
     const api = await service();
-    const id = await put(api, "good");
+    const id = await applyValue(api, "good");
     await api.deps.store.transact(async (tx) => {
       const record = (await tx.get("changes", id))!.value as ChangeRecord;
       const change = { ...record.change, value: "evil" };
@@ -188,12 +189,12 @@ describe("inconsistent values are not returned", () => {
       }
       tx.put("changes", id, { ...record, change: { ...change, digest } });
     });
-    expect((await of(api))[0]).toMatchObject({ state: "withheld" });
+    expect((await readValues(api))[0]).toMatchObject({ state: "withheld" });
   });
 
-  test("a record set back to before its rollback, with the rows that were there then", async () => {
+  test("a record and row from before the rollback", async () => {
     const api = await service();
-    const id = await put(api, "good");
+    const id = await applyValue(api, "good");
     await projectAll(api.deps);
     const record = (await api.deps.store.get("changes", id))!.value;
     const row = (await api.deps.store.get("values", "t1\nui.banner"))!.value;
@@ -203,34 +204,34 @@ describe("inconsistent values are not returned", () => {
       tx.put("changes", id, record);
       tx.put("values", "t1\nui.banner", row);
     });
-    expect(await reported(api)).toEqual(["t1 ui.banner=(the record does not name all of its entries)"]);
+    expect(await valueLines(api)).toEqual(["t1 ui.banner=(the record does not name all of its entries)"]);
   });
 
   test("a row that names another change", async () => {
     const api = await service();
-    await put(api, "theirs", { tenant_id: "t2" });
+    await applyValue(api, "theirs", { tenant_id: "t2" });
     const denied = await api.bring("denied", { value: '"denied"' });
-    await put(api, "older");
+    await applyValue(api, "older");
     await projectAll(api.deps);
     const { value: older } = (await api.deps.store.get("values", "t1\nui.banner"))!;
-    await put(api, "ours");
-    await put(api, undefined);
+    await applyValue(api, "ours");
+    await applyValue(api, undefined);
     await projectAll(api.deps);
-    expect(await reported(api, "?tenant_id=t1")).toEqual(['t1 ui.banner="ours"']);
+    expect(await valueLines(api, "?tenant_id=t1")).toEqual(['t1 ui.banner="ours"']);
     const { value: other } = (await api.deps.store.get("values", "t2\nui.banner"))!;
     for (const row of [other, { ...other, change_id: denied }, older]) {
       await api.deps.store.transact((tx) => tx.put("values", "t1\nui.banner", row));
-      expect((await of(api, "?tenant_id=t1"))[0]).toMatchObject({ state: "withheld", tenant_id: "t1" });
+      expect((await readValues(api, "?tenant_id=t1"))[0]).toMatchObject({ state: "withheld", tenant_id: "t1" });
     }
     expect((await verifyProjections(api.deps)).mismatches[0]).toMatch(/^values\//);
   });
 
-  test("an older value, after an edit lets the newer apply's entry name another target", async () => {
+  test("an older row, and the entry of the newer apply with another target", async () => {
     const api = await service();
-    await put(api, "older");
+    await applyValue(api, "older");
     await projectAll(api.deps);
     const { value: older } = (await api.deps.store.get("values", "t1\nui.banner"))!;
-    await put(api, "newer");
+    await applyValue(api, "newer");
     await projectAll(api.deps);
     await api.deps.store.transact(async (tx) => {
       const { id, value } = (await tx.list("audit", { limit: 1, reverse: true }))[0]!;
@@ -238,49 +239,49 @@ describe("inconsistent values are not returned", () => {
       tx.put("audit", id, { ...entry, current_hash: entryHash(entry, portableSha256) });
       tx.put("values", "t1\nui.banner", older);
     });
-    expect(await of(api)).toMatchObject([{ target: "ui.banner", state: "withheld" }]);
+    expect(await readValues(api)).toMatchObject([{ target: "ui.banner", state: "withheld" }]);
   });
 
-  test("entries after the first break of the chain", async () => {
+  test("an apply after the entry at which the chain is broken", async () => {
     const api = await service();
-    await put(api, "before");
+    await applyValue(api, "before");
     const { as_of } = (await api.get("values")).body;
-    await put(api, "after", { target: "ui.other" });
+    await applyValue(api, "after", { target: "ui.other" });
     await projectAll(api.deps);
     api.deps.integrity.breach = { first_invalid: as_of + 1, reason: "edited" };
-    expect(await reported(api)).toEqual([
+    expect(await valueLines(api)).toEqual([
       't1 ui.banner="before"',
       `t1 ui.other=(the audit chain is broken from entry ${as_of + 1} on)`,
     ]);
   });
 });
 
-test("an apply or rollback between two reads of a value is neither missed nor taken for an edit", async () => {
+test("an apply or rollback between two reads of a value gives the new value", async () => {
   const base = memoryStore();
   let meanwhile: (() => Promise<unknown>) | undefined;
   const store: Store = {
     ...base,
     getMany: async (collection, ids) => {
       if (collection === "changes" && meanwhile) {
-        const act = meanwhile;
+        const run = meanwhile;
         meanwhile = undefined;
-        await act();
+        await run();
       }
       return base.getMany(collection, ids);
     },
   };
   const api = await service({ store });
-  await put(api, 1);
-  const two = await put(api, 2);
+  await applyValue(api, 1);
+  const two = await applyValue(api, 2);
   await projectAll(api.deps);
   meanwhile = () => api.must("rollback", two);
-  expect(await reported(api)).toEqual(["t1 ui.banner=1"]);
-  await put(api, 3);
-  meanwhile = () => put(api, 4);
-  expect(await reported(api)).toEqual(["t1 ui.banner=4"]);
+  expect(await valueLines(api)).toEqual(["t1 ui.banner=1"]);
+  await applyValue(api, 3);
+  meanwhile = () => applyValue(api, 4);
+  expect(await valueLines(api)).toEqual(["t1 ui.banner=4"]);
 });
 
-test("the cost of reading a value does not grow with applies and rollbacks over it", async () => {
+test("reading a value costs the same however many later changes were rolled back", async () => {
   const counts = [];
   for (const rounds of [2, 12]) {
     const base = memoryStore();
@@ -290,56 +291,59 @@ test("the cost of reading a value does not grow with applies and rollbacks over 
       return base.getMany(collection, ids);
     };
     const api = await service({ store: { ...base, getMany } });
-    await put(api, 1);
-    for (let round = 0; round < rounds; round++) await api.must("rollback", await put(api, 2));
+    await applyValue(api, 1);
+    for (let round = 0; round < rounds; round++) await api.must("rollback", await applyValue(api, 2));
     await projectAll(api.deps);
     read = 0;
-    expect(await reported(api)).toEqual(["t1 ui.banner=1"]);
+    expect(await valueLines(api)).toEqual(["t1 ui.banner=1"]);
     counts.push(read);
   }
   expect(counts[1]).toBe(counts[0]);
 });
 
-test("after a restart, for entries that were not projected, and for a store that grew", async () => {
+test("values are the same after a restart, before and after projecting", async () => {
   const api = await service();
   const ids: string[] = [];
-  for (let value = 0; value < 24; value++) ids.push(await put(api, value, { target: `ui.t${value % 7}` }));
+  for (let value = 0; value < 24; value++) ids.push(await applyValue(api, value, { target: `ui.t${value % 7}` }));
   for (const id of ids.filter((_, index) => index % 3 === 0)) await api.must("rollback", id);
-  const before = await reported(api);
+  const before = await valueLines(api);
   const later = makeService(await restarted(api.deps));
   expect((await readProjection(later.deps, values)).as_of).toBeGreaterThan(0);
-  expect(await reported(later)).toEqual(before);
+  expect(await valueLines(later)).toEqual(before);
   await projectAll(later.deps);
-  expect(await reported(later)).toEqual(before);
+  expect(await valueLines(later)).toEqual(before);
 });
 
-test.each(dealt([1, 2, 3, 4], 1))("as the file adapter writes them, over random histories: seed %i", async (seed) => {
-  const random = mulberry(seed);
-  const roll = (below: number): number => Math.floor(random() * below);
-  const { adapter, content } = await bench({ files: unsynced });
-  const api = await service({ adapter });
-  const applied: string[] = [];
-  const approved: string[] = [];
-  for (let step = 0; step < 60; step++) {
-    const what = roll(8);
-    if (what < 3 || approved.length + applied.length === 0) {
-      const value = roll(5) === 0 ? {} : { value: JSON.stringify([roll(100), null, { a: roll(9) }][roll(3)]) };
-      const place = { tenant_id: `t${roll(2)}`, target: ["ui.banner", "UI.Banner", "a/b"][roll(3)]! };
-      approved.push(await api.bring("approved", { ...place, ...value }));
-    } else if (what < 6 && approved.length > 0) {
-      const [id] = approved.splice(roll(approved.length), 1);
-      await api.must("apply", id!);
-      applied.push(id!);
-    } else if (applied.length > 0) {
-      const [id] = applied.splice(roll(applied.length), 1);
-      await api.must("rollback", id!);
-    } else continue;
-    if (roll(6) === 0) await projectAll(api.deps);
-    const file = ((await content().catch(() => ({}))).values ?? {}) as Record<string, Record<string, unknown>>;
-    const written = Object.entries(file).flatMap(([tenant, held]) =>
-      Object.entries(held).map(([target, value]) => `${tenant} ${target.toLowerCase()}=${JSON.stringify(value)}`),
-    );
-    const shown = (await reported(api)).map((line) => line.replace(/ \S+=/, (target) => target.toLowerCase()));
-    expect(shown).toEqual(written.sort());
-  }
-});
+test.each(dealt([1, 2, 3, 4], 1))(
+  "values equal those in the file adapter's file after a random history: seed %i",
+  async (seed) => {
+    const random = mulberry(seed);
+    const roll = (below: number): number => Math.floor(random() * below);
+    const { adapter, content } = await bench({ files: unsynced });
+    const api = await service({ adapter });
+    const applied: string[] = [];
+    const approved: string[] = [];
+    for (let step = 0; step < 60; step++) {
+      const what = roll(8);
+      if (what < 3 || approved.length + applied.length === 0) {
+        const value = roll(5) === 0 ? {} : { value: JSON.stringify([roll(100), null, { a: roll(9) }][roll(3)]) };
+        const key = { tenant_id: `t${roll(2)}`, target: ["ui.banner", "UI.Banner", "a/b"][roll(3)]! };
+        approved.push(await api.bring("approved", { ...key, ...value }));
+      } else if (what < 6 && approved.length > 0) {
+        const [id] = approved.splice(roll(approved.length), 1);
+        await api.must("apply", id!);
+        applied.push(id!);
+      } else if (applied.length > 0) {
+        const [id] = applied.splice(roll(applied.length), 1);
+        await api.must("rollback", id!);
+      } else continue;
+      if (roll(6) === 0) await projectAll(api.deps);
+      const file = ((await content().catch(() => ({}))).values ?? {}) as Record<string, Record<string, unknown>>;
+      const written = Object.entries(file).flatMap(([tenant, held]) =>
+        Object.entries(held).map(([target, value]) => `${tenant} ${target.toLowerCase()}=${JSON.stringify(value)}`),
+      );
+      const lines = (await valueLines(api)).map((line) => line.replace(/ \S+=/, (target) => target.toLowerCase()));
+      expect(lines).toEqual(written.sort());
+    }
+  },
+);

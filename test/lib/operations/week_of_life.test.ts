@@ -1,4 +1,4 @@
-/** A week of a product's life, and the figures that follow from it, worked out by hand. */
+/** A scenario of one week, with figures computed by hand. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { sampleClock } from "../../../lib/changes/certain_time.ts";
 import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
@@ -29,8 +29,12 @@ type StateBody = any;
 
 const state = async (): Promise<StateBody> => (await service.get("/api/state")).body;
 
-/** Proposes, and approves with a note where one is given. */
-async function decided(name: string, fields: Record<string, string | number>, note?: string): Promise<string> {
+/** Proposes and approves a change, with a note if there is one. */
+async function proposeAndApprove(
+  name: string,
+  fields: Record<string, string | number>,
+  note?: string,
+): Promise<string> {
   const { change_id } = await service.propose({ proposer: "pat", ...fields });
   await service.post("approve", { change_id, approver: "ana", ...(note ? { note } : {}) });
   return (ids[name] = change_id);
@@ -44,7 +48,7 @@ beforeAll(async () => {
   await service.post("kpi", { csat: 4.2, incident_rate: 0.04 });
   await service.must(
     "apply",
-    await decided(
+    await proposeAndApprove(
       "A",
       { target: "crm.score", summary: "Score leads by fit", rationale: "r", kpi: "csat", expected_delta_k: 0.2 },
       "fine",
@@ -58,7 +62,7 @@ beforeAll(async () => {
 
   // Tuesday: C is applied at the third attempt, D is denied.
   hours(24);
-  await decided("C", {
+  await proposeAndApprove("C", {
     target: "crm.queue",
     summary: "Call hot leads first",
     rationale: "r",
@@ -75,7 +79,7 @@ beforeAll(async () => {
   await service.post("kpi", { csat: 4.5 });
   await service.must(
     "apply",
-    await decided(
+    await proposeAndApprove(
       "F",
       {
         target: "crm.retry",
@@ -104,7 +108,7 @@ beforeAll(async () => {
   const filed = await submitDraft(service.deps, draft, { asked_by: "pat", message_id: "msg_1" });
   ids["G"] = (filed as Change).change_id;
   await service.must("approve", ids["G"]!);
-  await decided("H", { target: "crm.mail", summary: "Fewer mails, but on Mondays" });
+  await proposeAndApprove("H", { target: "crm.mail", summary: "Fewer mails, but on Mondays" });
 
   // Friday: the host loses B; a task is done and rated; J begins to wait.
   hours(25);
@@ -117,7 +121,7 @@ beforeAll(async () => {
   hours(1);
   ids["J"] = (await service.propose({ target: "crm.wait", rationale: "r", summary: "Wait a day" })).change_id;
 
-  // Saturday 09:00 and Sunday 09:30: I and K begin to wait. Sunday 10:00: the week is looked back on.
+  // Saturday 09:00 and Sunday 09:30: I and K begin to wait. Sunday 10:00: the figures are read.
   hours(23);
   ids["I"] = (await service.propose({ target: "crm.more", summary: "Ask for more" })).change_id;
   hours(24.5);
@@ -134,7 +138,7 @@ beforeAll(async () => {
   await cycle();
   seen["next_monday"] = await state();
 
-  // Wednesday, 11 February: what was applied is closed, 30 days after its apply and longer.
+  // Wednesday, 11 February: all applied changes are closed, 30 days or more after their apply.
   hours(30 * 24 - 1 / 6);
   await sampleClock(service.deps);
   hours(1 / 6);
@@ -256,7 +260,7 @@ test("levels: A, C, D, F people; H edited draft; G draft; B and F's rollback rul
   expect(seen["trend"].totals).toEqual({ L1: 4, L2: 1, L3: 1, L4: 2, L5: 1, unattributed: 0 });
 });
 
-test("the task's report lists the failures from the audit log; its rating shows in the state", () => {
+test("the task's report has the failures of the audit log, and its rating is in the state", () => {
   const { task } = seen;
   expect(task).toMatchObject({ status: "completed", required_dimension: "R", mode: "rules" });
   expect(task.result).toContain("of 6 applies attempted");
@@ -277,7 +281,7 @@ function named(file: string): string {
   return text;
 }
 
-test("the weekly report has movements, events with reasons, pending changes and due work", () => {
+test("the weekly report has movements, events with reasons, waiting and due changes", () => {
   expect(named("report-2026-W02.md")).toBe(`# Week 2026-W02 (2026-01-05 to 2026-01-11, UTC)
 
 The effect E is 0.563; before this week there was none. **Worse:** incident_rate rose by 0.03 (worse) to 0.07, after [“Retry three times”](#/changes/F) (rolled back since). Better: csat rose by 0.3 (better) to 4.5, after [“Call hot leads first”](#/changes/C) and [“Score leads by fit”](#/changes/A).
@@ -309,7 +313,7 @@ The effect E is 0.563; before this week there was none. **Worse:** incident_rate
 `);
 });
 
-test("the report of a week in which nothing happened repeats nothing", () => {
+test("the report of a week without events does not repeat earlier ones", () => {
   expect(named("report-2026-W06.md")).toBe(`# Week 2026-W06 (2026-02-02 to 2026-02-08, UTC)
 
 The effect E stayed at 0.563. No KPI was fed. None is known to have got better or worse.
@@ -336,7 +340,7 @@ Nothing.
 `);
 });
 
-test("each closed change has its retrospective, which lists what is not on record", () => {
+test("each closed change has a retrospective, which names missing items", () => {
   const retrospectives = [...files.texts.keys()].filter((name) => name.startsWith("retrospective-"));
   expect(retrospectives.sort()).toEqual(
     ["A", "B", "C", "D", "F", "I", "J", "K"].map((name) => `retrospective-${ids[name]}.md`).sort(),
@@ -360,12 +364,12 @@ test("the growth log reports each verdict once, and none where no KPI is named",
   expect(said).toEqual([verdict("F", "regressed"), verdict("A", "met"), verdict("C", "missed")]);
 });
 
-test("the lists of work in progress are empty at the end", async () => {
+test("the views of open work are empty at the end", async () => {
   for (const view of ["outcomes_due", "guardrail_due", "leases"] as const)
     expect(await service.deps.store.list(view, { limit: 10 }), view).toEqual([]);
 });
 
-test("all counts can be rebuilt from the records", async () => {
+test("all counts equal a recount from the records", async () => {
   const { result } = (await service.post("/api/action/run-now", { action: "verify_audit" })).body;
   expect(result).toMatchObject({ valid: true, tallies_match: true, mismatches: [] });
 });

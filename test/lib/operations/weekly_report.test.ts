@@ -1,4 +1,4 @@
-/** The weekly reports of the simulated month: the complete text of one, and what all of them list against the ledger. */
+/** The weekly reports of the simulated month: the complete text of one, and a comparison of all with the ledger. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Month } from "../../support/month/acts.ts";
 import type { Did } from "../../support/month/ledger.ts";
@@ -12,7 +12,7 @@ beforeAll(async () => void (month = await monthToRead()));
 
 const reportOf = (week: string): string => month.files.texts.get(`report-2026-${week}.md`)!;
 
-/** A report with the names of the ledger in place of ids. */
+/** Replaces the ids in a report by the names of the ledger. */
 function named(report: string): string {
   let text = report;
   for (const { name, id } of month.ledger.changes.values()) text = text.replaceAll(id, name);
@@ -28,31 +28,33 @@ const WEEKS = {
 } as const;
 
 describe.each(Object.entries(WEEKS))("the report of %s", (week, [from, to, at]) => {
-  /** The changes whose links a section lists. */
-  const linked = (heading: string): string[] => {
+  /** Returns the changes that a section links to. */
+  const linkedChanges = (heading: string): string[] => {
     const section = named(reportOf(week))
       .split(/^## /m)
       .find((part) => part.startsWith(heading))!;
     return [...section.matchAll(/#\/changes\/([^)]*)\)/g)].map(([, name]) => name!).sort();
   };
-  const done = (...dids: Did[]): string[] =>
+  const changesWith = (...dids: Did[]): string[] =>
     month.ledger.acts
       .flatMap((act) => (dids.includes(act.did) && isWithin(act.at, from, to) ? [act.change!] : []))
       .sort();
 
-  test("lists the changes that were applied or ended according to the ledger", () => {
-    expect(linked("Applied")).toEqual(done("applied"));
-    expect(linked("Rolled back")).toEqual(done("rolled_back", "denied", "withdrawn", "expired", "revoked", "lapsed"));
+  test("lists the applied and the ended changes of the ledger", () => {
+    expect(linkedChanges("Applied")).toEqual(changesWith("applied"));
+    expect(linkedChanges("Rolled back")).toEqual(
+      changesWith("rolled_back", "denied", "withdrawn", "expired", "revoked", "lapsed"),
+    );
   });
 
-  test("lists the promises whose verdict the ledger gives in the week", () => {
+  test("lists the promises that have their verdict in this week by the ledger", () => {
     const now = reckon(month.ledger, at);
     const decided = now.known.filter(({ name }) => {
       const outcome = now.outcomeOf(name);
       if (!outcome || outcome.kpi === null || outcome.state === "open" || outcome.verdict === "too_early") return false;
       return isWithin(outcome.closed_at, from, to);
     });
-    expect(linked("Promises")).toEqual(decided.map(({ name }) => name).sort());
+    expect(linkedChanges("Promises")).toEqual(decided.map(({ name }) => name).sort());
   });
 
   test("has at most one screen of lines", () => {
@@ -94,7 +96,7 @@ Nothing.
 `);
 });
 
-test("a week begins at midnight of the requested time zone", async () => {
+test("a week starts at midnight of the requested time zone", async () => {
   const files = filesInMemory();
   // Sunday evening in UTC is Monday in Auckland.
   const service = await openOperations({ clock: testClock("2026-01-04T20:00:00.000Z"), evolved: files });
@@ -112,7 +114,7 @@ test("a week begins at midnight of the requested time zone", async () => {
   });
 });
 
-test("ids are links below the public address, where the service knows it", async () => {
+test("ids are links below the public address, if it is configured", async () => {
   const files = filesInMemory();
   const service = await openOperations({ evolved: files, publicUrl: "https://gov.example/x" });
   const id = await service.bring("applied");
@@ -120,7 +122,7 @@ test("ids are links below the public address, where the service knows it", async
   expect(files.texts.get("report-2026-W01.md")).toContain(`](https://gov.example/x/#/changes/${id})`);
 });
 
-test("of many changes a report lists the first and counts the others", async () => {
+test("a report lists the first of many changes and counts the others", async () => {
   const files = filesInMemory();
   const service = await openOperations({ evolved: files });
   for (let made = 0; made < 12; made++) await service.propose({ target: `ui.n${made}` });

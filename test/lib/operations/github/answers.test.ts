@@ -1,4 +1,4 @@
-/** Deployments on GitHub: what is accepted, judged and answered, and what a failure leaves. */
+/** Deployments on GitHub: accepted deliveries, answers to them, and failures. */
 import { beforeAll, expect, test } from "vitest";
 import { createGithubAnswers } from "../../../../lib/operations/github/answers.ts";
 import { gateAdapter } from "../../../../lib/targets/gate.ts";
@@ -50,7 +50,7 @@ const checks = async (api: TestService) =>
     .map(({ detail }) => JSON.parse(detail));
 const rows = async ({ deps }: TestService) => deps.store.list("github_waiting", { limit: 100 });
 
-test("a deployment waits with one comment, and is approved when the change is, on record", async () => {
+test("a deployment waits with one comment and is approved after its change, with log entries", async () => {
   const { api, github, clock, hook } = await withGithub({ publicUrl: "https://gov.acme.example" });
   const id = await release(api, X, false);
   const deployment = github.deploy(PRODUCTION);
@@ -68,7 +68,7 @@ test("a deployment waits with one comment, and is approved when the change is, o
   await pass();
   expect([deployment.state, deployment.comments.length]).toEqual(["waiting", 1]);
   await api.must("approve", id);
-  // The entry of the consent wakes it; nothing has to become due.
+  // The entry of the consent wakes the answer; no time has to pass.
   await pass();
   expect([deployment.state, deployment.comments.length]).toEqual(["approved", 2]);
   expect(await rows(api)).toEqual([]);
@@ -83,7 +83,7 @@ test("a deployment waits with one comment, and is approved when the change is, o
   ]);
 });
 
-test("a deployment without a consented change is rejected, and another run asks again", async () => {
+test("a deployment without an approved change is rejected, and a later run can be approved", async () => {
   const { api, github, hook } = await withGithub();
   const { pass } = answers(api.deps);
   const first = github.deploy(PRODUCTION);
@@ -101,7 +101,7 @@ test("a deployment without a consented change is rejected, and another run asks 
   expect([second.state, other.state]).toEqual(["approved", "rejected"]);
 });
 
-test("an environment that no target can name is rejected, and not confused with another", async () => {
+test("an environment that no target can name is rejected and not confused with another", async () => {
   const { api, github, hook } = await withGithub();
   const value = JSON.stringify({ repository_id: 42, environment: "kiosk", head: X });
   const { change_id } = await api.propose({ target: "deploy/42/kiosk", value });
@@ -119,7 +119,7 @@ test("an environment that no target can name is rejected, and not confused with 
   }
 });
 
-test("an App with a weak secret is rejected", () => {
+test("an App with a secret shorter than 16 characters is rejected", () => {
   const gate = new GithubStub(testClock()).gate();
   for (const secret of ["", "x".repeat(15)])
     expect(() => gateAdapter("deploys", { ...gate, secret })).toThrow("must have 16 characters or more");
@@ -207,7 +207,7 @@ const FORGED: Forged[] = [
   ["more than 1 MiB", 413, (g, of) => hookRequest(changed(g, of, { more: "x".repeat(1024 * 1024) }))],
 ];
 
-test("deliveries that are forged, malformed or not for a decision store nothing", async () => {
+test("deliveries that are forged, malformed or irrelevant store nothing", async () => {
   const { api, github } = await withGithub();
   const deployment = github.deploy(PRODUCTION);
   for (const [why, status, make] of FORGED) {
@@ -221,7 +221,7 @@ test("deliveries that are forged, malformed or not for a decision store nothing"
   expect(await rows(api)).toHaveLength(1);
 });
 
-test("without a GitHub App there is no such endpoint, and a target that no gate covers is named", async () => {
+test("without a GitHub App the endpoint is missing; a target without a gate is an error", async () => {
   const bare = await service({ targets: [{ name: "deploys", match: ["deploy/*"], adapter: gateAdapter("deploys") }] });
   expect((await bare.send(hookRequest("{}"))).body).toMatchObject({ status: 404, code: "not_found" });
   const clock = testClock();
@@ -243,7 +243,7 @@ test("without a GitHub App there is no such endpoint, and a target that no gate 
   expect((await rows(api)).map(({ value }) => value.gate)).toEqual(["others"]);
 });
 
-test("replayed deliveries are answered once", async () => {
+test("repeated deliveries get one answer, also after that answer was sent", async () => {
   const { api, github, hook } = await withGithub();
   await release(api, X);
   const deployment = github.deploy(PRODUCTION);
@@ -259,7 +259,7 @@ test("replayed deliveries are answered once", async () => {
 
 const FAULTS: Fault[] = ["unreachable", "silent", "redirect", "moved", "limited", "forbidden", "absent", "broken"];
 
-test("a failed answer is retried and reported, and redirects are not followed", async () => {
+test("a failed answer is reported and tried again, and redirects are not followed", async () => {
   for (const fault of [...FAULTS, "broken_after", "lost_after"] as const) {
     const { api, github, clock, hook } = await withGithub();
     api.deps.github = answers(api.deps);
@@ -282,7 +282,7 @@ test("a failed answer is retried and reported, and redirects are not followed", 
       await api.deps.github.pass();
     }
     expect([fault, deployment.state, github.strayed]).toEqual([fault, "approved", []]);
-    // GitHub takes no answer for a job that goes on already; that is believed after a day.
+    // GitHub rejects answers for a job that already continued; after a day such an answer is dropped.
     for (let hour = 0; hour < 26; hour++) {
       clock.advance(HOUR);
       await api.deps.github.pass();
@@ -291,7 +291,7 @@ test("a failed answer is retried and reported, and redirects are not followed", 
   }
 });
 
-test("a consent that is revoked before a failed answer is retried releases nothing", async () => {
+test("a consent revoked before a failed answer is repeated releases nothing", async () => {
   const { api, github, clock, hook } = await withGithub();
   const id = await release(api, X);
   const deployment = github.deploy(PRODUCTION);
@@ -306,7 +306,7 @@ test("a consent that is revoked before a failed answer is retried releases nothi
   expect(deployment.state).toBe("rejected");
 });
 
-test("a freeze blocks a deployment, and its end releases it", async () => {
+test("a deployment waits during a freeze and is approved after it", async () => {
   const { api, github, clock, hook } = await withGithub();
   await release(api, X);
   expect((await api.post("freeze", { actor: "ana", note: "incident of Carla" })).status).toBe(200);
@@ -315,7 +315,7 @@ test("a freeze blocks a deployment, and its end releases it", async () => {
   const { pass } = answers(api.deps);
   await pass();
   expect(deployment.state).toBe("waiting");
-  // Anybody who reads the repository reads comments, and an erasure reaches none of them.
+  // Comments are public in the repository, and an erasure cannot remove them.
   expect(deployment.comments[0]).toContain("the service is frozen by ana until somebody lifts it ");
   expect(JSON.stringify([deployment.comments, await checks(api)])).not.toContain("Carla");
   expect((await api.post("unfreeze", { actor: "ana" })).status).toBe(200);
@@ -324,7 +324,7 @@ test("a freeze blocks a deployment, and its end releases it", async () => {
   expect(deployment.state).toBe("approved");
 });
 
-test("lost deliveries are requested again until one arrives, also after a restart", async () => {
+test("lost deliveries are requested again until they arrive, also after a restart", async () => {
   const { api, github, clock, targets, hook } = await withGithub();
   await release(api, X);
   const lost = Array.from({ length: 110 }, () => github.deploy(PRODUCTION));
@@ -346,7 +346,7 @@ test("lost deliveries are requested again until one arrives, also after a restar
   expect(hook).toBeDefined();
 });
 
-test("a deployment that GitHub waits for no longer is closed, and old answers are removed", async () => {
+test("a deployment that GitHub no longer waits for is closed, and old answers are deleted", async () => {
   const { api, github, clock, hook } = await withGithub();
   const { pass } = answers(api.deps);
   await release(api, X, false);

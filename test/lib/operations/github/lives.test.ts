@@ -1,6 +1,6 @@
 /**
- * Random lives with GitHub: deliveries are lost, repeated and forged, requests fail, redirect and hang, and the process dies at its
- * writes. A judgement that the test makes itself of the log holds each release against its consent, and no deployment may be forgotten.
+ * Random scenarios with GitHub: deliveries are lost, repeated and forged, requests fail, redirect and hang, and the process dies
+ * during writes. The test checks from the log that each release had consent, and that no deployment stays unanswered.
  */
 import { expect, test } from "vitest";
 import { createGithubAnswers } from "../../../../lib/operations/github/answers.ts";
@@ -18,7 +18,7 @@ import { countedIds } from "../../../support/ids.ts";
 import { rounds } from "../../../support/length.ts";
 
 const HEADS = ["a", "b", "c"].map((letter) => letter.repeat(40));
-const PLACES = [
+const ENVIRONMENTS = [
   { repository_id: 42, environment: "production" },
   { repository_id: 42, environment: "staging" },
   { repository_id: 43, environment: "production" },
@@ -36,13 +36,13 @@ const FAULTS: Fault[] = [
   "lost_after",
 ];
 const TRIES = rounds(30, 100, 100);
-const LIVES = rounds(1, 5, 100);
+const SCENARIOS = rounds(1, 5, 100);
 
-/** A store whose process dies at a write, and the store that is left. */
+/** A store that fails every call after a chosen write, as if its process had died before or after that write. */
 function mortalStore(store: Store) {
   let left = Infinity;
   let when: "before" | "after" = "before";
-  const live = async <T>(write: () => Promise<T>): Promise<T> => {
+  const writeUnlessDead = async <T>(write: () => Promise<T>): Promise<T> => {
     if (left <= 0) throw new Error("died");
     left--;
     if (left === 0 && when === "before") throw new Error("died");
@@ -51,16 +51,16 @@ function mortalStore(store: Store) {
     return done;
   };
   const read =
-    <A extends unknown[], T>(run: (...given: A) => Promise<T>) =>
-    (...given: A): Promise<T> =>
-      left <= 0 ? Promise.reject(new Error("died")) : run(...given);
+    <A extends unknown[], T>(run: (...args: A) => Promise<T>) =>
+    (...args: A): Promise<T> =>
+      left <= 0 ? Promise.reject(new Error("died")) : run(...args);
   const dying = {
     ...store,
     get: read(store.get),
     getMany: read(store.getMany),
     list: read(store.list),
     texts: read(store.texts),
-    transact: (decide: Parameters<Store["transact"]>[0]) => live(() => store.transact(decide)),
+    transact: (decide: Parameters<Store["transact"]>[0]) => writeUnlessDead(() => store.transact(decide)),
   } as Store;
   return { dying, kill: (at: number, how: typeof when) => ([left, when] = [at, how]), isDead: () => left <= 0 };
 }
@@ -72,7 +72,7 @@ interface Entry {
   detail: string;
 }
 
-/** Judges a deployment by the log alone, in another way than the service does; `changes`: what each releases. */
+/** Checks from the log alone whether a deployment was consented to. `changes`: environment and head of each change. */
 async function isConsented(
   store: Store,
   changes: ReadonlyMap<string, { place: string; head: string }>,
@@ -106,7 +106,7 @@ async function isConsented(
   return checked ? "consented" : "the log does not have the answer";
 }
 
-async function life(seed: number) {
+async function runScenario(seed: number) {
   const roll = dice(seed);
   const one = <T>(of: readonly T[]): T | undefined => of[roll(of.length)];
   const clock = testClock();
@@ -116,12 +116,12 @@ async function life(seed: number) {
   const adapter = gateAdapter("deploys", github.gate("deploys", "t1", 20));
   const targets = [{ name: "deploys", match: ["deploy/*"], tenants: ["t1"], adapter }];
   const changes = new Map<string, { place: string; head: string }>();
-  const unlawful: string[] = [];
+  const violations: string[] = [];
   const seen = { tries: 0, released: 0, deaths: 0, rejected: 0 };
   github.released = async (deployment) => {
     seen.released++;
     const why = await isConsented(base, changes, deployment);
-    if (why !== "consented") unlawful.push(`seed ${seed}: ${why}`);
+    if (why !== "consented") violations.push(`seed ${seed}: ${why}`);
   };
   const start = async () => {
     const mortal = mortalStore(base);
@@ -139,7 +139,7 @@ async function life(seed: number) {
   const pass = () => process.deps.github!.pass().catch(() => undefined);
 
   const propose = async () => {
-    const place = one(PLACES)!;
+    const place = one(ENVIRONMENTS)!;
     const head = one(HEADS)!;
     const target = `deploy/${place.repository_id}/${place.environment}`;
     const fields = {
@@ -157,7 +157,7 @@ async function life(seed: number) {
     if (id) await process.api.act(action, id);
   };
   const deploy = async () => {
-    const deployment = github.deploy({ ...one(PLACES)!, sha: one(HEADS)! });
+    const deployment = github.deploy({ ...one(ENVIRONMENTS)!, sha: one(HEADS)! });
     await github.request(deployment, roll(4) === 0 ? undefined : hook);
   };
   const replay = async () => {
@@ -171,7 +171,7 @@ async function life(seed: number) {
     const text = JSON.stringify({ ...rest, sha: HEADS[0], deployment: { ...deployment, sha: HEADS[0], id: 1 } });
     const signature = one([sign(delivery.body), sign(text, "not-the-secret-of-it"), "sha256=", null])!;
     const { status } = await hook(hookRequest(text, { signature }));
-    if (status !== 401) unlawful.push(`seed ${seed}: a forged delivery was answered ${status}`);
+    if (status !== 401) violations.push(`seed ${seed}: a forged delivery was answered ${status}`);
   };
   const failingPass = async () => {
     github.fault = () => (roll(2) === 0 ? one(FAULTS) : undefined);
@@ -197,19 +197,19 @@ async function life(seed: number) {
     unfreeze,
     unfreeze,
   ];
-  const tried = [deploy, deploy, deploy, replay, forge, failingPass, failingPass, pass, redeliver];
+  const attempted = [deploy, deploy, deploy, replay, forge, failingPass, failingPass, pass, redeliver];
   const between = [wait, wait, kill];
 
   for (; seen.tries < TRIES; seen.tries++) {
-    for (const step of [one(governed)!, one(between)!, one(tried)!]) {
+    for (const step of [one(governed)!, one(between)!, one(attempted)!]) {
       await step();
       if (process.isDead()) await restart();
     }
   }
-  // In the end all is well, nothing waits for a person, and each deployment has an answer.
+  // At the end faults stop and pending changes are denied, so each deployment must get an answer.
   await restart();
   await unfreeze();
-  // Also of proposals whose answer a death has taken.
+  // The log also has proposals whose response was lost when the process died.
   const proposed = (await base.list("audit", { limit: 100_000 })).map(({ value }) => value as Entry);
   for (const { event_type, change_id } of proposed)
     if (event_type === "change_proposed" && (await process.api.change(change_id)).status === "pending_consent")
@@ -223,24 +223,28 @@ async function life(seed: number) {
   seen.rejected = github.deployments.filter(({ state }) => state === "rejected").length;
   const forgotten = github.deployments.filter(({ state }) => state === "waiting").length;
   const { valid } = (await process.api.get("audit/verify")).body;
-  return { unlawful, forgotten, strayed: github.strayed, valid, seen };
+  return { violations, forgotten, strayed: github.strayed, valid, seen };
 }
 
-test("random scenarios release no commit without consent, and lose no deployment", { timeout: 600_000 }, async () => {
-  const sum = { tries: 0, released: 0, deaths: 0, rejected: 0 };
-  for (let seed = 1; seed <= LIVES; seed++) {
-    const { unlawful, forgotten, strayed, valid, seen } = await life(seed);
-    expect({ seed, unlawful, forgotten, strayed, valid }).toEqual({
-      seed,
-      unlawful: [],
-      forgotten: 0,
-      strayed: [],
-      valid: true,
-    });
-    for (const [name, count] of Object.entries(seen)) sum[name as keyof typeof sum] += count;
-  }
-  // The lives have what they are about.
-  expect(sum.released).toBeGreaterThan(LIVES);
-  expect(sum.deaths).toBeGreaterThan(2 * LIVES);
-  expect(sum.rejected).toBeGreaterThan(LIVES);
-});
+test(
+  "in random scenarios no commit is released without consent and no deployment is forgotten",
+  { timeout: 600_000 },
+  async () => {
+    const sum = { tries: 0, released: 0, deaths: 0, rejected: 0 };
+    for (let seed = 1; seed <= SCENARIOS; seed++) {
+      const { violations, forgotten, strayed, valid, seen } = await runScenario(seed);
+      expect({ seed, violations, forgotten, strayed, valid }).toEqual({
+        seed,
+        violations: [],
+        forgotten: 0,
+        strayed: [],
+        valid: true,
+      });
+      for (const [name, count] of Object.entries(seen)) sum[name as keyof typeof sum] += count;
+    }
+    // The scenarios had releases, deaths and rejections.
+    expect(sum.released).toBeGreaterThan(SCENARIOS);
+    expect(sum.deaths).toBeGreaterThan(2 * SCENARIOS);
+    expect(sum.rejected).toBeGreaterThan(SCENARIOS);
+  },
+);

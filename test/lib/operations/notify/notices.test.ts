@@ -1,4 +1,4 @@
-/** Effects of time and tampering are reported once an episode, whatever is restarted in between. */
+/** Notices of expiring changes, due reviews and tampering: each is reported once, even after restarts. */
 import { expect, test } from "vitest";
 import { entryKey } from "../../../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../../../lib/audit/entry.ts";
@@ -17,14 +17,14 @@ import { openOperations } from "../operations_service.ts";
 const BEGINNING = { audit: 0, growth: 0, notice: 0, tick: 0 };
 const TTL = { consent_ttl_hours: 40, approval_ttl_hours: 80 };
 
-/** Every notification of these types that the log so far gives, as a receiver would get them. */
+/** Returns the notifications of some types that a receiver would have got so far. */
 async function reported(deps: TestDeps, ...types: Notification["type"][]): Promise<Notification[]> {
   const events = await readEventsSince(deps.store, BEGINNING, 10_000);
   const all = await Promise.all(events.map((event) => buildNotification(deps, event)));
   return all.filter((one) => one !== undefined).filter(({ type }) => types.includes(type));
 }
 
-/** Time goes by for certain, and cycles run. */
+/** Advances the clock so that the time counts as certain, and runs a cycle. */
 async function wait(deps: TestDeps, ms: number): Promise<void> {
   await pass(deps, ms);
   await runCycle(deps);
@@ -51,7 +51,7 @@ inShort(test)("a pending change is announced once, when a quarter of its time is
   expect(await reported(again, "change.expiring")).toEqual([first]);
 });
 
-inLong(test)("an approved change is announced before it lapses, even if announced while pending", async () => {
+inLong(test)("an approved change is announced before it lapses, even if it was announced as pending", async () => {
   const svc = await openOperations({ intent: { policy: TTL } });
   const { change_id } = await svc.propose();
   await wait(svc.deps, 32 * HOUR);
@@ -68,14 +68,14 @@ inLong(test)("an approved change is announced before it lapses, even if announce
   expect(third!.text).toContain("approved and not applied, it lapses on 2026-01-06 at");
 });
 
-inLong(test)("each of many changes is announced once, the first to expire first, over several cycles", async () => {
+inLong(test)("many expiring changes are reported once each, in order of their expiry", async () => {
   const svc = await openOperations({ intent: { policy: TTL } });
   const ids: string[] = [];
   for (let made = 0; made < 25; made++) {
     ids.push((await svc.propose({ target: `ui.a${made}` })).change_id);
     if (made % 5 === 0) svc.deps.clock.advance(MINUTE);
   }
-  // For approved changes the order of decisions counts, not that of proposals.
+  // Approved changes expire in the order of their decisions, not of their proposals.
   const approved = [ids[7]!, ids[3]!];
   for (const id of approved) {
     svc.deps.clock.advance(MINUTE);
@@ -99,7 +99,7 @@ inLong(test)("a change that is decided in time or has no limit is not announced"
   expect(await reported(svc.deps, "change.expiring")).toEqual([]);
 });
 
-inLong(test)("a wrong clock during one start makes nothing expire", async () => {
+inLong(test)("a clock that is wrong during one cycle does not make changes expire", async () => {
   const svc = await openOperations({ intent: { policy: TTL } });
   await svc.propose();
   svc.deps.clock.set(31 * HOUR);
@@ -111,7 +111,7 @@ inLong(test)("a wrong clock during one start makes nothing expire", async () => 
   expect(await reported(svc.deps, "change.expiring")).toHaveLength(1);
 });
 
-inShort(test)("of two processes on one store one announces", async () => {
+inShort(test)("two processes on one store report an expiring change once", async () => {
   const svc = await openOperations({ intent: { policy: TTL } });
   await svc.propose();
   const other = await restarted(svc.deps, { intent: { policy: TTL } });
@@ -121,7 +121,7 @@ inShort(test)("of two processes on one store one announces", async () => {
   expect(await reported(svc.deps, "change.expiring")).toHaveLength(1);
 });
 
-inShort(test)("an emergency consent is announced when its review is due, with those who may review it", async () => {
+inShort(test)("an emergency consent is reported with the review's deadline and the possible reviewers", async () => {
   const policy = {
     approvers: ["ana", "bo"],
     break_glass: { approvers: ["cy"], required: 1, review_hours: 72 },
@@ -170,7 +170,7 @@ inShort(test)("a minor change is notified as approved by the intent", async () =
   expect(first!.text).toMatch(/^Proposed as a minor change, approved by the intent: /);
 });
 
-inShort(test)("a broken log is notified once, also after a restart, and again after a repair", async () => {
+inShort(test)("a broken log is reported once, and again only after a repair and a second breach", async () => {
   const svc = await openOperations();
   await svc.bring("applied");
   const key = entryKey(3);
@@ -189,17 +189,17 @@ inShort(test)("a broken log is notified once, also after a restart, and again af
   expect(await reported(broken, "breach.found")).toEqual([first]);
 
   await edit(sound.detail);
-  const mended = await restarted(svc.deps);
-  await wait(mended, MINUTE);
-  // A process that has not been restarted still knows of the breach.
+  const repaired = await restarted(svc.deps);
+  await wait(repaired, MINUTE);
+  // A process that was not restarted still reports the breach.
   await wait(broken, MINUTE);
-  expect(await reported(mended, "breach.found")).toEqual([first]);
+  expect(await reported(repaired, "breach.found")).toEqual([first]);
   await edit('{"approver":"mallory"}');
-  await wait(mended, MINUTE);
-  expect(await reported(mended, "breach.found")).toHaveLength(2);
+  await wait(repaired, MINUTE);
+  expect(await reported(repaired, "breach.found")).toHaveLength(2);
 });
 
-inShort(test)("a record that does not match the log is notified once per episode, without its text", async () => {
+inShort(test)("a record that does not match the log is reported once, without its text", async () => {
   const publicUrl = "https://gov.acme.example";
   const svc = await openOperations({ publicUrl });
   const ids = [await svc.bring("applied"), await svc.bring("applied", { target: "ui.b" })];
@@ -218,7 +218,7 @@ inShort(test)("a record that does not match the log is notified once per episode
   expect(JSON.stringify(first)).not.toContain("Ignore");
 
   const again = await restarted(svc.deps, { publicUrl });
-  // It knows of no such record yet.
+  // The new process has not found the mismatch yet.
   await noticeMismatches(again);
   await wait(again, MINUTE);
   await wait(again, MINUTE);
@@ -237,10 +237,10 @@ inShort(test)("a record that does not match the log is notified once per episode
 });
 
 inShort(test).each([
-  ["a time that is none", { created_at: "some day" }],
-  ["a consent that is none", { approvals: [null] }],
-  ["a review that is none", { review: null }],
-])("a record with %s delays neither its own notifications nor that of the mismatch", async (_what, edit) => {
+  ["an invalid time", { created_at: "some day" }],
+  ["an invalid approval", { approvals: [null] }],
+  ["an invalid review", { review: null }],
+])("a record with %s prevents neither its own notifications nor that of the mismatch", async (_what, edit) => {
   const svc = await openOperations({ intent: { policy: TTL } });
   const { change_id } = await svc.propose();
   const record = (await svc.deps.store.get("changes", change_id))!.value as ChangeRecord;
@@ -253,7 +253,7 @@ inShort(test).each([
   expect(breach!.text).toContain(`The stored record of ${change_id} is not what the audit log tells`);
 });
 
-inShort(test)("an entry with a wrong id moves no reader past later entries", async () => {
+inShort(test)("an entry with a wrong id does not make a reader skip later events", async () => {
   const svc = await openOperations();
   await svc.bring("applied");
   const { audit } = await readPresentCursor(svc.deps.store);
@@ -269,11 +269,11 @@ inShort(test)("an entry with a wrong id moves no reader past later entries", asy
 });
 
 inShort(test).each([
-  ["nothing", () => null],
-  ["no event", ({ event_type: _, ...rest }: AuditEntry) => rest],
-  ["no event that has a name", (entry: AuditEntry) => ({ ...entry, event_type: 7 })],
-  ["no words", (entry: AuditEntry) => ({ ...entry, detail: 7 })],
-])("an entry of which only %s is left delays no later entry", async (_what, broken) => {
+  ["no content", () => null],
+  ["no event type", ({ event_type: _, ...rest }: AuditEntry) => rest],
+  ["an event type that is not a text", (entry: AuditEntry) => ({ ...entry, event_type: 7 })],
+  ["a detail that is not a text", (entry: AuditEntry) => ({ ...entry, detail: 7 })],
+])("an entry with %s does not hold back later notifications", async (_what, broken) => {
   const svc = await openOperations();
   await svc.bring("applied");
   const { audit } = await readPresentCursor(svc.deps.store);
