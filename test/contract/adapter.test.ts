@@ -1,4 +1,4 @@
-/** The adapters of the package keep what every adapter promises; broken ones are reported. */
+/** The adapters of the package pass the adapter contract; broken adapters fail it. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -105,7 +105,7 @@ const BROKEN: Record<string, MakeAdapter> = {
   }),
 };
 
-test("a foreign value is noticed also where the test cannot write to the host product", async () => {
+test("the case about a foreign value works without overwrite too", async () => {
   const makeBlind: MakeAdapter = async () => {
     const { overwrite: _, ...made } = await BROKEN["shows a foreign value as applied"]!();
     return made;
@@ -114,7 +114,7 @@ test("a foreign value is noticed also where the test cannot write to the host pr
   await expect(run(makeBlind)).rejects.toThrow("verify answers applied");
 });
 
-test.each(Object.entries(BROKEN))("an adapter that %s breaks a promise", async (_, make) => {
+test.each(Object.entries(BROKEN))("an adapter that %s fails the contract", async (_, make) => {
   const results = await Promise.allSettled(adapterCases.map(({ run }) => run(make)));
   expect(results.filter(({ status }) => status === "rejected").length).toBeGreaterThan(0);
 });

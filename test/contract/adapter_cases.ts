@@ -1,9 +1,9 @@
-/** Promises of every product adapter, as named cases: each adapter's test runs them, and so may an application's own. */
+/** The contract of product adapters as named cases, for the adapters of this package and of applications. */
 import type { ProductAdapter } from "../../lib/changes/operations/adapter_port.ts";
 import type { Change } from "../../lib/changes/rules/change.ts";
 import { agree } from "./agree.ts";
 
-/** A fresh adapter on a host product that holds nothing yet. */
+/** Creates an adapter on a host product without any values. */
 export type MakeAdapter = () => Promise<{
   adapter: ProductAdapter;
   /** Sets the change's target in the host product as another program would, without the adapter. */
@@ -11,7 +11,7 @@ export type MakeAdapter = () => Promise<{
   dispose?(): Promise<void>;
 }>;
 
-/** One promise. */
+/** One rule of the contract. */
 export interface AdapterCase {
   name: string;
   run(make: MakeAdapter): Promise<void>;
@@ -19,16 +19,18 @@ export interface AdapterCase {
 
 type Verb = "apply" | "rollback" | "validate";
 type Work = (host: {
-  is(verb: Verb, change: Change): Promise<void>;
-  shows(change: Change, ...states: string[]): Promise<void>;
+  /** Applies, rolls back or validates a change. */
+  run(verb: Verb, change: Change): Promise<void>;
+  /** Requires that `verify` answers one of the states. */
+  expectState(change: Change, ...states: string[]): Promise<void>;
   adapter: ProductAdapter;
   overwrite: ((change: Change, value: unknown) => Promise<void> | void) | undefined;
   signal: AbortSignal;
 }) => Promise<void>;
 
-const GONE = ["rolled_back", "absent"];
+const NOT_IN_FORCE = ["rolled_back", "absent"];
 
-/** A change of a kind that any host product can carry out. */
+/** Creates a change that any host product can apply. */
 const change = (number: number, over: Partial<Change> = {}): Change => ({
   change_id: `chg_00000000-0000-7000-8000-${String(number).padStart(12, "0")}`,
   tenant_id: "t1",
@@ -70,12 +72,12 @@ const named = (name: string, work: Work): AdapterCase => ({
         adapter,
         overwrite,
         signal,
-        async is(verb, asked) {
-          await adapter[verb](asked, signal);
+        async run(verb, requested) {
+          await adapter[verb](requested, signal);
         },
-        async shows(asked, ...states) {
-          const state = await adapter.verify(asked, signal);
-          agree(states.includes(state), `verify answers ${state} for ${asked.target}, not ${states.join(" or ")}`);
+        async expectState(requested, ...states) {
+          const state = await adapter.verify(requested, signal);
+          agree(states.includes(state), `verify answers ${state} for ${requested.target}, not ${states.join(" or ")}`);
         },
       });
     } finally {
@@ -84,7 +86,7 @@ const named = (name: string, work: Work): AdapterCase => ({
   },
 });
 
-/** Checks a value that an adapter may leave unstated with `undefined`. */
+/** Requires a value that an adapter returned; `undefined` means that the adapter cannot tell. */
 function agreeValue(stated: { value: unknown } | null | undefined, expected: unknown, what: string): void {
   if (stated === undefined) return;
   const value = stated === null ? null : stated.value;
@@ -93,71 +95,80 @@ function agreeValue(stated: { value: unknown } | null | undefined, expected: unk
 
 /** All cases. */
 export const adapterCases: readonly AdapterCase[] = [
-  named("what nobody applied is absent, and validating it changes nothing", async ({ is, shows }) => {
-    await shows(change(1), "absent");
-    await is("validate", change(1));
-    await shows(change(1), "absent");
+  named(
+    "a change that was never applied is absent, and validating it changes nothing",
+    async ({ run, expectState }) => {
+      await expectState(change(1), "absent");
+      await run("validate", change(1));
+      await expectState(change(1), "absent");
+    },
+  ),
+  named("an applied change is reported as applied, also when it is applied twice", async ({ run, expectState }) => {
+    await run("apply", change(1));
+    await expectState(change(1), "applied");
+    await run("apply", change(1));
+    await expectState(change(1), "applied");
   }),
-  named("an applied change shows as applied, also when it is applied twice", async ({ is, shows }) => {
-    await is("apply", change(1));
-    await shows(change(1), "applied");
-    await is("apply", change(1));
-    await shows(change(1), "applied");
+  named(
+    "a change that was rolled back is not reported as applied, also after a second rollback",
+    async ({ run, expectState }) => {
+      await run("apply", change(1));
+      await run("rollback", change(1));
+      await expectState(change(1), ...NOT_IN_FORCE);
+      await run("rollback", change(1));
+      await expectState(change(1), ...NOT_IN_FORCE);
+    },
+  ),
+  named("rolling back a change that was never applied changes nothing", async ({ run, expectState }) => {
+    await run("apply", change(1));
+    await run("rollback", change(2));
+    await expectState(change(2), ...NOT_IN_FORCE);
+    await expectState(change(1), "applied");
   }),
-  named("a change that was rolled back does not show, also when it is rolled back twice", async ({ is, shows }) => {
-    await is("apply", change(1));
-    await is("rollback", change(1));
-    await shows(change(1), ...GONE);
-    await is("rollback", change(1));
-    await shows(change(1), ...GONE);
+  named("a change that was rolled back may be applied again", async ({ run, expectState }) => {
+    await run("apply", change(1));
+    await run("rollback", change(1));
+    await run("apply", change(1));
+    await expectState(change(1), "applied");
   }),
-  named("rolling back what was never applied does no harm", async ({ is, shows }) => {
-    await is("apply", change(1));
-    await is("rollback", change(2));
-    await shows(change(2), ...GONE);
-    await shows(change(1), "applied");
-  }),
-  named("a change that was rolled back may be applied again", async ({ is, shows }) => {
-    await is("apply", change(1));
-    await is("rollback", change(1));
-    await is("apply", change(1));
-    await shows(change(1), "applied");
-  }),
-  named("changes on other targets and of other tenants are left alone", async ({ is, shows }) => {
+  named("a rollback does not affect changes of other targets and tenants", async ({ run, expectState }) => {
     const others = [change(2), change(3, { target: change(1).target, tenant_id: "t2" })];
-    for (const one of [change(1), ...others]) await is("apply", one);
-    await is("rollback", change(1));
-    for (const other of others) await shows(other, "applied");
+    for (const one of [change(1), ...others]) await run("apply", one);
+    await run("rollback", change(1));
+    for (const other of others) await expectState(other, "applied");
   }),
-  named("rolling back the later of two on one target brings the earlier back", async ({ is, shows }) => {
+  named("rolling back the later of two changes of a target restores the earlier one", async ({ run, expectState }) => {
     const later = change(2, { target: change(1).target });
-    await is("apply", change(1));
-    await is("apply", later);
-    await shows(later, "applied");
-    await is("rollback", later);
-    await shows(later, ...GONE);
-    await shows(change(1), "applied");
+    await run("apply", change(1));
+    await run("apply", later);
+    await expectState(later, "applied");
+    await run("rollback", later);
+    await expectState(later, ...NOT_IN_FORCE);
+    await expectState(change(1), "applied");
   }),
-  named("rolling back the earlier of two on one target leaves the later alone", async ({ is, shows }) => {
-    const later = change(2, { target: change(1).target });
-    await is("apply", change(1));
-    await is("apply", later);
-    await is("rollback", change(1));
-    await shows(later, "applied");
-    await is("rollback", later);
-    await shows(later, ...GONE);
-    await shows(change(1), ...GONE);
-  }),
-  named("rolling back the earlier of two on one target answers superseded", async ({ is, adapter, signal }) => {
-    await is("apply", change(1));
-    await is("apply", change(2, { target: change(1).target }));
+  named(
+    "rolling back the earlier of two changes of a target does not affect the later one",
+    async ({ run, expectState }) => {
+      const later = change(2, { target: change(1).target });
+      await run("apply", change(1));
+      await run("apply", later);
+      await run("rollback", change(1));
+      await expectState(later, "applied");
+      await run("rollback", later);
+      await expectState(later, ...NOT_IN_FORCE);
+      await expectState(change(1), ...NOT_IN_FORCE);
+    },
+  ),
+  named("rolling back the earlier of two changes of a target answers superseded", async ({ run, adapter, signal }) => {
+    await run("apply", change(1));
+    await run("apply", change(2, { target: change(1).target }));
     const { result } = await adapter.rollback(change(1, { status: "applied" }), signal);
     agree(result === "superseded", `rollback answers ${result}, not superseded`);
   }),
-  named("targets are compared without case", async ({ is, adapter, signal }) => {
+  named("targets are compared without case", async ({ run, adapter, signal }) => {
     const [earlier, later] = [change(1), change(2, { target: change(1).target.toUpperCase() })];
-    await is("apply", earlier);
-    await is("apply", later);
+    await run("apply", earlier);
+    await run("apply", later);
     agreeValue(await adapter.held?.(earlier, signal), later.value, `held of ${earlier.target}`);
     const { result } = await adapter.rollback({ ...earlier, status: "applied" }, signal);
     agree(
@@ -176,27 +187,27 @@ export const adapterCases: readonly AdapterCase[] = [
     );
   }),
   named(
-    "a value that the change did not set is shown as unknown",
-    async ({ is, shows, adapter, overwrite, signal }) => {
+    "a value that the change did not set is reported as unknown",
+    async ({ run, expectState, adapter, overwrite, signal }) => {
       const [applied, foreign] = [change(1), { limit: "set by another program" }];
-      await is("apply", applied);
-      // Without `overwrite`, what the host holds differs from the change because the change is given with another value.
-      if (!overwrite) return shows({ ...applied, value: foreign }, "unknown");
+      await run("apply", applied);
+      // Without `overwrite`, the change is passed with another value than the one that was applied.
+      if (!overwrite) return expectState({ ...applied, value: foreign }, "unknown");
       await overwrite(applied, foreign);
-      await shows(applied, "unknown");
+      await expectState(applied, "unknown");
       agreeValue(await adapter.held?.(applied, signal), foreign, "held");
     },
   ),
-  named("what a target held before and holds now is stated as it is", async ({ is, adapter, signal }) => {
+  named("the previous and the current value of a target are reported exactly", async ({ run, adapter, signal }) => {
     const [earlier, later] = [change(1), change(2, { target: change(1).target })];
-    const holds = async (value: unknown) => agreeValue(await adapter.held?.(earlier, signal), value, "held");
+    const expectHeld = async (value: unknown) => agreeValue(await adapter.held?.(earlier, signal), value, "held");
     agreeValue((await adapter.apply(earlier, signal)).previous, null, "previous of the first change");
-    await holds(earlier.value);
+    await expectHeld(earlier.value);
     agreeValue((await adapter.apply(later, signal)).previous, earlier.value, "previous of the second change");
-    await holds(later.value);
-    await is("rollback", later);
-    await holds(earlier.value);
-    await is("rollback", earlier);
-    await holds(null);
+    await expectHeld(later.value);
+    await run("rollback", later);
+    await expectHeld(earlier.value);
+    await run("rollback", earlier);
+    await expectHeld(null);
   }),
 ];

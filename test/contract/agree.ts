@@ -1,9 +1,9 @@
-/** A promise was not kept. */
+/** The error of a contract case: the subject does not do what the contract requires. */
 export class Disagreement extends Error {
   override readonly name = "Disagreement";
 }
 
-/** Throws unless it holds; `said` tells what is not as promised. Works under any test runner. */
-export function agree(holds: boolean, said: string): asserts holds {
-  if (!holds) throw new Disagreement(said);
+/** Throws a `Disagreement` with `message` unless `condition` is true. Works under any test runner. */
+export function agree(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new Disagreement(message);
 }

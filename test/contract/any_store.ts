@@ -1,11 +1,11 @@
 /**
- * A store as the contract sees it: with collections of its own making, whose values have no type. Any `Store` is one, and
- * may be made of one.
+ * A store without types: the contract uses collections that the schema does not declare. Every `Store` can be used as an
+ * `AnyStore`.
  */
 import type { Json } from "../../lib/store/json.ts";
 import type { Listed, ListOptions, Stored, Text } from "../../lib/store/store.ts";
 
-// oxlint-disable-next-line no-explicit-any -- what a case put, it knows
+// oxlint-disable-next-line no-explicit-any -- each case knows the types of what it put
 type Anything = any;
 
 /** Reads without types. */

@@ -2,7 +2,7 @@ import type { AnyTx } from "./any_store.ts";
 import type { Subject } from "./store_cases.ts";
 import { type BrokenStores, onTransact } from "./wrapped_store.ts";
 
-/** A write as it was made. */
+/** A recorded put or delete. */
 interface Made {
   collection: string;
   id: string;
@@ -11,7 +11,7 @@ interface Made {
   make(tx: AnyTx): void;
 }
 
-/** Lets decisions only write down what they write, and commits it in parts afterwards. */
+/** Records the writes of a decision, and commits them in parts afterwards. */
 const inParts = (split: (writes: readonly Made[]) => readonly (readonly Made[])[]): Subject =>
   onTransact((store) => async (decide) => {
     const writes: Made[] = [];
@@ -41,21 +41,21 @@ function chunks(writes: readonly Made[], size: number): Made[][] {
   return Array.from({ length: Math.ceil(writes.length / size) }, (_, n) => writes.slice(n * size, n * size + size));
 }
 
-/** Refuses more than it should. */
+/** Creates a store that rejects decisions within the limits. */
 const refusingMore = (count: (writes: readonly Made[]) => number, most: number): Subject =>
   inParts((writes) => {
     if (count(writes) > most) throw new RangeError(`${count(writes)} is too much`);
     return [writes];
   });
 
-/** Stores that take more than a decision may write, or less, by the name of the case that each must fail. */
+/** Stores with a wrong limit on writes, by the name of the case that each must fail. */
 export const brokenLimits: Record<string, BrokenStores> = {
-  "99 writes of a decision are kept, each record counted once, deletes counted": {
+  "a decision may write 99 records, counting each record once, deletes included": {
     "a delete counts twice": () => refusingMore((writes) => writes.length + writes.filter(isDelete).length, 99),
     "every put of a record counts": () => refusingMore((writes) => writes.length, 99),
     "98 writes are the most": () => refusingMore((writes) => latest(writes).length, 98),
   },
-  "more than 99 writes are refused with a RangeError that says how many, and none is kept": {
+  "more than 99 writes are all rejected, with a RangeError that has their number": {
     "a large decision is committed in parts": () => inParts((writes) => chunks(writes, 99)),
     "deletes are not counted": () =>
       inParts((writes) => [writes.filter((write) => !isDelete(write)), ...chunks(writes.filter(isDelete), 99)]),
@@ -67,7 +67,7 @@ export const brokenLimits: Record<string, BrokenStores> = {
           }),
       ),
   },
-  "1,000,000 bytes of JSON are kept, more are refused with a RangeError that says how many": {
+  "more than 1,000,000 bytes of JSON are rejected, with a RangeError that has their number": {
     "text is counted in characters": () =>
       inParts((writes) => (charactersOf(writes) > 1_000_000 ? [writes] : chunks(writes, 1))),
     "999,999 bytes are the most": () => refusingMore(bytesOf, 999_999),

@@ -20,34 +20,35 @@ export const brokenPages: BrokenStores = {
       const first = options.after ? await reads.get(c, options.after) : undefined;
       return [...(first ? [first] : []), ...(await readPage(reads, c, options))].slice(0, options.limit);
     }),
-  "list finds only an after that is there": () =>
+  "list fails if the id in after does not exist": () =>
     onLists(async (reads, c, options) =>
       options.after && !(await reads.get(c, options.after)) ? [] : readPage(reads, c, options),
     ),
   "list ignores limit": () => onPages((options) => ({ ...options, limit: MANY })),
-  "list takes a limit of 0 for none": () => onPages((options) => ({ ...options, limit: options.limit || MANY })),
-  "list takes any limit": () =>
+  "list treats a limit of 0 as no limit": () => onPages((options) => ({ ...options, limit: options.limit || MANY })),
+  "list accepts any limit": () =>
     onPages((options) => ({ ...options, limit: Math.max(0, Math.trunc(options.limit) || 0) })),
-  "list gives 10 at most": () => onPages((options) => ({ ...options, limit: Math.min(10, options.limit) })),
+  "list returns at most 10 records": () => onPages((options) => ({ ...options, limit: Math.min(10, options.limit) })),
   "list ignores reverse": () => onPages(({ reverse: _, ...options }) => options),
-  "list turns the page round instead of the order": () =>
+  "list reverses the page instead of the order": () =>
     onPages(
       ({ reverse: _, ...options }) => options,
       (page, { reverse }) => (reverse ? page.reverse() : page),
     ),
-  "list is in the order of a language": () =>
+  "list uses the order of a locale": () =>
     onPages(
       same,
       sortedBy((a, b) => a.localeCompare(b)),
     ),
-  "list is in the order of UTF-8": () => onPages(same, sortedBy(byBytes)),
-  "list is in the order of numbers": () =>
+  "list uses the order of UTF-8 bytes": () => onPages(same, sortedBy(byBytes)),
+  "list uses numeric order": () =>
     onPages(
       same,
       sortedBy((a, b) => Number(a) - Number(b) || 0),
     ),
-  "list gives every record as new": () => onPages(same, (page) => page.map((stored) => ({ ...stored, revision: 1 }))),
-  "list gives values as text": () =>
+  "list returns every record with revision 1": () =>
+    onPages(same, (page) => page.map((stored) => ({ ...stored, revision: 1 }))),
+  "list returns values as text": () =>
     onPages(same, (page) => page.map((stored) => ({ ...stored, value: String(stored.value) }))),
   "list leaves large records out": () =>
     onPages(same, (page) => page.filter(({ value }) => JSON.stringify(value).length < 150_000)),
@@ -56,7 +57,7 @@ export const brokenPages: BrokenStores = {
       ({ limit, ...rest }) => ({ ...rest, limit: limit && limit - 1 }),
       (page) => [...page.slice(0, 600), ...page.slice(599)],
     ),
-  "list misses what was put again after a delete": () => {
+  "list misses records put again after a delete": () => {
     const deleted = new Set<string>();
     const { store } = onTx((tx) => ({
       delete(c, id, expected) {
@@ -82,34 +83,34 @@ export const brokenPages: BrokenStores = {
       },
     })),
   "list ignores prefix": () => onPages(({ prefix: _, ...options }) => options),
-  "list looks for prefix after it has counted": () =>
+  "list applies limit before prefix": () =>
     onPages(
       ({ prefix: _, ...options }) => options,
       (page, { prefix = "" }) => page.filter(({ id }) => id.startsWith(prefix)),
     ),
-  "list leaves out what is the prefix itself": () =>
+  "list leaves out the id that equals the prefix": () =>
     onPages(same, (page, { prefix }) => page.filter(({ id }) => id !== prefix)),
-  "list takes a prefix for an after": () => onPages(({ prefix, ...options }) => ({ after: prefix ?? "", ...options })),
-  "list ends a prefix at the basic plane": () =>
+  "list treats prefix as after": () => onPages(({ prefix, ...options }) => ({ after: prefix ?? "", ...options })),
+  "list ends a prefix range at the basic plane": () =>
     onPages(same, (page, { prefix }) => page.filter(({ id }) => !prefix || !id.endsWith("\uffff"))),
   "keysOnly is ignored": () => onPages(({ keysOnly: _, ...options }) => options),
   "keysOnly shows deleted records": () =>
     onTx((tx, store) => ({ list: (c, options) => (options.keysOnly ? store : tx).list(c, options) })),
-  "texts are of values in another form": () =>
+  "texts returns another form of the JSON": () =>
     onReads(({ texts }) => ({
       texts: async (c, which) =>
         (await texts(c, which)).map(({ id, text }) => ({ id, text: JSON.stringify(JSON.parse(text), null, 1) })),
     })),
-  "texts are in the order of ids": () =>
+  "texts returns texts in the order of ids": () =>
     onReads(({ texts }) => ({
       texts: async (c, which) => (await texts(c, which)).sort((a, b) => (a.id < b.id ? -1 : 1)),
     })),
-  "texts do not see a transaction's own writes": () => onTx((_, store) => ({ texts: store.texts })),
-  "getMany leaves out what is not there": () =>
+  "texts does not see a transaction's own writes": () => onTx((_, store) => ({ texts: store.texts })),
+  "getMany leaves out absent records": () =>
     onReads(({ getMany }) => ({ getMany: async (c, ids) => (await getMany(c, ids)).filter(Boolean) })),
-  "getMany gives records in the order of their ids": () =>
+  "getMany returns records in the order of their ids": () =>
     onReads(({ getMany }) => ({ getMany: (c, ids) => getMany(c, [...ids].sort()) })),
-  "getMany gives what is asked for twice once": () =>
+  "getMany returns an id requested twice only once": () =>
     onReads(({ getMany }) => ({ getMany: (c, ids) => getMany(c, [...new Set(ids)]) })),
   "getMany does not see a transaction's own writes": () => onTx((_, store) => ({ getMany: store.getMany })),
 };

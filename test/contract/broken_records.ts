@@ -31,9 +31,9 @@ const thawed = (stored: Stored): Stored => ({ ...stored, value: structuredClone(
 export const brokenRecords: BrokenStores = {
   "put does nothing": () => onPut(() => () => undefined),
   "put ignores the expected revision": () => onPut((put) => (c, id, value) => put(c, id, value)),
-  "put takes an expected 0 for none": () =>
+  "put treats an expected revision of 0 as none": () =>
     onPut((put) => (c, id, value, expected) => put(c, id, value, expected || undefined)),
-  "put takes no expected revision for 0": () =>
+  "put treats no expected revision as 0": () =>
     onPut(
       (put) =>
         (c, id, value, expected = 0) =>
@@ -51,7 +51,7 @@ export const brokenRecords: BrokenStores = {
     }));
   },
   "delete does nothing": () => onTx(() => ({ delete: () => undefined })),
-  "delete takes its neighbours along": () =>
+  "delete removes neighbouring records too": () =>
     onTx((tx) => ({
       delete(c, id, expected) {
         tx.delete(c, id, expected);
@@ -71,23 +71,23 @@ export const brokenRecords: BrokenStores = {
     }),
   "absent records are null": () =>
     onReads(({ get }) => ({ get: async (c, id) => (await get(c, id)) ?? (null as never) })),
-  "values handed out are the reader's own": () => onRecords(thawed),
-  "values handed out are frozen at the top alone": () =>
+  "returned values are not frozen": () => onRecords(thawed),
+  "only the top level of returned values is frozen": () =>
     onRecords((stored) => {
       const own = thawed(stored);
       Object.freeze(own.value);
       return own;
     }),
-  "values handed out by get alone are frozen": () =>
+  "only values returned by get are frozen": () =>
     onReads(({ getMany, list }) => ({
       getMany: async (c, ids) => (await getMany(c, ids)).map((stored) => stored && thawed(stored)),
       list: async <K extends boolean>(c: string, options: ListOptions<K>) =>
         (await list(c, options)).map((row) => (options.keysOnly ? row : thawed(row as Stored))) as Listed<K, unknown>[],
     })),
-  "JSON made already is taken for a value": () =>
+  "a Json is stored as an ordinary value": () =>
     onValues((value) => (value instanceof Json ? { text: value.text } : value)),
-  "JSON made already is kept as text": () => onValues((value) => (value instanceof Json ? value.text : value)),
-  "values put in are shared": () => {
+  "a Json is stored as its text": () => onValues((value) => (value instanceof Json ? value.text : value)),
+  "a put value is shared with its caller": () => {
     const given = new Map<string, unknown>();
     return onTx((tx) => ({
       put(c, id, value, expected) {
@@ -107,8 +107,8 @@ export const brokenRecords: BrokenStores = {
   "text is cut at 64 KiB": () => onTexts((text) => text.slice(0, 65_536)),
   "members are sorted": () => onMembers((members) => Object.fromEntries(Object.entries(members).sort())),
   "an own __proto__ is lost": () => onMembers((members) => Object.assign({}, members)),
-  "what JSON cannot hold becomes null": () => onValues(nullForWhatJsonLacks),
-  "a member that is undefined is refused": () =>
+  "a value that JSON cannot represent becomes null": () => onValues(nullForWhatJsonLacks),
+  "an undefined member is rejected": () =>
     onMembers((members) => {
       if (Object.values(members).includes(undefined)) throw new TypeError("undefined");
       return members;
@@ -116,8 +116,8 @@ export const brokenRecords: BrokenStores = {
   "ids are trimmed": () => onKeys((c, id) => [c, id.trim() || "_"]),
   "ids are compared without case": () => onKeys((c, id) => [c, id.toLowerCase()]),
   "ids are cut at 449 characters": () => onKeys((c, id) => [c, id.length < 1000 ? id.slice(0, 449) : id]),
-  "any id is taken": () => onKeys((c, id) => [c, id === "" || !id.isWellFormed() || id.length > 500 ? "some" : id]),
-  "collections are not kept apart": () => onKeys((c, id) => [c === "others" ? "things" : c, id]),
+  "any id is accepted": () => onKeys((c, id) => [c, id === "" || !id.isWellFormed() || id.length > 500 ? "some" : id]),
+  "collections are not separate": () => onKeys((c, id) => [c === "others" ? "things" : c, id]),
   "revisions do not rise": () => onRecords((stored) => ({ ...stored, revision: 1 })),
   "revisions count all the store's puts": () => {
     const numbers = new Map<string, number>();

@@ -125,7 +125,7 @@ export const brokenTransactions: BrokenStores = {
         return stored && { ...stored, revision: 1 };
       },
     })),
-  "uncommitted writes show": () => {
+  "uncommitted writes are visible": () => {
     const dirty = new Map<string, unknown>();
     const { store } = onPut((put) => (c, id, value, expected) => {
       put(c, id, value, expected);
@@ -142,9 +142,9 @@ export const brokenTransactions: BrokenStores = {
       },
     };
   },
-  "decisions run side by side": () => sideBySide(false),
-  "decisions run side by side, and only expected revisions are held": () => sideBySide(true),
-  "a transaction reads what was before the last one": () => {
+  "decisions are not serialized": () => sideBySide(false),
+  "decisions are not serialized, and only expected revisions are checked": () => sideBySide(true),
+  "a transaction reads the state before the last transaction": () => {
     const versions = new Map<string, (Stored | undefined)[]>();
     return onTx((tx) => ({
       async get(c, id) {
@@ -154,7 +154,7 @@ export const brokenTransactions: BrokenStores = {
       },
     }));
   },
-  "a transaction lists what an earlier one has deleted": () => {
+  "a transaction lists records that an earlier one deleted": () => {
     const ghosts = new Map<string, Stored>();
     return onTransact(
       (store) => (decide) =>
@@ -170,7 +170,7 @@ export const brokenTransactions: BrokenStores = {
         }),
     );
   },
-  "a failing decision takes the concurrent ones with it": () =>
+  "a failing decision fails concurrent ones too": () =>
     onTransact((store) => {
       let failed = false;
       return async (decide) => {
@@ -182,8 +182,9 @@ export const brokenTransactions: BrokenStores = {
         return result;
       };
     }),
-  "late puts are dropped in silence": () => onTx((tx) => ({ put: (...call) => unlessEnded(() => tx.put(...call)) })),
-  "late deletes are dropped in silence": () =>
+  "late puts are ignored without an error": () =>
+    onTx((tx) => ({ put: (...call) => unlessEnded(() => tx.put(...call)) })),
+  "late deletes are ignored without an error": () =>
     onTx((tx) => ({ delete: (...call) => unlessEnded(() => tx.delete(...call)) })),
   "each transaction has a sync of its own": () => {
     let syncs = 0;
@@ -191,7 +192,7 @@ export const brokenTransactions: BrokenStores = {
     return { ...subject, syncs: () => syncs };
   },
   "nothing is synced": () => ({ store: memoryStore(), syncs: () => 0 }),
-  "answers leave before they are durable": () => ({ store: memoryStore(), stall: () => () => undefined }),
+  "transactions resolve before they are durable": () => ({ store: memoryStore(), stall: () => () => undefined }),
   "everything is forgotten when reopened": () => ({ store: memoryStore(), reopen: async () => memoryStore() }),
   "revisions are forgotten when reopened": () => {
     const store: AnyStore = memoryStore();
@@ -211,7 +212,7 @@ export const brokenTransactions: BrokenStores = {
     };
     return { store: { ...store, close } };
   },
-  "close gives up what is under way": () => {
+  "close abandons running transactions": () => {
     const store: AnyStore = memoryStore();
     let closed = false;
     const transact: AnyStore["transact"] = (decide) =>

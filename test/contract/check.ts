@@ -1,25 +1,25 @@
-/** Assertions of the cases; like `agree`, it runs wherever a store does, under any test runner. */
+/** Assertions of the contract cases; like `agree`, they run under any test runner and on any host. */
 import { agree } from "./agree.ts";
 
 /**
- * Requires that two values are the same, to the last member: -0 is not 0, and a member that is `undefined` is not one left out.
+ * Requires that two values are deeply equal: -0 differs from 0, and an `undefined` member differs from an absent one.
  */
 export function equal(actual: unknown, expected: unknown, what = "the value"): void {
-  agree(same(actual, expected), `${what} is ${shown(actual)}, not ${shown(expected)}`);
+  agree(same(actual, expected), `${what} is ${format(actual)}, not ${format(expected)}`);
 }
 
-type Refusal = Error | (abstract new (...given: never[]) => Error);
+type ExpectedError = Error | (abstract new (...args: never[]) => Error);
 
-/** Requires that work is rejected: with this very error, or one of a class. */
-export async function rejects(work: Promise<unknown>, expected: Refusal, what = "the work"): Promise<void> {
-  const refused = await work.then(
+/** Requires that a promise rejects, with exactly the `expected` error or an instance of the `expected` class. */
+export async function rejects(work: Promise<unknown>, expected: ExpectedError, what = "the work"): Promise<void> {
+  const rejection = await work.then(
     () => undefined,
     (error: unknown) => ({ error }),
   );
-  agree(refused !== undefined, `${what} was not refused`);
-  const { error } = refused;
-  const fits = typeof expected === "function" ? error instanceof expected : error === expected;
-  agree(fits, `${what} was refused with ${shown(error)}, not ${shown(expected)}`);
+  agree(rejection !== undefined, `${what} was not refused`);
+  const { error } = rejection;
+  const matches = typeof expected === "function" ? error instanceof expected : error === expected;
+  agree(matches, `${what} was refused with ${format(error)}, not ${format(expected)}`);
 }
 
 /** Requires that a call throws. */
@@ -42,7 +42,7 @@ function same(a: unknown, b: unknown): boolean {
   );
 }
 
-function shown(value: unknown): string {
+function format(value: unknown): string {
   if (typeof value === "function") return value.name;
   if (value instanceof Error) return String(value);
   const text = JSON.stringify(value) ?? String(value);

@@ -1,4 +1,4 @@
-/** The HTTP contract: one suite for every host of the handlers. The seam is `fetch`. */
+/** The HTTP contract: one suite for every host of the handlers, which it calls through `fetch`. */
 import { afterAll, afterEach, describe, onTestFinished } from "vitest";
 import { checkedFetch } from "../support/checked_fetch.ts";
 import { type Client, client, type Fetch } from "../support/client.ts";
@@ -27,19 +27,19 @@ import { transitionRules } from "./http/transitions.ts";
 import { valueRules } from "./http/values.ts";
 import { viewRules } from "./http/views.ts";
 
-/** How a service under test is started: an intent's members (`null`: none), and its access rules. */
+/** Options of a service under test: members of its intent (`null`: no intent) and access rules. */
 export interface ContractOptions {
   intent?: Manifest | null;
   adminToken?: string;
   identityHeader?: string;
-  /** The content of a file of `--identity-jwt`. */
+  /** Content of the file of `--identity-jwt`. */
   identityJwt?: string;
   allowedHosts?: string[];
 }
 
 /** A started service, with an empty store and without an adapter. */
 export interface ContractService {
-  /** As a client writes it, with the path it is mounted under, without a slash at the end. */
+  /** The service's address for clients, with its mount path and without a final slash. */
   origin: string;
   fetch: Fetch;
   /** Moves the service's clock, in milliseconds. */
@@ -49,7 +49,7 @@ export interface ContractService {
 
 export type Make = (options: ContractOptions) => Promise<ContractService>;
 
-/** A client of a service that is closed when its test ends. */
+/** Opens a service, which is closed at the end of the test, and returns a client of it. */
 export type Open = (options?: ContractOptions) => Promise<Client & { fetch: Fetch; advance(ms: number): void }>;
 
 const SECTIONS = {
@@ -79,10 +79,10 @@ const SECTIONS = {
 
 export type Section = keyof typeof SECTIONS;
 
-/** The whole contract, for the handlers themselves and the server that comes with them; `streams` needs an address. */
+/** All sections except `streams`, which needs a real address. */
 export const ALL = (Object.keys(SECTIONS) as Section[]).filter((section) => section !== "streams");
 
-/** Faults that a host can have: it passes on bodies, headers, paths and answers, and decides nothing. */
+/** The sections that a host can break: it passes on bodies, headers, paths and responses. */
 export const OF_A_HOST: readonly Section[] = [
   "life",
   "errors",
@@ -94,12 +94,12 @@ export const OF_A_HOST: readonly Section[] = [
   "mcp",
 ];
 
-/** The same of a framework that hands requests on to a server or to handlers; the full run tries all of it. */
+/** The sections that a web framework in front of the handlers can break; the full run has more of them. */
 export const OF_A_FRAMEWORK: readonly Section[] = FULL
   ? [...OF_A_HOST, "streams"]
   : ["life", "bodies", "access", "streams"];
 
-/** Runs sections of the contract on what `make` starts, and prints how much of it holds. */
+/** Runs sections of the contract on services that `make` starts, and prints how many cases pass. */
 export function httpContract(name: string, sections: readonly Section[], make: Make): void {
   const open: Open = async (options = {}) => {
     const { fetch, origin, advance, close } = await make(options);

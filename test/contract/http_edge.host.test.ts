@@ -30,7 +30,7 @@ const envOf = ({
   SVC_ALLOWED_HOSTS: allowedHosts?.join(",") ?? "",
 });
 
-/** Numbers from 0 to 1, the same in each run. */
+/** Random numbers from 0 to 1, the same in each run. */
 function chance(seed: number): () => number {
   let state = seed;
   return () => {
@@ -39,12 +39,12 @@ function chance(seed: number): () => number {
   };
 }
 
-/** Probability that an object is reset, where nothing is under way that would be lost with it. */
+/** Probability that an object is reset between requests. */
 const RESETS = 0.3;
 let started = 0;
 let resets = 0;
 
-/** Faults of a reset object, which may have forgotten data, in addition to those of any host. */
+/** The sections of any host, and those that fail if a reset object loses data. */
 const FORGETFUL: Section[] = ["transitions", "idempotency"];
 
 httpContract(

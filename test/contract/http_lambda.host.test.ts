@@ -6,7 +6,7 @@ import { ORIGIN } from "../support/requests.ts";
 import { httpContract, type Make, OF_A_HOST, type Section } from "./http_contract.ts";
 import { opened } from "../support/deps.ts";
 
-/** A client's way to a function and back. */
+/** Converts requests to events of a function, and its results to responses. */
 const through = (handler: LambdaHandler, source: Source, base64: boolean) => async (request: Request) =>
   toFetchResponse(await handler(await makeEvent(request, source, base64), context()));
 
@@ -21,10 +21,10 @@ const made =
 
 httpContract("a Lambda function behind an HTTP API", [...OF_A_HOST, "idempotency"], made("http_api"));
 
-// Events differ in their form and in how they carry a body.
+// The events differ in their format and in the encoding of bodies.
 const OF_AN_EVENT: Section[] = ["life", "bodies", "preconditions"];
 httpContract("a Lambda function behind a REST API", OF_AN_EVENT, made("rest_api"));
 httpContract("a Lambda function behind a Function URL, all base64", OF_AN_EVENT, made("function_url", true));
 httpContract("a Lambda function behind a load balancer, with lists", OF_AN_EVENT, made("alb_lists"));
-// Without lists the balancer drops all but the last of what is repeated, which nobody behind it can refuse.
+// Without lists the balancer passes on only the last of repeated parameters, so the service cannot reject them.
 httpContract("a Lambda function behind a load balancer", ["life", "preconditions"], made("alb"));

@@ -7,7 +7,7 @@ import { FULL } from "../support/length.ts";
 import { ALL, httpContract, OF_A_HOST } from "./http_contract.ts";
 import { opened } from "../support/deps.ts";
 
-/** The product's rules, which the short run tries on the handlers themselves, the long one here too. */
+/** The rules of the product, which the short run tests on the handlers only and the long run here too. */
 const RULES = ALL.filter((section) => !OF_A_HOST.includes(section));
 
 httpContract("a listening Node server", FULL ? RULES : [...OF_A_HOST, "streams"], async (options) => {

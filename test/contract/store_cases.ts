@@ -1,25 +1,25 @@
-/** Promises of every store, as named cases that any test runner can run, on any store. */
+/** The store contract as named cases that any test runner can run on any store. */
 import type { AnyStore } from "./any_store.ts";
 import { pageCases } from "./store_pages.ts";
 import { recordCases } from "./store_records.ts";
 import { transactionCases } from "./store_transactions.ts";
 
-/** A fresh, empty store, and what its engine lets a test do with it. */
+/** A new, empty store, with optional helpers that only some stores can provide. */
 export interface Subject {
   store: AnyStore;
-  /** Closes the store and opens what it kept. */
+  /** Closes the store and opens it again with its stored data. */
   reopen?(): Promise<AnyStore>;
-  /** Opens the same records once more, as another process does that shares them. */
+  /** Opens the same records a second time, as another process would. */
   another?(): Promise<AnyStore>;
-  /** Keeps commits from becoming durable until the function it gives is called. */
+  /** Keeps commits from becoming durable until the returned function is called. */
   stall?(): () => void;
-  /** How many syncs, or round trips that commit, there have been. */
+  /** Returns the number of syncs, or of round trips that commit, so far. */
   syncs?(): number;
-  /** Removes what the store left behind. */
+  /** Removes the files and connections of the store. */
   dispose?(): Promise<void>;
 }
 
-/** One promise. A case that needs what a subject cannot do is not run on it. */
+/** One rule of the contract. A case is skipped for a subject without the helper in `needs`. */
 export interface StoreCase {
   name: string;
   needs?: "another" | "reopen" | "stall" | "syncs";

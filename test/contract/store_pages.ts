@@ -25,7 +25,7 @@ const ids = async (reader: AnyReads, options: ListOptions): Promise<string[]> =>
 /** Pages: order, where they begin and end, and what a transaction sees of its own. */
 export const pageCases: readonly StoreCase[] = [
   {
-    name: "a list is in order of ids, whatever order they came in",
+    name: "a list is in order of ids, whatever order they were put in",
     async run({ store }) {
       await fill(store, UNSORTED);
       equal(await ids(store, { limit: 100 }), SORTED);
@@ -42,7 +42,7 @@ export const pageCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a list gives the records that get gives",
+    name: "a list returns the same records as get",
     async run({ store }) {
       await fill(store, ["b", "a"]);
       await put(store, "things", "a", { again: true });
@@ -52,7 +52,7 @@ export const pageCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "limit is the most that comes, and a whole number of 0 or more",
+    name: "limit bounds a list, and must be a whole number of 0 or more",
     async run({ store }) {
       await fill(store, UNSORTED);
       for (const limit of [0, 1, 5, 12]) equal(await ids(store, { limit }), SORTED.slice(0, limit));
@@ -68,7 +68,7 @@ export const pageCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "after begins behind an id, whether or not it is there",
+    name: "a list starts behind the id in after, whether or not that id exists",
     async run({ store }) {
       await fill(store, UNSORTED);
       equal(await ids(store, { after: "a", limit: 3 }), ["aa", "b", "m"]);
@@ -79,7 +79,7 @@ export const pageCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "reverse counts down, and after begins below an id",
+    name: "with reverse, a list is in descending order and starts below the id in after",
     async run({ store }) {
       await fill(store, UNSORTED);
       equal(await ids(store, { limit: 100, reverse: true }), [...SORTED].reverse());
@@ -91,7 +91,7 @@ export const pageCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a list in a transaction shows its own puts and deletes in place",
+    name: "a list in a transaction includes the transaction's own puts and deletes",
     async run({ store }) {
       await fill(store, ["b", "d", "f"]);
       await store.transact(async (tx) => {
@@ -113,7 +113,7 @@ export const pageCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a page is full although a transaction has deleted what came first",
+    name: "a page is full even if the transaction deleted the first records",
     async run({ store }) {
       await fill(store, ["a", "b", "c", "d", "e"]);
       const page = await store.transact(async (tx) => {
@@ -124,7 +124,7 @@ export const pageCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "5,000 records are paged through without a gap or a repeat, both ways",
+    name: "pages over 5,000 records have no gap or repeat, in both directions",
     async run({ store }) {
       const all = Array.from({ length: 5000 }, (_, index) => `id-${String(index).padStart(5, "0")}`);
       await fill(store, all);
@@ -139,7 +139,7 @@ export const pageCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a page may hold records of very different sizes",
+    name: "a page can contain records of very different sizes",
     async run({ store }) {
       const sizes = [1, 200_000, 3, 20_000, 5, 100_000];
       for (const [index, size] of sizes.entries()) await put(store, "things", `r${index}`, "x".repeat(size));
@@ -151,7 +151,7 @@ export const pageCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a page shows records put, replaced and deleted over time as they last were",
+    name: "a page reflects the latest puts and deletes of its records",
     async run({ store }) {
       for (let round = 0; round < 5; round++) {
         for (const id of ["a", "b", "c", "d"]) await put(store, "things", id, `${id}${round}`);
@@ -165,7 +165,7 @@ export const pageCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "prefix shows what begins with it, and after, reverse and limit count within that",
+    name: "prefix filters ids, and after, reverse and limit apply to the filtered ids",
     async run({ store }) {
       await fill(store, ["a", "a/", "a/1", "a/2", "a/3", "a0", "b/1", "a/\uffff", "a/🙂"]);
       const all = ["a/", "a/1", "a/2", "a/3", "a/🙂", "a/\uffff"];
@@ -192,7 +192,7 @@ export const pageCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "keysOnly gives ids, and of a transaction its own too",
+    name: "keysOnly returns ids, including those of the transaction's own writes",
     async run({ store }) {
       await fill(store, ["a", "b", "c"]);
       equal(await store.list("things", { limit: 2, keysOnly: true }), [{ id: "a" }, { id: "b" }]);
@@ -205,7 +205,7 @@ export const pageCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "texts are those of a page's values or of the records asked for, in a transaction with its own writes",
+    name: "texts returns the JSON of a page or of given ids, including the transaction's own writes",
     async run({ store }) {
       await fill(store, ["a", "b", "c", "🙂"]);
       const text = (id: string) => ({ id, text: JSON.stringify({ id }) });
@@ -222,7 +222,7 @@ export const pageCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "getMany gives the records in the order of the ids, undefined for what is not there",
+    name: "getMany returns records in the order of the ids, with undefined for absent ones",
     async run({ store }) {
       await fill(store, ["a", "b", "🙂"]);
       equal(await store.getMany("things", []), []);

@@ -112,7 +112,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "what was put is got back, under its id and collection only",
+    name: "a record is found under its own id and collection only",
     async run({ store }) {
       await put(store, "things", "a", { n: 1 });
       equal(await store.get("things", "a"), { id: "a", revision: 1, value: { n: 1 } });
@@ -122,7 +122,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a second put replaces the value whole",
+    name: "a second put replaces the complete value",
     async run({ store }) {
       await put(store, "things", "a", { n: 1, old: true });
       await put(store, "things", "a", { n: 2 });
@@ -130,7 +130,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "values stay exactly what they were, by get and by list",
+    name: "get and list return values exactly as they were put",
     async run({ store }) {
       await store.transact((tx) => {
         for (const [id, value] of Object.entries(VALUES)) tx.put("values", id, value);
@@ -145,7 +145,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "the order of an object's members is kept",
+    name: "an object's members stay in order",
     async run({ store }) {
       await put(store, "things", "a", { z: 1, a: 2, m: { y: 1, b: 2 } });
       equal(JSON.stringify((await store.get("things", "a"))?.value), '{"z":1,"a":2,"m":{"y":1,"b":2}}');
@@ -159,7 +159,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "what JSON cannot hold is refused, and nothing of the transaction is kept",
+    name: "a value that JSON cannot represent is rejected, with the whole transaction",
     async run({ store }) {
       for (const [name, value] of Object.entries(REFUSED)) {
         const refused = store.transact((tx) => {
@@ -172,7 +172,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a value given to put may be changed afterwards without effect",
+    name: "changing a value after its put has no effect on the stored value",
     async run({ store }) {
       const value = { list: [1] };
       await store.transact(async (tx) => {
@@ -185,7 +185,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a value handed out is frozen to its last member, by get, getMany and list, in and out of transactions",
+    name: "values from get, getMany and list are deeply frozen, in and out of transactions",
     async run({ store }) {
       const value = { list: [{ deep: [1] }] };
       await put(store, "things", "a", value);
@@ -210,7 +210,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a value put as JSON made already is the same, and its text is kept as it is",
+    name: "a value put as a Json is stored with its text unchanged",
     async run({ store }) {
       const made = Object.entries(VALUES).map(([id, value]) => [id, json(value)] as const);
       await store.transact(async (tx) => {
@@ -227,7 +227,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "ids with odd characters are kept apart and come back as they were",
+    name: "ids with unusual characters stay distinct and are returned unchanged",
     async run({ store }) {
       await store.transact((tx) => {
         for (const id of ODD_IDS) tx.put("odd", id, { id });
@@ -240,7 +240,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "ids of 900 bytes are kept apart to the last character",
+    name: "ids of 900 bytes that differ in their last character stay distinct",
     async run({ store }) {
       await put(store, "things", longId("a"), 1);
       await put(store, "things", longId("b"), 2);
@@ -249,7 +249,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "an id that is empty, ill-formed or longer than 1,000 bytes is refused",
+    name: "an id that is empty, ill-formed or longer than 1,000 bytes is rejected",
     async run({ store }) {
       for (const id of ["", "\ud800", "x".repeat(1001), "é".repeat(501)])
         await rejects(put(store, "things", id, 1), TypeError, JSON.stringify(id.slice(0, 5)));
@@ -257,7 +257,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a value of 256 KiB is kept",
+    name: "a value of 256 KiB is stored",
     async run({ store }) {
       const value = { text: "é✓x".repeat(64 * 1024), end: true };
       await put(store, "things", "large", value);
@@ -277,7 +277,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a deleted record is gone, and its neighbours are not",
+    name: "a delete removes one record and no other",
     async run({ store }) {
       for (const id of ["a", "b", "c"]) await put(store, "things", id, id);
       await remove(store, "things", "b");
@@ -302,7 +302,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "deleting what is not there changes nothing",
+    name: "deleting a record that does not exist changes nothing",
     async run({ store }) {
       await remove(store, "things", "a");
       await remove(store, "things", "a", 0);
@@ -312,7 +312,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a put or delete with the revision that holds is done",
+    name: "a put or delete that expects the current revision succeeds",
     async run({ store }) {
       await put(store, "things", "a", 1, 0);
       await put(store, "things", "a", 2, 1);

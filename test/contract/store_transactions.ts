@@ -36,7 +36,7 @@ function signal(): { given: Promise<void>; give(): void } {
 /** Decisions: all or nothing, one after another, durable. */
 export const transactionCases: readonly StoreCase[] = [
   {
-    name: "a transaction resolves to what its decision gives, synchronous or not",
+    name: "a transaction resolves to the result of its decision, synchronous or not",
     async run({ store }) {
       equal(await store.transact(() => 7), 7);
       equal(await store.transact(async () => "later"), "later");
@@ -61,7 +61,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a decision that throws at once is passed on too",
+    name: "an error that a decision throws synchronously is passed on too",
     async run({ store }) {
       const refused = store.transact(() => {
         throw new RangeError("at once");
@@ -103,7 +103,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "all writes of a transaction are seen together",
+    name: "all writes of a transaction are stored",
     async run({ store }) {
       await store.transact((tx) => {
         for (let index = 0; index < 20; index++) tx.put(`c${index % 4}`, `r${index}`, index);
@@ -112,7 +112,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "99 writes of a decision are kept, each record counted once, deletes counted",
+    name: "a decision may write 99 records, counting each record once, deletes included",
     async run({ store }) {
       await store.transact((tx) => {
         for (let round = 0; round < 3; round++) for (const id of numbered(99)) tx.put("things", id, round);
@@ -128,7 +128,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "more than 99 writes are refused with a RangeError that says how many, and none is kept",
+    name: "more than 99 writes are all rejected, with a RangeError that has their number",
     async run({ store }) {
       for (const [puts, deletes] of [
         [100, 0],
@@ -147,7 +147,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "1,000,000 bytes of JSON are kept, more are refused with a RangeError that says how many",
+    name: "more than 1,000,000 bytes of JSON are rejected, with a RangeError that has their number",
     async run({ store }) {
       const quarter = "é".repeat(124_999);
       await store.transact((tx) => {
@@ -177,7 +177,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "within a transaction an expected revision is compared with its own writes",
+    name: "an expected revision is compared with the transaction's own writes",
     async run({ store }) {
       await put(store, "things", "a", 1);
       await store.transact(async (tx) => {
@@ -198,7 +198,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "the revision that a transaction reads of its own write is the one that is kept",
+    name: "the revision that a transaction reads of its own write is the stored one",
     async run({ store }) {
       const read = await store.transact(async (tx) => {
         tx.put("things", "a", 1);
@@ -209,7 +209,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "uncommitted writes are seen by nobody else",
+    name: "uncommitted writes are not visible to other reads",
     async run({ store }) {
       await put(store, "things", "a", 1);
       const written = signal();
@@ -232,7 +232,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a transaction sees every one that resolved before it",
+    name: "a transaction sees all transactions that resolved before it",
     async run({ store }) {
       for (let index = 0; index < 20; index++) {
         await put(store, "things", `r${index}`, index);
@@ -260,7 +260,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "200 parallel increments count to 200, each number once",
+    name: "200 concurrent increments return each number from 1 to 200 once",
     async run({ store }) {
       const numbers = await Promise.all(times(200, () => increment(store)));
       equal(
@@ -271,7 +271,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "of 50 that race to create one record, one wins",
+    name: "only one of 50 concurrent creations of a record succeeds",
     async run({ store }) {
       const outcomes = await Promise.allSettled(times(50, (index) => put(store, "things", "one", index, 0)));
       const won = outcomes.flatMap(({ status }, index) => (status === "fulfilled" ? [index] : []));
@@ -283,7 +283,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a head that is read first guards what else is read: two never take the last place",
+    name: "a revision check on one record prevents two decisions from taking the last place",
     async run({ store }) {
       await put(store, "meta", "head", 0);
       const take = (name: string): Promise<boolean> =>
@@ -302,7 +302,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "one that fails among many parallel ones takes none of them with it",
+    name: "a failed decision does not affect concurrent decisions",
     async run({ store }) {
       const outcomes = await Promise.allSettled(
         times(30, (index) =>
@@ -318,7 +318,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a write made after the decision has ended is refused",
+    name: "a write after the end of its decision is rejected",
     async run({ store }) {
       let kept: AnyTx | undefined;
       await store.transact((tx) => {
@@ -334,7 +334,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "200 parallel transactions share their syncs",
+    name: "200 concurrent transactions share their syncs",
     needs: "syncs",
     async run({ store, syncs }) {
       await increment(store);
@@ -345,7 +345,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "what is not yet durable is seen by later decisions, not by get and list, and no answer leaves before it is",
+    name: "only decisions see writes before they are durable, and results wait until they are",
     needs: "stall",
     async run({ store, stall }) {
       await put(store, "things", "a", 1);
@@ -391,7 +391,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "everything is there after reopening: values, revisions, order, also of deleted records",
+    name: "values, order and revisions survive reopening, also revisions of deleted records",
     needs: "reopen",
     async run({ store, reopen }) {
       for (const id of ["b", "a", "c"]) await put(store, "things", id, { id, text: "é\n" });
@@ -416,7 +416,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "what two processes decide at once is decided one after the other, and both see all of it",
+    name: "concurrent decisions of two processes are serialized, and both see all writes",
     needs: "another",
     async run({ store, another }) {
       const other = await another!();
@@ -431,7 +431,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a process that was alone for long goes by what another put or deleted all the same",
+    name: "a process that wrote alone for long sees what another then puts or deletes",
     needs: "another",
     async run({ store, another }) {
       const other = await another!();
@@ -465,7 +465,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "close waits for what is under way, may be called twice, and then refuses transactions",
+    name: "close waits for running transactions, can be called twice, and ends the store",
     async run({ store }) {
       const mayEnd = signal();
       const slow = store.transact(async (tx) => {

@@ -1,4 +1,4 @@
-/** The target systems keep what every target system promises; broken ones are noticed. */
+/** The target systems pass the contract of target systems; broken ones fail it. */
 import * as nodeFiles from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -177,45 +177,43 @@ const BROKEN = {
   })),
 } satisfies Record<string, MakeTarget>;
 
-const SPLIT = "each split of a growing share is read as it was set, and after the last the value";
+const SPLIT = "each split of a growing share is read as it was set, and at last the full value";
 const ONE_WRITE = [
-  "a write that expects an older value is a conflict with the current one, and sets nothing",
+  "a write that expects an older value is a conflict with the current one and sets nothing",
   "a value is removed, if it is the expected one",
 ];
-const RESTORED = "what was read is restored exactly, also what another program wrote";
-const READ_AS_SET = "a value that was set is read as it is, with the version that the write answered";
-const SEPARATE = "targets and tenants are separate, and have places of their own";
-const SET_CONFLICT = "a set with a conflict in one of its writes names it, and sets nothing";
-const SET_INTERRUPTED = "a set that breaks off in the middle leaves all of it or nothing";
+const RESTORED = "a value that was read can be restored exactly, even if another program wrote it";
+const READ_AS_SET = "a set value is read unchanged, with the version that the write returned";
+const SEPARATE = "each target of each tenant has its own value and key";
+const SET_CONFLICT = "setMany with a conflict in one write returns its index and sets nothing";
+const SET_INTERRUPTED = "an interrupted setMany has set all values or none";
 
-/** Promises that each of them breaks; it may break others too. */
-const PROMISES: Record<keyof typeof BROKEN, readonly string[]> = {
+/** The cases that each broken system must fail; it may fail others too. */
+const FAILED_CASES: Record<keyof typeof BROKEN, readonly string[]> = {
   "sets nothing": [READ_AS_SET, ...ONE_WRITE],
   "does not compare": ONE_WRITE,
   "answers a conflict without the current value": [ONE_WRITE[0]!],
   "reports a conflict as done": ONE_WRITE,
   "sets null in place of nothing": [ONE_WRITE[1]!],
   "restores a value, not its text": [RESTORED],
-  "has one version": ["another value has another version"],
+  "has one version": ["different values have different versions"],
   "forgets tenants": [SEPARATE],
   "has one place": [SEPARATE],
-  "ignores its signal": ["an operation whose signal has aborted throws, and sets nothing"],
+  "ignores its signal": ["an operation with an aborted signal throws and sets nothing"],
   "rounds numbers": [READ_AS_SET],
-  "resolves every attempt as done": ["an attempt is resolved by what became of it, where the system can"],
+  "resolves every attempt as done": ["resolving an attempt reports whether it was done, if the system knows"],
   "says that a write is done before it is": [READ_AS_SET, ...ONE_WRITE],
   "answers done when the request was lost": [SET_INTERRUPTED],
   "sets a set one by one": [SET_CONFLICT, SET_INTERRUPTED],
   "names the wrong write of a set": [SET_CONFLICT],
-  "restores the values of a set, not their texts": [
-    "what a set replaced is restored exactly as one, and a new value is removed",
-  ],
+  "restores the values of a set, not their texts": ["setMany restores replaced values exactly and removes new ones"],
   "gives every share the value": [SPLIT],
   "gives the last step a split": [SPLIT],
-  "restores the values of splits, not their texts": ["what a split replaced is restored exactly, from each share"],
+  "restores the values of splits, not their texts": ["the value before a split is restored exactly, from each share"],
 };
 
-test.each(Object.entries(BROKEN))("a target system that %s breaks a promise", async (name, make) => {
+test.each(Object.entries(BROKEN))("a target system that %s fails the contract", async (name, make) => {
   const failed: string[] = [];
   for (const { name: promise, run } of targetCases) await run(make).catch(() => failed.push(promise));
-  expect(failed).toEqual(expect.arrayContaining([...PROMISES[name as keyof typeof BROKEN]]));
+  expect(failed).toEqual(expect.arrayContaining([...FAILED_CASES[name as keyof typeof BROKEN]]));
 });

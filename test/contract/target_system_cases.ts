@@ -1,4 +1,4 @@
-/** The promises of every target system, as named cases. */
+/** The contract of target systems as named cases. */
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { Unanswered } from "../../lib/kit/time_limit.ts";
 import type {
@@ -13,21 +13,21 @@ import type {
 } from "../../lib/targets/port.ts";
 import { agree } from "./agree.ts";
 
-/** A fresh target system that holds nothing yet. */
+/** A new target system without any values, with helpers for the cases. */
 export interface MadeTarget {
   system: TargetSystem;
   /** Values that the system can hold, at least three that differ; any JSON where it is absent. */
   values?: readonly unknown[];
   /** Changes the target's text in the system as another program would, to another value. */
   overwrite(entry: Entry): Promise<void> | void;
-  /** Makes the next write break off in the middle, as when a process or a connection ends. */
+  /** Interrupts the next write in the middle, as when a process or a connection ends. */
   interrupt?(): Promise<unknown> | void;
   dispose?(): Promise<void>;
 }
 
 export type MakeTarget = () => Promise<MadeTarget>;
 
-/** One promise. */
+/** One rule of the contract. */
 export interface TargetCase {
   name: string;
   run(make: MakeTarget): Promise<void>;
@@ -119,10 +119,10 @@ const named = (name: string, work: (bench: Bench) => Promise<void>): TargetCase 
 
 /** All cases. */
 export const targetCases: readonly TargetCase[] = [
-  named("a target that was never set holds nothing", async ({ read }) => {
+  named("a target that was never set has no value", async ({ read }) => {
     agreeHolds(await read(entry()), undefined, "before any write");
   }),
-  named("a value that was set is read as it is, with the version that the write answered", async (bench) => {
+  named("a set value is read unchanged, with the version that the write returned", async (bench) => {
     const { values, read, set } = bench;
     for (const value of values) {
       const one = entry({ value });
@@ -133,7 +133,7 @@ export const targetCases: readonly TargetCase[] = [
       agree(held.version === result.version, `the write answers version ${result.version}, a read ${held.version}`);
     }
   }),
-  named("another value has another version", async ({ values, read, set }) => {
+  named("different values have different versions", async ({ values, read, set }) => {
     const versions = new Set<string>();
     for (const value of values) {
       await set(entry({ value }), await read(entry({ value })));
@@ -141,7 +141,7 @@ export const targetCases: readonly TargetCase[] = [
     }
     agree(versions.size === values.length, `${values.length} values have ${versions.size} versions`);
   }),
-  named("a write that expects an older value is a conflict with the current one, and sets nothing", async (bench) => {
+  named("a write that expects an older value is a conflict with the current one and sets nothing", async (bench) => {
     const { values, read, set } = bench;
     const [first, second, third] = values.map((value) => entry({ value }));
     const nothing = await read(first!);
@@ -155,7 +155,7 @@ export const targetCases: readonly TargetCase[] = [
       agreeHolds(await read(second!), second!.value, "after the conflict");
     }
   }),
-  named("a write after an edit by another program is a conflict, and leaves the edit", async (bench) => {
+  named("a write after an edit by another program is a conflict and does not overwrite it", async (bench) => {
     const { values, read, set, overwrite } = bench;
     const [first, second] = values.map((value) => entry({ value }));
     await set(first!, await read(first!));
@@ -165,7 +165,7 @@ export const targetCases: readonly TargetCase[] = [
     agreeConflict(await set(second!, expected), "after an edit by another program");
     agreeHolds(await read(second!), edited.value, "after the conflict");
   }),
-  named("of writes at the same time that expect the same value one is done", async ({ values, read, set }) => {
+  named("only one of several concurrent writes that expect the same value succeeds", async ({ values, read, set }) => {
     const expected = await read(entry());
     const writes = values.slice(0, 3).map((value) => set(entry({ value }), expected));
     const done = (await Promise.all(writes)).filter((result) => result.done);
@@ -182,7 +182,7 @@ export const targetCases: readonly TargetCase[] = [
     agreeDone(await remove(await read(first!)), "that removes the value");
     agreeHolds(await read(first!), undefined, "after it was removed");
   }),
-  named("what was read is restored exactly, also what another program wrote", async (bench) => {
+  named("a value that was read can be restored exactly, even if another program wrote it", async (bench) => {
     const { system, values, read, set, overwrite } = bench;
     const [first, second] = values.map((value) => entry({ value }));
     await set(first!, await read(first!));
@@ -196,7 +196,7 @@ export const targetCases: readonly TargetCase[] = [
     agreeHolds(after, before.value, "after the rollback");
     agree(after.raw === before.raw, "the text after the rollback is not the text before");
   }),
-  named("targets and tenants are separate, and have places of their own", async ({ system, values, read, set }) => {
+  named("each target of each tenant has its own value and key", async ({ system, values, read, set }) => {
     const all = [
       entry({ value: values[0] }),
       entry({ value: values[1], target: "limits.rooms" }),
@@ -207,7 +207,7 @@ export const targetCases: readonly TargetCase[] = [
     const places = new Set(all.map((one) => system.place(one)));
     agree(places.size === all.length, "two targets have one place");
   }),
-  named("an operation whose signal has aborted throws, and sets nothing", async ({ system, values, read, set }) => {
+  named("an operation with an aborted signal throws and sets nothing", async ({ system, values, read, set }) => {
     const [first, second] = values.map((value) => entry({ value }));
     await set(first!, await read(first!));
     const expected = await read(first!);
@@ -218,16 +218,19 @@ export const targetCases: readonly TargetCase[] = [
       agree(status === "rejected", "an operation answers although its signal has aborted");
     agreeHolds(await read(first!), first!.value, "after the aborted write");
   }),
-  named("an attempt is resolved by what became of it, where the system can", async ({ system, values, read, set }) => {
-    if (!system.resolve) return;
-    const one = entry({ value: values[0] });
-    const [done, never] = [attempt(), attempt()];
-    agreeDone(await set(one, await read(one), done), "to be resolved");
-    const answers = [await system.resolve(one, done, signal), await system.resolve(one, never, signal)];
-    const isTrue = (answers[0] ?? "done") === "done" && (answers[1] ?? "not_done") === "not_done";
-    agree(isTrue, `the attempts are resolved as ${answers.join()}`);
-  }),
-  named("a set of values is done as one, with the version that a read of each has", async (bench) => {
+  named(
+    "resolving an attempt reports whether it was done, if the system knows",
+    async ({ system, values, read, set }) => {
+      if (!system.resolve) return;
+      const one = entry({ value: values[0] });
+      const [done, never] = [attempt(), attempt()];
+      agreeDone(await set(one, await read(one), done), "to be resolved");
+      const answers = [await system.resolve(one, done, signal), await system.resolve(one, never, signal)];
+      const isTrue = (answers[0] ?? "done") === "done" && (answers[1] ?? "not_done") === "not_done";
+      agree(isTrue, `the attempts are resolved as ${answers.join()}`);
+    },
+  ),
+  named("setMany sets all values together and returns the version of each", async (bench) => {
     const { values, read, setMany } = bench;
     if (!setMany) return;
     const pair = makePair(values);
@@ -240,7 +243,7 @@ export const targetCases: readonly TargetCase[] = [
       agree(held.version === result.versions[index], `the set answers another version of ${one.target} than a read`);
     }
   }),
-  named("a set with a conflict in one of its writes names it, and sets nothing", async (bench) => {
+  named("setMany with a conflict in one write returns its index and sets nothing", async (bench) => {
     const { values, read, set, setMany } = bench;
     if (!setMany) return;
     const pair = makePair(values);
@@ -256,7 +259,7 @@ export const targetCases: readonly TargetCase[] = [
       for (const one of [pair.old[1 - index]!, edited]) agreeHolds(await read(one), one.value, "after the conflict");
     }
   }),
-  named("what a set replaced is restored exactly as one, and a new value is removed", async (bench) => {
+  named("setMany restores replaced values exactly and removes new ones", async (bench) => {
     const { values, read, set, setMany, overwrite } = bench;
     if (!setMany) return;
     const pair = makePair(values);
@@ -276,7 +279,7 @@ export const targetCases: readonly TargetCase[] = [
       agree(after.raw === before[index]!.raw, "the text after the rollback is not the text before");
     }
   }),
-  named("a set that breaks off in the middle leaves all of it or nothing", async (bench) => {
+  named("an interrupted setMany has set all values or none", async (bench) => {
     const { system, values, read, setMany, interrupt } = bench;
     if (!setMany || !interrupt) return;
     const pair = makePair(values);
@@ -295,7 +298,7 @@ export const targetCases: readonly TargetCase[] = [
     if (outcome === "not_done" || !(failure === undefined || failure instanceof Unanswered))
       agree(isAll(pair.old), "a set that was not done is there, and its error is not Unanswered");
   }),
-  named("each split of a growing share is read as it was set, and after the last the value", async (bench) => {
+  named("each split of a growing share is read as it was set, and at last the full value", async (bench) => {
     const { system, read } = bench;
     if (!system.split) return;
     const { before, goal } = await findSplittable(bench);
@@ -313,7 +316,7 @@ export const targetCases: readonly TargetCase[] = [
     agreeHolds(await read(goal), goal.value, "after the last step");
     agree(held.size === 4, "the splits of two shares are the same");
   }),
-  named("what a split replaced is restored exactly, from each share", async (bench) => {
+  named("the value before a split is restored exactly, from each share", async (bench) => {
     const { system, read, overwrite } = bench;
     if (!system.split) return;
     const { goal } = await findSplittable(bench);
@@ -333,7 +336,7 @@ export const targetCases: readonly TargetCase[] = [
   }),
 ];
 
-/** Finds two values of which shares of the users can be given the second while the target holds the first. */
+/** Finds two values between which the target system can split the users. */
 async function findSplittable({ system, values, read, set }: Bench): Promise<{ before: TargetValue; goal: Entry }> {
   for (const value of values) {
     const first = entry({ value });
@@ -350,7 +353,7 @@ async function findSplittable({ system, values, read, set }: Bench): Promise<{ b
 
 const shareOf = (share: number): UserShare => ({ unit: "userId", salt: attempt().change_id, share });
 
-/** Two targets, with the first and then the second of the values. */
+/** Returns entries of two targets: with old values and with new ones. */
 function makePair(values: readonly unknown[]) {
   const entries = (first: unknown, second: unknown): [Entry, Entry] => [
     entry({ value: first }),
@@ -359,7 +362,7 @@ function makePair(values: readonly unknown[]) {
   return { old: entries(values[0], values[1]), new: entries(values[1], values[0]) };
 }
 
-/** Writes of entries over what their targets hold. */
+/** Returns writes of entries that expect the current values of their targets. */
 const writesOf = ({ read }: Pick<Bench, "read">, entries: readonly Entry[]): Promise<Omit<Write, "attempt">[]> =>
   Promise.all(
     entries.map(async (one) => ({ entry: one, next: { value: one.value, version: "" }, expected: await read(one) })),

@@ -1,23 +1,23 @@
-/** Ways to wrap a store that keeps the contract so that it breaks one promise of it. */
+/** Wrappers that make a correct store break one rule of the contract. */
 import { memoryStore } from "../../lib/store/memory.ts";
 import type { Listed, ListOptions, Stored } from "../../lib/store/store.ts";
 import type { AnyReads, AnyStore, AnyTx } from "./any_store.ts";
 import type { Subject } from "./store_cases.ts";
 
-/** Broken stores by what is wrong with them. */
+/** Broken stores, each under the description of its fault. */
 export type BrokenStores = Record<string, () => Subject>;
 
 type Put = AnyTx["put"];
 type Options = ListOptions<boolean>;
 type Page = Stored[];
 
-/** Replaces `transact`. */
+/** Creates a memory store with another `transact`. */
 export function onTransact(wrap: (store: AnyStore) => AnyStore["transact"]): Subject {
   const store: AnyStore = memoryStore();
   return { store: { ...store, transact: wrap(store) } };
 }
 
-/** Replaces what transactions can do. */
+/** Replaces operations of transactions. */
 export const onTx = (wrap: (tx: AnyTx, store: AnyStore) => Partial<AnyTx>): Subject =>
   onTransact((store) => (decide) => store.transact((tx) => decide({ ...tx, ...wrap(tx, store) })));
 
@@ -34,11 +34,11 @@ export const onLists = (list: (reads: AnyReads, collection: string, options: Opt
       (await list(reads, collection, options)) as Listed<K, unknown>[],
   }));
 
-/** The page of a store, whatever was asked for. */
+/** Reads a page, without the difference between records and keys in its type. */
 export const readPage = async (reads: AnyReads, collection: string, options: Options): Promise<Page> =>
   (await reads.list(collection, options)) as Page;
 
-/** Replaces records as they are handed out. */
+/** Replaces records as they are returned. */
 export const onRecords = (change: (stored: Stored, collection: string) => Stored): Subject =>
   onReads(({ get, getMany, list }) => ({
     async get(collection, id) {
@@ -53,12 +53,14 @@ export const onRecords = (change: (stored: Stored, collection: string) => Stored
       ) as Listed<K, unknown>[],
   }));
 
-/** Replaces what lists are asked for, or the page they give. */
+/** Replaces the options of lists, or the pages they return. */
 export const onPages = (
-  ask: (options: Options) => Options,
-  turn: (page: Page, options: Options) => Page = (page) => page,
+  changeOptions: (options: Options) => Options,
+  changePage: (page: Page, options: Options) => Page = (page) => page,
 ): Subject =>
-  onLists(async (reads, collection, options) => turn(await readPage(reads, collection, ask(options)), options));
+  onLists(async (reads, collection, options) =>
+    changePage(await readPage(reads, collection, changeOptions(options)), options),
+  );
 
 /** Replaces puts. */
 export const onPut = (wrap: (put: Put) => Put): Subject => onTx(({ put }) => ({ put: wrap(put) }));
@@ -78,7 +80,7 @@ export const onMembers = (change: (members: object) => unknown): Subject =>
 const isMembers = (value: unknown): value is object =>
   typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
-/** Replaces collections and ids, on every way in. */
+/** Replaces the collections and ids of all reads and writes. */
 export function onKeys(key: (collection: string, id: string) => [collection: string, id: string]): Subject {
   const reads = ({ get, getMany, list, texts }: AnyReads): AnyReads => ({
     get: (collection, id) => get(...key(collection, id)),
@@ -98,7 +100,7 @@ export function onKeys(key: (collection: string, id: string) => [collection: str
   return { store: { ...store, ...reads(store) } };
 }
 
-/** Every text in a JSON value replaced. */
+/** Replaces every text in a JSON value. */
 export function mapTexts(value: unknown, change: (text: string) => unknown): unknown {
   if (typeof value === "string") return change(value);
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, change));

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { FOLLOWUP, PROPOSAL } from "../../support/client.ts";
 import type { Open } from "../http_contract.ts";
 
-/** The UTF-8 bytes of a text as a header carries them, one character each. */
+/** Returns the UTF-8 bytes of a text as a header value, one character for each byte. */
 const utf8 = (text: string): string => Buffer.from(text).toString("latin1");
 
 const TOKEN = "correct horse battery staple";
@@ -20,7 +20,7 @@ export function accessRules(open: Open): void {
       expect((await send({ "x-svc-admin-token": near })).text).toBe(missing.text);
   });
 
-  test("with the token the specification's flow works", async () => {
+  test("with the token, changes and KPI feeds are accepted", async () => {
     const api = await open({ adminToken: TOKEN });
     const headers = { "X-SVC-Admin-Token": TOKEN };
     const { body } = await api.post("propose-crm-followup", FOLLOWUP, headers);
@@ -29,13 +29,13 @@ export function accessRules(open: Open): void {
     expect((await api.post("kpi", { csat: 1 }, headers)).status).toBe(200);
   });
 
-  test("without a token set, writes pass without the header and with any", async () => {
+  test("without a configured token, writes are accepted with any header or none", async () => {
     const api = await open();
     expect((await api.post("kpi", { csat: 1 })).status).toBe(200);
     expect((await api.post("kpi", { csat: 1 }, { "x-svc-admin-token": "anything" })).status).toBe(200);
   });
 
-  test("an empty token counts as unset", async () => {
+  test("an empty configured token counts as none", async () => {
     expect((await (await open({ adminToken: "" })).post("kpi", { csat: 1 })).status).toBe(200);
   });
 
@@ -89,7 +89,7 @@ export function accessRules(open: Open): void {
     expect(now).toBe(status === 200 ? "approved" : "pending_consent");
   });
 
-  test("with a trusted proxy every product write of a person needs a person, and a feed needs none", async () => {
+  test("with a trusted proxy, every write but a KPI feed needs a person", async () => {
     const api = await open({ identityHeader: PERSON });
     const { change_id } = (await api.post("propose", PROPOSAL, { [PERSON]: "pat" })).body;
     const before = await api.steps();
@@ -102,7 +102,7 @@ export function accessRules(open: Open): void {
     expect((await api.post("kpi", { csat: 4 })).status).toBe(200);
   });
 
-  test("with a trusted proxy who decides need not be said twice", async () => {
+  test("with a trusted proxy, the approver can be left out of the request", async () => {
     const api = await open({ identityHeader: PERSON });
     const propose = async () => (await api.post("propose", PROPOSAL, { [PERSON]: "pat" })).body.change_id;
     const [first, second, third] = [await propose(), await propose(), await propose()];
@@ -130,7 +130,7 @@ export function accessRules(open: Open): void {
     expect((await api.act("withdraw", change_id, { [PERSON]: "pat" })).status).toBe(200);
   });
 
-  test("the identity header's bytes are UTF-8 on every host", async () => {
+  test("the identity header is read as UTF-8 on every host", async () => {
     const api = await open({ identityHeader: PERSON, intent: { policy: { approvers: ["josé", "日本"] } } });
     const { change_id, proposer } = (await api.post("propose", PROPOSAL, { [PERSON]: utf8("Zoë 💡") })).body;
     expect(proposer).toBe("Zoë 💡");
@@ -164,7 +164,7 @@ export function accessRules(open: Open): void {
     expect(await api.steps()).toEqual([]);
   });
 
-  test("without an identity header configured, the header means nothing", async () => {
+  test("without a configured identity header, such a header is ignored", async () => {
     const api = await open();
     const { body } = await api.post("propose", PROPOSAL, { [PERSON]: "pat" });
     expect(body.proposer).toBeNull();

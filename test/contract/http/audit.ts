@@ -1,4 +1,4 @@
-/** The audit log as it is read: receipts, pages, filters, export, and what verify answers. */
+/** Reads of the audit log: receipts, pages, filters, export and verify. */
 import { expect, test } from "vitest";
 import { sha256 } from "../../../local/node_ports.ts";
 import { type Client, PROPOSAL, type Reply } from "../../support/client.ts";
@@ -8,7 +8,7 @@ import type { Open } from "../http_contract.ts";
 
 const ZEROS = "0".repeat(64);
 
-/** The manifest's entry, three tenants, each with a change in another status, and two feeds. */
+/** Writes a log: the entry of the manifest, a change in another status for each of three tenants, and two feeds. */
 const LENGTH = 12;
 async function history(api: Client): Promise<Reply["body"][]> {
   await api.bring("rolled_back", { tenant_id: "t1" });
@@ -19,7 +19,7 @@ async function history(api: Client): Promise<Reply["body"][]> {
   return api.audit();
 }
 
-/** Every id that pages of this query give, page by page, following `next`. */
+/** Returns the ids on all pages of a query, following `next`. */
 async function walk(api: Client, query: string, cursor: "before" | "after", start?: number): Promise<number[][]> {
   const pages: number[][] = [];
   let next: number | null = start ?? null;
@@ -34,7 +34,7 @@ async function walk(api: Client, query: string, cursor: "before" | "after", star
 const upTo = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
 
 export function auditRules(open: Open): void {
-  test("every write answers with its entry, as the log keeps it", async () => {
+  test("every write returns its entry as it is in the log", async () => {
     const api = await open();
     const receipts: Reply["body"][] = [];
     const keep = async (reply: Promise<Reply>) => {
@@ -57,14 +57,14 @@ export function auditRules(open: Open): void {
     expect(await api.steps()).toEqual(receipts);
   });
 
-  test("the log of a service that wrote nothing is empty and valid", async () => {
+  test("the log of a new service is empty and valid", async () => {
     const api = await open();
     expect((await api.get("audit")).body).toMatchObject({ entries: [], next: null, length: 0, head: ZEROS });
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: 0, head: ZEROS });
     expect((await api.get("audit?format=jsonl")).text).toBe("");
   });
 
-  test("the chain holds by an implementation of its own", async () => {
+  test("an independent implementation finds the chain valid", async () => {
     const api = await open();
     const entries = await history(api);
     expect(chainFault(entries)).toBeNull();
@@ -74,12 +74,12 @@ export function auditRules(open: Open): void {
     expect(body).toMatchObject({ length: LENGTH, head: entries.at(-1).current_hash, origin: entries[0].origin });
   });
 
-  test("each log has an origin of its own", async () => {
+  test("two logs have different origins", async () => {
     const origins = await Promise.all([1, 2].map(async () => (await (await open()).get("audit")).body.origin));
     expect(origins[0]).not.toBe(origins[1]);
   });
 
-  test("the export is the whole chain in order, one entry a line", async () => {
+  test("the export has every entry in order, one a line", async () => {
     const api = await open();
     const entries = await history(api);
     const { text, headers } = await api.get("audit?format=jsonl");
@@ -94,7 +94,7 @@ export function auditRules(open: Open): void {
   });
 
   test.each(["before=9", "after=1", "change_id=chg_1", "tenant=t1", "event_type=change_proposed"])(
-    "an export takes no filter: %s",
+    "an export with a filter is rejected: %s",
     async (filter) => {
       const api = await open();
       for (const format of ["jsonl", "csv"]) {
@@ -105,7 +105,7 @@ export function auditRules(open: Open): void {
     },
   );
 
-  test("the export with contents has each content after its entry, with the bytes that were hashed", async () => {
+  test("the export with contents has each content after its entry, as it was hashed", async () => {
     const api = await open();
     const { change_id, digest } = await api.propose({ value: '{"on":true}' });
     const reply = await api.get("export");
@@ -121,7 +121,7 @@ export function auditRules(open: Open): void {
     expect([manifest, content].map(sha256)).toEqual([manifest_hash, digest]);
   });
 
-  test("a content that is erased is gone from what is read, and the log still verifies", async () => {
+  test("erased content is not in any read, and the log stays valid", async () => {
     const api = await open();
     const change_id = await api.bring("denied", { summary: "Wombat", value: '"wombat"' });
     const { digest } = await api.change(change_id);
@@ -138,7 +138,7 @@ export function auditRules(open: Open): void {
     expect(refused).toMatchObject({ status: 409, body: { code: "content_needed" } });
   });
 
-  test("200 parallel proposals are one chain of their entries", async () => {
+  test("200 concurrent proposals make one valid chain", async () => {
     const api = await open();
     const replies = await Promise.all(Array.from({ length: 200 }, () => api.post("propose", PROPOSAL)));
     expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([201]));
@@ -198,7 +198,7 @@ export function auditRules(open: Open): void {
     expect((await api.get("audit?change_id=chg_none")).body).toMatchObject({ entries: [], next: null, length: LENGTH });
   });
 
-  test("before and after are exclusive, and may lie beyond the ends", async () => {
+  test("before and after are exclusive, and may be outside the log", async () => {
     const api = await open();
     await history(api);
     const ids = async (query: string) => (await api.audit(`?${query}`)).map(({ id }) => id);
@@ -225,11 +225,11 @@ export function auditRules(open: Open): void {
     "order=up",
     "event_type=nothing",
     "format=xml",
-  ])("audit?%s is refused", async (query) => {
+  ])("audit?%s is rejected", async (query) => {
     expect(await (await open()).get(`audit?${query}`)).toMatchObject({ status: 400, body: { code: "invalid_field" } });
   });
 
-  test("verify says what it cannot know unless it is given what was kept", async () => {
+  test("verify reports not_checked unless it gets the expected length and head", async () => {
     const api = await open();
     const entries = await history(api);
     const head = entries.at(-1).current_hash;
@@ -242,7 +242,7 @@ export function auditRules(open: Open): void {
     expect(await verify(`?expected_length=${LENGTH}&expected_head=${head}`)).toEqual({ ...sound, not_checked: [] });
   });
 
-  test("what was kept still holds when the log has grown", async () => {
+  test("an earlier expected length and head are still valid after the log has grown", async () => {
     const api = await open();
     const entries = await history(api);
     for (const kept of [entries[0], entries[6], entries.at(-1)]) {
@@ -258,7 +258,7 @@ export function auditRules(open: Open): void {
     [`expected_length=4&expected_head=${"a".repeat(64)}`, 4],
     [`expected_head=${"a".repeat(64)}`, LENGTH],
     [`expected_length=0&expected_head=${"a".repeat(64)}`, 0],
-  ])("verify?%s does not hold", async (query, first_invalid) => {
+  ])("verify?%s finds the log invalid", async (query, first_invalid) => {
     const api = await open();
     await history(api);
     const { body } = await api.get(`audit/verify?${query}`);
@@ -267,13 +267,13 @@ export function auditRules(open: Open): void {
   });
 
   test.each(["expected_head=abc", `expected_head=${"A".repeat(64)}`, "expected_length=-1", "expected_length=x"])(
-    "verify?%s is refused",
+    "verify?%s is rejected",
     async (query) => {
       expect((await (await open()).get(`audit/verify?${query}`)).status).toBe(400);
     },
   );
 
-  test("timestamps never run backwards when the clock does", async () => {
+  test("timestamps do not decrease when the clock is set back", async () => {
     const api = await open();
     for (const step of [0, 10 * SECOND, -3600 * SECOND, SECOND, 4000 * SECOND]) {
       api.advance(step);
@@ -284,7 +284,7 @@ export function auditRules(open: Open): void {
     expect(chainFault(await api.audit())).toBeNull();
   });
 
-  test("a clock more than 24 h behind is refused, not followed", async () => {
+  test("a clock that is more than 24 hours behind the log is rejected", async () => {
     const api = await open();
     await api.propose();
     api.advance(-24 * 3600 * SECOND);

@@ -1,4 +1,4 @@
-/** How a body is read: its type, its encoding, its size, and that nothing in it is guessed. */
+/** Request bodies: content type, encoding and size limit; ambiguous bodies are rejected. */
 import { expect, test } from "vitest";
 import type { Client } from "../../support/client.ts";
 import { PROPOSAL } from "../../support/client.ts";
@@ -13,7 +13,7 @@ const encoded = new URLSearchParams(PROPOSAL).toString();
 const bytes = (...parts: (string | number[])[]): Uint8Array<ArrayBuffer> =>
   new Uint8Array(parts.flatMap((part) => (typeof part === "string" ? [...new TextEncoder().encode(part)] : part)));
 
-/** A body of which no length is known beforehand. */
+/** A body without a known length. */
 const streamed = (text: string): RequestInit => ({
   body: new Blob([text]).stream(),
   ...({ duplex: "half" } as RequestInit),
@@ -44,7 +44,7 @@ export function bodyRules(open: Open): void {
     expect(status, text).toBe(201);
   });
 
-  test("an absent content type is read as a form", async () => {
+  test("a body without a content type is read as a form", async () => {
     const api = await open();
     const request = new Request(`${api.origin}/api/product/propose`, { method: "POST", body: bytes(encoded) });
     expect(request.headers.has("content-type")).toBe(false);
@@ -52,7 +52,7 @@ export function bodyRules(open: Open): void {
   });
 
   test.each(["application/x-www-form-urlencoded", "text/plain", undefined])(
-    "JSON that is sent as %s gets an error with what to do",
+    "JSON that is sent as %s gets an error that names the right content type",
     async (type) => {
       const api = await open();
       for (const body of [`{${members}}`, '{"a":1}', ` \n{"percent": "100%"}`]) {
@@ -64,7 +64,7 @@ export function bodyRules(open: Open): void {
         });
         const { status, body: reported } = await api.send(request);
         expect([status, reported.code, reported.fields[0].field]).toEqual([400, "invalid_field", "body"]);
-        // Lambda's own front makes text of what has no type.
+        // Lambda's HTTP front end decodes a body without a type as text.
         expect(reported.error).toMatch(type === undefined ? /without a content type|as "text\/plain/ : `as "${type}"`);
         expect(reported.error).toContain("add the header content-type: application/json");
       }
@@ -104,7 +104,7 @@ export function bodyRules(open: Open): void {
     ["a broken key", `${encoded}&%E0%A4=1`],
     ["bytes that are not UTF-8", bytes(`${encoded}&rationale=`, [0xff])],
     ["half a character at the end", bytes(`${encoded}&rationale=`, [0xc3])],
-  ])("form: %s is refused", async (_, body) => refuses(await open(), body, FORM, "body"));
+  ])("form: %s is rejected", async (_, body) => refuses(await open(), body, FORM, "body"));
 
   test.each([
     ["text that is not JSON", `{${members},}`],
@@ -121,14 +121,14 @@ export function bodyRules(open: Open): void {
     ["a repeated member", `{${members},"kind":"config"}`],
     ["a repeated member, escaped", `{${members},"k\\u0069nd":"config"}`],
     ["a repeated member at depth", `{${members},"value":[{"a":{"b":1,"c":{"d":1,"d":2}}}]}`],
-  ])("JSON: %s is refused", async (_, body) => refuses(await open(), body, JSON_TYPE, "body"));
+  ])("JSON: %s is rejected", async (_, body) => refuses(await open(), body, JSON_TYPE, "body"));
 
   test.each([
     ["beyond the range of numbers", "1e999"],
     ["beyond it, within", '{"a":[-1e999]}'],
     ["too deep to be stored", "[".repeat(201) + "]".repeat(201)],
     ["too deep to be read", "[".repeat(10_000) + "]".repeat(10_000)],
-  ])("a value %s is refused", async (_, value) => {
+  ])("a value %s is rejected", async (_, value) => {
     const api = await open();
     await refuses(api, `{${members},"value":${value}}`, JSON_TYPE);
     await refuses(api, `${encoded}&value=${encodeURIComponent(value)}`, FORM, "value");
@@ -139,7 +139,7 @@ export function bodyRules(open: Open): void {
     ["empty", ""],
     ["a repeated member", '{"a":1,"a":2}'],
     ["a lone surrogate", '"\\ud800"'],
-  ])("a form's value that is %s is refused", async (_, value) =>
+  ])("a form's value that is %s is rejected", async (_, value) =>
     refuses(await open(), `${encoded}&value=${encodeURIComponent(value)}`, FORM, "value"),
   );
 
@@ -148,10 +148,10 @@ export function bodyRules(open: Open): void {
     ["the same key, percent-encoded", `${encoded}&%6Bind=config`, "kind"],
     ["a key without a value", `${encoded}&kind`, "kind"],
     ["__proto__ twice", `${encoded}&__proto__=1&__proto__=2`, "__proto__"],
-  ])("form: %s given again is refused", async (_, body, field) => refuses(await open(), body, FORM, field));
+  ])("form: %s given twice is rejected", async (_, body, field) => refuses(await open(), body, FORM, field));
 
   test.each(["gzip", "br", "deflate, gzip"])(
-    "a body with Content-Encoding %s is 415 that names it",
+    "a body with Content-Encoding %s gets 415, and the error names it",
     async (encoding) => {
       const api = await open();
       const gzipped = new Response(new Blob([encoded]).stream().pipeThrough(new CompressionStream("gzip")));
@@ -164,14 +164,14 @@ export function bodyRules(open: Open): void {
     },
   );
 
-  test("a repeated query parameter is refused", async () => {
+  test("a repeated query parameter is rejected", async () => {
     const api = await open();
     expect(await api.get("audit?limit=1&limit=1")).toMatchObject({ status: 400, body: { code: "invalid_field" } });
     expect(await api.get("audit?tenant=a&t%65nant=a")).toMatchObject({ status: 400 });
   });
 
   test.each(["__proto__", "constructor", "toString", "hasOwnProperty"])(
-    "%s is a field like any other",
+    "%s is treated as any other field",
     async (name) => {
       const api = await open();
       await refuses(api, `${encoded}&${name}=1`, FORM, name);
@@ -187,7 +187,7 @@ export function bodyRules(open: Open): void {
     "0",
     "null",
     "[]",
-  ])("value %s comes back as it was given, from form and JSON alike", async (value) => {
+  ])("the value %s is returned unchanged, from a form and from JSON", async (value) => {
     const api = await open();
     const fromForm = await api.raw("propose", `${encoded}&value=${encodeURIComponent(value)}`, FORM);
     const fromJson = await api.raw("propose", `{${members},"value":${value}}`, JSON_TYPE);
@@ -196,7 +196,7 @@ export function bodyRules(open: Open): void {
     expect(fromJson.body.digest).toBe(fromForm.body.digest);
   });
 
-  test("a body of 64 KiB is read, one byte more is 413", async () => {
+  test("a body of 64 KiB is read, and one byte more gets 413", async () => {
     const api = await open();
     const send = (init: RequestInit) =>
       api.send(new Request(`${api.origin}/api/product/propose`, { method: "POST", headers: FORM, ...init }));

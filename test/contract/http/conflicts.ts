@@ -1,4 +1,4 @@
-/** Forbidden targets, and several live changes on one target. */
+/** Forbidden targets, and conflicts between open changes of one target. */
 import { expect, test } from "vitest";
 import { events, FOLLOWUP, PROPOSAL } from "../../support/client.ts";
 import type { Open } from "../http_contract.ts";
@@ -20,17 +20,17 @@ export function conflictRules(open: Open): void {
     },
   );
 
-  test.each(["billing", "xbilling.rate", "auth.x", "billingXrate"])("the target %s is not", async (target) => {
+  test.each(["billing", "xbilling.rate", "auth.x", "billingXrate"])("the target %s is allowed", async (target) => {
     const api = await open(FORBID);
     expect((await api.post("propose", { ...PROPOSAL, target })).status).toBe(201);
   });
 
-  test("a forbidden crm.followup refuses the follow-up", async () => {
+  test("a follow-up is rejected if crm.followup is forbidden", async () => {
     const api = await open({ intent: { policy: { forbidden_targets: ["crm.*"] } } });
     expect((await api.post("propose-crm-followup", FOLLOWUP)).body.code).toBe("forbidden_target");
   });
 
-  test("by default other live changes on the target are reported", async () => {
+  test("by default, a proposal returns the other open changes of its target", async () => {
     const api = await open();
     const first = await api.propose({ target: "ui.Banner" });
     const second = await api.propose({ target: "UI.banner" });
@@ -43,7 +43,7 @@ export function conflictRules(open: Open): void {
     });
   });
 
-  test("only live changes of the same tenant and target conflict", async () => {
+  test("only open changes of the same tenant and target conflict", async () => {
     const api = await open();
     await api.propose({ tenant_id: "t2" });
     await api.propose({ target: "ui.banner2" });
@@ -54,7 +54,7 @@ export function conflictRules(open: Open): void {
     expect((await api.propose()).conflicts).toEqual([approved]);
   });
 
-  test("of many live changes on one target ten are named, and none is lost sight of", async () => {
+  test("a proposal names ten of many open changes of its target, and later ones name the rest", async () => {
     const api = await open();
     const made: string[] = [];
     for (let one = 0; one < 12; one++) made.push((await api.propose()).change_id);
@@ -67,7 +67,7 @@ export function conflictRules(open: Open): void {
     expect(left).toHaveLength(3);
   });
 
-  test("on_conflict: block refuses the second", async () => {
+  test("with on_conflict: block, a second open change of a target is rejected", async () => {
     const api = await open(BLOCK);
     const { change_id } = await api.propose();
     expect(await api.post("propose", { ...PROPOSAL, target: "UI.BANNER" })).toMatchObject({
@@ -81,14 +81,14 @@ export function conflictRules(open: Open): void {
     expect((await api.post("propose", PROPOSAL)).status).toBe(201);
   });
 
-  test("of 20 parallel proposals on one target, block lets one in", async () => {
+  test("with on_conflict: block, one of 20 concurrent proposals of a target is accepted", async () => {
     const api = await open(BLOCK);
     const replies = await Promise.all(Array.from({ length: 20 }, () => api.post("propose", PROPOSAL)));
     expect(replies.filter(({ status }) => status === 201)).toHaveLength(1);
     expect(replies.filter(({ body }) => body.code === "target_conflict")).toHaveLength(19);
   });
 
-  test("tenants and targets that run together do not conflict", async () => {
+  test("tenant and target pairs with the same concatenation do not conflict", async () => {
     const api = await open(BLOCK);
     await api.propose({ target: "a.b", tenant_id: "c" });
     expect((await api.post("propose", { ...PROPOSAL, target: "a.b", tenant_id: "cc" })).status).toBe(201);

@@ -1,4 +1,4 @@
-/** Who may consent, how often, and until when. */
+/** Consent: who may decide, how many approvals are needed, and the time limit. */
 import { expect, test } from "vitest";
 import { events, PROPOSAL } from "../../support/client.ts";
 import { DAY, HOUR, MINUTE } from "../../support/clock.ts";
@@ -10,7 +10,7 @@ const VARIANTS = ["ANA@acme.example", " ana@acme.example ", "ａｎａ@acme.exam
 const policy = (rules: object) => ({ intent: { policy: rules } });
 
 export function consentRules(open: Open): void {
-  test("a decision answers with the change, and its entry holds the facts", async () => {
+  test("a decision returns the change, and its entry has the decision's facts", async () => {
     const api = await open();
     const { change_id, digest } = await api.propose();
     const { manifest_hash } = (await api.get("intent")).body;
@@ -26,7 +26,7 @@ export function consentRules(open: Open): void {
     });
   });
 
-  test("two distinct names are needed where the intent asks for two", async () => {
+  test("if the intent requires two approvers, two different names are needed", async () => {
     const api = await open(policy({ required_approvers: { standard: 2 } }));
     const { change_id } = await api.propose();
     const first = await api.post("approve", { change_id, approver: ANA });
@@ -39,7 +39,7 @@ export function consentRules(open: Open): void {
     expect(events(await api.steps())).toEqual(["change_proposed", "consent_decision", "consent_decision"]);
   });
 
-  test.each([ANA, ...VARIANTS])("%j after %s is the same name again", async (approver) => {
+  test.each([ANA, ...VARIANTS])("%j is the same name as %s and cannot approve again", async (approver) => {
     const api = await open(policy({ required_approvers: { standard: 2 } }));
     const { change_id } = await api.propose();
     await api.post("approve", { change_id, approver: ANA });
@@ -51,7 +51,7 @@ export function consentRules(open: Open): void {
     expect(await api.steps()).toHaveLength(2);
   });
 
-  test("20 parallel consents of two people count as two", async () => {
+  test("20 concurrent approvals of two people count as two", async () => {
     const api = await open(policy({ required_approvers: { standard: 3 } }));
     const { change_id } = await api.propose();
     const approvers = Array.from({ length: 20 }, (_, index) => (index % 2 ? "ana" : "bo"));
@@ -60,7 +60,7 @@ export function consentRules(open: Open): void {
     expect(await api.change(change_id)).toMatchObject({ status: "pending_consent", approvals: [{}, {}] });
   });
 
-  test("one denial is final, whatever consents there are", async () => {
+  test("one denial is final, however many people approved", async () => {
     const api = await open(policy({ required_approvers: { standard: 2 } }));
     const { change_id } = await api.propose();
     await api.must("approve", change_id);
@@ -83,7 +83,7 @@ export function consentRules(open: Open): void {
     },
   );
 
-  test("without self-approval a proposer is required for what needs consent", async () => {
+  test("without self-approval, a change that needs consent must name its proposer", async () => {
     const minor = { kinds: ["config"], targets: ["ui.*"] };
     const api = await open(policy({ self_approval: false, minor }));
     expect(await api.post("propose", PROPOSAL)).toMatchObject({
@@ -100,7 +100,7 @@ export function consentRules(open: Open): void {
     expect((await api.act("approve", change_id)).status).toBe(200);
   });
 
-  test("only the intent's approvers approve and deny", async () => {
+  test("only the approvers of the intent can approve and deny", async () => {
     const api = await open(policy({ approvers: [ANA, "ｂｏ"] }));
     const { change_id } = await api.propose();
     for (const action of ["approve", "deny"])
@@ -119,7 +119,7 @@ export function consentRules(open: Open): void {
     expect((await api.post("approve", { change_id, approver })).status).toBe(200);
   });
 
-  test("only its proposer withdraws a change", async () => {
+  test("only the proposer can withdraw a change", async () => {
     const api = await open();
     const { change_id } = await api.propose({ proposer: "pat" });
     expect(await api.post("withdraw", { change_id, proposer: "eve" })).toMatchObject({
@@ -134,7 +134,7 @@ export function consentRules(open: Open): void {
 
   const TTL = policy({ consent_ttl_hours: 72 });
   type Api = Awaited<ReturnType<Open>>;
-  /** Time goes by, and cycles see it, until it has gone by for certain. */
+  /** Advances the clock and runs cycles until the elapsed time counts as certain. */
   const pass = async (api: Api, ms: number): Promise<void> => {
     api.advance(ms);
     await api.post("/api/action/run-now");
@@ -161,7 +161,7 @@ export function consentRules(open: Open): void {
   );
 
   test.each(["approve", "apply"] as const)(
-    "%s right after the time limit is refused, and only ten minutes later the change is denied",
+    "%s right after the time limit is rejected, and the change is denied ten minutes later",
     async (action) => {
       const api = await open(TTL);
       const { change_id } = await api.propose();
@@ -179,7 +179,7 @@ export function consentRules(open: Open): void {
     },
   );
 
-  test("what is overdue by the clock alone may be denied and withdrawn by people", async () => {
+  test("a change that is overdue only by the clock can be denied and withdrawn", async () => {
     const api = await open(TTL);
     for (const action of ["deny", "withdraw"] as const) {
       const { change_id } = await api.propose();
@@ -188,7 +188,7 @@ export function consentRules(open: Open): void {
     }
   });
 
-  test("at the time limit itself consent is still in time", async () => {
+  test("consent exactly at the time limit is accepted", async () => {
     const api = await open(TTL);
     const { change_id } = await api.propose();
     api.advance(72 * HOUR);

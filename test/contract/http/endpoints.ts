@@ -1,4 +1,4 @@
-/** Behaviour of every endpoint: methods, tokens, other sites, and that a service without an intent has it disabled. */
+/** Rules of every endpoint: methods, tokens, requests of other sites, and a service without an intent. */
 import { expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
 import { isWrite } from "../../../lib/http/admission.ts";
@@ -12,15 +12,15 @@ const UNKNOWN = "chg_none";
 
 const product = endpoints.filter(({ product }) => product);
 const WRITES = product.filter(isWrite).map(({ path }) => path);
-/** Writes whose token is judged before their fields; what CI jobs and GitHub ask is judged with what they send. */
+/** Writes that check the token before the fields; requests of CI jobs and GitHub are authenticated by their content. */
 const TOKEN_FIRST = WRITES.filter((path) => !path.startsWith("/api/gate"));
 const POSTED_READS = product.filter((one) => one.method === "POST" && !isWrite(one)).map(({ path }) => path);
 const FLAGS = POSTED_READS.filter((path) => path.startsWith("/ofrep/"));
 const POSTS = endpoints.filter(({ method }) => method === "POST").map(({ path }) => path);
-/** POSTs whose bodies are those of protocols of others. */
+/** POST endpoints whose bodies other protocols define. */
 const OTHER_PROTOCOLS = [...POSTED_READS, "/add-checkpoint", "/api/gate/github"];
 const WITH_FIELDS = WRITES.filter((path) => !OTHER_PROTOCOLS.includes(path));
-/** Probes and the question who asks, which must not fail over a parameter that somebody adds. */
+/** Endpoints that accept unknown query parameters: probes, and the one that identifies the caller. */
 const ANY_QUERY = ["/livez", "/readyz", "/api/whoami"];
 const at = (path: string): string => path.replace(/:[a-z_]+/, UNKNOWN);
 
@@ -32,7 +32,7 @@ for (const { method, path } of endpoints)
 const WRONG = ["", "wrong", `${TOKEN} `.trimEnd().slice(0, -1), `${TOKEN}x`, TOKEN.toUpperCase(), TOKEN.repeat(2)];
 
 export function endpointRules(open: Open): void {
-  test("the writes of the product runtime are all its POSTs, but those of protocols of others", () => {
+  test("every POST of the product runtime is a write, except those of other protocols", () => {
     expect(POSTED_READS.toSorted()).toEqual(["/mcp", "/ofrep/v1/evaluate/flags", "/ofrep/v1/evaluate/flags/:key"]);
     expect(WRITES.map((path) => path.replace("/api/product/", "")).sort()).toEqual([
       "/api/gate",
@@ -65,17 +65,20 @@ export function endpointRules(open: Open): void {
     ]);
   });
 
-  test.each(product.map(({ method, path }) => [method, path]))("%s %s without an intent: 503", async (method, path) => {
-    const api = await open({ intent: null });
-    const { status, body } = await (method === "GET" ? api.get(at(path!)) : api.post(at(path!)));
-    expect(status).toBe(503);
-    expect(body.code ?? body.errorCode).toBe(FLAGS.includes(path!) ? "GENERAL" : "product_runtime_disabled");
-    expect(body.error ?? body.errorDetails).toBe(
-      "product runtime disabled; start the service with --product-intent PATH",
-    );
-  });
+  test.each(product.map(({ method, path }) => [method, path]))(
+    "%s %s without an intent gets 503",
+    async (method, path) => {
+      const api = await open({ intent: null });
+      const { status, body } = await (method === "GET" ? api.get(at(path!)) : api.post(at(path!)));
+      expect(status).toBe(503);
+      expect(body.code ?? body.errorCode).toBe(FLAGS.includes(path!) ? "GENERAL" : "product_runtime_disabled");
+      expect(body.error ?? body.errorDetails).toBe(
+        "product runtime disabled; start the service with --product-intent PATH",
+      );
+    },
+  );
 
-  test.each([...METHODS])("%s: any other method is 405 with Allow", async (path, allowed) => {
+  test.each([...METHODS])("%s: any other method gets 405 with Allow", async (path, allowed) => {
     const api = await open();
     for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"]) {
       if (allowed.includes(method)) continue;
@@ -86,7 +89,7 @@ export function endpointRules(open: Open): void {
     }
   });
 
-  test.each(WITH_FIELDS)("%s refuses a field it does not know, and names it", async (path) => {
+  test.each(WITH_FIELDS)("%s rejects an unknown field and names it", async (path) => {
     const api = await open();
     const refused = await api.send(json(path, { dryrun: 1 }, {}, api.origin));
     expect(refused).toMatchObject({ status: 400, body: { code: "invalid_field" } });
@@ -114,7 +117,7 @@ export function endpointRules(open: Open): void {
     expect(await api.audit()).toEqual([]);
   });
 
-  test.each(READS)("%s reads without a token, also for other sites", async (path) => {
+  test.each(READS)("%s is readable without a token, also from other sites", async (path) => {
     const api = await open({ adminToken: TOKEN });
     const { body } = await api.post("propose", PROPOSAL, { "x-svc-admin-token": TOKEN });
     const headers = { "sec-fetch-site": "cross-site", origin: "https://evil.example" };
@@ -122,7 +125,7 @@ export function endpointRules(open: Open): void {
     expect(status).toBe(path.includes("FILE") ? 404 : 200);
   });
 
-  test.each(READS)("%s: an unknown query parameter is 400 and named, but where everybody may probe", async (path) => {
+  test.each(READS)("%s: an unknown query parameter gets 400 and is named, except for probes", async (path) => {
     const api = await open();
     const { status, body } = await api.get(`${path}${path.includes("?") ? "&" : "?"}limt=1`);
     if (ANY_QUERY.includes(path)) return expect(status).toBe(200);
@@ -130,7 +133,7 @@ export function endpointRules(open: Open): void {
     expect(body.error).toMatch(/^limt is not a field of this request(: did you mean \w+\?|, which has none)$/);
   });
 
-  test.each(POSTS)("%s: a query parameter or an unknown field is 400 and named", async (path) => {
+  test.each(POSTS)("%s: a query parameter or an unknown field gets 400 and is named", async (path) => {
     const api = await open();
     const inAddress = await api.send(json(`${at(path)}?dryrun=1`, {}, {}, api.origin));
     expect(inAddress.status).toBe(400);
@@ -144,7 +147,7 @@ export function endpointRules(open: Open): void {
     ]);
   });
 
-  test("a filter by tenant is called tenant_id everywhere, and tenant only where it was", async () => {
+  test("the tenant filter is tenant_id everywhere, and also tenant in older endpoints", async () => {
     const api = await open();
     await api.propose();
     await api.propose({ tenant_id: "t2", target: "ui.other" });
@@ -159,12 +162,12 @@ export function endpointRules(open: Open): void {
     );
   });
 
-  test.each(WRITES)("%s is refused to a page of another site", async (path) => {
+  test.each(WRITES)("%s rejects requests of pages of another site", async (path) => {
     const reply = await (await open()).post(path, {}, { "sec-fetch-site": "cross-site" });
     expect(reply).toMatchObject({ status: 403, body: { code: "cross_site" } });
   });
 
-  test.each(POSTED_READS)("%s is refused to a page of another site too", async (path) => {
+  test.each(POSTED_READS)("%s, a read by POST, rejects requests of pages of another site too", async (path) => {
     const reply = await (await open()).post(at(path), {}, { "sec-fetch-site": "cross-site" });
     expect(reply.status).toBe(403);
     expect(reply.text === "").toBe(FLAGS.includes(path));

@@ -1,4 +1,4 @@
-/** Which error is reported when several apply, and what the fixed ones look like. */
+/** The order in which errors are reported, and the general errors. */
 import { expect, test } from "vitest";
 import { PROPOSAL } from "../../support/client.ts";
 import { form, raw } from "../../support/requests.ts";
@@ -13,7 +13,7 @@ const STALE = { "if-match": '"99"' };
 const OFF: ContractOptions = { intent: null, adminToken: TOKEN };
 const ON: ContractOptions = { adminToken: TOKEN, intent: { policy: { approvers: ["ana"] } } };
 
-/** Each request has the fault it is refused for, and every fault that is looked for later. */
+/** Requests in the order of checks: each has its own fault and all faults of later checks. */
 const ORDER: [code: string, status: number, options: ContractOptions, request: (origin: string) => Request][] = [
   ["not_found", 404, OFF, (o) => raw("/api/product/aprove", "{", { ...CROSS_SITE, ...XML }, o)],
   [
@@ -36,7 +36,7 @@ const ORDER: [code: string, status: number, options: ContractOptions, request: (
 ];
 
 export function errorRules(open: Open): void {
-  test.each(ORDER)("%s (%i) comes before all that is looked for later", async (code, status, options, request) => {
+  test.each(ORDER)("%s (%i) is reported before the faults of later checks", async (code, status, options, request) => {
     const api = await open(options);
     expect(await api.send(request(api.origin))).toMatchObject({ status, body: { code, status } });
   });
@@ -57,7 +57,7 @@ export function errorRules(open: Open): void {
     expect((await (await open({ intent: null })).get(path)).status).toBe(200);
   });
 
-  test("any other method is 405 with Allow", async () => {
+  test("any other method gets 405 with Allow", async () => {
     const api = await open();
     for (const method of ["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"]) {
       const refused = await api.send(new Request(`${api.origin}/api/product/approve`, { method }));
@@ -72,7 +72,7 @@ export function errorRules(open: Open): void {
     },
   );
 
-  test("a request id is made, or taken over when it is plain", async () => {
+  test("a request id is generated, or taken from the request if it is well-formed", async () => {
     const api = await open();
     const idOf = async (given?: string) => {
       const { headers } = await api.get("/livez", given === undefined ? {} : { "x-request-id": given });
@@ -84,7 +84,7 @@ export function errorRules(open: Open): void {
     expect(await idOf()).not.toBe(await idOf());
   });
 
-  test("a field in the address of a write is refused, not overlooked", async () => {
+  test("a write with a field in its query is rejected", async () => {
     const api = await open();
     const change_id = await api.bring("approved");
     expect(await api.post("apply?dry_run=1", { change_id })).toMatchObject({
@@ -94,14 +94,14 @@ export function errorRules(open: Open): void {
     expect((await api.change(change_id)).status).toBe("approved");
   });
 
-  test("an unknown field next to a valid apply does not apply", async () => {
+  test("an apply with an unknown field is rejected and applies nothing", async () => {
     const api = await open();
     const change_id = await api.bring("approved");
     expect(await api.post("apply", { change_id, dryrun: 1 })).toMatchObject({ status: 400 });
     expect((await api.change(change_id)).status).toBe("approved");
   });
 
-  test("all wrong fields are reported at once", async () => {
+  test("all invalid fields are reported together", async () => {
     const api = await open();
     const refused = await api.post("propose", { ...PROPOSAL, kind: "x", target: "-", reversible: "maybe" });
     expect(refused.body.fields.map(({ field }: { field: string }) => field).sort()).toEqual([

@@ -20,7 +20,7 @@ const MISSING = Object.entries(REQUIRED).flatMap(([path, fields]) =>
   Object.keys(fields).map((field) => [path, field] as const),
 );
 
-/** Number texts of the JSON grammar, and what they mean. */
+/** Texts that the JSON grammar allows as numbers, with their values. */
 const NUMBERS: [text: string, value: number][] = [
   ["0", 0],
   ["-0", 0],
@@ -32,7 +32,7 @@ const NUMBERS: [text: string, value: number][] = [
   ["1.7976931348623157e308", Number.MAX_VALUE],
 ];
 
-/** Texts that look like numbers to somebody. */
+/** Texts that other parsers accept as numbers. */
 const NOT_NUMBERS = [
   "",
   " ",
@@ -112,7 +112,7 @@ export function fieldRules(open: Open): void {
     expect(typed.body.digest).toBe(stated.digest);
   });
 
-  test.each(NOT_NUMBERS)("the text %j is no number", async (text) => {
+  test.each(NOT_NUMBERS)("the text %j is rejected as a number", async (text) => {
     const api = await open();
     for (const field of ["expected_delta_k", "affected_users"]) {
       const reply = await api.post("propose-crm-followup", { ...FOLLOWUP, [field]: text });
@@ -122,7 +122,7 @@ export function fieldRules(open: Open): void {
     expect(await api.audit()).toEqual([]);
   });
 
-  test.each(NOT_JSON_NUMBERS)("JSON %j is no number", async (value) => {
+  test.each(NOT_JSON_NUMBERS)("the JSON value %j is rejected as a number", async (value) => {
     const api = await open();
     const reply = await api.json("propose-crm-followup", { ...FOLLOWUP, expected_delta_k: value });
     expect(reply).toMatchObject({ status: 400, body: { fields: [{ field: "expected_delta_k" }] } });
@@ -145,7 +145,7 @@ export function fieldRules(open: Open): void {
     expect((await api.propose({ reversible: text })).reversible).toBe(value);
     expect((await api.json("propose", { ...PROPOSAL, reversible: value })).body.reversible).toBe(value);
   });
-  test.each(["", "TRUE", "yes", "on", "2", " true", "null"])("reversible=%j is refused", (text) =>
+  test.each(["", "TRUE", "yes", "on", "2", " true", "null"])("reversible=%j is rejected", (text) =>
     refused({ reversible: text }, "reversible"),
   );
 
@@ -154,7 +154,7 @@ export function fieldRules(open: Open): void {
     ["tier", "major", "huge"],
     ["risk", "high", ""],
     ["kpi", "incident_rate", "revenue"],
-  ])("%s is one of its words: %s, not %j", async (field, good, bad) => {
+  ])("%s accepts %s and rejects %j", async (field, good, bad) => {
     await accepted({ [field]: good });
     await refused({ [field]: bad }, field);
   });
@@ -179,7 +179,7 @@ export function fieldRules(open: Open): void {
     "ui/./a",
     "ui/",
     "x".repeat(201),
-  ])("the target %j is refused", (target) => refused({ target }, "target"));
+  ])("the target %j is rejected", (target) => refused({ target }, "target"));
 
   test.each([
     ["tenant_id", 200],
@@ -202,14 +202,14 @@ export function fieldRules(open: Open): void {
     expect((await decide("x".repeat(max))).status).toBe(200);
   });
 
-  test("free text keeps its lines, and may be empty", async () => {
+  test("free text is stored with its line breaks, and may be empty", async () => {
     const api = await open();
     const { rationale } = await api.propose({ rationale: "one\r\ntwo\n" });
     expect(rationale).toBe("one\r\ntwo\n");
     expect((await api.propose({ rationale: "" })).rationale).toBe("");
   });
 
-  test.each(INVISIBLE)("%j is neither tenant, summary nor name", async (text) => {
+  test.each(INVISIBLE)("%j is rejected as tenant, summary and name", async (text) => {
     for (const field of ["tenant_id", "summary", "proposer"]) await refused({ [field]: text }, field);
     const api = await open();
     const change_id = await api.bring("pending_consent");
@@ -220,7 +220,7 @@ export function fieldRules(open: Open): void {
   });
 
   test.each(["llm:gpt", "LLM:gpt", "policy:minor", "Policy:Expiry", " llm:x", "ｌｌｍ:x", "policy：guardrail"])(
-    "the name %j is the service's own",
+    "the name %j is reserved",
     async (name) => {
       const api = await open();
       await refused({ proposer: name }, "proposer");
@@ -234,11 +234,11 @@ export function fieldRules(open: Open): void {
     },
   );
 
-  test.each(["⚠️ seats", "1️⃣", "👩‍💻", "علی‌رضا", "ශ්‍රී"])("%s may be tenant, summary and name", (text) =>
+  test.each(["⚠️ seats", "1️⃣", "👩‍💻", "علی‌رضا", "ශ්‍රී"])("%s is accepted as tenant, summary and name", (text) =>
     accepted({ tenant_id: text, summary: text, proposer: text }),
   );
 
-  test("a tenant's spellings that look alike are one tenant", async () => {
+  test("spellings of a tenant that look alike are one tenant", async () => {
     const api = await open();
     for (const tenant_id of ["cafe\u0301", " caf\u00e9", "caf\u00e9\u00a0"])
       await api.propose({ tenant_id, summary: " Cafe\u0301 " });
@@ -249,7 +249,7 @@ export function fieldRules(open: Open): void {
   });
 
   const ROUNDED = ["9007199254740993", '{"id":[12345678901234567890]}', "1e-400"];
-  test.each(ROUNDED)("the value %s, which would be rounded, is refused in a form and in JSON", async (value) => {
+  test.each(ROUNDED)("the value %s, which would be rounded, is rejected in a form and in JSON", async (value) => {
     const api = await open();
     const refusal = { status: 400, body: { code: "invalid_field", fields: [{ field: "value" }] } };
     expect(await api.post("propose", { ...PROPOSAL, value })).toMatchObject(refusal);
@@ -259,7 +259,7 @@ export function fieldRules(open: Open): void {
     expect(typed).toMatchObject(refusal);
   });
 
-  test("an optional field that is null is absent, but for value", async () => {
+  test("null counts as absent for every optional field except value", async () => {
     const api = await open();
     const optional = [
       "rationale",
@@ -281,9 +281,10 @@ export function fieldRules(open: Open): void {
     expect(asked.status).toBe(200);
   });
 
-  test("a name is counted as it is stored", () => refused({ proposer: "\ufdfa".repeat(200) }, "proposer"));
+  test("the length of a name is checked after normalisation", () =>
+    refused({ proposer: "\ufdfa".repeat(200) }, "proposer"));
 
-  test("names are trimmed and normalised as they are kept", async () => {
+  test("names are stored trimmed and normalised", async () => {
     const api = await open();
     const { change_id, proposer } = await api.propose({ proposer: "  Ｐat\u00a0" });
     expect(proposer).toBe("Pat");
@@ -303,7 +304,7 @@ export function fieldRules(open: Open): void {
     expect(body).toMatchObject({ kind: "workflow", target: "crm.followup", reversible: true, risk, affected_users });
   });
 
-  test("a created change shows what was stated and nothing invented", async () => {
+  test("a created change has the requested fields and defaults for all others", async () => {
     const api = await open();
     const { audit_entry, conflicts, missing, digest, ...change } = await api.propose();
     expect(change).toEqual({

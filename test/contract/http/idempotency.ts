@@ -1,4 +1,4 @@
-/** Idempotency-Key: one write under a key, whatever the network does. */
+/** Idempotency-Key: requests with the same key write once. */
 import { expect, test } from "vitest";
 import { FOLLOWUP, PROPOSAL } from "../../support/client.ts";
 import { HOUR, SECOND } from "../../support/clock.ts";
@@ -7,7 +7,7 @@ import type { Open } from "../http_contract.ts";
 const KEY = { "idempotency-key": "k-1" };
 
 export function idempotencyRules(open: Open): void {
-  test("the first answer is replayed to the letter", async () => {
+  test("the first response is replayed exactly", async () => {
     const api = await open();
     const first = await api.post("propose-crm-followup", FOLLOWUP, KEY);
     await api.act("approve", first.body.change_id);
@@ -23,14 +23,14 @@ export function idempotencyRules(open: Open): void {
     expect(await api.steps()).toHaveLength(2);
   });
 
-  test("a replay has a request id of its own", async () => {
+  test("a replay has its own request id", async () => {
     const api = await open();
     await api.post("propose", PROPOSAL, { ...KEY, "x-request-id": "one" });
     const again = await api.post("propose", PROPOSAL, { ...KEY, "x-request-id": "two" });
     expect(again.headers.get("x-request-id")).toBe("two");
   });
 
-  test("20 parallel requests with one key are one write and one answer", async () => {
+  test("20 concurrent requests with one key write once and get the same response", async () => {
     const api = await open();
     const replies = await Promise.all(Array.from({ length: 20 }, () => api.post("propose", PROPOSAL, KEY)));
     expect(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
@@ -38,7 +38,7 @@ export function idempotencyRules(open: Open): void {
     expect(await api.steps()).toHaveLength(1);
   });
 
-  test.each(["approve", "apply", "rollback", "kpi"] as const)("%s twice with one key is once", async (action) => {
+  test.each(["approve", "apply", "rollback", "kpi"] as const)("%s twice with one key writes once", async (action) => {
     const api = await open();
     const from = { approve: "pending_consent", apply: "approved", rollback: "applied", kpi: "applied" } as const;
     const change_id = await api.bring(from[action]);
@@ -50,7 +50,7 @@ export function idempotencyRules(open: Open): void {
     expect(await api.audit()).toEqual(entries);
   });
 
-  test("another body under the key is refused", async () => {
+  test("another body with the same key is rejected", async () => {
     const api = await open();
     await api.post("propose", PROPOSAL, KEY);
     const other = await api.post("propose", { ...PROPOSAL, summary: "Something else" }, KEY);
@@ -58,7 +58,7 @@ export function idempotencyRules(open: Open): void {
     expect(await api.steps()).toHaveLength(1);
   });
 
-  test("failures are not kept", async () => {
+  test("failed requests are not stored under their key", async () => {
     const api = await open();
     const change_id = await api.bring("pending_consent");
     expect((await api.act("apply", change_id, KEY)).status).toBe(400);
@@ -67,7 +67,7 @@ export function idempotencyRules(open: Open): void {
     expect((await api.act("apply", change_id, KEY)).status).toBe(200);
   });
 
-  test("a key is its path's own", async () => {
+  test("the same key is independent for different paths", async () => {
     const api = await open();
     const change_id = await api.bring("approved");
     for (const action of ["apply", "rollback"] as const)
@@ -75,14 +75,14 @@ export function idempotencyRules(open: Open): void {
     expect((await api.change(change_id)).status).toBe("rolled_back");
   });
 
-  test("with a trusted proxy a key is its person's own", async () => {
+  test("with a trusted proxy, the same key is independent for different people", async () => {
     const api = await open({ identityHeader: "x-person" });
     const propose = (person: string) => api.post("propose", PROPOSAL, { ...KEY, "x-person": person });
     const [pat, quinn] = [await propose("pat"), await propose("quinn")];
     expect([pat.body.proposer, quinn.body.proposer]).toEqual(["pat", "quinn"]);
   });
 
-  test("an answer is kept for 24 hours, over midnight, and no longer", async () => {
+  test("a response is replayed for 24 hours, also past midnight", async () => {
     const api = await open();
     const send = () => api.post("propose", PROPOSAL, KEY);
     const first = await send();
@@ -95,7 +95,7 @@ export function idempotencyRules(open: Open): void {
     expect((await send()).text).toBe(later.text);
   });
 
-  test.each(["", " ", "a b", "ä", "x".repeat(256), "a\tb"])("the key %j is malformed", async (key) => {
+  test.each(["", " ", "a b", "ä", "x".repeat(256), "a\tb"])("the key %j is rejected as malformed", async (key) => {
     const api = await open();
     const refused = await api.post("propose", PROPOSAL, { "idempotency-key": key });
     expect(refused).toMatchObject({ status: 400, body: { fields: [{ field: "Idempotency-Key" }] } });
@@ -107,7 +107,7 @@ export function idempotencyRules(open: Open): void {
     expect((await (await open()).post("propose", PROPOSAL, headers)).status).toBe(201);
   });
 
-  test("a dry run's key is not free for the apply", async () => {
+  test("the key of a dry run cannot be used for the apply", async () => {
     const api = await open();
     const change_id = await api.bring("approved");
     const dryRun = await api.post("apply", { change_id, dry_run: true }, KEY);

@@ -1,4 +1,4 @@
-/** The KPI feed and E, by hand-computed values. */
+/** The KPI feed and E, with values computed by hand. */
 import { expect, test } from "vitest";
 import type { Fields } from "../../support/requests.ts";
 import type { Open } from "../http_contract.ts";
@@ -58,19 +58,19 @@ export function kpiRules(open: Open): void {
     expect((await api.post("kpi", { [kpi]: then })).body.E).toBeCloseTo(effect, 12);
   });
 
-  test("a KPI that is not fed again counts with its last value", async () => {
+  test("E uses the last value of a KPI that is not fed again", async () => {
     const api = await open({ intent: GOALS });
     await api.post("kpi", { nrr_quarterly: 1.02 });
     expect((await api.post("kpi", { incident_rate: 0.01 })).body.E).toBeCloseTo(0.7, 12);
   });
 
-  test("KPIs without stated weight weigh 1", async () => {
+  test("KPIs without a weight have weight 1", async () => {
     const api = await open({ intent: GOALS });
     const { body } = await api.post("kpi", { nrr_quarterly: 1.12, incident_rate: 0.01, csat: 4 });
     expect(body.E).toBeCloseTo((3 + 2 + 0.5) / 6, 12);
   });
 
-  test("a baseline of 0 counts for nothing, then and later", async () => {
+  test("a KPI whose first value is 0 never counts", async () => {
     const api = await open();
     expect((await api.post("kpi", { csat: 0 })).body).toMatchObject({ refreshed: false, E: null });
     expect((await api.post("kpi", { csat: 5 })).body).toMatchObject({ refreshed: false, E: null });
@@ -78,12 +78,12 @@ export function kpiRules(open: Open): void {
     expect((await api.post("kpi", { csat: 6 })).body).toMatchObject({ refreshed: false, E: 0.5 });
   });
 
-  test("a target that is the baseline counts for nothing", async () => {
+  test("a KPI whose target equals its baseline does not count", async () => {
     const api = await open({ intent: { kpis: { csat: { baseline: 4, target: 4 } } } });
     expect((await api.post("kpi", { csat: 5 })).body).toMatchObject({ refreshed: false, E: null });
   });
 
-  test("no data gives null, not 0", async () => {
+  test("without data, E is null and not 0", async () => {
     const api = await open({ intent: GOALS });
     const { body } = await api.get("/api/state");
     expect(body.E).toBeNull();
@@ -100,7 +100,7 @@ export function kpiRules(open: Open): void {
     expect((await api.get("intent")).body.last_kpi_at).toBeNull();
   });
 
-  test("each value carries what it was worked out from", async () => {
+  test("E is returned with the values that it is computed from", async () => {
     const api = await open({ intent: GOALS });
     await api.post("kpi", { nrr_quarterly: 1.07, csat: 0 });
     const { dimensions, goals } = (await api.get("/api/state")).body;
@@ -124,7 +124,7 @@ export function kpiRules(open: Open): void {
     expect(body.at).toBe(body.audit_entry.timestamp);
   });
 
-  test("all six KPIs of the specification are accepted, and those the intent names", async () => {
+  test("the six KPIs of the specification and those of the intent are accepted", async () => {
     const six = {
       nrr_quarterly: 1.1,
       deal_win_rate: 0.3,
@@ -143,7 +143,7 @@ export function kpiRules(open: Open): void {
     ["a KPI nobody named", { csat: 4, revenue: 1 }],
     ["one bad value", { csat: 4, nrr_quarterly: "good" }],
     ["an empty value", { csat: 4, nrr_quarterly: "" }],
-  ])("%s refuses the whole feed", async (_, fed) => {
+  ])("%s causes the whole feed to be rejected", async (_, fed) => {
     const api = await open();
     expect(await api.post("kpi", fed as Fields)).toMatchObject({ status: 400, body: { code: "invalid_field" } });
     expect((await api.get("/api/state")).body.dimensions.E.parts).toEqual([]);

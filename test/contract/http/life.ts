@@ -1,4 +1,4 @@
-/** One change from its proposal to its rollback, and its record: as much of the rules as any host carries. */
+/** One change from its proposal to its rollback, with its evidence: a short test for every host. */
 import { expect, test } from "vitest";
 import { type Action, events, FOLLOWUP, type Reply } from "../../support/client.ts";
 import { chainFault } from "../../support/independent_chain.ts";
@@ -11,7 +11,7 @@ const STEPS: [action: Action, to: string][] = [
 ];
 
 export function lifeRules(open: Open): void {
-  test("a change goes from its proposal to its rollback, each step with its entry in one chain", async () => {
+  test("each step of a change from proposal to rollback has its entry in one chain", async () => {
     const api = await open();
     const proposed = await api.post("propose-crm-followup", FOLLOWUP);
     expect([proposed.status, proposed.body.status]).toEqual([201, "pending_consent"]);
@@ -39,7 +39,7 @@ export function lifeRules(open: Open): void {
     ).toEqual(entries);
   });
 
-  test("a step that is not allowed is refused, and leaves nothing behind", async () => {
+  test("a step that is not allowed is rejected and writes nothing", async () => {
     const api = await open();
     const change_id = await api.bring("denied");
     const before = [await api.change(change_id), await api.audit()];
@@ -50,11 +50,11 @@ export function lifeRules(open: Open): void {
     expect([await api.change(change_id), await api.audit()]).toEqual(before);
   });
 
-  test("an auditor's pack is a file and a page; the log is a table too", async () => {
+  test("a pack is available as a file and a page, and the log as a table", async () => {
     const api = await open();
     const { change_id } = await api.propose();
     const answers = [];
-    // One after the other: a small host serves one reader of the log at a time.
+    // The requests are sequential because a small host serves one reader of the log at a time.
     for (const path of [`pack?change_id=${change_id}`, `pack?change_id=${change_id}&format=html`, "audit?format=csv"]) {
       const { status, headers, text } = await api.get(path);
       expect(text, path).toContain(change_id);

@@ -1,4 +1,4 @@
-/** MCP on a host: an agent proposes and waits, a person decides, and nothing of it needs a session. */
+/** MCP on a host: an agent proposes and waits, a person decides, without a session. */
 import { expect, test } from "vitest";
 import { asAgent, AGENT, type Era, mcpClient, withAgents } from "../../support/mcp.ts";
 import { PROPOSAL } from "../../support/client.ts";
@@ -26,7 +26,7 @@ export function mcpRules(open: Open): void {
     },
   );
 
-  test("answers are JSON, a notification has none, and GET and DELETE are 405", async () => {
+  test("responses are JSON, a notification gets none, and GET and DELETE get 405", async () => {
     const { api, mcp } = await connected();
     const listed = await mcp.request("tools/list");
     expect([listed.status, listed.headers.get("content-type")]).toEqual([200, "application/json"]);
@@ -52,7 +52,7 @@ export function mcpRules(open: Open): void {
     expect([filed.isError, filed.structuredContent]).toMatchObject([undefined, { value: 0.1, affected_users: null }]);
   });
 
-  test("no secret but an agent's is taken, and no page of another site", async () => {
+  test("only an agent's secret is accepted, and pages of other sites are rejected", async () => {
     const { api } = await connected();
     const refusedWith = async (headers: Record<string, string>) => {
       const { status, body } = await mcpClient(api.fetch, headers, api.origin).request("tools/list");

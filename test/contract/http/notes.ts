@@ -1,4 +1,4 @@
-/** Late notes: what is missing on the record of a decided change, said afterwards. */
+/** Late notes: information that is added to a decided change afterwards. */
 import { expect, test } from "vitest";
 import type { Client } from "../../support/client.ts";
 import type { Fields } from "../../support/requests.ts";
@@ -11,7 +11,7 @@ export function noteRules(open: Open): void {
     api.post("note", { change_id, actor: "bo", item: "rationale", note: WORDS, ...over });
   const memory = async (api: Client) => (await api.get("/api/state")).body.dimensions.M;
 
-  test("a gap is closed by a late note: M counts it as present, and as late", async () => {
+  test("a late note fills a gap: M counts the item as present and as late", async () => {
     const api = await open();
     const change_id = await api.bring("denied");
     const before = await memory(api);
@@ -38,7 +38,7 @@ export function noteRules(open: Open): void {
     expect((await api.get("/api/log?kind=late_note")).body.entries).toHaveLength(2);
   });
 
-  test("one is added once, where there is none, and when the change is decided", async () => {
+  test("a note is accepted once, for a missing item of a decided change only", async () => {
     const api = await open();
     const { change_id } = await api.propose();
     const refused = async (over: Fields = {}) => (await add(api, change_id, over)).body.code;
@@ -53,7 +53,7 @@ export function noteRules(open: Open): void {
     expect(await refused({ item: "summary" })).toBe("invalid_field");
     expect(await refused({ note: " " })).toBe("invalid_field");
     expect((await add(api, "chg_none")).body.code).toBe("change_not_found");
-    // Said before the close, it is on record at the close, and late.
+    // A note before the close counts as present at the close, and as late.
     await api.must("rollback", change_id);
     expect((await api.change(change_id)).late_notes).toHaveLength(1);
     expect(await memory(api)).toMatchObject({ closed: 1, late: 1, missing: { rationale: 0, note: 0 } });

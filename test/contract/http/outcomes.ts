@@ -30,7 +30,7 @@ const CASES: Case[] = [
   ["csat", 4, undefined, 3.5, -0.5, "regressed"],
 ];
 
-/** Feeds, then applies a change that is about the KPI. */
+/** Feeds a KPI, then applies a change that names it. */
 async function applied(api: Client, before: Fields, change: Fields): Promise<string> {
   if (Object.keys(before).length > 0) await api.post("kpi", before);
   return api.bring("applied", change);
@@ -78,7 +78,7 @@ export function outcomeRules(open: Open): void {
     expect((await api.change(change_id)).outcome).toMatchObject({ realised_delta: null, verdict: "inconclusive" });
   });
 
-  test("an intent's own direction counts", async () => {
+  test("the direction of a KPI in the intent is used", async () => {
     const api = await open({ intent: { kpis: { page_load_ms: { baseline: 900, target: 300 } } } });
     const change_id = await applied(api, { page_load_ms: 900 }, { kpi: "page_load_ms", expected_delta_k: 100 });
     await api.post("kpi", { page_load_ms: 700 });
@@ -86,7 +86,7 @@ export function outcomeRules(open: Open): void {
     expect((await api.change(change_id)).outcome).toMatchObject({ realised_delta: 200, verdict: "met" });
   });
 
-  test("a verdict stays as it was at the horizon; later movement is shown apart", async () => {
+  test("a verdict is fixed at the horizon; later movement is reported separately", async () => {
     const api = await open();
     const change_id = await applied(api, { csat: 4, incident_rate: 0.04 }, { kpi: "csat", expected_delta_k: 1 });
     const shown = async () => (await api.change(change_id)).outcome;
@@ -114,7 +114,7 @@ export function outcomeRules(open: Open): void {
     });
   });
 
-  test("an outcome ends where another change takes its target, and is too early for good", async () => {
+  test("an outcome ends as too_early when another change of its target is applied", async () => {
     const api = await open();
     const first = await applied(api, { csat: 4 }, { kpi: "csat", expected_delta_k: 0.1 });
     await api.post("kpi", { csat: 4.5 });
@@ -131,7 +131,7 @@ export function outcomeRules(open: Open): void {
     expect((await api.change(second)).outcome).toMatchObject({ ended_by: "horizon", replaced_by: null });
   });
 
-  test("what is taken back before its horizon is final and was never judged", async () => {
+  test("an outcome of a change rolled back before its horizon is final and too_early", async () => {
     const api = await open();
     const change_id = await applied(api, { csat: 4 }, { kpi: "csat", expected_delta_k: 1 });
     await api.post("kpi", { csat: 4.2 });
@@ -145,7 +145,7 @@ export function outcomeRules(open: Open): void {
     });
   });
 
-  test("a deadline that comes sooner ends the horizon; one that was over at the apply says nothing", async () => {
+  test("a KPI deadline shortens the horizon, unless it was over at the apply", async () => {
     const kpi = { baseline: 4, target: 5 };
     const clock = await open();
     const { as_of } = (await clock.get("/api/state")).body;
@@ -171,7 +171,7 @@ export function outcomeRules(open: Open): void {
     expect(outcome.judged_from, "a date is over with its day").toBe(`${day(2).slice(0, 10)}T00:00:00.000Z`);
   });
 
-  test("four overlapping changes on a KPI share one movement and say so; others have their own", async () => {
+  test("overlapping changes of a KPI are reported as sharing its movement, others are not", async () => {
     const api = await open();
     const one = (target: string) => applied(api, {}, { target, kpi: "nrr_quarterly", expected_delta_k: 0.01 });
     await api.post("kpi", { nrr_quarterly: 1 });
@@ -199,14 +199,14 @@ export function outcomeRules(open: Open): void {
     expect(await outcomeOf(four[0]!)).toMatchObject({ shared_count: 3, state: "final" });
     const { outcomes, calibration } = (await api.get("outcomes")).body;
     expect(outcomes.filter(({ shared_count }: { shared_count: number }) => shared_count > 0)).toHaveLength(4);
-    // Only the final ones that nobody shares are verified against their promise: the one taken back was never judged.
+    // Calibration uses only final outcomes that no other change shares; the one rolled back has no verdict.
     expect(calibration.map(({ by, n, shared }: Record<string, unknown>) => [by, n, shared])).toEqual([
       ["kind", 0, 4],
       ["proposer_kind", 0, 4],
     ]);
   });
 
-  test("a KPI says how old it was, how it moved before the apply, and whose it is", async () => {
+  test("an outcome has the age of its baseline, the trend before and the scope of the KPI", async () => {
     const kpis = {
       nrr_quarterly: { baseline: 1, target: 2 },
       sales_cycle_days_p50: { baseline: 30, target: 20, tenant: "t1" },

@@ -13,7 +13,7 @@ const STEPS: [from: Reachable, action: Action][] = [
 ];
 
 export function preconditionRules(open: Open): void {
-  test("the ETag is the revision, and rises with every step", async () => {
+  test("the ETag is the revision, which increases with every step", async () => {
     const api = await open();
     const { change_id } = await api.propose();
     const seen = [(await api.get(`changes/${change_id}`)).headers.get("etag")];
@@ -26,7 +26,7 @@ export function preconditionRules(open: Open): void {
     expect(seen).toEqual(['"1"', '"2"', '"3"', '"4"']);
   });
 
-  test("a proposal answers with its ETag", async () => {
+  test("the response to a proposal has its ETag", async () => {
     const api = await open();
     const { headers } = await api.post("propose-crm-followup", {
       tenant_id: "t",
@@ -54,7 +54,7 @@ export function preconditionRules(open: Open): void {
     expect((await api.act(action, change_id, { "if-match": `"99", W/"${revision}"` })).status).toBe(200);
   });
 
-  test("If-Match: * holds for any revision, and for no unknown change", async () => {
+  test("If-Match: * matches any revision of an existing change", async () => {
     const api = await open();
     const change_id = await api.bring("pending_consent");
     expect((await api.act("approve", "chg_none", { "if-match": "*" })).status).toBe(404);
@@ -67,7 +67,7 @@ export function preconditionRules(open: Open): void {
     expect(await api.post("apply", { change_id, dry_run: 1 }, { "if-match": '"1"' })).toMatchObject({ status: 412 });
   });
 
-  test("of two decisions on one revision, one wins", async () => {
+  test("only one of two decisions on the same revision succeeds", async () => {
     const api = await open({ intent: { policy: { required_approvers: { standard: 2 } } } });
     const change_id = await api.bring("pending_consent");
     const replies = await Promise.all(
@@ -80,9 +80,9 @@ export function preconditionRules(open: Open): void {
   test("a wait is answered by the awaited step, or immediately if the caller missed the last one", async () => {
     const api = await open();
     const change_id = await api.bring("pending_consent");
-    const asked = api.get(`changes/${change_id}?wait=60`, { "if-none-match": '"1"' });
+    const waiting = api.get(`changes/${change_id}?wait=60`, { "if-none-match": '"1"' });
     await api.must("approve", change_id);
-    expect((await asked).body).toMatchObject({ status: "approved", revision: 2 });
+    expect((await waiting).body).toMatchObject({ status: "approved", revision: 2 });
     const late = await api.get(`changes/${change_id}?wait=60`, { "if-none-match": '"1"' });
     expect([late.status, late.headers.get("etag")]).toEqual([200, '"2"']);
   });
@@ -94,7 +94,7 @@ export function preconditionRules(open: Open): void {
     expect([headed.status, headed.text, headed.headers.get("etag")]).toEqual([200, "", '"3"']);
   });
 
-  test("HEAD of the export and of what is not there", async () => {
+  test("HEAD has the status and headers of the export, of a missing change and of an error", async () => {
     const api = await open();
     await api.bring("applied");
     const head = (path: string) => api.send(new Request(`${api.origin}/api/product/${path}`, { method: "HEAD" }));
@@ -107,7 +107,7 @@ export function preconditionRules(open: Open): void {
     expect((await head("audit?limit=0")).status).toBe(400);
   });
 
-  test("answers are not for caches", async () => {
+  test("responses must not be cached", async () => {
     const api = await open();
     for (const path of ["runtime", "audit", "/api/state"])
       expect((await api.get(path)).headers.get("cache-control")).toBe("no-store");

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Open } from "../http_contract.ts";
 
 export function serviceRules(open: Open): void {
-  test("the state tells its values and what they were worked out from", async () => {
+  test("the state has its values and what they are computed from", async () => {
     const api = await open();
     await api.bring("applied");
     const { status, body } = await api.get("/api/state");
@@ -13,7 +13,7 @@ export function serviceRules(open: Open): void {
     expect(body).toMatchObject({ tick: expect.any(Number), goals: expect.any(Array), as_of: expect.any(String) });
   });
 
-  test("a cycle raises the tick and stands in the growth log and the list of actions", async () => {
+  test("a cycle raises the tick and is in the growth log and the list of actions", async () => {
     const api = await open();
     const { tick } = (await api.get("/api/state")).body;
     expect((await api.post("/api/action/run-now")).body).toMatchObject({ action: "cycle", status: "completed" });
@@ -22,7 +22,7 @@ export function serviceRules(open: Open): void {
     expect((await api.get("/api/log")).body.entries).toEqual(expect.any(Array));
   });
 
-  test("an action runs by name; an unknown one is refused with the names", async () => {
+  test("an action runs by name; an unknown name is rejected with the valid ones", async () => {
     const api = await open();
     await api.bring("approved");
     for (const action of ["verify_audit", "evaluate_outcomes"])
@@ -31,7 +31,7 @@ export function serviceRules(open: Open): void {
     expect([status, body.error]).toEqual([400, expect.stringContaining("verify_audit")]);
   });
 
-  test("every capability that is off says why", async () => {
+  test("every disabled capability has a reason", async () => {
     const { capabilities, phases } = (await (await open()).get("/api/capabilities")).body;
     expect(phases.length).toBeGreaterThan(3);
     for (const { id, status, reason } of capabilities)
@@ -39,7 +39,7 @@ export function serviceRules(open: Open): void {
     expect(capabilities).toContainEqual(expect.objectContaining({ id: "product_runtime", status: "available" }));
   });
 
-  test("metrics are Prometheus text, worked out from records", async () => {
+  test("metrics are Prometheus text, computed from records", async () => {
     const api = await open();
     await api.bring("pending_consent");
     const { headers, text } = await api.get("/api/metrics");
@@ -61,7 +61,7 @@ export function serviceRules(open: Open): void {
     expect(found.body.results).toContainEqual(expect.objectContaining({ ref: change_id }));
   });
 
-  test("a task is queued, worked on, and rated", async () => {
+  test("a task is queued, completed and rated", async () => {
     const api = await open();
     const task = await api.post("/api/tasks", { title: "What failed?", required_dimension: "R" });
     expect([task.status, task.body.status]).toEqual([201, "queued"]);
@@ -79,28 +79,28 @@ export function serviceRules(open: Open): void {
     expect((await api.get("/api/l1l5_trend?days=2")).body.totals).toMatchObject({ L1: 1, L5: 0 });
   });
 
-  test("files that are not there are 404", async () => {
+  test("missing files get 404", async () => {
     const api = await open();
     expect((await api.get("/api/evolved")).body).toEqual({ files: [] });
     for (const name of ["nothing.md", "..%2fpackage.json", ".hidden"])
       expect((await api.get(`/api/evolved/${name}`)).status).toBe(404);
   });
 
-  test("without peers there is nobody to ask", async () => {
+  test("without peers, the list of peers and the results of a query are empty", async () => {
     const api = await open();
     expect((await api.get("/api/peers")).body).toMatchObject({ peers: [] });
     expect((await api.post("/api/peer/query?path=/api/state&method=GET")).body).toEqual({ results: [] });
     expect((await api.post("/api/peer/query?path=/api/product/audit&method=GET")).status).toBe(400);
   });
 
-  test("it is alive, ready, and described", async () => {
+  test("the service is live and ready, and has an OpenAPI description", async () => {
     const api = await open();
     for (const path of ["/livez", "/readyz"]) expect((await api.get(path)).status).toBe(200);
     expect((await api.get("/openapi.json")).body).toMatchObject({ openapi: expect.stringMatching(/^3\.1/) });
     expect((await api.get("/docs")).headers.get("content-type")).toMatch(/^text\/html/);
   });
 
-  test("all but chat, tasks and feedback ask for the token where there is one", async () => {
+  test("with a token configured, all writes but chat, tasks and feedback need it", async () => {
     const api = await open({ adminToken: "let me in" });
     expect((await api.post("/api/action/run-now")).status).toBe(401);
     expect((await api.post("/api/peer/query?path=/api/state&method=GET")).status).toBe(401);

@@ -1,10 +1,10 @@
-/** Answers that go on: what a host must pass on piece by piece, and end when nobody reads any more. */
+/** Streamed responses: a host passes on each piece immediately, and ends the stream when its reader leaves. */
 import { expect, onTestFinished, test } from "vitest";
 import { readEvents } from "../../support/worker/event_reader.ts";
 import type { Open } from "../http_contract.ts";
 
 export function streamRules(open: Open): void {
-  test("an event arrives while its stream stays open, and a reader goes on where another left", async () => {
+  test("events arrive while the stream is open, and a reader can resume from the last id", async () => {
     const api = await open();
     const listen = async (headers?: Record<string, string>) => {
       const reader = await readEvents(`${api.origin}/api/events`, headers);

@@ -1,4 +1,4 @@
-/** Which tier a proposal gets, and how many consents that needs. */
+/** The tier of a proposal, and the number of approvals it needs. */
 import { expect, test } from "vitest";
 import { FOLLOWUP } from "../../support/client.ts";
 import { HOUR } from "../../support/clock.ts";
@@ -50,7 +50,7 @@ export function tierRules(open: Open): void {
     expect((await api.must("apply", change.change_id)).status).toBe("applied");
   });
 
-  test.each(LOST)("minor is lost: %s", async (_, fields, tier) => {
+  test.each(LOST)("minor is not granted: %s", async (_, fields, tier) => {
     const api = await open({ intent: { policy: { minor: MINOR } } });
     expect(await api.propose(fields)).toMatchObject({ tier, status: "pending_consent", approver: null });
   });
@@ -66,13 +66,13 @@ export function tierRules(open: Open): void {
     expect((await (await open({ intent: { policy: { minor } } })).propose(CLAIM)).tier).toBe("standard");
   });
 
-  test("max_risk covers all up to it", async () => {
+  test("max_risk covers that risk and lower ones", async () => {
     const api = await open({ intent: { policy: { minor: { ...MINOR, max_risk: "medium" } } } });
     expect((await api.propose({ ...CLAIM, risk: "medium" })).tier).toBe("minor");
     expect((await api.propose({ ...CLAIM, risk: "high" })).tier).toBe("major");
   });
 
-  test("the day's number is the UTC day's, and only granted ones count", async () => {
+  test("the daily limit is per UTC day and counts granted minor changes only", async () => {
     const api = await open({ intent: { policy: { minor: MINOR } } });
     const tiers = async (fields: Fields, times: number) => {
       const granted: string[] = [];
@@ -87,7 +87,7 @@ export function tierRules(open: Open): void {
     expect(await tiers(CLAIM, 4)).toEqual(["minor", "minor", "minor", "standard"]);
   });
 
-  test("parallel proposals do not exceed the day's number", async () => {
+  test("concurrent proposals do not exceed the daily limit", async () => {
     const api = await open({ intent: { policy: { minor: MINOR } } });
     const changes = await Promise.all(Array.from({ length: 10 }, () => api.propose(CLAIM)));
     expect(changes.filter(({ tier }) => tier === "minor")).toHaveLength(3);
@@ -113,7 +113,7 @@ export function tierRules(open: Open): void {
     expect(await api.propose(fields)).toMatchObject({ tier, required_approvers, status: "pending_consent" });
   });
 
-  test("without a policy every tier needs one consent", async () => {
+  test("without a policy every tier needs one approval", async () => {
     const api = await open();
     for (const fields of [{}, { tier: "major" }] as Fields[])
       expect((await api.propose(fields)).required_approvers).toBe(1);

@@ -1,4 +1,4 @@
-/** The state table of the specification, every legal pair and every illegal one. */
+/** The state table of the specification: every legal and every illegal transition. */
 import { expect, test } from "vitest";
 import { type Action, ACTIONS, events, FOLLOWUP, type Reachable } from "../../support/client.ts";
 import type { Open } from "../http_contract.ts";
@@ -33,7 +33,7 @@ export function transitionRules(open: Open): void {
     expect(events(await api.steps())).toEqual(["change_proposed"]);
   });
 
-  test("a minor proposal is approved at once, and writes change_proposed only", async () => {
+  test("a minor proposal is approved immediately, and only change_proposed is written", async () => {
     const api = await open({ intent: { policy: { minor: { kinds: ["config"], targets: ["ui.*"] } } } });
     const stated = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
     expect(await api.propose(stated)).toMatchObject({ status: "approved", tier: "minor" });
@@ -53,7 +53,7 @@ export function transitionRules(open: Open): void {
     expect(await api.change(change_id)).toMatchObject({ ...body.change, allowed_actions: LEGAL[to] });
   });
 
-  test.each(ILLEGAL)("%s + %s: refused, and nothing changes", async (status, action) => {
+  test.each(ILLEGAL)("%s + %s: rejected, and nothing changes", async (status, action) => {
     const api = await open();
     const change_id = await api.bring(status);
     const before = [await api.change(change_id), await api.audit()];
@@ -75,14 +75,14 @@ export function transitionRules(open: Open): void {
     expect(await api.audit()).toEqual([]);
   });
 
-  test("without an adapter, apply and rollback say so", async () => {
+  test("without an adapter, apply and rollback are rejected with that reason", async () => {
     const api = await open();
     const change_id = await api.bring("approved");
     expect((await api.must("apply", change_id)).adapter).toBeNull();
     expect((await api.must("rollback", change_id)).adapter).toBeNull();
   });
 
-  test("a dry run while a change waits for consent shows what is consented to, and changes nothing", async () => {
+  test("a dry run of a pending change returns the content to approve and changes nothing", async () => {
     const api = await open();
     const { change_id } = await api.propose();
     const before = [await api.change(change_id), await api.audit()];
@@ -111,7 +111,7 @@ export function transitionRules(open: Open): void {
     expect([await api.change(change_id), await api.audit()]).toEqual(before);
   });
 
-  test.each(["applied", "denied"] as const)("a dry run of a %s change is refused", async (status) => {
+  test.each(["applied", "denied"] as const)("a dry run of a %s change is rejected", async (status) => {
     const api = await open();
     const change_id = await api.bring(status);
     expect(await api.post("apply", { change_id, dry_run: true })).toMatchObject({

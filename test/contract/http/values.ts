@@ -1,11 +1,11 @@
-/** Expected values of targets, as pages and as OpenFeature's flags. */
+/** Expected values of targets, in pages and as OpenFeature flags. */
 import { expect, test } from "vitest";
 import type { Open } from "../http_contract.ts";
 
 const FLAGS = "/ofrep/v1/evaluate/flags";
 
 export function valueRules(open: Open): void {
-  test("a value is reported while its change is applied, and 304 while nothing else is", async () => {
+  test("a value is returned while its change is applied, with 304 while it is unchanged", async () => {
     const api = await open();
     const change_id = await api.bring("applied", { value: '{"on":true}' });
     const page = await api.get("values?tenant_id=t1");
@@ -17,28 +17,28 @@ export function valueRules(open: Open): void {
     expect((await api.get("values?tenant_id=t1", tag)).body.values).toEqual([]);
   });
 
-  test("a flag is asked for by its key, slashes included, and all of them at once", async () => {
+  test("flags are evaluated by key, slashes included, or all together", async () => {
     const api = await open();
     await api.bring("applied", { target: "ui/banner", value: "true" });
-    const asked = { context: { targetingKey: "t1" } };
+    const evaluation = { context: { targetingKey: "t1" } };
     for (const key of ["ui/banner", "ui%2Fbanner"])
-      expect(await api.json(`${FLAGS}/${key}`, asked)).toMatchObject({
+      expect(await api.json(`${FLAGS}/${key}`, evaluation)).toMatchObject({
         status: 200,
         body: { key: "ui/banner", value: true, reason: "TARGETING_MATCH" },
       });
-    const none = await api.json(`${FLAGS}/ui/none`, asked);
+    const none = await api.json(`${FLAGS}/ui/none`, evaluation);
     expect([none.status, none.body.key, none.body.errorCode]).toEqual([404, "ui/none", "FLAG_NOT_FOUND"]);
     expect((await api.json(`${FLAGS}/a`, { context: 1 })).body).toMatchObject({
       key: "a",
       errorCode: "INVALID_CONTEXT",
     });
-    const all = await api.json(FLAGS, asked);
+    const all = await api.json(FLAGS, evaluation);
     expect(all.body.flags).toMatchObject([{ key: "ui/banner", value: true }]);
-    const again = await api.json(FLAGS, asked, { "if-none-match": all.headers.get("etag")! });
+    const again = await api.json(FLAGS, evaluation, { "if-none-match": all.headers.get("etag")! });
     expect([again.status, again.text]).toEqual([304, ""]);
   });
 
-  test("asking for a flag is a read: it needs no token, and no name", async () => {
+  test("evaluating a flag needs no token and no name", async () => {
     const api = await open({ adminToken: "admin-token-of-sixteen" });
     expect((await api.json(`${FLAGS}/a`, { context: {} })).status).toBe(404);
     expect((await api.json(FLAGS, { context: {} })).body).toEqual({ flags: [] });

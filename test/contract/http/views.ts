@@ -53,7 +53,7 @@ export function viewRules(open: Open): void {
     });
   });
 
-  test("co-evolution has its lists", async () => {
+  test("co-evolution returns its lists", async () => {
     expect((await (await open()).get("co-evolution")).body).toMatchObject({ insights: [], peers: [] });
   });
 
@@ -98,7 +98,7 @@ export function viewRules(open: Open): void {
     expect(approved).toEqual([made[1], made[5]]);
   });
 
-  test("total counts what the filters ask for", async () => {
+  test("total is the number of changes that match the filters", async () => {
     const api = await open();
     await population(api);
     for (const [status, total] of Object.entries({
@@ -113,7 +113,7 @@ export function viewRules(open: Open): void {
     expect((await api.get("runtime?tenant_id=odd&status=pending_consent&limit=1")).body.total).toBe(2);
   });
 
-  test("approvals are the pending and the approved, oldest first, each with what blocks it", async () => {
+  test("approvals lists pending and approved changes, oldest first, with their gates", async () => {
     const api = await open({ intent: { policy: { required_approvers: { standard: 2 } } } });
     const pending = await api.propose({ target: "ui.a", affected_users: 7, expected_delta_k: 2.5 });
     const approved = await api.propose({ target: "ui.b" });
@@ -149,7 +149,7 @@ export function viewRules(open: Open): void {
     expect(await pages(api, "approvals?", "after", limit, both)).toEqual([made[0], made[1], made[3], made[4]]);
   });
 
-  test("one change shows its entries, in order", async () => {
+  test("a change is returned with its entries, in order", async () => {
     const api = await open();
     const first = await api.bring("applied");
     await api.bring("approved");
@@ -176,7 +176,7 @@ export function viewRules(open: Open): void {
     expect((await api.get("/readyz")).body).toMatchObject({ ready: true });
   });
 
-  test("capabilities name what is off and what would switch it on", async () => {
+  test("capabilities list what is disabled and how to enable it", async () => {
     const { capabilities } = (await (await open({ intent: null })).get("/api/capabilities")).body;
     const runtime = capabilities.find(({ id }: { id: string }) => id === "product_runtime");
     expect(runtime).toMatchObject({ status: "disabled", enable_with: "--product-intent PATH" });

@@ -8,7 +8,7 @@ import { runCase, storeCases, type Subject } from "../../contract/store_cases.ts
 
 const brokenStores = { ...brokenRecords, ...brokenPages, ...brokenTransactions };
 
-/** The names of the cases that a store fails, of all or of one. */
+/** Returns the names of the contract cases that a store fails, among all cases or only the one called `only`. */
 async function failures(make: () => Subject, only?: string): Promise<string[]> {
   const failed: string[] = [];
   for (const storeCase of storeCases) {
@@ -19,7 +19,7 @@ async function failures(make: () => Subject, only?: string): Promise<string[]> {
   return failed;
 }
 
-describe("the contract catches it when", () => {
+describe("the contract detects the fault:", () => {
   const caught = new Set<string>();
 
   test.each(Object.entries(brokenStores))("%s", async (_, make) => {
@@ -35,15 +35,15 @@ describe("the contract catches it when", () => {
     });
   });
 
-  test("a case cannot be failed by any store", () => {
+  test("every case is failed by some broken store", () => {
     expect(storeCases.map(({ name }) => name).filter((name) => !caught.has(name))).toEqual([]);
   });
 });
 
-test("a store that follows the contract fails no case", async () => {
+test("a correct store passes every case", async () => {
   expect(await failures(() => ({ store: memoryStore() }))).toEqual([]);
 });
 
-test("every case has a unique name", () => {
+test("no two cases have the same name", () => {
   expect(new Set(storeCases.map(({ name }) => name)).size).toBe(storeCases.length);
 });

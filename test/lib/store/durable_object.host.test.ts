@@ -37,11 +37,11 @@ afterAll(async () => {
 let made = 0;
 const freshObject = (): string => `object-${++made}`;
 
-/** Asks an object, and reads what it answers. */
-async function ask<T>(object: string, asked: Ask): Promise<T> {
+/** Sends a request to an object, and returns its answer. */
+async function ask<T>(object: string, request: Ask): Promise<T> {
   const response = await workerd.dispatchFetch(`http://worker/${object}`, {
     method: "POST",
-    body: JSON.stringify(asked),
+    body: JSON.stringify(request),
   });
   const text = await response.text();
   if (!response.ok) throw new Error(text);
@@ -50,7 +50,7 @@ async function ask<T>(object: string, asked: Ask): Promise<T> {
   return reported.answer;
 }
 
-/** Resets the object, as the runtime does when it moves or fails: the next request meets a new one on what was kept. */
+/** Resets the object, as the runtime does when it moves or fails: the next request creates a new one on the stored data. */
 async function reset(object: string): Promise<void> {
   const before = await ask<string>(object, { ask: "instance" });
   const lost = await workerd.dispatchFetch(`http://worker/${object}`, { method: "DELETE" }).catch(() => undefined);
@@ -58,17 +58,17 @@ async function reset(object: string): Promise<void> {
   expect(await ask<string>(object, { ask: "instance" })).not.toBe(before);
 }
 
-/** Another process on the same disk. */
+/** Starts another process on the same disk. */
 async function restart(): Promise<void> {
   await workerd.dispose();
   workerd = started();
 }
 
-// A read must show what is durable while a commit hangs; this store's reads wait for it, which it shows in a case of its own.
-// An object's storage is that of one process.
+// The case `stall` requires reads of durable data during a commit; this store's reads wait for the commit, as another case shows.
+// The storage of an object belongs to one process.
 const inObject = ({ needs }: StoreCase): boolean => needs !== "stall" && needs !== "another";
 
-describe("the Durable Object store follows the store contract", () => {
+describe("the Durable Object store passes the store contract", () => {
   test.each(storeCases.filter(inObject).map(({ name }) => name))("%s", async (name) => {
     expect(await ask(freshObject(), { ask: "run", name })).toBeNull();
   });
@@ -80,18 +80,18 @@ describe("the Durable Object store", () => {
   });
 });
 
-describe("the cases that run in the object catch it when", () => {
+describe("the cases that run in the object detect the fault:", () => {
   const caught = new Set<string>();
 
-  // Between them they break every promise once; test/lib/store/contract.long.test.ts has all of them.
+  // Together these break every rule at least once; test/lib/store/contract.long.test.ts has all broken stores.
   test.each([
     "put does nothing",
     "absent records are null",
-    "values handed out are the reader's own",
+    "returned values are not frozen",
     "the result of a decision is lost",
     "errors of a decision are wrapped",
     "each transaction has a sync of its own",
-    "answers leave before they are durable",
+    "transactions resolve before they are durable",
     "everything is forgotten when reopened",
     "another process has records of its own",
   ])("%s", async (store) => {
@@ -100,15 +100,15 @@ describe("the cases that run in the object catch it when", () => {
     for (const name of failed) caught.add(name);
   });
 
-  test("a case cannot be failed by any store", () => {
+  test("every case is failed by some broken store", () => {
     expect(storeCases.map(({ name }) => name).filter((name) => !caught.has(name))).toEqual([]);
   });
 
   test.each([
-    ["puts do nothing", "what was put is got back, under its id and collection only"],
+    ["puts do nothing", "a record is found under its own id and collection only"],
     ["deletes are not remembered", "revisions do not restart after a delete"],
-    ["pages are in the order they came", "a list is in order of ids, whatever order they came in"],
-    ["pages have no end", "limit is the most that comes, and a whole number of 0 or more"],
+    ["pages are in the order they came", "a list is in order of ids, whatever order they were put in"],
+    ["pages have no end", "limit bounds a list, and must be a whole number of 0 or more"],
   ])("in the storage %s", async (storage, name) => {
     expect(Object.keys(brokenStorages)).toContain(storage);
     expect(await ask(freshObject(), { ask: "run", name, storage })).toMatch(/Disagreement|Error/);
@@ -147,15 +147,15 @@ function remoteStore(object: string): AnyStore {
 
 const given = (expected: number | undefined) => (expected === undefined ? {} : { expected });
 
-describe("acknowledged writes exist", () => {
-  const reopening = storeCases.find(({ needs }) => needs === "reopen")!;
+describe("commits that an object acknowledged are stored", () => {
+  const reopenCase = storeCases.find(({ needs }) => needs === "reopen")!;
 
   test.each<[string, (object: string) => Promise<void>]>([
     ["after it was reset", reset],
     ["after the whole process was started again", restart],
   ])("%s", async (_, lose) => {
     const object = freshObject();
-    await runCase(reopening, async () => ({
+    await runCase(reopenCase, async () => ({
       store: remoteStore(object),
       async reopen() {
         await lose(object);

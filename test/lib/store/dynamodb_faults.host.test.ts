@@ -37,7 +37,7 @@ async function throughProxy(access: DynamoDbOptions): Promise<{ access: DynamoDb
 const operationOf = (init: RequestInit | undefined): string =>
   new Headers(init?.headers).get("x-amz-target")!.replace("DynamoDB_20120810.", "");
 
-/** Does something before each request of an operation; `count` is that of such requests so far. */
+/** Runs `act` before each request of an operation, with the number of such requests so far. */
 const before =
   (operation: string, act: (count: number) => Promise<Response | void> | Response | void): typeof fetch =>
   async (url, init) => {
@@ -59,7 +59,7 @@ const append = (store: AnyStore, runs: { count: number } = { count: 0 }) =>
   });
 const logOf = async (store: AnyStore) => (await store.get("log", "all"))?.value;
 
-faulty("a table on which others are always faster is busy after 24 tries, and nothing is kept", async () => {
+faulty("a commit that always conflicts fails as busy after 24 attempts and stores nothing", async () => {
   const access = await freshTable();
   const other: AnyStore = dynamoDbStore(access);
   const pacing = notedPacing();
@@ -86,7 +86,7 @@ faulty.each(["answer", "request"] as const)("a commit whose %s is lost is sent a
   expect(await logOf(store)).toEqual([1, 2]);
 });
 
-faulty("a commit that was kept is known as kept although others have written before it is sent again", async () => {
+faulty("a stored commit is recognised on retry, even after other processes have written", async () => {
   const { access, proxy } = await throughProxy(await freshTable());
   const other: AnyStore = dynamoDbStore({ ...access, endpoint: (server as DynamoDbServer).url });
   const pacing = notedPacing();
@@ -102,7 +102,7 @@ faulty("a commit that was kept is known as kept although others have written bef
   expect(await logOf(store)).toEqual([1, 2, 3]);
 });
 
-faulty("a commit whose outcome cannot be asked is reported as neither kept nor undone", async () => {
+faulty("a commit whose result cannot be read is reported as OutcomeUnknown", async () => {
   const { access, proxy } = await throughProxy(await freshTable());
   const store: AnyStore = dynamoDbStore({ ...access, ...notedPacing(), limits: { findOut: 200, patience: 50 } });
   await append(store);
@@ -122,7 +122,7 @@ faulty("a commit whose outcome cannot be asked is reported as neither kept nor u
   expect(await logOf(store)).toEqual([1, 2, 3]);
 });
 
-/** Commits are done, and the answer of the first is lost; `then` answers the others. */
+/** Passes on the first commit and loses its response; `then` answers the later ones. */
 const losingFirst = (then: (init: RequestInit) => Promise<Response> | Response): typeof fetch => {
   let sent = 0;
   return async (url, init) => {
@@ -133,7 +133,7 @@ const losingFirst = (then: (init: RequestInit) => Promise<Response> | Response):
   };
 };
 
-faulty("a refusal after a lost answer does not tell what became of the commit", async () => {
+faulty("an error after a lost response leaves the commit's outcome unknown", async () => {
   const access = await freshTable();
   const expired = losingFirst(() => refusal(400, "ExpiredTokenException"));
   const store: AnyStore = dynamoDbStore({ ...access, ...notedPacing(), fetch: expired });
@@ -141,11 +141,11 @@ faulty("a refusal after a lost answer does not tell what became of the commit", 
   expect(await logOf(dynamoDbStore(access))).toEqual([1]);
 });
 
-faulty("a process that is halted for so long that its token is forgotten does not commit again", async () => {
+faulty("a process halted beyond the lifetime of its request token does not commit again", async () => {
   const access = await freshTable();
   let now = Date.now();
   const sleep = async () => void (now += 11 * 60_000);
-  // A request under a forgotten token counts as new.
+  // DynamoDB treats a request with an expired token as new.
   const forgotten = losingFirst((init) =>
     fetch(access.endpoint!, {
       ...init,
@@ -162,7 +162,7 @@ faulty("a process that is halted for so long that its token is forgotten does no
   expect(await logOf(dynamoDbStore(access))).toEqual([1]);
 });
 
-faulty("throttled requests are made again; a table that throttles on is busy, not broken", async () => {
+faulty("throttled requests are retried; a table that keeps throttling is busy", async () => {
   const access = await freshTable();
   const passing = before("TransactWriteItems", (count) =>
     count <= 3 ? refusal(400, "ThrottlingException") : undefined,
@@ -178,7 +178,7 @@ faulty("throttled requests are made again; a table that throttles on is busy, no
   await expect(broken.get("log", "all")).rejects.toThrow(StoreUnavailable);
 });
 
-faulty("a table that is missing is named, with what to do, and without keys", async () => {
+faulty("the error about a missing table names it and what to do, without credentials", async () => {
   const access = {
     ...(server as DynamoDbServer).access("missing"),
     credentials: { accessKeyId: "AKIATEST", secretAccessKey: "sesame" },
@@ -191,7 +191,7 @@ faulty("a table that is missing is named, with what to do, and without keys", as
   expect(String((error as Error).stack)).not.toMatch(/sesame|AKIATEST/);
 });
 
-faulty("keys that an answer leaves unprocessed are asked for again", async () => {
+faulty("unprocessed keys of a response are requested again", async () => {
   const access = await freshTable();
   const store: AnyStore = dynamoDbStore(access);
   await store.transact((tx) => {
@@ -203,7 +203,7 @@ faulty("keys that an answer leaves unprocessed are asked for again", async () =>
     const [table, { Keys }] = Object.entries<{ Keys: unknown[] }>(RequestItems)[0]!;
     const half = Math.ceil(Keys.length / 2);
     counts["BatchGetItem"]!++;
-    // The rest goes as DynamoDB would have it; the signature is not looked at.
+    // The rest is reported as unprocessed; the local server does not check the signature.
     const body = JSON.stringify({ RequestItems: { [table]: { Keys: Keys.slice(0, half), ConsistentRead: true } } });
     const answer = await (await fetch(url, { ...init!, body })).json();
     const left = Keys.slice(half);
@@ -217,7 +217,7 @@ faulty("keys that an answer leaves unprocessed are asked for again", async () =>
   expect((await store.get("things", "r19"))?.value).toBe(-19);
 });
 
-faulty("transactions are committed together as far as one request takes them: records, and bytes", async () => {
+faulty("transactions are batched up to the records and bytes of one request", async () => {
   const access = await freshTable();
   const sizes: number[] = [];
   const bytes: number[] = [];
@@ -247,7 +247,7 @@ faulty("transactions are committed together as far as one request takes them: re
   expect(await store.list("things", { limit: 1000 })).toHaveLength(300 + 300 + 24);
 });
 
-faulty("50 deletes are one request, leave nothing behind, and no revision restarts after them", async () => {
+faulty("50 deletes remove all items, and revisions do not restart after them", async () => {
   const access = await freshTable();
   const store: AnyStore = dynamoDbStore(access);
   const ids = Array.from({ length: 50 }, (_, index) => `r${index}`);
@@ -262,21 +262,21 @@ faulty("50 deletes are one request, leave nothing behind, and no revision restar
   expect((await store.get("others", "new"))?.revision).toBe(1);
 });
 
-/** Contents of a table, read past the store. */
+/** Reads the items of a table without the store. */
 async function itemsOf(access: DynamoDbOptions): Promise<Item[]> {
-  const { call } = clientOf(access);
+  const { call } = createClient(access);
   return (await call<{ Items: Item[] }>("Scan", { TableName: access.table })).Items;
 }
 
-const clientOf = (access: DynamoDbOptions) =>
+const createClient = (access: DynamoDbOptions) =>
   dynamoDbClient(access, { answer: 5000, patience: 5000, findOut: 5000 }, notedPacing());
 
 faulty.each([undefined, { N: "0" }, { N: "2" }])(
-  "a table of the format %j is refused, with what to do",
+  "a table with format %j is rejected, with what to do",
   async (format) => {
     const access = await freshTable();
     const Item: Item = { ...HEAD, commits: { N: "12" }, ...(format && { format }) };
-    await clientOf(access).call("PutItem", { TableName: access.table, Item });
+    await createClient(access).call("PutItem", { TableName: access.table, Item });
     const store: AnyStore = dynamoDbStore(access);
     const refused = put(store, "things", "a", 1);
     await expect(refused).rejects.toThrow(StoreUnavailable);
@@ -284,7 +284,7 @@ faulty.each([undefined, { N: "0" }, { N: "2" }])(
   },
 );
 
-faulty("a look at the mark that is reported late sets nothing back", async () => {
+faulty("a late response about the version marker does not reset the store's state", async () => {
   const access = await freshTable();
   const late = { head: undefined as Promise<void> | undefined, item: undefined as Promise<void> | undefined };
   const slow: typeof fetch = async (url, init) => {
@@ -292,30 +292,30 @@ faulty("a look at the mark that is reported late sets nothing back", async () =>
     const wait = operationOf(init) === "GetItem" ? late[isOfHead ? "head" : "item"] : undefined;
     if (isOfHead) late.head = undefined;
     const response = await fetch(url, init);
-    asked.splice(0).forEach((tell) => tell());
+    waitingForRequest.splice(0).forEach((notify) => notify());
     await wait;
     return response;
   };
-  const asked: (() => void)[] = [];
-  const isAsked = (): Promise<void> => new Promise((resolve) => void asked.push(resolve));
-  const whole = dynamoDbStore({ ...access, fetch: slow });
-  const [store, other]: AnyStore[] = [whole, dynamoDbStore(access)];
+  const waitingForRequest: (() => void)[] = [];
+  const nextRequest = (): Promise<void> => new Promise((resolve) => void waitingForRequest.push(resolve));
+  const slowStore = dynamoDbStore({ ...access, fetch: slow });
+  const [store, other]: AnyStore[] = [slowStore, dynamoDbStore(access)];
   await put(store!, "others", "z", 1);
 
   const [head, item] = [gate(), gate()];
   late.head = head.opened;
-  const looked = isAsked();
-  const mark = whole.bulk!.moveState();
-  await looked;
+  const markRequested = nextRequest();
+  const mark = slowStore.bulk!.moveState();
+  await markRequested;
   await put(other!, "things", "x", "first", 0);
   await remove(other!, "things", "x");
   late.item = item.opened;
-  const read = isAsked();
+  const itemRequested = nextRequest();
   const again = store!.transact(async (tx) => {
     await tx.get("others", "unknown");
     tx.put("things", "x", "second", 0);
   });
-  await read;
+  await itemRequested;
   head.open();
   await mark;
   item.open();
@@ -323,7 +323,7 @@ faulty("a look at the mark that is reported late sets nothing back", async () =>
   expect((await store!.get("things", "x"))!.revision).toBe(2);
 });
 
-faulty("a commit whose answer was lost is not decided again while another's is in its way", async () => {
+faulty("a commit with a lost response is sent again after a conflict, and stored once", async () => {
   const access = await freshTable();
   let late: (() => Promise<unknown>) | undefined;
   const conflict = JSON.stringify({
@@ -350,7 +350,7 @@ faulty("a commit whose answer was lost is not decided again while another's is i
   expect(await logOf(store)).toEqual([1, 2]);
 });
 
-faulty("an item that is seen as it was before the commit at the head is not written over", async () => {
+faulty("a stale read of an item does not overwrite a later commit", async () => {
   const access = await freshTable();
   const other: AnyStore = dynamoDbStore(access);
   let seen: string | undefined;
@@ -374,7 +374,7 @@ faulty("an item that is seen as it was before the commit at the head is not writ
   expect(await logOf(other)).toEqual([1, 2, 3, 4, 5]);
 });
 
-faulty("where the table is another copy, that lacks a commit, a writer does not go on from what it lacks", async () => {
+faulty("after the table is replaced by an older copy, a writer does not use its cached records", async () => {
   const access = await freshTable();
   const [one, other]: AnyStore[] = [dynamoDbStore(access), dynamoDbStore(access)];
   const { call } = dynamoDbClient(access, { answer: 5000, patience: 5000, findOut: 5000 }, notedPacing());
@@ -387,7 +387,7 @@ faulty("where the table is another copy, that lacks a commit, a writer does not 
     await tx.get("log", "all");
     tx.put("log", "all", ["theirs"]);
   });
-  // As many commits, and the log as often: only the name of the last tells.
+  // The numbers of commits and revisions are equal; only the name of the last commit differs.
   await append(one!);
   expect(await logOf(other!)).toEqual(["theirs", 2]);
 });

@@ -1,4 +1,4 @@
-/** A process that may only read. */
+/** A process with read-only permissions on a DynamoDB table. */
 import { afterAll, expect, test } from "vitest";
 import { createTable, dynamoDbStore } from "../../../lib/store/dynamodb/store.ts";
 import { StoreUnavailable } from "../../../lib/store/store.ts";
@@ -6,7 +6,7 @@ import type { AnyStore } from "../../contract/any_store.ts";
 import { startDynamoDb } from "../../support/dynamodb_server.ts";
 
 const server = await startDynamoDb();
-const there = server ? test : test.skip;
+const onDynamoDb = server ? test : test.skip;
 afterAll(() => server?.stop());
 
 const READS = ["GetItem", "BatchGetItem", "Query"];
@@ -16,7 +16,7 @@ const readsOnly: typeof fetch = async (url, init) => {
   return new Response('{"__type":"com.amazon.coral.service#AccessDeniedException","message":"no"}', { status: 400 });
 };
 
-there("it reads whatever there is, in and out of decisions, and is refused a write", async () => {
+onDynamoDb("a read-only process reads in and out of decisions, and its writes are rejected", async () => {
   const access = server!.access("readers");
   await createTable(access);
   const writer: AnyStore = dynamoDbStore(access);

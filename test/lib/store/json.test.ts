@@ -9,7 +9,7 @@ test.each([
   [{ at: new Date(0) }, "changes/c1.at cannot be stored: a Date is not plain data"],
   [[undefined], "changes/c1[0] cannot be stored: undefined is not a JSON type"],
   [{ toJSON: () => "other" }, "changes/c1.toJSON cannot be stored: function is not a JSON type"],
-])("values that JSON cannot represent are rejected with their path", (value, message) => {
+])("a value that JSON cannot represent is rejected with its path", (value, message) => {
   expect(() => textOf(value)).toThrow(new TypeError(message));
 });
 
@@ -20,11 +20,11 @@ test("a value that contains itself is rejected", () => {
   expect(() => json(value)).toThrow(/^value\.self\..*contains itself/);
 });
 
-test("objects without a prototype are data", () => {
+test("an object without a prototype is stored as an object", () => {
   expect(textOf(Object.assign(Object.create(null), { a: 1 }))).toBe('{"a":1}');
 });
 
-test("a value is frozen with its text, and is the same object if it equals its parsed text", () => {
+test("a value that its text reproduces exactly is frozen and used without a copy", () => {
   const value = { list: [{ n: 1 }], text: "é" };
   const made = json(value);
   expect(made.text).toBe('{"list":[{"n":1}],"text":"é"}');
@@ -37,11 +37,11 @@ test.each([
   ["a member that is undefined", { a: 1, b: undefined }, { a: 1 }],
   ["a negative zero", { list: [-0] }, { list: [0] }],
   ["an object without a prototype", Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
-])("a value with %s becomes the value of its text", (_, value, read) => {
+])("a value with %s is replaced by what its text parses to", (_, value, read) => {
   expect(json(value).value).toStrictEqual(read);
 });
 
-test("a put value is copied, unless it is already frozen JSON", () => {
+test("a plain value is copied; a Json is used as it is", () => {
   const value = { list: [1] };
   const copy = toJson(value, "x/y");
   value.list.push(2);
@@ -50,14 +50,14 @@ test("a put value is copied, unless it is already frozen JSON", () => {
   expect(toJson(made, "x/y")).toBe(made);
 });
 
-test("a text is parsed once, when it is first used", () => {
+test("a text is parsed once, on first access to its value", () => {
   const made = new Json<{ a: number[] }>('{"a":[1]}');
   expect(made.value).toBe(made.value);
   expect(() => made.value.a.push(2)).toThrow(TypeError);
   expect(() => new Json("{").value).toThrow(SyntaxError);
 });
 
-test("freezing includes the contents of frozen objects", () => {
+test("freezeDeep freezes the members of a frozen object too", () => {
   const value = Object.freeze({ list: [{ n: 1 }] });
   expect(Object.isFrozen(freezeDeep(value).list[0])).toBe(true);
 });

@@ -20,10 +20,10 @@ afterAll(() => server?.stop());
 const faulty = server ? test : test.skip;
 const { url, pool } = (server ?? {}) as PostgresServer;
 
-/** Patience, for slow machines. */
+/** A long timeout, for slow machines. */
 const TIME = { timeout: 20_000 };
 
-/** The statement as it is sent. */
+/** The commit statement as it is sent. */
 const COMMIT = "commit\u0000";
 
 let made = 0;
@@ -41,7 +41,7 @@ async function openThroughProxy(options: Partial<PostgresOptions> = {}): Promise
   return { store: await open({ url: url.replace(`${host}:${port}`, proxy.host), ...options }), proxy };
 }
 
-/** The decisions so far, by the number of their run. */
+/** Appends the next number to a log record, and counts the runs of the decision. */
 const append = (store: AnyStore, runs: { count: number } = { count: 0 }) =>
   store.transact(async (tx) => {
     runs.count++;
@@ -53,20 +53,20 @@ const logOf = async (store: AnyStore) => (await store.get("log", "all"))?.value;
 const terminate = (application = "countersign") =>
   pool.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1", [application]);
 
-faulty("a store whose lock another holds is busy after 8 tries, has kept nothing, and works again", async () => {
+faulty("a store whose lock is held fails as busy after 8 attempts, and works after the release", async () => {
   const pacing = notedPacing();
   const name = "held";
   const store = await open({ name, ...pacing, limits: { lock: 20 } });
-  const letGo = await holdHead(pool, name);
+  const releaseLock = await holdHead(pool, name);
   await expect(put(store, "things", "a", 1)).rejects.toThrow(StoreBusy);
   expect(pacing.pauses).toEqual([12, 25, 50, 100, 200, 400, 500]);
-  await letGo();
+  await releaseLock();
   expect(await store.get("things", "a")).toBeUndefined();
   await put(store, "things", "a", 2);
   expect((await store.list("things", { limit: 9 })).map(({ id }) => id)).toEqual(["a"]);
 });
 
-/** Connections on which a statement waits until it may go on. */
+/** Creates a pool on which a statement waits until `goOn` is called. */
 function halting(statement: string) {
   const [reached, mayGoOn] = [gate(), gate()];
   class Halting extends Client {
@@ -87,7 +87,7 @@ function halting(statement: string) {
 /** The writes of a commit. */
 const WRITE = "with put as";
 
-faulty("a connection that breaks between lock and writes is no reason to refuse, and ends no process", async () => {
+faulty("a connection that breaks between lock and writes is replaced, and the commit succeeds", async () => {
   const { pool: halted, reached, goOn } = halting(WRITE);
   const pacing = notedPacing();
   const store = await open({ pool: halted, ...pacing });
@@ -101,7 +101,7 @@ faulty("a connection that breaks between lock and writes is no reason to refuse,
   expect(await logOf(store)).toEqual([1]);
 });
 
-faulty("a connection that breaks while nobody uses it is reported to the log", async () => {
+faulty("an idle connection that breaks is logged", async () => {
   const warned: string[] = [];
   const watched = await open({ log: { warn: (message) => void warned.push(message) } });
   await append(watched);
@@ -112,7 +112,7 @@ faulty("a connection that breaks while nobody uses it is reported to the log", a
   expect(await logOf(watched)).toEqual([1, 2]);
 });
 
-faulty("a commit that was kept, and whose answer was lost, is reported as kept; nothing is done twice", async () => {
+faulty("a stored commit with a lost response is reported as stored, and not repeated", async () => {
   const { store, proxy } = await openThroughProxy();
   await append(store);
   const runs = { count: 0 };
@@ -123,7 +123,7 @@ faulty("a commit that was kept, and whose answer was lost, is reported as kept; 
   expect(await logOf(store)).toEqual([1, 2]);
 });
 
-faulty("a commit that never arrived is decided again; nothing is done twice", async () => {
+faulty("a commit that never arrived is decided again and stored once", async () => {
   const { store, proxy } = await openThroughProxy({ ...notedPacing() });
   await append(store);
   const runs = { count: 0 };
@@ -134,7 +134,7 @@ faulty("a commit that never arrived is decided again; nothing is done twice", as
   expect(await logOf(store)).toEqual([1, 2]);
 });
 
-faulty("a commit whose answer was lost is known as kept although others have written since", async () => {
+faulty("a commit with a lost response is recognised as stored after other writes", async () => {
   const name = "conflict";
   const { store, proxy } = await openThroughProxy({ name, ...notedPacing() });
   const other = await open({ name });
@@ -147,7 +147,7 @@ faulty("a commit whose answer was lost is known as kept although others have wri
   expect(await logOf(other)).toEqual([1, 2, 3]);
 });
 
-faulty("a commit whose outcome cannot be asked is reported as neither kept nor undone", async () => {
+faulty("a commit whose result cannot be read is reported as OutcomeUnknown", async () => {
   const { store, proxy } = await openThroughProxy({ ...notedPacing(), limits: { findOut: 300 } });
   await append(store);
   const lost = proxy.lose("answer", COMMIT);
@@ -163,7 +163,7 @@ faulty("a commit whose outcome cannot be asked is reported as neither kept nor u
   expect(await logOf(store)).toEqual([1, 2, 3]);
 });
 
-faulty("a commit that the server answers with a rollback is none", async () => {
+faulty("a commit that the server answers with a rollback is decided again", async () => {
   let failures = 0;
   class Failing extends Client {
     // oxlint-disable-next-line no-explicit-any -- one of many overloads
@@ -185,7 +185,7 @@ faulty("a commit that the server answers with a rollback is none", async () => {
   expect(await logOf(store)).toEqual([1]);
 });
 
-faulty("a process that is halted within a transaction blocks the others only for a while", async () => {
+faulty("a process halted within a transaction blocks others only until the idle limit", async () => {
   const name = "halted";
   const { pool: stopped, reached, goOn } = halting(WRITE);
   const halted = await open({ name, pool: stopped, limits: { idle: 100 }, ...notedPacing() });
@@ -199,7 +199,7 @@ faulty("a process that is halted within a transaction blocks the others only for
   expect(await logOf(other)).toEqual([1, 2]);
 });
 
-faulty("a crash of the server loses nothing that was acknowledged, and keeps nothing that was refused", async () => {
+faulty("a server crash loses no acknowledged commit and stores no rejected one", async () => {
   const store = await open();
   const refusals: unknown[] = [];
   let acknowledged = 0;
@@ -221,7 +221,7 @@ faulty("a crash of the server loses nothing that was acknowledged, and keeps not
   expect(await logOf(store)).toEqual(Array.from({ length: acknowledged }, (_, index) => index + 1));
 });
 
-faulty("connections that died while nobody used them are no reason to refuse anything", async () => {
+faulty("broken idle connections cause no errors", async () => {
   const store = await open({ ...notedPacing() });
   await append(store);
   for (let round = 0; round < 5; round++) {
@@ -233,8 +233,8 @@ faulty("connections that died while nobody used them are no reason to refuse any
   expect(await logOf(store)).toEqual([1, 2, 3, 4]);
 });
 
-/** The message of a server that ends a connection and then closes it. */
-const FAREWELL = (() => {
+/** The message that a server sends before it closes a connection. */
+const TERMINATION_MESSAGE = (() => {
   const fields = ["SFATAL", "VFATAL", "C57P01", "Mterminating connection due to administrator command"];
   const body = Buffer.from(`${fields.join("\0")}\0\0`);
   const head = Buffer.from("E\0\0\0\0", "latin1");
@@ -243,7 +243,7 @@ const FAREWELL = (() => {
 })();
 const READY = Buffer.from("Z\0\0\0\x05I", "latin1");
 
-faulty("a connection that is ended in the packet that welcomes it does not end the process", async () => {
+faulty("a connection that is terminated in its first packet does not end the process", async () => {
   const { hostname, port } = new URL(url);
   let ended = 0;
   const proxy = createServer((client) => {
@@ -253,7 +253,7 @@ faulty("a connection that is ended in the packet that welcomes it does not end t
       const welcomed = chunk.subarray(-READY.length).equals(READY);
       if (!welcomed || ended === 3) return client.write(chunk);
       ended++;
-      client.end(Buffer.concat([chunk, FAREWELL]));
+      client.end(Buffer.concat([chunk, TERMINATION_MESSAGE]));
       upstream.destroy();
     });
     client.on("close", () => upstream.destroy());

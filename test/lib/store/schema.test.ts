@@ -1,4 +1,4 @@
-/** Holds the list of collections to the sources, to what projections and erasures do, and to what a backup carries. */
+/** Compares the list of collections with the sources, projections, erasures and backups. */
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ import { silentLog } from "../../support/silent_log.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const NAMES = Object.keys(COLLECTIONS) as Collection[];
-const schemaOf = (name: Collection): CollectionSchema => COLLECTIONS[name];
+const collectionSchema = (name: Collection): CollectionSchema => COLLECTIONS[name];
 
 const SOURCES = ["lib", "local"].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
@@ -31,16 +31,16 @@ const SOURCES = ["lib", "local"].flatMap((folder) =>
     .map((file) => ({ file: join(folder, file), text: readFileSync(join(ROOT, folder, file), "utf8") })),
 );
 
-/** The members that sources declare of an interface: name and type. */
-const declared = (kind: "Collections" | "Meta"): Record<string, string> =>
+/** Returns the members that the sources declare in an interface: name and type. */
+const declaredMembers = (kind: "Collections" | "Meta"): Record<string, string> =>
   Object.fromEntries(
     SOURCES.flatMap(({ text }) => [...text.matchAll(new RegExp(`^ {2}interface ${kind} \\{(.*?)^ {2}\\}`, "gms"))])
       .flatMap(([, body]) => [...body!.matchAll(/^ {4}(\w+): (.*);$/gm)])
       .map(([, name, type]) => [name!, type!]),
   );
 
-/** The listed types; `object` stands for whatever object is declared without a name. */
-const recordsIn = (
+/** Returns the listed types, with `object` replaced by the declared type if that is an unnamed object type. */
+const listedTypes = (
   list: Readonly<Record<string, { record: string }>>,
   types: Readonly<Record<string, string>>,
 ): Record<string, string> =>
@@ -52,13 +52,13 @@ const recordsIn = (
   );
 
 test("every collection that the sources declare is listed with its record type, and no other", () => {
-  const types = { meta: "Singles<Meta>", ...declared("Collections") };
-  expect(types).toEqual(recordsIn(COLLECTIONS, types));
+  const types = { meta: "Singles<Meta>", ...declaredMembers("Collections") };
+  expect(types).toEqual(listedTypes(COLLECTIONS, types));
 });
 
 test("every single record that the sources declare is listed with its type, and no other", () => {
-  const types = declared("Meta");
-  expect(types).toEqual(recordsIn(META_RECORDS, types));
+  const types = declaredMembers("Meta");
+  expect(types).toEqual(listedTypes(META_RECORDS, types));
 });
 
 test("every listed collection is used by the sources", () => {
@@ -70,8 +70,8 @@ test("every listed collection is used by the sources", () => {
   expect(Object.keys(META_RECORDS).filter((name) => !isUsed(name))).toEqual([]);
 });
 
-/** The sources of each writer. */
-const ROOMS: Readonly<Record<Exclude<Writer, `projection ${string}`>, RegExp>> = {
+/** The source files of each writer. */
+const WRITER_SOURCES: Readonly<Record<Exclude<Writer, `projection ${string}`>, RegExp>> = {
   audit: /^lib\/audit\//,
   changes: /^lib\/(?:changes|audit)\//,
   projections: /^lib\/projections\//,
@@ -81,21 +81,21 @@ const ROOMS: Readonly<Record<Exclude<Writer, `projection ${string}`>, RegExp>> =
   targets: /^lib\/targets\//,
   "file target": /^local\/targets\/file\.ts$/,
 };
-const roomOf = (writer: Writer): RegExp =>
-  ROOMS[(writer.startsWith("projection ") ? "projections" : writer) as keyof typeof ROOMS];
+const writerSources = (writer: Writer): RegExp =>
+  WRITER_SOURCES[(writer.startsWith("projection ") ? "projections" : writer) as keyof typeof WRITER_SOURCES];
 
-test("a collection is written by its declared writer and by erasures only", () => {
+test("a collection is written only by its listed writers and by the sweep of an erasure", () => {
   const writes = SOURCES.flatMap(({ file, text }) =>
     [...text.matchAll(/\.(?:put|delete)\(\s*"(\w+)"(?:,\s*"(\w+)")?/g)].map(([, name, id]) => ({ file, name, id })),
   );
   const wrong = writes.filter(({ file, name, id }) => {
     const record: RecordSchema | undefined =
-      name === "meta" ? META_RECORDS[id as keyof typeof META_RECORDS] : schemaOf(name as Collection);
-    // One id is in a variable: the freeze, or the drift check.
+      name === "meta" ? META_RECORDS[id as keyof typeof META_RECORDS] : collectionSchema(name as Collection);
+    // The id is a variable in one place: the freeze or the drift check.
     if (!record) return name !== "meta";
-    const isSwept = name !== "meta" && schemaOf(name as Collection).erasure === "sweep";
+    const isSwept = name !== "meta" && collectionSchema(name as Collection).erasure === "sweep";
     return (
-      ![record.writer, ...(record.also ?? [])].some((one) => roomOf(one).test(file)) &&
+      ![record.writer, ...(record.also ?? [])].some((one) => writerSources(one).test(file)) &&
       !(isSwept && file === "lib/operations/erasures.ts")
     );
   });
@@ -103,7 +103,7 @@ test("a collection is written by its declared writer and by erasures only", () =
   expect(wrong.map(({ file, name, id = "" }) => `${file}: ${name} ${id}`)).toEqual([]);
 });
 
-test.each(PROJECTIONS.map((follower) => [follower.name, follower] as const))(
+test.each(PROJECTIONS.map((projection) => [projection.name, projection] as const))(
   "the projection %s writes the collections that are listed for it",
   (name, { collections }) => {
     const listed = Object.entries<CollectionSchema>(COLLECTIONS).filter(
@@ -113,15 +113,15 @@ test.each(PROJECTIONS.map((follower) => [follower.name, follower] as const))(
   },
 );
 
-/** The collections in which a word stands. */
-async function holding(store: Store, word: string): Promise<string[]> {
+/** Returns the collections whose records contain a word. */
+async function collectionsWith(store: Store, word: string): Promise<string[]> {
   const found = new Set<string>();
   for await (const page of store.bulk!.dump())
     for (const { collection, json } of page) if (json?.text.includes(word)) found.add(collection);
   return [...found].sort();
 }
 
-test("texts of a change are stored only in collections from which an erasure removes them", async () => {
+test("text of a change is only in collections from which an erasure removes it", async () => {
   const store = memoryStore();
   const evolved = (await service({ store, intent: null })).deps;
   const api = await service({ store, evolved: createStoredFiles({ ...evolved, store }) });
@@ -136,24 +136,24 @@ test("texts of a change are stored only in collections from which an erasure rem
   const { task_id } = (await api.post("/api/tasks", { title: "What was rolled back?" })).body;
   for (const action of ["run_next_task", "cycle", "write_report"]) await api.post("/api/action/run-now", { action });
   expect(task_id).toBeDefined();
-  const before = await holding(store, word);
+  const before = await collectionsWith(store, word);
   expect(before).toEqual(expect.arrayContaining(["changes", "chat", "evolved_texts", "idempotency"]));
-  expect(before.filter((name) => !schemaOf(name as Collection).erasure)).toEqual([]);
+  expect(before.filter((name) => !collectionSchema(name as Collection).erasure)).toEqual([]);
   await api.post("erase", { change_id, actor: "ana" });
   for (const wait of [0, HOUR, DAY]) {
     api.deps.clock.advance(wait);
     await runCycle(api.deps);
   }
-  expect(await holding(store, word)).toEqual([]);
+  expect(await collectionsWith(store, word)).toEqual([]);
 });
 
-test("a dump of the file store, the source of backups and moves, has every collection", async () => {
+test("a dump of the file store, used for backups and moves, has every collection", async () => {
   const folder = await mkdtemp(join(tmpdir(), "schema-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const store = await openFileStore({ path: join(folder, "state.json"), log: silentLog });
   for (const name of NAMES)
     await store.transact((tx) =>
-      tx.put(name, schemaOf(name).sequence ? "0000000000000001" : "a", { made: name } as never),
+      tx.put(name, collectionSchema(name).sequence ? "0000000000000001" : "a", { made: name } as never),
     );
   const dumped = new Set<string>();
   for await (const page of store.bulk!.dump()) for (const { collection } of page) dumped.add(collection);

@@ -1,4 +1,4 @@
-/** Several processes on one store do what one does in memory: each decision in turn, in whichever process. */
+/** Random decisions, spread over several processes on one store, give the same results as in one memory store. */
 import { afterAll, expect, test } from "vitest";
 import { createTable, dynamoDbStore } from "../../../lib/store/dynamodb/store.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -18,12 +18,12 @@ const STEPS = 60;
 const COLLECTIONS = ["things", "others"];
 const IDS = ["a", "b", "c", "d", "e"];
 
-type Act = (tx: AnyTx) => Promise<unknown> | unknown;
+type Action = (tx: AnyTx) => Promise<unknown> | unknown;
 
-/** A decision of a few acts, which tells what it saw, or throws it. */
-function decisionOf(below: (bound: number) => number): (tx: AnyTx) => Promise<unknown> {
+/** Creates a random decision of a few actions, which returns their results, or throws them in its error message. */
+function randomDecision(below: (bound: number) => number): (tx: AnyTx) => Promise<unknown> {
   const oneOf = <T>(of: readonly T[]): T => of[below(of.length)]!;
-  const act = (): Act => {
+  const randomAction = (): Action => {
     const [collection, id, value, kind] = [oneOf(COLLECTIONS), oneOf(IDS), below(1_000_000), below(20)];
     if (kind < 7) return (tx) => tx.put(collection, id, value, 0);
     if (kind < 9) return (tx) => tx.put(collection, id, value);
@@ -39,18 +39,18 @@ function decisionOf(below: (bound: number) => number): (tx: AnyTx) => Promise<un
     return async (tx) =>
       (await tx.list(collection, options)).map((row) => ("value" in row ? [row.id, row.value] : row.id));
   };
-  const acts = Array.from({ length: 1 + below(4) }, act);
-  const isRefusal = below(4) === 0;
+  const actions = Array.from({ length: 1 + below(4) }, randomAction);
+  const throwsResults = below(4) === 0;
   return async (tx) => {
-    const seen: unknown[] = [];
-    for (const each of acts) seen.push(await each(tx));
-    if (isRefusal) throw new Error(`refused: ${JSON.stringify(seen)}`);
-    return seen;
+    const results: unknown[] = [];
+    for (const action of actions) results.push(await action(tx));
+    if (throwsResults) throw new Error(`refused: ${JSON.stringify(results)}`);
+    return results;
   };
 }
 
-/** The result of a decision; its revisions may differ from those in memory. */
-const endOf = (deciding: Promise<unknown>): Promise<unknown> =>
+/** Returns the result of a decision, or its error without revisions, which may differ from those in memory. */
+const resultOf = (deciding: Promise<unknown>): Promise<unknown> =>
   deciding.catch((error: Error) => (error instanceof RevisionConflict ? "conflict" : error.message));
 
 async function run(seed: number, open: () => Promise<AnyStore>): Promise<void> {
@@ -58,13 +58,13 @@ async function run(seed: number, open: () => Promise<AnyStore>): Promise<void> {
   const stores = await Promise.all(Array.from({ length: PROCESSES }, open));
   const model: AnyStore = memoryStore();
   const last = new Map<string, { revision: number; value: unknown }>();
-  for (let [step, at, stays] = [0, 0, 0]; step < STEPS; step++, stays--) {
-    // One that stays with a process lets it find that it is alone.
-    if (stays <= 0) [at, stays] = [below(PROCESSES), below(9)];
-    const decisions = Array.from({ length: 1 + below(3) * below(2) }, () => decisionOf(below));
-    const expected = await Promise.all(decisions.map((each) => endOf(model.transact(each))));
-    const ends = await Promise.all(decisions.map((each) => endOf(stores[at]!.transact(each))));
-    expect(ends, `seed ${seed}, step ${step}`).toEqual(expected);
+  for (let [step, process, remaining] = [0, 0, 0]; step < STEPS; step++, remaining--) {
+    // Several decisions in a row at one process let that process find that it writes alone.
+    if (remaining <= 0) [process, remaining] = [below(PROCESSES), below(9)];
+    const decisions = Array.from({ length: 1 + below(3) * below(2) }, () => randomDecision(below));
+    const expected = await Promise.all(decisions.map((each) => resultOf(model.transact(each))));
+    const results = await Promise.all(decisions.map((each) => resultOf(stores[process]!.transact(each))));
+    expect(results, `seed ${seed}, step ${step}`).toEqual(expected);
     for (const collection of COLLECTIONS) {
       const rows = await stores[below(PROCESSES)]!.list(collection, { limit: 9 });
       const reported = (of: typeof rows) => of.map(({ id, value }) => [id, value]);

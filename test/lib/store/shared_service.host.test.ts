@@ -19,8 +19,8 @@ afterAll(async () => void (await Promise.all([dynamoDb?.stop(), postgres?.stop()
 const onDynamoDb = dynamoDb ? test : test.skip;
 const onPostgres = postgres ? test : test.skip;
 
-/** The same store, which does again what others kept it from: how often that is, is a matter of speed. */
-const patient = (store: Store): Store => ({
+/** Wraps a store so that it repeats busy transactions, whose number depends on the machine's speed. */
+const retryWhenBusy = (store: Store): Store => ({
   ...store,
   async transact(decide) {
     for (;;) {
@@ -35,16 +35,16 @@ const patient = (store: Store): Store => ({
 
 const [ON_A_TABLE, ON_POSTGRES] = [4, 8];
 
-onDynamoDb(`${ON_A_TABLE} on a DynamoDB table write one chain, without a fork, a loss or a repeat`, async () => {
+onDynamoDb(`${ON_A_TABLE} instances on a DynamoDB table write one chain and lose no entry`, async () => {
   const access = dynamoDb!.access("shared");
   await createTable(access);
   const writers = await Promise.all(
-    Array.from({ length: ON_A_TABLE }, (_, index) => instance(patient(dynamoDbStore(access)), `node-${index}`)),
+    Array.from({ length: ON_A_TABLE }, (_, index) => instance(retryWhenBusy(dynamoDbStore(access)), `node-${index}`)),
   );
   await expectOneChain(writers, await writeAtOnce(writers, 3));
 });
 
-onPostgres(`${ON_POSTGRES} on a Postgres store write one chain, without a fork, a loss or a repeat`, async () => {
+onPostgres(`${ON_POSTGRES} instances on a Postgres store write one chain and lose no entry`, async () => {
   const stores = await Promise.all(Array.from({ length: ON_POSTGRES }, () => postgresStore({ url: postgres!.url })));
   const writers = await Promise.all(stores.map((store, index) => instance(store, `node-${index}`)));
   await expectOneChain(writers, await writeAtOnce(writers, 5));
@@ -60,18 +60,18 @@ const expectNotified = async (one: Store, other: Store): Promise<void> => {
   const after = await other.others!();
   expect(after).not.toBe(before[1]);
   await other.transact((tx) => tx.get("meta", "tick"));
-  const asked = [put(one), one.others!(), put(one), one.others!(), one.others!()];
-  expect(await Promise.all(asked)).toEqual([undefined, before[0], undefined, before[0], before[0]]);
+  const requests = [put(one), one.others!(), put(one), one.others!(), one.others!()];
+  expect(await Promise.all(requests)).toEqual([undefined, before[0], undefined, before[0], before[0]]);
   expect(await other.others!()).not.toBe(after);
   await Promise.all([one.close(), other.close()]);
 };
 
-onPostgres("each is notified of what others commit, and not of its own", async () => {
+onPostgres("an instance on Postgres is notified of commits of others, and not of its own", async () => {
   const at = { url: postgres!.url, name: "counted" };
   await expectNotified(await postgresStore(at), await postgresStore(at));
 });
 
-onDynamoDb("on a table too, each is notified of what others commit, and not of its own", async () => {
+onDynamoDb("an instance on DynamoDB is notified of commits of others, and not of its own", async () => {
   const access = dynamoDb!.access("counted");
   await createTable(access);
   await expectNotified(dynamoDbStore(access), dynamoDbStore(access));
@@ -81,7 +81,7 @@ const many = expect.toSatisfy((count: number) => count > 10);
 /** Counts the store requests of nine cycles: the second checks the results of the first, and then one in five checks everything. */
 const IDLE = [many, many, 1, 1, 1, 1, many, 1, 1];
 
-onDynamoDb("on a table an idle cycle reads the head, and no more until another process writes", async () => {
+onDynamoDb("an idle cycle on DynamoDB reads only the head until another process writes", async () => {
   const access = dynamoDb!.access("idle");
   await createTable(access);
   const send = vi.fn<typeof fetch>(access.fetch ?? fetch);
@@ -105,7 +105,7 @@ onDynamoDb("on a table an idle cycle reads the head, and no more until another p
   await other.deps.store.close();
 });
 
-onPostgres("an idle cycle is one statement, until another process writes", async () => {
+onPostgres("an idle cycle on Postgres is one statement until another process writes", async () => {
   const pool = new Pool({ connectionString: postgres!.url, application_name: "idle" });
   pool.on("error", () => undefined);
   const store = await postgresStore({ pool, name: "idle" });
@@ -113,16 +113,16 @@ onPostgres("an idle cycle is one statement, until another process writes", async
   const service = await countersign({ store, clock, log: silentLog, intent: manifest() });
   const other = await instance(await postgresStore({ url: postgres!.url, name: "idle" }), "node-2");
   await other.bring("applied");
-  const asked = vi.spyOn(Client.prototype, "query");
-  onTestFinished(() => asked.mockRestore());
+  const queries = vi.spyOn(Client.prototype, "query");
+  onTestFinished(() => queries.mockRestore());
   const isIts = (client: unknown): boolean =>
     (client as { connectionParameters: { application_name?: string } }).connectionParameters.application_name ===
     "idle";
   const cycle = async (): Promise<number> => {
-    asked.mockClear();
+    queries.mockClear();
     clock.advance(MINUTE);
     await service.cycle();
-    return asked.mock.contexts.filter(isIts).length;
+    return queries.mock.contexts.filter(isIts).length;
   };
   const counts = [];
   for (let count = 0; count < 9; count++) counts.push(await cycle());
@@ -133,16 +133,16 @@ onPostgres("an idle cycle is one statement, until another process writes", async
   await Promise.all([other.deps.store.close(), pool.end()]);
 });
 
-onPostgres("one whose store stays busy answers 503 with Retry-After, and has changed nothing", async () => {
+onPostgres("an instance whose store stays busy answers 503 with Retry-After and changes nothing", async () => {
   const at = { url: postgres!.url, name: "busy" };
   const store = await postgresStore({ ...at, ...notedPacing(), limits: { lock: 20 } });
   const { post, audit } = await instance(store, "node-1");
   const before = await audit();
-  const letGo = await holdHead(postgres!.pool, at.name);
+  const releaseLock = await holdHead(postgres!.pool, at.name);
   const refused = await post("propose", PROPOSAL);
   expect(refused).toMatchObject({ status: 503, body: { code: "store_busy" } });
   expect(refused.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
-  await letGo();
+  await releaseLock();
   expect(await audit()).toEqual(before);
   expect((await post("propose", PROPOSAL)).status).toBe(201);
   await store.close();

@@ -11,7 +11,7 @@ import { gate } from "../../../support/scripted_adapter.ts";
 
 const server = await startDynamoDb();
 afterAll(() => server?.stop());
-const there = server ? test : test.skip;
+const onDynamoDb = server ? test : test.skip;
 let made = 0;
 
 async function freshTable(): Promise<DynamoDbOptions> {
@@ -26,11 +26,11 @@ const operationOf = (init: RequestInit | undefined): string =>
 async function subject(): Promise<Subject> {
   const access = await freshTable();
   let commits = 0;
-  let held: Promise<unknown> = Promise.resolve();
+  let commitsMayGoOn: Promise<unknown> = Promise.resolve();
   const watching: typeof fetch = async (url, init) => {
     if (operationOf(init) === "TransactWriteItems") {
       commits++;
-      await held;
+      await commitsMayGoOn;
     }
     return fetch(url, init);
   };
@@ -46,7 +46,7 @@ async function subject(): Promise<Subject> {
     },
     stall() {
       const { opened, open: release } = gate();
-      held = opened;
+      commitsMayGoOn = opened;
       return release;
     },
     syncs: () => commits,
@@ -57,7 +57,7 @@ async function subject(): Promise<Subject> {
 if (server) storeContract("the DynamoDB store", subject, ["another", "reopen", "stall", "syncs"]);
 
 describe("several writers on one DynamoDB table", () => {
-  there("120 increments from 3 of them count to 120, each number once", async () => {
+  onDynamoDb("return each number from 1 to 120 once for 120 concurrent increments", async () => {
     const access = await freshTable();
     const stores = [1, 2, 3].map(() => dynamoDbStore(access));
     const increment = (store: AnyStore) =>
@@ -70,7 +70,7 @@ describe("several writers on one DynamoDB table", () => {
     expect([...numbers].sort((a, b) => a - b)).toEqual(numbers.map((_, index) => index + 1));
   });
 
-  there("a decision that only reads sees one moment, whatever is written meanwhile", async () => {
+  onDynamoDb("give a decision that only reads one consistent state, whatever is written meanwhile", async () => {
     const access = await freshTable();
     const [reader, writer]: [AnyStore, AnyStore] = [dynamoDbStore(access), dynamoDbStore(access)];
     const both = (value: number) =>
@@ -86,28 +86,28 @@ describe("several writers on one DynamoDB table", () => {
     expect(runs).toBe(2);
   });
 
-  there("a rejection that was derived from what is gone is taken back", async () => {
+  onDynamoDb("run a decision again if it failed because of outdated records", async () => {
     const access = await freshTable();
     const [one, other]: [AnyStore, AnyStore] = [dynamoDbStore(access), dynamoDbStore(access)];
     let runs = 0;
-    const done = one.transact(async (tx) => {
+    const decided = one.transact(async (tx) => {
       const missing = !(await tx.get("things", "a"));
       if (++runs === 1) await put(other, "things", "a", 1);
       if (missing) throw new Error("there is no a");
       return "found";
     });
-    expect(await done).toBe("found");
+    expect(await decided).toBe("found");
   });
 });
 
-/** Text that cannot be made much shorter. */
+/** Creates a random text that does not compress well. */
 function incompressible(length: number): string {
   const next = numbers(length);
   return Array.from({ length }, () => next(65_536).toString(36).at(-1)).join("");
 }
 
 describe("the DynamoDB store", () => {
-  there("gives a decision that writes nothing what was there together", async () => {
+  onDynamoDb("gives a decision that writes nothing a consistent state", async () => {
     const access = await freshTable();
     const ID_B = '"B":"Yg=="';
     let meanwhile: (() => Promise<unknown>) | undefined;
@@ -128,7 +128,7 @@ describe("the DynamoDB store", () => {
     expect(both).toEqual([2, 2]);
   });
 
-  there("reads pages of more than the megabyte that one answer holds", async () => {
+  onDynamoDb("reads pages of more than 1 MB, the limit of one response", async () => {
     const store: AnyStore = dynamoDbStore(await freshTable());
     for (let index = 0; index < 8; index++) await put(store, "things", `r${index}`, incompressible(300_000));
     const page = await store.list("things", { limit: 7, reverse: true });
@@ -136,7 +136,7 @@ describe("the DynamoDB store", () => {
     expect(page.every(({ value }) => value.length === 300_000)).toBe(true);
   });
 
-  there("refuses a record that no item can hold, and no other of the same commit", async () => {
+  onDynamoDb("rejects a record that is too large for an item, and no other of the same commit", async () => {
     const store: AnyStore = dynamoDbStore(await freshTable());
     const [small, large] = await Promise.allSettled([
       put(store, "things", "small", 1),
@@ -150,7 +150,7 @@ describe("the DynamoDB store", () => {
     expect((await store.list("things", { limit: 9 })).map(({ id }) => id)).toEqual(["largest", "small"]);
   });
 
-  there("reads a page of live records without going through the deleted ones", async () => {
+  onDynamoDb("reads a page of records without reading deleted ones", async () => {
     const access = await freshTable();
     const answers: number[] = [];
     const measuring: typeof fetch = async (url, init) => {
@@ -167,7 +167,7 @@ describe("the DynamoDB store", () => {
     expect(answers[0]).toBeLessThan(2000);
   });
 
-  there("reads with one request: a record, many of them, a page; and of a page by keys no values", async () => {
+  onDynamoDb("reads a record, many records or a page with one request, and keysOnly without values", async () => {
     const access = await freshTable();
     const asked: string[] = [];
     const sent: string[] = [];
@@ -190,7 +190,7 @@ describe("the DynamoDB store", () => {
     expect(sent[0]).not.toContain("some text");
   });
 
-  there("asks of a process that is alone nothing but the commit, and for the head where it wrote nothing", async () => {
+  onDynamoDb("sends only the commit for a process that writes alone, and else reads only the head", async () => {
     const asked: string[] = [];
     const noting: typeof fetch = (url, init) => (asked.push(operationOf(init)), fetch(url, init));
     const { others, ...store }: { others?: () => Promise<string> } & AnyStore = dynamoDbStore({
@@ -212,7 +212,7 @@ describe("the DynamoDB store", () => {
     expect(asked.slice(1)).toEqual(["GetItem"]);
   });
 
-  there("asks for the keys before each request, and signs with a session token", async () => {
+  onDynamoDb("gets credentials before each request, and signs with a session token", async () => {
     const access = await freshTable();
     let asked = 0;
     const sent: Headers[] = [];

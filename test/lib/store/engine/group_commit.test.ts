@@ -1,4 +1,4 @@
-/** Decisions over an engine that others write to as well: what they rest on, and how many round trips they take. */
+/** Group commit over an engine that other processes also write to: conflicts, cached reads and round trips. */
 import { expect, test } from "vitest";
 import { type Attempt, Contended, type Engine, type Write } from "../../../../lib/store/engine/attempt.ts";
 import { groupCommit } from "../../../../lib/store/engine/group_commit.ts";
@@ -15,28 +15,29 @@ import {
 import type { AnyTx } from "../../../contract/any_store.ts";
 import { notedPacing } from "../../../support/noted_pacing.ts";
 
-interface Shared {
+/** An engine in memory that a test changes as another process would. */
+interface SharedEngine {
   engine: Engine;
-  /** As another process does it. */
+  /** Writes a record as another process does. */
   write(id: string, value: unknown): void;
-  /** As nobody should: the head does not tell of it. */
-  writeAside(id: string, value: unknown): void;
+  /** Writes a record without changing the head, which no correct process does. */
+  writeWithoutHead(id: string, value: unknown): void;
   value(id: string): unknown;
-  /** Requests since the last call; requests sent together are one trip. */
+  /** Returns the round trips since the last call; concurrent requests are one trip. */
   trips(): number;
-  /** Done before the next commit is looked at. */
+  /** Runs a function immediately before the next commit is checked. */
   beforeCommit(work: () => void): void;
   failing: boolean;
 }
 
-/** Records of one collection, which a number of commits stands for. */
-function shared(): Shared {
+/** Creates the engine: records of one collection, whose head is the number of commits. */
+function createSharedEngine(): SharedEngine {
   const versions = new Map<string, Version>();
   const live = sortedMap<Version>();
   let commits = 0;
   let trips = 0;
   let underWay = 0;
-  let meanwhile: (() => void) | undefined;
+  let runBeforeCommit: (() => void) | undefined;
 
   const trip = async <T>(work: () => T): Promise<T> => {
     if (underWay++ === 0) trips++;
@@ -49,7 +50,7 @@ function shared(): Shared {
     if (version.json) live.set(version.id, version);
     else live.delete(version.id);
   };
-  const it: Shared = {
+  const sharedEngine: SharedEngine = {
     failing: false,
     engine: {
       most: { writes: 1000, bytes: 1_000_000 },
@@ -59,16 +60,16 @@ function shared(): Shared {
           head,
           versions: (keys: readonly Key[]) =>
             trip(() => {
-              if (it.failing) throw new Error("no answer");
+              if (sharedEngine.failing) throw new Error("no answer");
               return keys.map((key) => versions.get(recordName(key)));
             }),
           list: (_: string, options: ListOptions<boolean>) => trip(() => live.page(options).map(([, row]) => row)),
           commit: async (writes: readonly Write[]) => {
-            const from = await head;
+            const expectedHead = await head;
             return trip(() => {
-              meanwhile?.();
-              meanwhile = undefined;
-              if (String(commits) !== from) throw new Contended("the head has moved");
+              runBeforeCommit?.();
+              runBeforeCommit = undefined;
+              if (String(commits) !== expectedHead) throw new Contended("the head has moved");
               if (writes.some(({ before, ...key }) => versions.get(recordName(key))?.revision !== before?.revision))
                 throw new Contended("a record is another");
               if (writes.length > 0) commits++;
@@ -85,24 +86,25 @@ function shared(): Shared {
       commits++;
       keep({ collection: "things", id, revision: (before?.revision ?? 0) + 1, json: json(value) });
     },
-    writeAside(id, value) {
-      it.write(id, value);
+    writeWithoutHead(id, value) {
+      sharedEngine.write(id, value);
       commits--;
     },
     value: (id) => versions.get(recordName({ collection: "things", id }))?.json?.value,
     trips: () => [trips, (trips = 0)][0]!,
-    beforeCommit: (work) => void (meanwhile = work),
+    beforeCommit: (work) => void (runBeforeCommit = work),
   };
-  return it;
+  return sharedEngine;
 }
 
-/** The reads of decisions and of prefetch functions. */
+/** Reads that decisions and prefetch functions have in common. */
 type AnyReads = Pick<AnyTx, "get" | "getMany">;
 
 type Decide<T> = (tx: AnyTx) => Promise<T>;
 
+/** Creates a group commit over a shared engine, with recorded pauses between its attempts. */
 function service() {
-  const store = shared();
+  const store = createSharedEngine();
   const pacing = notedPacing();
   const { transact } = groupCommit(store.engine, pacing);
   const decide = <T>(decision: Decide<T>, prefetch?: (reads: AnyReads) => Promise<unknown>): Promise<T> =>
@@ -110,14 +112,15 @@ function service() {
   return { ...store, store, pacing, decide };
 }
 
+/** Increments the record `n`. */
 const add: Decide<number> = async (tx) => {
   const next = ((await tx.get("things", "n"))?.value ?? 0) + 1;
   tx.put("things", "n", next);
   return next;
 };
 
-/** Reads one record after another, each named by the one before. */
-const chase =
+/** Reads records one after another; the value of each is the id of the next. */
+const readChain =
   (steps: number): Decide<string> =>
   async (tx) => {
     let at = "a";
@@ -126,7 +129,7 @@ const chase =
     return at;
   };
 
-test("missing records are read together with the head", async () => {
+test("records that do not exist yet are read in the same round trip as the head", async () => {
   const { decide, trips } = service();
   const decision: Decide<unknown> = async (tx) => {
     await tx.get("things", "a");
@@ -140,7 +143,7 @@ test("missing records are read together with the head", async () => {
   expect(trips()).toBe(2);
 });
 
-test("a process caches what it wrote or read until another process commits", async () => {
+test("records that this process wrote or read stay cached until another process commits", async () => {
   const { decide, trips, write, value } = service();
   await decide(add);
   trips();
@@ -151,13 +154,13 @@ test("a process caches what it wrote or read until another process commits", asy
   expect(trips()).toBe(3);
   write("n", 50);
   await decide((tx) => tx.get("things", "other"));
-  // Only read, and so held to no condition of its own.
+  // Record n is only read here, so no condition of the commit covers it.
   await decide(async (tx) => tx.put("things", "copy", (await tx.get("things", "n"))!.value));
   expect(value("copy")).toBe(50);
   expect(await decide(add)).toBe(51);
 });
 
-test("a decision on a page that has changed meanwhile runs again", async () => {
+test("a decision that read an outdated page runs again", async () => {
   const { decide, write, value } = service();
   const count: Decide<void> = async (tx) =>
     tx.put("things", "count", (await tx.list("things", { limit: 5, prefix: "page" })).length);
@@ -168,39 +171,39 @@ test("a decision on a page that has changed meanwhile runs again", async () => {
   expect(value("count")).toBe(2);
 });
 
-test("a decision with several sequential reads runs once", async () => {
+test("a decision runs once, however many records it reads one after another", async () => {
   const { decide, write } = service();
   for (const [from, to] of ["ab", "bc", "cd", "de", "ef", "fg", "gh", "hi"].map((pair) => [...pair])) write(from!, to);
   let runs = 0;
-  const end = await decide((tx) => (runs++, chase(8)(tx)));
+  const end = await decide((tx) => (runs++, readChain(8)(tx)));
   expect(end).toBe("i");
   expect(runs).toBe(1);
 });
 
-test("declared reads of waiting decisions are fetched with the head, also dependent ones", async () => {
+test("records that waiting decisions declare are fetched with the head, also in a second step", async () => {
   const { decide, write, trips } = service();
   for (let index = 0; index < 10; index++) write(`r${index}`, `s${index}`);
   await decide(add);
   await decide(add);
   trips();
-  const follow = (index: number): Promise<string> => {
+  const readTwo = (index: number): Promise<string> => {
     const read = async (reads: AnyReads): Promise<string> => {
       const first = await reads.get("things", `r${index}`);
       return (await reads.get("things", first!.value))?.value ?? first!.value;
     };
     return decide(async (tx) => (await add(tx), read(tx)), read);
   };
-  const ends = await Promise.all(Array.from({ length: 10 }, (_, index) => follow(index)));
+  const ends = await Promise.all(Array.from({ length: 10 }, (_, index) => readTwo(index)));
   expect(ends).toEqual(ends.map((_, index) => `s${index}`));
   expect(trips()).toBe(3);
   write("n", 40);
-  const [next] = await Promise.all([decide(add, (reads) => reads.get("things", "n")), follow(1), follow(2)]);
+  const [next] = await Promise.all([decide(add, (reads) => reads.get("things", "n")), readTwo(1), readTwo(2)]);
   expect(next).toBe(41);
-  // The head, the declared records in two steps, the commit.
+  // One trip for the head, two for the declared records, one for the commit.
   expect(trips()).toBe(4);
 });
 
-test("a prefetch that fails leaves its reads to the decision", async () => {
+test("after a failed prefetch the decision reads the records itself", async () => {
   const { decide } = service();
   expect(await decide(add, () => Promise.reject(new Error("no such change")))).toBe(1);
   const failing = (): never => {
@@ -209,12 +212,12 @@ test("a prefetch that fails leaves its reads to the decision", async () => {
   expect(await decide(add, failing)).toBe(2);
 });
 
-test("the response to an unawaited prefetch arrives before the decisions run", async () => {
+test("decisions wait for reads that a prefetch started and did not await", async () => {
   const { store, pacing } = service();
   store.write("slow", 1);
   let late: Promise<void> | undefined;
   const answerLate = async (): Promise<void> => {
-    // Longer than a commit takes.
+    // This takes longer than a commit.
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
   };
   const begin = (): Attempt => {
@@ -229,7 +232,7 @@ test("the response to an unawaited prefetch arrives before the decisions run", a
   const { transact } = groupCommit({ ...store.engine, begin }, pacing);
   let readOther = (): Promise<unknown> => Promise.resolve();
   let afterEnd: Promise<unknown> | undefined;
-  const restless: Prefetch = async (reads) => {
+  const readWithoutAwait: Prefetch = async (reads) => {
     const { get } = reads as unknown as AnyReads;
     void get("things", "slow");
     readOther = () => get("things", "other");
@@ -240,7 +243,7 @@ test("the response to an unawaited prefetch arrives before the decisions run", a
     tx.put("things", "slow", ((await tx.get("things", "slow"))?.value ?? 0) + 1);
   };
   const decide = increment as unknown as Parameters<Store["transact"]>[0];
-  await transact(decide, restless);
+  await transact(decide, readWithoutAwait);
   await expect(afterEnd).rejects.toThrow("has ended");
   await late;
   await transact(decide);
@@ -248,10 +251,10 @@ test("the response to an unawaited prefetch arrives before the decisions run", a
   expect(pacing.pauses).toHaveLength(0);
 });
 
-test("a failed read fails the decision, even if the decision catches it", async () => {
+test("a failed read fails the decision, even if the decision catches the error", async () => {
   const { decide, write, store } = service();
   for (const [from, to] of ["ab", "bc", "cd", "de", "ef", "fg"].map((pair) => [...pair])) write(from!, to);
-  const hiding: Decide<string> = async (tx) => {
+  const catchReadErrors: Decide<string> = async (tx) => {
     let at = "a";
     for (let step = 0; step < 6; step++) {
       store.failing = at === "e";
@@ -259,10 +262,10 @@ test("a failed read fails the decision, even if the decision catches it", async 
     }
     return at;
   };
-  await expect(decide(hiding)).rejects.toThrow("no answer");
+  await expect(decide(catchReadErrors)).rejects.toThrow("no answer");
 });
 
-test("a decision that lost a race runs again on the current records", async () => {
+test("a decision whose commit conflicts runs again on the current records", async () => {
   const { decide, write, beforeCommit, value, pacing } = service();
   await decide(add);
   beforeCommit(() => write("n", 10));
@@ -271,7 +274,7 @@ test("a decision that lost a race runs again on the current records", async () =
   expect(pacing.pauses).toHaveLength(1);
 });
 
-test("many decisions are correct without running again after others have committed", async () => {
+test("concurrent decisions run once each after another process has written, on its records", async () => {
   const { decide, write, value } = service();
   let runs = 0;
   const counted: Decide<number> = (tx) => (runs++, add(tx));
@@ -285,7 +288,7 @@ test("many decisions are correct without running again after others have committ
   expect(value("n")).toBe(420);
 });
 
-test("a response that arrives after its try has ended is not used by a later try", async () => {
+test("a read that is answered after its attempt ended is not used by a later attempt", async () => {
   const { store, write, pacing } = service();
   let answer = (): void => undefined;
   const late = new Promise<void>((resolve) => void (answer = resolve));
@@ -309,16 +312,16 @@ test("a response that arrives after its try has ended is not used by a later try
   expect(pacing.pauses).toHaveLength(1);
 });
 
-test("a wrong cached record is used for one try only", async () => {
+test("a wrong cached record is dropped after one failed attempt", async () => {
   const { decide, store, pacing } = service();
   await decide(add);
-  store.writeAside("n", 7);
+  store.writeWithoutHead("n", 7);
   expect(await decide(add)).toBe(8);
   expect(pacing.pauses).toHaveLength(1);
 });
 
-/** The same for an engine that believes the last commit it is given, and of what is put as new reads nothing. */
-function trusting() {
+/** Like `service`, over an engine that takes the last commit as its head and does not read records put as new. */
+function serviceThatTrustsHead() {
   const { store, ...rest } = service();
   const begun: (string | undefined)[] = [];
   const begin = (last?: string): Attempt => {
@@ -340,8 +343,8 @@ function trusting() {
   return { ...rest, begun, decide };
 }
 
-test("the only writer stops reading the head, and reads it again when others write", async () => {
-  const { decide, begun, write, pacing } = trusting();
+test("a process that writes alone stops reading the head, and resumes after a conflict", async () => {
+  const { decide, begun, write, pacing } = serviceThatTrustsHead();
   for (let count = 1; count <= 5; count++) expect(await decide(add)).toBe(count);
   expect(begun).toEqual([undefined, undefined, undefined, undefined, "4"]);
   write("n", 10);
@@ -352,22 +355,22 @@ test("the only writer stops reading the head, and reads it again when others wri
   expect(pacing.pauses).toHaveLength(1);
 });
 
-test("no decision is rejected because of a stale record, however long the process was alone", async () => {
-  const { decide, write, value } = trusting();
-  const take: Decide<void> = async (tx) => {
+test("a decision does not fail on an outdated record, however long its process wrote alone", async () => {
+  const { decide, write, value } = serviceThatTrustsHead();
+  const addUpToFour: Decide<void> = async (tx) => {
     if (((await tx.get("things", "n"))?.value ?? 0) > 3) throw new Error("there are too many");
     await add(tx);
   };
-  for (let count = 1; count <= 4; count++) await decide(take);
-  await expect(decide(take)).rejects.toThrow("too many");
+  for (let count = 1; count <= 4; count++) await decide(addUpToFour);
+  await expect(decide(addUpToFour)).rejects.toThrow("too many");
   for (let count = 1; count <= 4; count++) await decide(async (tx) => tx.put("things", "other", count));
   write("n", 0);
-  await decide(take);
+  await decide(addUpToFour);
   expect(value("n")).toBe(1);
 });
 
-test("a record that is put as new is not read; a conflict shows if it exists", async () => {
-  const { decide, trips, value, write, pacing } = trusting();
+test("a record put as new is not read first, and conflicts if it exists", async () => {
+  const { decide, trips, value, write, pacing } = serviceThatTrustsHead();
   const putNew =
     (id: string): Decide<void> =>
     async (tx) =>
@@ -385,8 +388,8 @@ test("a record that is put as new is not read; a conflict shows if it exists", a
   expect(pacing.pauses).toHaveLength(1);
 });
 
-test("a record that is presumed new is not read, and is replaced where it exists", async () => {
-  const { decide, trips, value, write, pacing } = trusting();
+test("a record that is presumed new is not read, and is replaced if it exists", async () => {
+  const { decide, trips, value, write, pacing } = serviceThatTrustsHead();
   const put =
     (id: string): Decide<void> =>
     async (tx) =>
@@ -401,25 +404,25 @@ test("a record that is presumed new is not read, and is replaced where it exists
   expect(pacing.pauses).toHaveLength(1);
 });
 
-test("a deleted record that counts as missing is read, since no commit would detect it", async () => {
-  const { decide, value, write } = trusting();
+test("a delete that expects no record reads it, since the commit would not find the conflict", async () => {
+  const { decide, value, write } = serviceThatTrustsHead();
   write("d", "there");
   const clear: Decide<void> = async (tx) => (tx.delete("things", "d", 0), tx.put("things", "made", "d is gone"));
   await expect(decide(clear)).rejects.toThrow(RevisionConflict);
   expect([value("d"), value("made")]).toEqual(["there", undefined]);
 });
 
-test("an error of a decision is verified on stored data, also for records that it put as new", async () => {
-  const { decide, write } = trusting();
+test("a decision that puts an existing record as new and then throws fails with the conflict", async () => {
+  const { decide, write } = serviceThatTrustsHead();
   write("d", "another's");
-  const refuse: Decide<void> = async (tx) => {
+  const putNewAndThrow: Decide<void> = async (tx) => {
     tx.put("things", "d", "mine", 0);
     throw new Error(`d is ${(await tx.get("things", "d"))!.value}`);
   };
-  await expect(decide(refuse)).rejects.toThrow(RevisionConflict);
+  await expect(decide(putNewAndThrow)).rejects.toThrow(RevisionConflict);
 });
 
-test("a decision that joined after the first try has its own number of tries", async () => {
+test("a decision that joins after the first attempt has its own number of attempts", async () => {
   const { store, pacing } = service();
   let tries = 0;
   let joined: Promise<unknown> | undefined;
@@ -435,7 +438,7 @@ test("a decision that joined after the first try has its own number of tries", a
   expect(await joined).toBe(1);
 });
 
-test("an unawaited read of one decision is not used by a later one", async () => {
+test("a commit waits for reads that its decision started and did not await", async () => {
   const { store, pacing } = service();
   let answer = (): void => undefined;
   const late = new Promise<void>((resolve) => void (answer = resolve));
@@ -453,7 +456,7 @@ test("an unawaited read of one decision is not used by a later one", async () =>
   };
   const { transact } = groupCommit({ ...store.engine, begin }, pacing);
   for (const [at, next] of ["a", "b", "c", "d", "e", "f"].entries()) store.write(next, "bcdefg"[at]);
-  const restless: Decide<string> = async (tx) => {
+  const readWithoutAwait: Decide<string> = async (tx) => {
     let at = "a";
     for (let step = 0; step < 6; step++) at = (await tx.get("things", at))?.value ?? "nowhere";
     if (at === "g") void tx.get("things", "slow");
@@ -461,6 +464,6 @@ test("an unawaited read of one decision is not used by a later one", async () =>
     tx.put("things", "a", "b");
     return at;
   };
-  expect(await transact(restless as unknown as Parameters<Store["transact"]>[0])).toBe("g");
+  expect(await transact(readWithoutAwait as unknown as Parameters<Store["transact"]>[0])).toBe("g");
   expect(order.slice(-2)).toEqual(["slow", "commit"]);
 });

@@ -1,21 +1,21 @@
-/** Collections of a store that was loaded: what is not there begins above what was deleted before. */
+/** Floors of loaded collections: a new record gets a revision above those of deleted records. */
 import { expect, test } from "vitest";
 import type { Attempt, Engine } from "../../../../lib/store/engine/attempt.ts";
 import { wrapWithFloors } from "../../../../lib/store/engine/over_floors.ts";
 import { recordName, type Version } from "../../../../lib/store/engine/view.ts";
 
-const keyOf = (id: string, collection = "things") => ({ collection, id });
+const recordKey = (id: string, collection = "things") => ({ collection, id });
 
-/** An engine in which `floor` of things were loaded, as of the commit `head`. */
-function loaded() {
+/** Creates an engine with a settable head, and with a settable floor for the collection `things`. */
+function loadedEngine() {
   const versions = new Map<string, Version>();
-  const state = { head: "1", asked: [] as string[] };
+  const state = { head: "1", readKeys: [] as string[] };
   const setFloor = (revision: number): void =>
-    void versions.set(recordName(keyOf("")), { ...keyOf(""), revision, json: undefined });
+    void versions.set(recordName(recordKey("")), { ...recordKey(""), revision, json: undefined });
   const begin = (): Attempt => ({
     head: state.head,
     versions(keys) {
-      state.asked = keys.map(({ collection, id }) => `${collection}/${id}`);
+      state.readKeys = keys.map(({ collection, id }) => `${collection}/${id}`);
       return keys.map((key) => versions.get(recordName(key)));
     },
     list: () => [],
@@ -26,24 +26,24 @@ function loaded() {
   return { state, setFloor, engine };
 }
 
-test("a new record begins above its collection's floor as of the last commit, or is unknown", async () => {
-  const { state, setFloor, engine } = loaded();
+test("a new record's revision starts above the collection's floor, once that floor is read", async () => {
+  const { state, setFloor, engine } = loadedEngine();
   setFloor(7);
-  expect(engine.untouched(keyOf("a"))).toBeUndefined();
+  expect(engine.untouched(recordKey("a"))).toBeUndefined();
 
   const first = engine.begin();
   await first.head;
-  await first.versions([keyOf("x", "others")]);
-  // With whatever is read first, since something is put into it.
-  expect(state.asked).toContain("things/");
-  expect(engine.untouched(keyOf("a"))).toEqual({ found: { ...keyOf("a"), revision: 7, json: undefined } });
-  expect(engine.untouched(keyOf("a", "others"))).toEqual({ found: undefined });
+  await first.versions([recordKey("x", "others")]);
+  // The floor of things is read together with the first record, since something was put into things.
+  expect(state.readKeys).toContain("things/");
+  expect(engine.untouched(recordKey("a"))).toEqual({ found: { ...recordKey("a"), revision: 7, json: undefined } });
+  expect(engine.untouched(recordKey("a", "others"))).toEqual({ found: undefined });
 
   state.head = "2";
   setFloor(20);
   const second = engine.begin();
   await second.head;
-  expect(engine.untouched(keyOf("a"))).toBeUndefined();
-  await second.versions([keyOf("y", "others")]);
-  expect(engine.untouched(keyOf("a"))?.found?.revision).toBe(20);
+  expect(engine.untouched(recordKey("a"))).toBeUndefined();
+  await second.versions([recordKey("y", "others")]);
+  expect(engine.untouched(recordKey("a"))?.found?.revision).toBe(20);
 });

@@ -4,37 +4,37 @@ import { Contended } from "../../../../lib/store/engine/attempt.ts";
 import { type Pacing, retryContended } from "../../../../lib/store/engine/pacing.ts";
 import { StoreBusy } from "../../../../lib/store/store.ts";
 
-/** A clock that moves by what is slept, and by `each` with every request. */
-function movingPacing(each: number): Pacing & { passed: () => number; move: () => void } {
+/** A pacing whose clock advances by each sleep, and by `requestMs` with every request. */
+function movingPacing(requestMs: number): Pacing & { elapsedMs: () => number; countRequest: () => void } {
   let now = 0;
   return {
     random: () => 0.99,
     clock: { now: () => now, sleep: async (ms) => void (now += ms) },
-    passed: () => now,
-    move: () => void (now += each),
+    elapsedMs: () => now,
+    countRequest: () => void (now += requestMs),
   };
 }
 
-test("contended work fails after 5 s, even if tries are left", async () => {
+test("work that stays contended fails as busy within 5 s, even if attempts are left", async () => {
   const pacing = movingPacing(400);
   const contended = async (): Promise<never> => {
-    pacing.move();
+    pacing.countRequest();
     throw new Contended("another was faster");
   };
   await expect(retryContended(contended, pacing, 1000)).rejects.toThrow(StoreBusy);
-  expect(pacing.passed()).toBeGreaterThan(3_000);
-  expect(pacing.passed()).toBeLessThanOrEqual(5_000);
+  expect(pacing.elapsedMs()).toBeGreaterThan(3_000);
+  expect(pacing.elapsedMs()).toBeLessThanOrEqual(5_000);
 });
 
-test("a DynamoDB table that keeps throttling is busy after 5 s, for a write too", async () => {
+test("a write to a DynamoDB table that keeps throttling fails as busy within 5 s", async () => {
   const pacing = movingPacing(10);
   const fetch = async (): Promise<Response> => {
-    pacing.move();
+    pacing.countRequest();
     return new Response('{"__type":"x#ThrottlingException","message":"slow down"}', { status: 400 });
   };
   const access = { table: "t", region: "eu-central-1", credentials: { accessKeyId: "a", secretAccessKey: "b" }, fetch };
   const client = dynamoDbClient(access, { answer: 5_000, patience: 5_000, findOut: 30_000 }, pacing);
   await expect(client.call("TransactWriteItems", {}, 30_000)).rejects.toThrow(StoreBusy);
-  expect(pacing.passed()).toBeGreaterThan(3_000);
-  expect(pacing.passed()).toBeLessThanOrEqual(5_000);
+  expect(pacing.elapsedMs()).toBeGreaterThan(3_000);
+  expect(pacing.elapsedMs()).toBeLessThanOrEqual(5_000);
 });

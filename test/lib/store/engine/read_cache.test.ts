@@ -13,12 +13,12 @@ const version = (id: string, revision: number, live: boolean): Version => ({
   json: live ? json(revision) : undefined,
 });
 
-test("a cached page equals the store's page after any writes of this process, or is not cached", () => {
+test("a page that stays cached equals the store's page after any writes of this process", () => {
   const below = numbers(7);
   const random = (): number => below(1000) / 1000;
   const letter = (): string => "abcdefgh"[Math.floor(random() * 8)]!;
   const id = (): string => letter() + letter();
-  let kept = 0;
+  let stillCached = 0;
   for (let round = 0; round < 300; round++) {
     const records = sortedMap<Version>();
     const cache = createReadCache();
@@ -44,10 +44,10 @@ test("a cached page equals the store's page after any writes of this process, or
       cache.advance(String(commit), [written]);
       const rows = cache.rows(page);
       if (rows) expect(rows).toEqual(found());
-      if (rows) kept++;
+      if (rows) stillCached++;
     }
   }
-  expect(kept).toBeGreaterThan(1000);
+  expect(stillCached).toBeGreaterThan(1000);
 });
 
 test("only the last version of a written record is cached", () => {
@@ -76,7 +76,7 @@ test("cached pages are removed when their texts are too large, not when they are
   expect(cache.rows(page)).toBeUndefined();
 });
 
-test("what another process may have changed is not cached", () => {
+test("a head from another process empties the cache", () => {
   const cache = createReadCache();
   cache.reset("1");
   cache.add({ collection: "things", id: "a" }, version("a", 1, true));

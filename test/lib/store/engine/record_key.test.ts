@@ -13,20 +13,20 @@ const TEXTS = CHARACTERS.flatMap((first) => [
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
-test("an id comes back from its bytes, which are as many as its UTF-8 has", () => {
+test("an id is parsed back from its sort key, which is as long as its UTF-8", () => {
   for (const text of TEXTS) {
     expect(parseId(sortKey(text))).toBe(text);
     expect(sortKey(text)).toHaveLength(Buffer.byteLength(text));
   }
 });
 
-test("bytes sort as texts do by UTF-16 code units", () => {
+test("sort keys are in the order of the ids by UTF-16 code units", () => {
   const byText = [...new Set(TEXTS)].sort();
   const byBytes = [...byText].sort((a, b) => Buffer.compare(sortKey(a), sortKey(b)));
   expect(byBytes.map((text) => hex(sortKey(text)))).toEqual(byText.map((text) => hex(sortKey(text))));
 });
 
-test("the key range of a page contains exactly the records of that page", () => {
+test("the key bounds of a page contain exactly the ids it requests", () => {
   const wellFormed = TEXTS.filter((text) => text.isWellFormed()).map((id) => ({ id, key: sortKey(id) }));
   const inside = (options: Parameters<typeof keyBounds>[0]) => {
     const bounds = keyBounds(options);
@@ -36,10 +36,10 @@ test("the key range of a page contains exactly the records of that page", () => 
   for (const prefix of ["", ...CHARACTERS])
     for (const after of [undefined, "", ...CHARACTERS, ...CHARACTERS.map((character) => `a${character}`)])
       for (const reverse of [false, true]) {
-        const shown = inside({ prefix, reverse, ...(after !== undefined && { after }) });
+        const isInside = inside({ prefix, reverse, ...(after !== undefined && { after }) });
         for (const { id, key } of wellFormed) {
           const beyond = after === undefined || (reverse ? id < after : id > after);
-          if (shown(key) !== (id.startsWith(prefix) && beyond))
+          if (isInside(key) !== (id.startsWith(prefix) && beyond))
             throw new Error(JSON.stringify({ prefix, after, reverse, id }));
         }
       }
@@ -49,7 +49,7 @@ test("an id without characters from U+E000 is plain UTF-8, readable in the datab
   for (const text of ["chg_0196", "ui.banner\nt1\n", "日本"]) expect(Buffer.from(sortKey(text)).toString()).toBe(text);
 });
 
-test("a record has a collection and an id of 1,000 bytes at most", () => {
+test("a key needs a collection, and a well-formed id of 1 to 1,000 bytes", () => {
   expect(() => requireValidKey({ collection: "things", id: "x".repeat(1000) })).not.toThrow();
   for (const [collection, id] of [
     ["", "a"],

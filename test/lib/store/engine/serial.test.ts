@@ -2,17 +2,18 @@ import { expect, test } from "vitest";
 import { serial } from "../../../../lib/store/engine/serial.ts";
 import { gate } from "../../../support/scripted_adapter.ts";
 
-const nothing = { versions: (keys: readonly unknown[]) => keys.map(() => undefined), list: () => [] };
+/** An empty view. */
+const emptyView = { versions: (keys: readonly unknown[]) => keys.map(() => undefined), list: () => [] };
 
-test("a few of many concurrent decisions run per turn of the event loop, and all in the end", async () => {
+test("at most 8 concurrent decisions run in one turn of the event loop, and all run in the end", async () => {
   const turns = [gate(), gate()];
-  let made = 0;
+  let ran = 0;
   let turn = 0;
-  const store = serial(nothing, { keep: () => undefined, nextTurn: () => turns[turn++]!.opened });
-  const all = Promise.all(Array.from({ length: 20 }, () => store.transact(() => ++made)));
+  const store = serial(emptyView, { keep: () => undefined, nextTurn: () => turns[turn++]!.opened });
+  const all = Promise.all(Array.from({ length: 20 }, () => store.transact(() => ++ran)));
   for (const [index, { open }] of turns.entries()) {
     await expect.poll(() => turn).toBe(index + 1);
-    expect(made).toBe(8 * (index + 1));
+    expect(ran).toBe(8 * (index + 1));
     open();
   }
   expect((await all).at(-1)).toBe(20);

@@ -10,8 +10,8 @@ const PROGRAM = `
   console.log(map.page({ limit: 2, reverse: true }).join());
 `;
 
-/** Output of the program under Node, with its packages bundled for no host or left to Node's loader. */
-async function printed(packages: "bundle" | "external"): Promise<string> {
+/** Runs the program under Node, with its packages bundled or left to Node's loader, and returns its output. */
+async function runProgram(packages: "bundle" | "external"): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: PROGRAM, resolveDir: process.cwd() },
     bundle: true,
@@ -26,15 +26,15 @@ async function printed(packages: "bundle" | "external"): Promise<string> {
 }
 
 describe("a sorted map", () => {
-  test("is the same under Node's loader, which nests the package's default export", async () => {
-    expect(await printed("external")).toBe("c,c,b,b");
+  test("works under Node's loader, which nests the package's default export", async () => {
+    expect(await runProgram("external")).toBe("c,c,b,b");
   });
 
-  test("is the same in a bundle for no host in particular", async () => {
-    expect(await printed("bundle")).toBe("c,c,b,b");
+  test("works in a bundle for a neutral platform", async () => {
+    expect(await runProgram("bundle")).toBe("c,c,b,b");
   });
 
-  test("returns pages from either end, without deleted entries", () => {
+  test("returns pages in both directions, without deleted keys", () => {
     const map = sortedMap<number>();
     for (let number = 0; number < 500; number++) map.set(String(number).padStart(3, "0"), number);
     map.delete("251");

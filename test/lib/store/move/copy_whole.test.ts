@@ -1,4 +1,4 @@
-/** Records of a store that is written to while it is copied, and the memory that the copy needs. */
+/** Copying a store that is written to meanwhile, and the memory that the copy needs. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
@@ -9,15 +9,15 @@ import type { Version } from "../../../../lib/store/version.ts";
 
 const value = json(true);
 const record = (collection: string, id: string, revision = 1): Version => ({ collection, id, revision, json: value });
-const gone = (collection: string, id: string, revision: number): Version => ({
+const deletedRecord = (collection: string, id: string, revision: number): Version => ({
   collection,
   id,
   revision,
   json: undefined,
 });
 
-/** A store that gives these pages the first time, and those the second. */
-function source(...dumps: (() => Iterable<readonly Version[]>)[]) {
+/** A store whose dumps are the given ones, in order. */
+function storeWithDumps(...dumps: (() => Iterable<readonly Version[]>)[]) {
   return {
     atOneMoment: false,
     commit: async () => undefined,
@@ -29,12 +29,16 @@ function source(...dumps: (() => Iterable<readonly Version[]>)[]) {
 
 test("added entries, changed records and deletions are copied", async () => {
   const log = (...numbers: number[]): Version[] => numbers.map((number) => record("audit", sequenceId(number)));
-  const from = source(
-    () => [log(1, 2, 3), [record("tasks", "a"), record("tasks", "b"), record("tasks", "c")], [gone("tasks", "", 4)]],
+  const from = storeWithDumps(
+    () => [
+      log(1, 2, 3),
+      [record("tasks", "a"), record("tasks", "b"), record("tasks", "c")],
+      [deletedRecord("tasks", "", 4)],
+    ],
     () => [
       log(1, 2, 3, 4, 5),
       [record("tasks", "a"), record("tasks", "c", 2), record("tasks", "d")],
-      [gone("tasks", "", 5)],
+      [deletedRecord("tasks", "", 5)],
     ],
   );
   const pages: (readonly Version[])[] = [];
@@ -42,12 +46,12 @@ test("added entries, changed records and deletions are copied", async () => {
   expect(pages.slice(3)).toEqual([
     log(4, 5),
     [record("tasks", "c", 2), record("tasks", "d")],
-    [gone("tasks", "", 5)],
-    [gone("tasks", "b", 1)],
+    [deletedRecord("tasks", "", 5)],
+    [deletedRecord("tasks", "b", 1)],
   ]);
 });
 
-test("only the end of the log is kept in memory, for any length", async () => {
+test("the copy keeps less than 5 MB of a log of 300,000 entries in memory", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const used = (): number => {
@@ -59,14 +63,14 @@ test("only the end of the log is kept in memory, for any length", async () => {
     for (let from = 1; from <= LENGTH; from += 100)
       yield Array.from({ length: 100 }, (_, at) => record("audit", sequenceId(from + at)));
   }
-  let between = 0;
-  const from = source(log, function* () {
-    between = used();
+  let usedBetween = 0;
+  const from = storeWithDumps(log, function* () {
+    usedBetween = used();
     yield* log();
   });
-  const before = used();
-  let seen = 0;
-  for await (const page of copyStore(from, { move: "m" })) seen += page.length;
-  expect(seen).toBe(LENGTH);
-  expect(between - before).toBeLessThan(5_000_000);
+  const usedBefore = used();
+  let copied = 0;
+  for await (const page of copyStore(from, { move: "m" })) copied += page.length;
+  expect(copied).toBe(LENGTH);
+  expect(usedBetween - usedBefore).toBeLessThan(5_000_000);
 });

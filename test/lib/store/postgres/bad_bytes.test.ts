@@ -1,9 +1,9 @@
-/** Bytes that the driver cannot parse are a lost connection, not the end of the process. */
+/** Bytes that the driver cannot parse close the connection and do not end the process. */
 import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
 import { closeOnBadBytes } from "../../../../lib/store/postgres/connection.ts";
 
-test("an exception of the driver's parser closes its connection", () => {
+test("an error thrown by the driver's parser closes the connection", () => {
   const stream = Object.assign(new EventEmitter(), {
     destroy(error: Error) {
       stream.emit("error", error);

@@ -1,4 +1,4 @@
-/** The store itself, not a lock, separates the writers of a Postgres store. */
+/** A Postgres store separates its writers by conditions on its rows, without depending on locks. */
 import { Client, Pool } from "pg";
 import { afterAll, expect, test } from "vitest";
 import { postgresStore } from "../../../../lib/store/postgres/store.ts";
@@ -11,16 +11,16 @@ const server = await startPostgres();
 afterAll(() => server?.stop());
 const onPostgres = server ? test : test.skip;
 
-/** Connections to an engine that does not keep to something: that part of a statement is replaced. */
-function lacking(...parts: readonly (readonly [part: string, by: string])[]): Pool {
-  class Lacking extends Client {
+/** Creates a pool that replaces parts of each statement, to imitate an engine without a guarantee. */
+function poolReplacing(...parts: readonly (readonly [part: string, by: string])[]): Pool {
+  class ReplacingClient extends Client {
     // oxlint-disable-next-line no-explicit-any -- one of many overloads
-    override query(...given: any[]): any {
-      if (typeof given[0] === "string") for (const [part, by] of parts) given[0] = given[0].replaceAll(part, by);
-      return super.query(...(given as [string]));
+    override query(...args: any[]): any {
+      if (typeof args[0] === "string") for (const [part, by] of parts) args[0] = args[0].replaceAll(part, by);
+      return super.query(...(args as [string]));
     }
   }
-  const pool = new Pool({ connectionString: server!.url, Client: Lacking });
+  const pool = new Pool({ connectionString: server!.url, Client: ReplacingClient });
   pool.on("error", () => undefined);
   return pool;
 }
@@ -37,7 +37,7 @@ const increment = (store: AnyStore): Promise<number> =>
     return next;
   });
 
-/** Results of 120 increments by three writers. */
+/** Runs 120 increments by three writers, and returns their results in order. */
 async function countTo120(pool: Pool, name: string): Promise<number[]> {
   const open = (): Promise<AnyStore> => postgresStore({ pool, name, random: notedPacing().random });
   const stores = [await open(), await open(), await open()];
@@ -49,12 +49,12 @@ async function countTo120(pool: Pool, name: string): Promise<number[]> {
 
 const EACH_ONCE = Array.from({ length: 120 }, (_, index) => index + 1);
 
-onPostgres("writers follow one another where the engine's locks are none", async () => {
-  expect(await countTo120(lacking(LOCK), "no lock")).toEqual(EACH_ONCE);
+onPostgres("writers are serialized even if the engine's locks do nothing", async () => {
+  expect(await countTo120(poolReplacing(LOCK), "no lock")).toEqual(EACH_ONCE);
 });
 
-onPostgres("of two decisions that each rest on what the other writes one is decided again there", async () => {
-  const pool = lacking(LOCK);
+onPostgres("without locks, one of two decisions that read what the other writes runs again", async () => {
+  const pool = poolReplacing(LOCK);
   const stores: AnyStore[] = [await postgresStore({ pool, name: "skew" }), await postgresStore({ pool, name: "skew" })];
   for (let round = 0; round < 20; round++) {
     const ids = [`a${round}`, `b${round}`];
@@ -66,39 +66,36 @@ onPostgres("of two decisions that each rest on what the other writes one is deci
         }),
       ),
     );
-    const kept = await Promise.all(ids.map((id) => stores[0]!.get("things", id)));
-    expect(kept.filter(Boolean)).toHaveLength(1);
+    const runSql = await Promise.all(ids.map((id) => stores[0]!.get("things", id)));
+    expect(runSql.filter(Boolean)).toHaveLength(1);
   }
   await Promise.all(stores.map((store) => store.close()));
   await pool.end();
 });
 
-onPostgres(
-  "where the database is another copy, that lacks a commit, a writer does not go on from what it lacks",
-  async () => {
-    const pool = new Pool({ connectionString: server!.url });
-    const [one, other]: AnyStore[] = [
-      await postgresStore({ pool, name: "copy" }),
-      await postgresStore({ pool, name: "copy" }),
-    ];
-    await increment(one!);
-    const kept = async (sql: string): Promise<void> => void (await pool.query(sql));
-    await kept(`create table rows_then as select * from countersign_rows where store = 'copy';
+onPostgres("after the database is replaced by an older copy, a writer does not use cached records", async () => {
+  const pool = new Pool({ connectionString: server!.url });
+  const [one, other]: AnyStore[] = [
+    await postgresStore({ pool, name: "copy" }),
+    await postgresStore({ pool, name: "copy" }),
+  ];
+  await increment(one!);
+  const runSql = async (sql: string): Promise<void> => void (await pool.query(sql));
+  await runSql(`create table rows_then as select * from countersign_rows where store = 'copy';
     create table heads_then as select * from countersign_heads where store = 'copy'`);
-    expect(await increment(one!)).toBe(2);
-    await kept(`delete from countersign_rows where store = 'copy'; delete from countersign_heads where store = 'copy';
+  expect(await increment(one!)).toBe(2);
+  await runSql(`delete from countersign_rows where store = 'copy'; delete from countersign_heads where store = 'copy';
     insert into countersign_rows select * from rows_then; insert into countersign_heads select * from heads_then`);
-    await other!.transact((tx) => tx.put("log", "2", "another's"));
-    // As many commits, and each record as often: only the name of the last tells.
-    await expect(increment(one!)).rejects.toThrow(/log\/2/);
-    expect((await other!.get("log", "2"))?.value).toBe("another's");
-    expect((await other!.get("counters", "n"))?.value).toBe(1);
-    await Promise.all([one!.close(), other!.close()]);
-    await pool.end();
-  },
-);
+  await other!.transact((tx) => tx.put("log", "2", "another's"));
+  // The numbers of commits and revisions are equal; only the name of the last commit differs.
+  await expect(increment(one!)).rejects.toThrow(/log\/2/);
+  expect((await other!.get("log", "2"))?.value).toBe("another's");
+  expect((await other!.get("counters", "n"))?.value).toBe(1);
+  await Promise.all([one!.close(), other!.close()]);
+  await pool.end();
+});
 
-onPostgres("a database that gives one connection and no other refuses the start in a sentence", async () => {
+onPostgres("a start fails with a clear error if the database allows one connection only", async () => {
   const pool = new Pool({ connectionString: server!.url });
   await pool.query("create role single login password 'password' connection limit 1");
   await pool.query("grant all on schema public to single; grant all on all tables in schema public to single");
@@ -112,16 +109,16 @@ onPostgres("a database that gives one connection and no other refuses the start 
   await pool.end();
 });
 
-onPostgres("an engine on which two connections move one row from the same place is refused by name", async () => {
-  const pool = lacking(CONDITION);
+onPostgres("an engine that lets two connections update one row from the same state is rejected", async () => {
+  const pool = poolReplacing(CONDITION);
   const refused = postgresStore({ pool, name: "no fence" }).catch((error: unknown) => error);
   expect(await refused).toBeInstanceOf(StoreUnavailable);
   expect(String(await refused)).toMatch(/PostgreSQL \d+.* let 2 of two connections move one row/);
   await pool.end();
 });
 
-onPostgres("what was never there is put in the place of nothing", async () => {
-  const pool = lacking(FENCE, LOCK);
+onPostgres("a write based on an absent record conflicts if the record was added meanwhile", async () => {
+  const pool = poolReplacing(FENCE, LOCK);
   const name = "what is there";
   const [one, other]: [AnyStore, AnyStore] = [await postgresStore({ pool, name }), await postgresStore({ pool, name })];
   await Promise.all([one, other].map((store) => store.transact((tx) => tx.get("log", "1"))));

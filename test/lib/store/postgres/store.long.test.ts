@@ -14,13 +14,13 @@ afterAll(() => server?.stop());
 let made = 0;
 const freshName = (): string => `store-${++made}`;
 
-/** Connections whose commits are counted and can be held. */
+/** A client whose commits are counted and can be delayed. */
 class Watched extends Client {
   static commits = 0;
   static gate: Promise<unknown> = Promise.resolve();
   // oxlint-disable-next-line no-explicit-any -- one of many overloads
-  override query(...given: any[]): any {
-    if (given[0] !== "commit") return super.query(...(given as [string]));
+  override query(...args: any[]): any {
+    if (args[0] !== "commit") return super.query(...(args as [string]));
     Watched.commits++;
     return Watched.gate.then((): Promise<QueryResult> => super.query("commit"));
   }
@@ -51,7 +51,7 @@ async function subject(url: string): Promise<Subject> {
   };
 }
 
-test("a Postgres store is opened by an address or by connections, not by both or neither", async () => {
+test("a Postgres store is opened with either an address or a pool", async () => {
   await expect(postgresStore({})).rejects.toThrow("give either url or pool");
   await expect(postgresStore({ url: "postgres://127.0.0.1/", pool: new Pool() })).rejects.toThrow("either");
 });
@@ -67,7 +67,7 @@ if (server) {
   storeContract("the Postgres store", () => subject(url), ["another", "reopen", "stall", "syncs"]);
 
   describe("several writers on one Postgres store", () => {
-    test("400 increments by 4 writers count to 400, each number once", () =>
+    test("return each number from 1 to 400 once for 400 concurrent increments", () =>
       withStores(4, async (stores) => {
         const increment = (store: AnyStore) =>
           store.transact(async (tx) => {
@@ -79,7 +79,7 @@ if (server) {
         expect([...numbers].sort((a, b) => a - b)).toEqual(numbers.map((_, index) => index + 1));
       }));
 
-    test("all writers immediately see the commits of the others", () =>
+    test("see each other's commits immediately", () =>
       withStores(2, async ([one, other]) => {
         for (let index = 0; index < 10; index++) {
           await put(one!, "things", "a", index);
@@ -90,7 +90,7 @@ if (server) {
   });
 
   describe("the Postgres store", () => {
-    test("keeps stores of different names in one database apart", async () => {
+    test("separates stores of different names in one database", async () => {
       const [one, other]: [AnyStore, AnyStore] = [
         await postgresStore({ url, name: "one" }),
         await postgresStore({ url, name: "other" }),
@@ -101,7 +101,7 @@ if (server) {
       await Promise.all([one.close(), other.close()]);
     });
 
-    test("makes its tables once when many open an empty database concurrently", async () => {
+    test("creates its tables once when several processes open an empty database", async () => {
       await pool.query("create database empty");
       const empty = url.replace(/[^/]*$/, "empty");
       const stores: AnyStore[] = await Promise.all(Array.from({ length: 5 }, () => postgresStore({ url: empty })));
@@ -132,7 +132,7 @@ if (server) {
       await expect(refused).rejects.toThrow(/encoding LATIN1; make one with encoding UTF8/);
     });
 
-    test("names the database and never the password when it cannot open", async () => {
+    test("names the database but not the password in the error of a failed open", async () => {
       const wrong = url.replace(":password@", ":sesame-open@");
       const refused = await postgresStore({ url: wrong }).catch((error: Error) => error as Error);
       expect(refused).toBeInstanceOf(StoreUnavailable);
@@ -143,7 +143,7 @@ if (server) {
       await expect(postgresStore({ url: "nonsense with sesame" })).rejects.not.toThrow(/sesame/);
     });
 
-    test("leaves the connections of the host application open", async () => {
+    test("does not close the pool of the host application", async () => {
       const own = new Pool({ connectionString: url });
       const store: AnyStore = await postgresStore({ pool: own, name: freshName() });
       await put(store, "things", "a", 1);
@@ -152,21 +152,24 @@ if (server) {
       await own.end();
     });
 
-    test("waits for the disk even if the database is configured not to", async () => {
+    test("commits synchronously even if the database is configured otherwise", async () => {
       await pool.query("create role hasty superuser login password 'password'");
       await pool.query("alter role hasty set synchronous_commit = off");
       const seen: string[] = [];
-      class Asking extends Client {
+      class ClientReadingSetting extends Client {
         // oxlint-disable-next-line no-explicit-any -- one of many overloads
-        override query(...given: any[]): any {
-          if (given[0] !== "commit") return super.query(...(given as [string]));
+        override query(...args: any[]): any {
+          if (args[0] !== "commit") return super.query(...(args as [string]));
           return super.query("show synchronous_commit").then(({ rows }) => {
             seen.push(rows[0].synchronous_commit);
             return super.query("commit");
           });
         }
       }
-      const own = new Pool({ connectionString: url.replace("postgres:password", "hasty:password"), Client: Asking });
+      const own = new Pool({
+        connectionString: url.replace("postgres:password", "hasty:password"),
+        Client: ClientReadingSetting,
+      });
       const store: AnyStore = await postgresStore({ pool: own, name: freshName() });
       await put(store, "things", "a", 1);
       expect(seen.at(-1)).toBe("on");
@@ -174,7 +177,7 @@ if (server) {
       await own.end();
     });
 
-    test("stores ids that SQL text could not represent", async () => {
+    test("stores ids that a SQL text cannot contain", async () => {
       await withStores(1, async ([store]) => {
         const ids = ["\u0000", "a\u0000", "a\u0000b", "\ufeffmark", "'; drop table countersign_rows; --"];
         await store!.transact((tx) => ids.forEach((id) => tx.put("odd", id, { id })));
@@ -185,14 +188,14 @@ if (server) {
 
     test("reads many records with one statement", async () => {
       const statements: unknown[] = [];
-      class Noting extends Client {
+      class ClientRecordingStatements extends Client {
         // oxlint-disable-next-line no-explicit-any -- one of many overloads
-        override query(...given: any[]): any {
-          statements.push(given[0]);
-          return super.query(...(given as [string]));
+        override query(...args: any[]): any {
+          statements.push(args[0]);
+          return super.query(...(args as [string]));
         }
       }
-      const own = new Pool({ connectionString: url, Client: Noting });
+      const own = new Pool({ connectionString: url, Client: ClientRecordingStatements });
       const store: AnyStore = await postgresStore({ pool: own, name: freshName() });
       const ids = Array.from({ length: 50 }, (_, index) => `r${index}`);
       await store.transact((tx) => ids.forEach((id) => tx.put("things", id, id)));
@@ -203,7 +206,7 @@ if (server) {
       await own.end();
     });
 
-    test("reads a page of live records without going through the deleted ones", async () => {
+    test("reads a page of records without reading deleted ones", async () => {
       await withStores(1, async ([store]) => {
         const ids = Array.from({ length: 3000 }, (_, index) => `q${String(index).padStart(4, "0")}`);
         const write = (each: (tx: AnyTx, id: string) => void) =>
