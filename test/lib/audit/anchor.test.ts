@@ -37,7 +37,7 @@ function testAnchor(...kept: string[]) {
 
 const lengthCovered = async (deps: TestDeps) => (await readLastCheckpoint(deps))?.length;
 
-test("after the first, a checkpoint is made every 1,024 entries or every second", async () => {
+test("the first checkpoint is made immediately, later ones after 1,024 entries or one second", async () => {
   const deps = await makeLog(1);
   await maintainCheckpoint(deps);
   expect(await lengthCovered(deps)).toBe(1);
@@ -54,7 +54,7 @@ test("after the first, a checkpoint is made every 1,024 entries or every second"
   expect(await lengthCovered(deps)).toBe(1026);
 });
 
-test("a clock that is set back delays neither checkpoints nor the anchor", async () => {
+test("a clock that was set back delays neither checkpoints nor the anchor", async () => {
   const { anchor, state } = testAnchor();
   const deps = { ...(await makeLog(1)), anchor };
   state.problem = "away";
@@ -67,7 +67,7 @@ test("a clock that is set back delays neither checkpoints nor the anchor", async
   expect(state.kept.map((note) => note.split("\n")[1])).toEqual(["2"]);
 });
 
-test("no checkpoint is made of an empty log, without a product, or of a broken chain", async () => {
+test("no checkpoint is made of an empty log, of a broken chain or without a product", async () => {
   const empty = await makeLog(0);
   await maintainCheckpoint(empty);
   expect(await lengthCovered(empty)).toBeUndefined();
@@ -91,7 +91,7 @@ test("each new checkpoint is sent to the anchor once", async () => {
   expect(kept.map((note) => note.split("\n")[1])).toEqual(["1", "65", "129"]);
 });
 
-test("a failed anchor is tried again after a minute with the newest checkpoint", async () => {
+test("a failed anchor is retried after a minute with the newest checkpoint only", async () => {
   const { anchor, state } = testAnchor();
   const deps = { ...(await makeLog(1)), anchor };
   state.problem = "the anchor answered 500";
@@ -112,7 +112,7 @@ test("a failed anchor is tried again after a minute with the newest checkpoint",
   expect(await anchorCapability()).toMatchObject({ status: "available", reason: null });
 });
 
-test("an anchor that never answers delays no checkpoint", async () => {
+test("an anchor that never responds delays no checkpoint", async () => {
   const deps = {
     ...(await makeLog(1)),
     anchor: { append: () => new Promise<void>(() => {}), readAll: () => undefined },
@@ -122,7 +122,7 @@ test("an anchor that never answers delays no checkpoint", async () => {
   expect(await storeCurrentCheckpoint(deps)).toMatchObject({ length: 10 });
 });
 
-test("a failed write of a checkpoint is logged and not thrown", async () => {
+test("a store that cannot write is logged and causes no exception", async () => {
   const store = failingStore(memoryStore());
   const deps = { ...(await makeLog(3, { store })), anchor: testAnchor().anchor };
   const warnings: string[] = [];
@@ -132,7 +132,7 @@ test("a failed write of a checkpoint is logged and not thrown", async () => {
   expect(warnings).toEqual(["no checkpoint could be made"]);
 });
 
-test("the checkpoint loop makes checkpoints after commits until the signal is closed", async () => {
+test("in a long-lived process commits trigger checkpoints until the process stops", async () => {
   const commits = createCommitSignal();
   const deps = await makeLog(1, { store: signalling(memoryStore(), commits) });
   const made: string[] = [];
@@ -156,7 +156,7 @@ test("the checkpoint loop makes checkpoints after commits until the signal is cl
   expect(made).toEqual(["1", "1025"]);
 });
 
-test("the checkpoint loop covers the last entry after a second", async () => {
+test("in a long-lived process the last of many entries has a checkpoint after one second", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const commits = createCommitSignal();
@@ -173,7 +173,7 @@ test("the checkpoint loop covers the last entry after a second", async () => {
   await running;
 });
 
-test("checkpoints are made on time while an anchor does not answer", async () => {
+test("checkpoints are still made while an anchor does not respond", async () => {
   const commits = createCommitSignal();
   const deps = await makeLog(1, { store: signalling(memoryStore(), commits) });
   const events = new EventEmitter();
@@ -199,7 +199,7 @@ test("checkpoints are made on time while an anchor does not answer", async () =>
   await running;
 });
 
-test("a stopping process does not wait for a silent anchor and records no failure", async () => {
+test("a stopping process does not wait for a silent anchor, and counts no failure", async () => {
   const commits = createCommitSignal();
   const deps = await makeLog(1, { store: signalling(memoryStore(), commits) });
   const anchor: CheckpointAnchor = {
@@ -248,7 +248,7 @@ const isReady = async (deps: TestDeps) => (await checkReadiness(deps)).ready;
 const readAnchorCapability = async (deps: TestDeps) =>
   (await listCapabilities(deps)).find(({ id }) => id === "audit_anchor");
 
-test("a store restored to 70 entries is a breach even if the anchor's last line is an old one", async () => {
+test("a store that was set back stays rejected after it appends an old line to its anchor", async () => {
   const { state, older } = await logAndCopyAt70();
   state.kept.push(state.kept[1]!);
   await verifyAgainstAnchor(older);
@@ -257,7 +257,7 @@ test("a store restored to 70 entries is a breach even if the anchor's last line 
   });
 });
 
-test("a rewritten log is a breach even if its own longer checkpoint is in the anchor", async () => {
+test("a rewritten log stays rejected after it appends its own longer checkpoint to the anchor", async () => {
   const { state, older } = await logAndCopyAt70();
   older.clock.advance(SECOND);
   await lengthen(older, 80);
@@ -305,7 +305,7 @@ test("an anchor that lost checkpoints makes the service unready and gets none un
   expect(await readAnchorCapability(deps)).toMatchObject({ status: "available" });
 });
 
-test("an empty store with an anchor that has checkpoints fails to open, with what to do", async () => {
+test("an empty store with an anchor of an existing log is rejected; the error says what to do", async () => {
   const { deps, state } = await logAndCopyAt70();
   const opening = opened({ anchor: deps.anchor });
   await expect(opening).rejects.toThrow(LogMissing);
@@ -314,7 +314,7 @@ test("an empty store with an anchor that has checkpoints fails to open, with wha
   expect(await readHead((await opened({ anchor: deps.anchor })).store)).toMatchObject({ length: 0 });
 });
 
-test("an empty store with an anchor that cannot be read back starts a new log", async () => {
+test("an empty store with an anchor that cannot be read back begins a new log", async () => {
   const anchor: CheckpointAnchor = { append: async () => {}, readAll: () => undefined };
   expect(await isReady(await opened({ anchor }))).toBe(true);
 });
@@ -340,7 +340,7 @@ test("at start the log must continue the last checkpoint of its anchor", async (
   });
 });
 
-test("a rewritten log that does not continue its anchor's checkpoint is a breach", async () => {
+test("a rewritten log is rejected by its anchor", async () => {
   const { anchor, state } = testAnchor();
   const deps = { ...(await makeLog(10)), anchor };
   state.kept.push((await storeCurrentCheckpoint(deps)).note.replace(/\n.{44}\n/, `\n${"A".repeat(43)}=\n`));
@@ -354,7 +354,7 @@ test("a rewritten log that does not continue its anchor's checkpoint is a breach
 test.each([
   ["that cannot be read", "gone"],
   ["that holds no checkpoint", undefined],
-])("an anchor %s is degraded and not ready, and no breach", async (_, problem) => {
+])("an anchor %s is degraded and not ready; requests still succeed", async (_, problem) => {
   const { anchor, state } = testAnchor("nonsense");
   state.problem = problem;
   const deps = { ...(await makeLog(10)), anchor };
@@ -367,7 +367,7 @@ test.each([
   expect(await readAnchorCapability(deps)).toMatchObject({ status: "degraded", reason: warnings[0] });
 });
 
-test("an anchor that never answers delays a start by ten seconds at most", async () => {
+test("an anchor that never responds delays the start by ten seconds at most", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const warnings: string[] = [];

@@ -38,7 +38,7 @@ const readOrigin = async ({ store }: TestDeps) => (await store.get("meta", "chai
 const rootAt = async (deps: TestDeps, length: number) =>
   MTH((await readLeaves(deps)).map(data), 0, length).toString("base64");
 
-test("an unsigned checkpoint has origin, length and root, and signed is false", async () => {
+test("an unsigned checkpoint has origin, length and root, and no signature", async () => {
   const deps = await makeLog(3);
   const response = await ask(deps);
   const [origin, root] = [await readOrigin(deps), await rootAt(deps, 3)];
@@ -68,7 +68,7 @@ test("a signed checkpoint verifies under its key, whose name is the origin", asy
   expect(await isSignedWithKey(parseNote(body.checkpoint)!, { name: origin, publicKey }, deps.sha256)).toBe(true);
 });
 
-test("with Accept: text/plain the response is the note", async () => {
+test("Accept: text/plain returns the note as text", async () => {
   const deps = withSigner(await makeLog(2));
   const response = await ask(deps, { accept: "text/plain" });
   expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
@@ -83,7 +83,7 @@ test("an empty log has the empty tree's root", async () => {
   expect(checkpoint.split("\n").slice(1, 3)).toEqual(["0", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="]);
 });
 
-test("a checkpoint covers all entries, and stays the same until the log grows", async () => {
+test("a checkpoint covers all entries, and stays the same until another is written", async () => {
   const deps = withSigner(await makeLog(5));
   const first = await storeCurrentCheckpoint(deps);
   deps.clock.advance(1000);
@@ -94,7 +94,7 @@ test("a checkpoint covers all entries, and stays the same until the log grows", 
   expect(second.note.split("\n")[2]).toBe(await rootAt(deps, 6));
 });
 
-test("a read computes the checkpoint and stores none, also while the store fails writes", async () => {
+test("a read computes the checkpoint without storing it, also while the store cannot write", async () => {
   const store = failingStore(memoryStore());
   const deps = withSigner(await makeLog(5, { store }));
   store.fail();
@@ -113,7 +113,7 @@ test("a read computes the checkpoint and stores none, also while the store fails
   expect((await storeCurrentCheckpoint(deps)).note).toBe(grown.checkpoint);
 });
 
-test("concurrent requests make and sign one checkpoint", async () => {
+test("concurrent requests share one signed checkpoint", async () => {
   const deps = await makeLog(100);
   let signed = 0;
   const signer = newSigner();
@@ -123,7 +123,7 @@ test("concurrent requests make and sign one checkpoint", async () => {
   expect(signed).toBe(1);
 });
 
-test("two processes on one store make the same checkpoint", async () => {
+test("two processes on one store return the same checkpoint", async () => {
   const deps = await makeLog(300);
   const signer = newSigner();
   const processes = [
@@ -137,7 +137,7 @@ test("two processes on one store make the same checkpoint", async () => {
   }
 });
 
-test("a new key signs the same tree again, and its signature line has the key's name", async () => {
+test("a new key signs the same tree again, under its own name", async () => {
   const deps = await makeLog(4);
   const unsigned = await storeCurrentCheckpoint(deps);
   const signer = newSigner();
@@ -203,7 +203,7 @@ test("of two processes with different keys, only the one that started last signs
   });
 });
 
-test("a process without a key does not replace the signed checkpoint of the same log", async () => {
+test("a process without a key does not remove the signature of another process", async () => {
   const signed = withSigner(await makeLog(1));
   const unsigned = await restarted(signed);
   const keys = [];
@@ -243,7 +243,7 @@ test("a log rewritten together with its tree does not continue its last checkpoi
   });
 });
 
-test("with a key, a rewritten log with a forged checkpoint is a breach", async () => {
+test("with a key, a rewritten log is detected although its stored checkpoint was forged", async () => {
   const deps = withSigner(await makeLog(100));
   const { note, key } = await storeCurrentCheckpoint(deps);
   await rewrite(deps, 30);
@@ -276,7 +276,7 @@ test.each<[string, (deps: TestDeps) => Promise<void>]>([
         tx.put("meta", "merkle", { ...tree, roots: tree.roots.with(0, "1".repeat(64)) });
       }),
   ],
-])("a stored tree that %s is rebuilt: the checkpoint is correct and no breach is reported", async (_, damageTree) => {
+])("a stored tree that %s is rebuilt: the checkpoint is correct, no breach is reported", async (_, damageTree) => {
   const deps = withSigner(await makeLog(200));
   await storeCurrentCheckpoint(deps);
   await damageTree(deps);
@@ -288,7 +288,7 @@ test.each<[string, (deps: TestDeps) => Promise<void>]>([
   expect(status).toBe(200);
 });
 
-test("a log whose tail was cut gets no checkpoint and is a breach", async () => {
+test("a truncated log gets no shorter checkpoint", async () => {
   const deps = withSigner(await makeLog(100));
   const kept = await storeCurrentCheckpoint(deps);
   const last = (await deps.store.get("audit", entryKey(90)))!.value;
@@ -301,7 +301,7 @@ test("a log whose tail was cut gets no checkpoint and is a breach", async () => 
   expect(deps.integrity.breach).toMatchObject({ first_invalid: 91 });
 });
 
-test("an invalid record of the last checkpoint is a breach", async () => {
+test("a malformed record of the last checkpoint is a breach", async () => {
   const deps = await makeLog(10);
   await storeCurrentCheckpoint(deps);
   await deps.store.transact((tx) => tx.put("meta", "checkpoint", { note: "x", key: null, at: deps.clock.iso() }));
@@ -333,7 +333,7 @@ test.each([
   ["a root of another size", `a\n1\n${"A".repeat(42)}==\n\n`],
   ["an empty origin", `\n1\n${"A".repeat(43)}=\n\n`],
   ["an empty line among its extensions", `a\n1\n${"A".repeat(43)}=\n\nx\n\n`],
-])("%s is not parsed as a checkpoint", (_, note) => {
+])("%s is not a valid checkpoint", (_, note) => {
   expect(parseCheckpoint(note)).toBeUndefined();
 });
 

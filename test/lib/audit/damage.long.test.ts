@@ -87,7 +87,7 @@ test.each(EDITS)("an edit of %s is found at the edited entry", async (_, edit) =
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: true });
 });
 
-test("an added field that the hash does not cover is found", async () => {
+test("an additional field that the hash does not cover is found", async () => {
   const { api, entries } = await tenEntryLog();
   await damage(api.deps.store, (tx) => put(tx, 4, { ...entries[3]!, note: "approved by the board" }));
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 4 });
@@ -111,7 +111,7 @@ test.each([1, 5, LENGTH])("a deleted entry %i is found", async (at) => {
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: at });
 });
 
-test("a deleted entry is found when the later entries are renumbered", async () => {
+test("a deleted entry is found although later entries were renumbered", async () => {
   const { api, entries } = await tenEntryLog();
   await damage(api.deps.store, (tx) => {
     for (let id = 5; id < LENGTH; id++) put(tx, id, { ...entries[id]!, id });
@@ -120,7 +120,7 @@ test("a deleted entry is found when the later entries are renumbered", async () 
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 5 });
 });
 
-test("swapped entries are found, renumbered or not", async () => {
+test("swapped entries are found, also when they were renumbered", async () => {
   const { api, entries } = await tenEntryLog();
   for (const renumbered of [true, false]) {
     await damage(api.deps.store, (tx) => {
@@ -156,7 +156,7 @@ test("entries of another log are found, whether one or all are replaced", async 
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 1 });
 });
 
-test("a cut tail with a corrected head is found by its changes and by stored checkpoints", async () => {
+test("a truncated log with a corrected head is found by its changes and by stored checkpoints", async () => {
   const { api, entries, expectedQuery } = await tenEntryLog();
   await damage(api.deps.store, (tx) => {
     for (let id = 6; id <= LENGTH; id++) tx.delete("audit", entryKey(id));
@@ -174,13 +174,13 @@ test("a cut tail with a corrected head is found by its changes and by stored che
   expect(await verifyAfterRestart(api, expectedQuery)).toMatchObject({ valid: false });
 });
 
-test("a cut tail with the old head is found", async () => {
+test("a truncated log without a corrected head is found", async () => {
   const { api } = await tenEntryLog();
   await damage(api.deps.store, (tx) => tx.delete("audit", entryKey(LENGTH)));
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: LENGTH });
 });
 
-test("a full rewrite is found only with the expected head", async () => {
+test("a complete rewrite is found only by comparison with a stored head", async () => {
   const { api, entries, expectedQuery } = await tenEntryLog();
   await damage(api.deps.store, (tx) => rewrite(tx, entries, (entry) => ({ ...entry, tenant: "t9" })));
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: true, length: LENGTH });
@@ -191,7 +191,7 @@ test("a full rewrite is found only with the expected head", async () => {
   expect(await verifyAfterRestart(api, expectedQuery)).toMatchObject({ valid: false });
 });
 
-test("a skipped entry number is found even if every hash matches", async () => {
+test("a skipped id is found although every hash matches", async () => {
   const { api, entries } = await tenEntryLog();
   await damage(api.deps.store, (tx) => {
     let previous = entries[3]!.current_hash;
@@ -206,7 +206,7 @@ test("a skipped entry number is found even if every hash matches", async () => {
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 5 });
 });
 
-test("a timestamp earlier than the entry before is found even if every hash matches", async () => {
+test("a timestamp before the previous one is found although every hash matches", async () => {
   const { api, entries } = await tenEntryLog();
   const setBackEntry5 = (entry: AuditEntry): AuditEntry =>
     entry.id === 5 ? { ...entry, timestamp: "2026-01-02T03:04:05.677Z" } : entry;
@@ -218,7 +218,7 @@ test.each([
   [4, "immediately", 0],
   [1, "immediately", 0],
   [1, "in the next full pass", 60_000],
-])("a cut tail of %i entries is found %s by a process that verified the longer log", async (cut, _, later) => {
+])("a truncation by %i entries is reported %s by a process that has read the longer log", async (cut, _, later) => {
   const { api, entries } = await tenEntryLog();
   const left = LENGTH - cut;
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: LENGTH });
@@ -236,7 +236,7 @@ test.each([
   });
 });
 
-test("a process that verified the log before finds a rewrite in its next full pass", async () => {
+test("a process that has read the log reports a rewrite, also later", async () => {
   const { api, entries } = await tenEntryLog();
   expect((await api.get("audit/verify")).body.valid).toBe(true);
   await damage(api.deps.store, (tx) => rewrite(tx, entries, (entry) => ({ ...entry, tenant: "t9" })));
@@ -255,7 +255,7 @@ test("entries beyond the head are found", async () => {
   expect([status, body.code]).toEqual([503, "chain_broken"]);
 });
 
-test("a deleted head is found, and no new log is started over the old one", async () => {
+test("a missing head is found, and no new log replaces the old one", async () => {
   const { api } = await tenEntryLog();
   await damage(api.deps.store, (tx) => tx.delete("meta", "chain"));
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 1 });
@@ -263,7 +263,7 @@ test("a deleted head is found, and no new log is started over the old one", asyn
   expect([status, body.code]).toEqual([503, "chain_broken"]);
 });
 
-test("a breach stops writes and fails readiness, reads go on, and a restart finds it too", async () => {
+test("a breach rejects writes and fails readiness; reads continue; a restart finds it again", async () => {
   const { api, entries } = await tenEntryLog();
   await damage(api.deps.store, (tx) => put(tx, 4, { ...entries[3]!, detail: "" }));
   const { change_id } = entries.at(-1)!;

@@ -57,14 +57,14 @@ test("text that moves from one field to the next changes the hash", () => {
 });
 
 test.each(["", "a", "é", "李", "😀", "\u0000", "x".repeat(70_000), "😀".repeat(3000)])(
-  "any detail has the hash of an independent implementation (%#)",
+  "any detail has the same hash in an independent implementation (%#)",
   (detail) => {
     const entry = { ...FIRST, detail };
     expect(entryHash(entry, portableSha256)).toBe(hashEntry(entry));
   },
 );
 
-test("an invalid entry is found, also if it was edited after an earlier check", () => {
+test("an entry that was verified before is reported when it is invalid or was edited since", () => {
   const isSound = createCachedHashCheck();
   const forged = Object.freeze({ ...FIRST, tenant: "t2", current_hash: FIRST_HASH });
   expect([1, 2].map(() => isSound(forged, nodeSha256))).toEqual([false, false]);

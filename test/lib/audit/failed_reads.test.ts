@@ -37,7 +37,7 @@ test.each(["EIO", "ENOMEM", "ETIMEDOUT"])("reads that fail with %s are not repor
 });
 
 test.each(["EIO", "ENOMEM"])(
-  "a journal whose reads fail with %s gives 503 store_unavailable, and no breach",
+  "a journal whose reads fail with %s is 503 store_unavailable, not a breach",
   async (code) => {
     let isFailing = false;
     const files = withFaults(nodeFiles, (call) => (isFailing && call === "read" ? systemError(code) : undefined));
@@ -57,7 +57,7 @@ test.each(["EIO", "ENOMEM"])(
   },
 );
 
-test("a damaged record of the log is a breach", async () => {
+test("a damaged entry is a breach at any position", async () => {
   const { store, fail } = failingReads();
   const api = await service({ store });
   await api.propose();

@@ -6,7 +6,7 @@ import { numbers } from "../../support/numbers.ts";
 
 const ENTRIES = 9000;
 
-test("the log index finds the entries about a subject in any range", () => {
+test("the index of a segment finds the entries of a change at any position", () => {
   const below = numbers(7);
   // Each of the 40 high-bit groups has many subjects, and each segment lacks some.
   const subject = (): number => ((below(40) << 20) | (below(3) << 1) | (below(50) === 0 ? 1 : 0)) >>> 0;

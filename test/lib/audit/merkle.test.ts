@@ -21,7 +21,7 @@ const treeOf = (leaves: readonly string[]) =>
   leaves.reduce((tree, leaf) => appendLeaf(tree, leaf, sha256, () => {}), EMPTY_TREE);
 const reference = (leaves: readonly string[]) => MTH(leaves.map(data)).toString("hex");
 
-test("the root of two entries matches the test vector of the format", () => {
+test("the root of the two entries of the published vector matches", () => {
   const root = computeRoot(
     treeOf([
       "3cea597796c018493b524b1395eba040221149459234f34c711aaa83b648a906",
@@ -37,7 +37,7 @@ test("the root at every size up to 130 is that of RFC 6962", () => {
     expect(computeRoot(treeOf(LEAVES.slice(0, size)), sha256), `size ${size}`).toBe(reference(LEAVES.slice(0, size)));
 });
 
-test("a growing tree reports every complete subtree with its root", () => {
+test("a growing tree reports every subtree that it completes, with its root", () => {
   const reported: string[] = [];
   LEAVES.reduce(
     (tree, leaf) =>
@@ -59,12 +59,12 @@ test("splitPoint is the greatest power of two below the size", () => {
   expect([2, 3, 4, 5, 8, 9, 2 ** 40 + 1].map(splitPoint)).toEqual([1, 2, 2, 4, 4, 8, 2 ** 40]);
 });
 
-test("hexBytes decodes hex text", () => {
+test("hex is converted to bytes and back", () => {
   expect(hexBytes("00ff10")).toEqual(Uint8Array.of(0, 255, 16));
   expect([...hexBytes("00ff10")]).toEqual([0, 255, 16]);
 });
 
-test("the stored tree has the root of every earlier length, however it was grown", async () => {
+test("the stored tree returns the root of every earlier length, however it was grown", async () => {
   const deps = await makeLog(0);
   for (const entries of [1, 62, 1, 1, 130, 4096, 5, 700]) {
     await lengthen(deps, entries);
@@ -77,7 +77,7 @@ test("the stored tree has the root of every earlier length, however it was grown
   }
 });
 
-test("growing the tree by one entry reads one entry", async () => {
+test("growing the tree by one entry reads that entry only", async () => {
   const deps = await makeLog(3000);
   await growTree(deps);
   await lengthen(deps, 1);
@@ -95,7 +95,7 @@ test("growing the tree by one entry reads one entry", async () => {
   expect(hashes).toBeLessThan(16);
 });
 
-test("the tree is grown up to the length at the start, even while other processes write", async () => {
+test("the tree grows to the length that the log had at the start, while others append entries", async () => {
   const deps = await makeLog(5);
   let writes = 3;
   const transact: typeof deps.store.transact = async (decide) => {
@@ -106,7 +106,7 @@ test("the tree is grown up to the length at the start, even while other processe
   expect(await growTree(deps)).toMatchObject({ length: 6 });
 });
 
-test("a proof reads one list of entries and one tile for each level, however long the log", async () => {
+test("a proof reads one page of entries and one tile per level, for any length of the log", async () => {
   const deps = await makeLog(5000);
   await growTree(deps);
   let reads = 0;
@@ -138,7 +138,7 @@ test.each([
   await expect(growTree(deps)).rejects.toMatchObject({ breach: { first_invalid: id } });
 });
 
-test("a log that is shorter than its tree, has another end or a gap is a breach", async () => {
+test("a log that is shorter than its tree, ends differently or has a gap is a breach", async () => {
   const cut = await makeLog(10);
   await growTree(cut);
   const head = (await cut.store.get("meta", "chain"))!.value;
@@ -152,7 +152,7 @@ test("a log that is shorter than its tree, has another end or a gap is a breach"
   await expect(growTree(gap)).rejects.toMatchObject({ breach: { first_invalid: 10 } });
 });
 
-test("two processes that grow the tree concurrently make the same tree", async () => {
+test("two processes that grow the tree concurrently make one tree", async () => {
   const deps = await makeLog(2500);
   const both = await Promise.all([growTree(deps), growTree(deps), growTree(deps)]);
   for (const tree of both) expect(tree).toMatchObject({ length: 2500 });

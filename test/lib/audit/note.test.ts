@@ -31,7 +31,7 @@ function signer(name: string) {
   return { key, signature };
 }
 
-test("a published note is parsed, verified and formatted exactly", async () => {
+test("a published note is parsed, verified and written byte for byte", async () => {
   const note = parseNote(`${TEXT}\n${SIGNATURE}`)!;
   expect(note).toMatchObject({ text: TEXT, signatures: [{ name: "PeterNeumann", keyId: "c74f20a3" }] });
   expect(await isSignedWithKey(note, peter, sha256)).toBe(true);
@@ -49,7 +49,7 @@ test("every flipped bit of a note is rejected by its form, its name or its signa
   }
 });
 
-test("signatures of unknown keys are ignored, and an invalid one of a known key is rejected", async () => {
+test("signatures of unknown keys are ignored; an invalid signature of a known key is rejected", async () => {
   const [own, other] = [signer("log.example/a"), signer("log.example/a")];
   const text = "log.example/a\n1\nroot\n";
   const good = own.signature(text);
@@ -78,7 +78,7 @@ test("a note without signatures ends with an empty line", () => {
   expect(parseNote("a\n\n")).toEqual({ text: "a\n", signatures: [] });
 });
 
-test("the text of a note may have empty lines, and the last one ends it", () => {
+test("the text may contain empty lines; the last one ends it", () => {
   expect(parseNote(`a\n\nb\n\n${SIGNATURE}`)).toMatchObject({ text: "a\n\nb\n" });
 });
 
@@ -97,7 +97,7 @@ test.each([
   expect(parseNote(text)).toBeUndefined();
 });
 
-test("characters that a key name cannot have are percent-encoded", () => {
+test("names with characters that a note forbids are percent-encoded", () => {
   expect(noteLine("acme\ncrm/audit/0f")).toBe("acme%0Acrm/audit/0f");
   expect(noteLine("acme crm + é/audit/0f")).toBe("acme crm + é/audit/0f");
   expect(keyName("acme crm +\u00a0é/audit/0f")).toBe("acme%20crm%20%2B%C2%A0é/audit/0f");

@@ -38,7 +38,7 @@ async function pages(query: { tenant?: string; after?: number; limit: number }):
   }
 }
 
-test("a page without matches ends after 5,000 entries and returns next", async () => {
+test("a filter returns `next` after 5,000 entries without a match", async () => {
   const first = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
   expect(await pages({ tenant: "first", limit: 100 })).toEqual([[], [], first]);
   expect(await pages({ tenant: "first", limit: 100, after: 0 })).toEqual([first, [], []]);
@@ -47,12 +47,12 @@ test("a page without matches ends after 5,000 entries and returns next", async (
   expect(await pages({ tenant: "last", limit: 100, after: 0 })).toEqual([[], [], last]);
 });
 
-test("the next page of a filter starts where the last page ended", async () => {
+test("a filter with more than a page of matches continues where the page ended", async () => {
   const seen = await pages({ tenant: "other", limit: 1000 });
   expect(seen.reverse().flat()).toEqual(Array.from({ length: LENGTH - 20 }, (_, index) => index + 11));
 });
 
-test("after and before together are a range that is read forward", async () => {
+test("after and before together select a range in chain order", async () => {
   const ids = async (query: object) => {
     const { entries, next } = await readAuditPage({ store }, { limit: 3, ...query });
     return [entries.value.map(({ id }) => id), next];
@@ -64,7 +64,7 @@ test("after and before together are a range that is read forward", async () => {
   expect(await ids({ after: 8, before: 12, tenant: "first" })).toEqual([[9, 10], null]);
 });
 
-test("the export has every entry of the chain", async () => {
+test("the export streams the complete chain page by page", async () => {
   const text = await joined(writeJsonLines(store));
   const entries = text
     .trimEnd()
@@ -74,7 +74,7 @@ test("the export has every entry of the chain", async () => {
   expect(chainFault(entries)).toBeNull();
 });
 
-test("the export stops when its reader stops reading", async () => {
+test("the export ends when its reader disconnects", async () => {
   let listed = 0;
   const counting: typeof store = { ...store, texts: (...args) => (listed++, store.texts(...args)) };
   for await (const piece of writeJsonLines(counting)) if (piece !== "") break;

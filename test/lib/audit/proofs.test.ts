@@ -39,7 +39,7 @@ async function ask(deps: TestDeps, query: string): Promise<{ status: number; bod
 
 const bytes = (hashes: string[]) => hashes.map((hash) => Buffer.from(hash, "base64"));
 
-test("proofs from a long stored tree verify against the checkpoint's root only", async () => {
+test("proofs from a long stored tree verify against the checkpoint's root and no other", async () => {
   const deps = await makeLog(4500);
   const leaves = (await readLeaves(deps)).map(data);
   const { note } = await storeCurrentCheckpoint(deps);
@@ -94,7 +94,7 @@ test("proofs from a long stored tree verify against the checkpoint's root only",
   }
 });
 
-test("without a length the proof is for the current log and has its checkpoint", async () => {
+test("without a length the proof covers the current log and includes its checkpoint", async () => {
   const deps = await makeLog(3);
   await storeCurrentCheckpoint(deps);
   await lengthen(deps, 4);
@@ -124,7 +124,7 @@ test.each([
   });
 });
 
-test("a proof is made without a missing tile, which the next cycle stores", async () => {
+test("a proof succeeds although a part of the stored tree is missing; the next cycle stores it", async () => {
   const deps = await makeLog(4200);
   await storeCurrentCheckpoint(deps);
   const asked = "?id=70&length=3000";

@@ -59,7 +59,7 @@ const expectNoBreach = async ({ deps }: { deps: TestDeps }): Promise<void> => {
 };
 
 describe("no breach is reported when, during a read of the log,", () => {
-  test("a transaction fails to write", async () => {
+  test("a transaction continues from it and cannot be committed", async () => {
     const { other, failing, store, api } = await twoProcesses();
     const id = await api.bring("approved");
     await other.post("kpi", { csat: 4 });
@@ -73,7 +73,7 @@ describe("no breach is reported when, during a read of the log,", () => {
     expect((await api.act("apply", id)).status).toBe(200);
   });
 
-  test.each([1, 2])("a transaction appends its entry after another process appended %i", async (faster) => {
+  test.each([1, 2])("another process appends %i entries before a transaction commits", async (faster) => {
     const { other, store, api } = await twoProcesses();
     const id = await api.bring("approved");
     const { logIndex } = api.deps.integrity;
@@ -95,7 +95,7 @@ describe("no breach is reported when, during a read of the log,", () => {
     await expectNoBreach(api);
   });
 
-  test("a transaction appends to an index that has read nothing yet", async () => {
+  test("a transaction appends to a log that the process has not read", async () => {
     const { store, api } = await twoProcesses();
     await api.bring("approved");
     const { length, head } = (await readHead(api.deps.store))!;
@@ -127,14 +127,14 @@ describe("an entry that is not durable yet", () => {
     return { id, transaction: { ...store, list }, store, logIndex, durable, log: { outline: logIndex, head, sha256 } };
   }
 
-  test("is not reported as missing if the index is reset during a decision", async () => {
+  test("is not reported as missing when the cache is cleared during a decision", async () => {
     const { id, transaction, logIndex, log } = await pending();
     const reading = createEvidence(transaction, log).entriesAbout(id, 1);
     logIndex.reset();
     await expect(reading).rejects.toThrow(LogNotIndexed);
   });
 
-  test("is not part of a durable read, which does not remove it from the index", async () => {
+  test("is not removed by a reader of durable entries, nor is any of these", async () => {
     const { id, store, logIndex, durable, log } = await pending();
     const entries = await createEvidence(store, { ...log, head: durable }).entriesAbout(id, 1);
     expect(entries.map(({ event_type }) => event_type)).toEqual(["change_proposed"]);

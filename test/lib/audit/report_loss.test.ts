@@ -35,7 +35,7 @@ test("a log shorter than its backup states accepts no changes until the loss is 
   expect((await propose(third)).status).toBe(201);
 });
 
-test("a log with the length that its backup states accepts changes", async () => {
+test("a log that contains what its backup states accepts changes", async () => {
   const api = await core();
   const { audit_entry } = (await propose(api)).body;
   await propose(api);
@@ -65,7 +65,7 @@ test("a store without its newest file accepts no changes until the loss is accep
   expect((await propose(api)).status).toBe(201);
 });
 
-test("a log that lost its head continues from its last entry", async () => {
+test("a log that lost the record of its head continues after its last entry", async () => {
   const lost = { reason: "state.json.journal.jsonl is missing", left: { audit: 2 } };
   const faults = (): StoreFaults => ({ writes: null, damaged: [], lost, compaction: null, free_bytes: null });
   const api = await core({ store: { ...memoryStore(), faults } });

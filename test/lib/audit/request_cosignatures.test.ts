@@ -59,7 +59,7 @@ const body = async (deps: TestDeps, query = "") =>
     witnesses: unknown;
   };
 
-test("checkpoints are cosigned as the log grows, and returned with their cosignatures", async () => {
+test("checkpoints are cosigned as the log grows, and returned with the cosignatures", async () => {
   const { deps, one, origin } = await watchedLog(1);
   expect(await body(deps)).toMatchObject({ witnesses: [{ name: "w.example/one", length: 0, at: null }] });
   expect((await auditCheckpoint(deps)(get("audit/checkpoint?cosigned=1"))).status).toBe(404);
@@ -84,7 +84,7 @@ test("checkpoints are cosigned as the log grows, and returned with their cosigna
   expect(await witnessCapability(deps)).toMatchObject({ status: "available", reason: null });
 });
 
-test("a checkpoint keeps its cosignature while the witness cosigns the next one", async () => {
+test("a witness that cosigns the next checkpoint meanwhile still counts for the last one", async () => {
   const { deps } = await watchedLog(3);
   await growAndMaintain(deps, 1);
   const { checkpoint } = await body(deps, "?cosigned=1");
@@ -98,7 +98,7 @@ test("a checkpoint keeps its cosignature while the witness cosigns the next one"
   expect((await body({ ...deps, store }, "?cosigned=1")).checkpoint).toBe(checkpoint);
 });
 
-test("findMostCosigned prefers more cosignatures, then the newer checkpoint", async () => {
+test("of checkpoints that are long enough, the one with most cosignatures wins, or the newest", async () => {
   const { deps } = await watchedLog(3);
   await growAndMaintain(deps, 1);
   const { state: seen } = (await readWitnessStates(deps))[0]!;
@@ -108,7 +108,7 @@ test("findMostCosigned prefers more cosignatures, then the newer checkpoint", as
   expect([findMostCosigned(known, 10), findMostCosigned([], 1)]).toEqual([undefined, undefined]);
 });
 
-test("a witness that reports another size gets a second request from that size", async () => {
+test("a witness that reports another size gets a new request from that size", async () => {
   const { deps, one } = await watchedLog(5);
   await growAndMaintain(deps, 0);
   const forgetful = { ...deps, store: await copyStore(deps.store) };
@@ -125,7 +125,7 @@ test("a witness that reports another size gets a second request from that size",
   expect(await witnessCapability(deps)).toMatchObject({ status: "available" });
 });
 
-test("a log restored from an older copy is not ready when its witness reports more entries", async () => {
+test("a log that was set back is detected by its witness and is not ready", async () => {
   const { deps } = await watchedLog(70);
   await growAndMaintain(deps, 0);
   const older = await copyStore(deps.store);
@@ -159,7 +159,7 @@ test.each<[string, { status: number; body: string }, RegExp]>([
   ["answers nothing that is signed", { status: 200, body: "" }, /not a cosignature of its key/],
   ["answers too much", { status: 200, body: "x".repeat(20_000) }, /and too much/],
   ["signs with another key", { status: 200, body: keyPair("w.example/one", 4).cosigned("x", 1) }, /not a cosignature/],
-])("a witness that %s is degraded, requested again, and does not affect readiness", async (_, instead, reason) => {
+])("a witness that %s is degraded and retried; requests still succeed", async (_, instead, reason) => {
   const { deps, one } = await watchedLog(3);
   one.state.instead = instead;
   await growAndMaintain(deps, 0);
@@ -173,7 +173,7 @@ test.each<[string, { status: number; body: string }, RegExp]>([
   expect(await witnessCapability(deps)).toMatchObject({ status: "available" });
 });
 
-test("requests to an unreachable witness back off to five minutes", async () => {
+test("an unreachable witness is retried after growing delays of up to five minutes", async () => {
   const { deps, one } = await watchedLog(3);
   await one.close();
   const times: number[] = [];
@@ -200,7 +200,7 @@ test("an idle log is cosigned again every hour", async () => {
   expect(one.state.asked).toEqual(["0", "3", "3"].map((old) => ({ old: Number(old), status: 200 })));
 });
 
-test("cosignatures of unknown keys are stored; lines that use a known name are not", async () => {
+test("cosignatures of unknown keys are stored; lines that name another witness are not", async () => {
   const { deps, witnessServers, origin } = await watchedLog(2, ["w.example/one", "w.example/two"]);
   const unknown = keyPair("elsewhere.example", 4).cosigned("x", 7);
   witnessServers[0]!.state.more =
@@ -215,10 +215,10 @@ test("cosignatures of unknown keys are stored; lines that use a known name are n
     "— w.example/two ",
   ]);
   for (const { key } of witnessServers)
-    expect(readNote(checkpoint, key.vkey).by).toEqual([expect.objectContaining({ holds: true })]);
+    expect(readNote(checkpoint, key.vkey).by).toEqual([expect.objectContaining({ isValid: true })]);
 });
 
-test("no cosignature is requested without a key, for a broken log, or for an empty one", async () => {
+test("no cosignature is requested without a key, for a broken log or for an empty log", async () => {
   const { deps, one } = await watchedLog(3);
   await maintainCheckpoint({ ...deps, integrity: { breach: { first_invalid: 1, reason: "broken" } } });
   const unsigned = { ...deps, store: memoryStore() };
@@ -228,7 +228,7 @@ test("no cosignature is requested without a key, for a broken log, or for an emp
   expect(one.state.asked).toEqual([]);
 });
 
-test("a silent witness gets one request, and delays neither checkpoints nor the stop", async () => {
+test("a silent witness delays neither checkpoints nor shutdown, and gets one request at a time", async () => {
   const commits = createCommitSignal();
   const plain = await makeLog(1, { store: signalling(memoryStore(), commits) });
   const deps = { ...plain, checkpointSigner: createSigner(keyPair("unnamed", 1)) } as TestDeps;

@@ -42,14 +42,14 @@ test("a long chain is verified in slices, between which other work runs", async 
   expect(reads).toEqual([250, 250, 100]);
 });
 
-test("concurrent callers share one pass", async () => {
+test("concurrent callers share one verification", async () => {
   const { deps, reads } = await longLog(400);
   const answers = await Promise.all(Array.from({ length: 5 }, () => verifyChain(deps)));
   expect(reads).toEqual([250, 150]);
   expect(new Set(answers).size).toBe(1);
 });
 
-test("within a minute of a pass only new entries are read, later all entries", async () => {
+test("a verification soon after another reads new entries only, a later one all entries", async () => {
   const { deps, reads, grow } = await longLog(30);
   await verifyChain(deps);
   await grow(5);
@@ -60,7 +60,7 @@ test("within a minute of a pass only new entries are read, later all entries", a
   expect(reads).toEqual([30, 5, 35]);
 });
 
-test("damage done after a pass is found by the next full pass", async () => {
+test("damage after a verification is found by the next complete verification", async () => {
   const { deps } = await longLog(30);
   expect((await verifyChain(deps)).breach).toBeUndefined();
   await damageEntry(deps, 7);
@@ -68,7 +68,7 @@ test("damage done after a pass is found by the next full pass", async () => {
   expect((await verifyChain(deps)).breach).toMatchObject({ first_invalid: 7 });
 });
 
-test("verifyNewestEntries reads and checks exactly the requested number of entries", async () => {
+test("the start verifies the configured number of last entries only", async () => {
   const { deps, reads } = await longLog(30);
   await damageEntry(deps, 20);
   await verifyNewestEntries(deps, { count: 10, subjectsOf: findSubjects });
@@ -103,7 +103,7 @@ test("a damaged record in a page is a breach at that record's entry", async () =
   expect((await verifyChain(deps)).breach).toMatchObject({ first_invalid: 4 });
 });
 
-test("an unavailable store fails the verification and is not a breach", async () => {
+test("a store that does not respond is not reported as a breach", async () => {
   const { deps } = await longLog(5);
   const { store } = deps;
   const rejectUnavailable = () => Promise.reject(new StoreUnavailable("the database is away"));

@@ -43,7 +43,7 @@ const send = ({ post: _, send: sent }: TestService, body: string) =>
   sent(new Request("http://127.0.0.1:8420/add-checkpoint", { method: "POST", body }));
 const HASH = createHash("sha256").update(ORIGIN).digest("hex");
 
-test("a growing log is cosigned without a token, and the last cosigned note can be read", async () => {
+test("a log that only grows is cosigned without a token, and its last checkpoint can be read", async () => {
   const witnessService = await witness({ protectReads: true });
   expect((await witnessService.get(`/${HASH}/checkpoint`)).status).toBe(404);
   for (const [old, size] of [
@@ -90,7 +90,7 @@ test("an empty log is cosigned with the empty tree's root, and again as it grows
   expect((await send(await witness(), submission(0, [], `${wrong}\n${LOG.signed(wrong)}`))).status).toBe(422);
 });
 
-test("a submission that starts from another size gets 409 with the last cosigned size", async () => {
+test("a submission from another size is answered with the size that was cosigned last", async () => {
   const witnessService = await witness();
   const conflict = async (old: number, size: number) => {
     const { status, text, headers } = await send(witnessService, bodyOf(old, size));
@@ -131,7 +131,7 @@ test.each<[string, string, number]>([
   ["64 proof lines", submission(100, Array<Buffer>(64).fill(randomBytes(32)), noteOf(150)), 400],
   ["CRLF", bodyOf(100, 150).replaceAll("\n", "\r\n"), 400],
   ["more than 64 KiB", bodyOf(100, 150) + "— x ".padEnd(70_000, "A"), 413],
-])("a submission with %s is rejected, and nothing is cosigned or stored", async (_, body, status) => {
+])("%s is rejected, and nothing is cosigned or stored", async (_, body, status) => {
   const witnessService = await witness();
   await send(witnessService, bodyOf(0, 100));
   const before = (await witnessService.get(`/${HASH}/checkpoint`)).text;
@@ -150,12 +150,12 @@ test("signatures of unknown keys are skipped and not returned; a second key of a
   expect(readNote(kept, OTHER.vkey).by).toEqual([{ isValid: true }]);
 });
 
-test("an invalid signature of a trusted key is rejected even if another one is valid", async () => {
+test("an invalid signature of a trusted key is rejected although another signature is valid", async () => {
   const witnessService = await witness({ watch: watch(LOG.vkey, OTHER.vkey) });
   expect((await send(witnessService, bodyOf(0, 9, noteOf(9, OTHER) + LOG.signed("x")))).status).toBe(403);
 });
 
-test("only one of several concurrent submissions is cosigned", async () => {
+test("of concurrent submissions one is cosigned, and none sets the size back", async () => {
   const witnessService = await witness();
   const sizes = [3, 150, 7, 90, 200, 64];
   const replies = await Promise.all(sizes.map((size) => send(witnessService, bodyOf(0, size))));
@@ -173,7 +173,7 @@ test("a checkpoint that cannot be stored is not cosigned", async () => {
   expect(reply.text).not.toContain(SELF.name);
 });
 
-test("both notes of a log that contradicts itself are logged in full", async () => {
+test("both contradicting checkpoints of a log are logged completely", async () => {
   const reported: unknown[] = [];
   const witnessService = await witness({
     log: { info() {}, warn() {}, error: (...said: unknown[]) => void reported.push(said) },
@@ -188,14 +188,14 @@ test("both notes of a log that contradicts itself are logged in full", async () 
   ]);
 });
 
-test("without a watch the endpoint does not exist", async () => {
+test("a service without watched logs has no witness endpoint", async () => {
   expect(await send(await witness({ watch: undefined }), bodyOf(0, 1))).toMatchObject({
     status: 404,
     body: { code: "not_found" },
   });
 });
 
-test("the independent implementation encodes keys and hashes trees as the project does", () => {
+test("the independent keys and trees equal those of the implementation", () => {
   const key = parseVerifierKey(LOG.vkey, portableSha256)!;
   expect(formatVerifierKey(key, portableSha256)).toBe(LOG.vkey);
   expect(treeHash([]).toString("hex")).toBe(portableSha256(""));
