@@ -13,7 +13,7 @@ const run = (
   headers: Record<string, string> = {},
 ) => service.post("/api/action/run-now", action === undefined ? {} : { action }, headers);
 
-test("each action runs, returns its result and is listed", async () => {
+test("each action runs, returns its result and is recorded", async () => {
   const service = await openOperations({
     evolved: filesInMemory(),
     link: makeLink(async () => SYNCED),
@@ -44,7 +44,7 @@ test("each action runs, returns its result and is listed", async () => {
   expect((await run(service)).body.action).toBe("cycle");
 });
 
-test("an action without its component is reported as disabled", async () => {
+test("an action whose feature is not configured answers that it is disabled", async () => {
   const service = await openOperations({ intent: null });
   const statuses = await Promise.all(ACTIONS.map(async (action) => [action, (await run(service, action)).body.status]));
   expect(Object.fromEntries(statuses)).toEqual({
@@ -60,13 +60,13 @@ test("an action without its component is reported as disabled", async () => {
   });
 });
 
-test("an unknown action is rejected with the valid names", async () => {
+test("an unknown action is rejected with the known names", async () => {
   const { status, body } = await run(await openOperations(), "apply");
   expect([status, body.code]).toEqual([400, "invalid_field"]);
   for (const action of ACTIONS) expect(body.error).toContain(action);
 });
 
-test("an action that is already running gets 409; another action runs", async () => {
+test("the same action twice concurrently is 409; another action runs", async () => {
   const begun = gate();
   const held = gate();
   const service = await openOperations({ link: makeLink(() => (begun.open(), held.opened.then(() => SYNCED))) });
@@ -96,7 +96,7 @@ test("an action whose process died is interrupted after a minute and can run aga
   expect((await run(service, "sync_peers")).body.status).toBe("completed");
 });
 
-test("a failed action is listed as failed, without internal details", async () => {
+test("a failure is recorded without internal details", async () => {
   const service = await openOperations({
     checkpoint: { make: () => Promise.reject(new Error("/etc/key is unreadable")) },
   });
@@ -109,7 +109,7 @@ test("a failed action is listed as failed, without internal details", async () =
   expect((await service.get("/api/action/list")).body.actions).toEqual([body]);
 });
 
-test("the newest 500 actions are stored, with long results shortened", async () => {
+test("the newest 500 runs are stored, with long results shortened", async () => {
   const service = await openOperations({ checkpoint: { make: async () => "x".repeat(20_000) } });
   for (let made = 0; made < MAX_STORED_ACTIONS + 3; made++) await runAction(service.deps, "run_next_task");
   expect((await run(service, "checkpoint")).body.result).toHaveLength(20_000);
@@ -126,7 +126,7 @@ test("with a token configured, running an action needs it, and reading the list 
   expect((await service.get("/api/action/list")).status).toBe(200);
 });
 
-test("verify_audit reports a broken chain and does not recount from it", async () => {
+test("a broken chain is reported, and no count is rebuilt from it", async () => {
   const service = await openOperations();
   await service.bring("applied");
   const { store } = service.deps;

@@ -21,7 +21,7 @@ test("a long-lived process applies after the last consent without a cycle", asyn
   commits.close();
 });
 
-test("without a long-lived process, a consent requests a cycle, which applies", async () => {
+test("without a long-lived process a consent requests a cycle, which applies", async () => {
   let woken = 0;
   const { deps, bring } = await openOperations({ intent, wake: () => void woken++ });
   const change_id = await bring("approved", { apply_when: "approved", value: "1" });
@@ -32,7 +32,7 @@ test("without a long-lived process, a consent requests a cycle, which applies", 
   expect(await status(deps, change_id)).toBe("applied");
 });
 
-test("without a monotonic clock, a scheduled apply runs in the second cycle after its time", async () => {
+test("without a monotonic clock a time takes effect in the second scheduled cycle after it", async () => {
   const { monotonic: _, ...clock } = testClock();
   const { deps, bring } = await openOperations({ intent, clock: clock as never });
   const apply_when = new Date(deps.clock.now() + HOUR).toISOString();

@@ -93,7 +93,7 @@ const never: Responder = (signal) =>
 const capability = async (api: Awaited<ReturnType<typeof service>>) =>
   (await api.get("/api/capabilities")).body.capabilities.find(({ id }: { id: string }) => id === "audit_otlp");
 
-test("an entry is exported as a log record with its time, sentence and hash", async () => {
+test("an entry is exported as a log record with its time, its sentence and its hash", async () => {
   const api = await service();
   const { change_id } = (await api.post("propose", { ...PROPOSAL, proposer: "pat" })).body;
   await api.act("approve", change_id, {});
@@ -184,7 +184,7 @@ test("while a collector is down for an hour, writes are not delayed and no entry
   expect(longest).toBeLessThan(1_000);
 });
 
-test("writes do not wait for a silent collector, which gets all entries later", async () => {
+test("writes do not wait for a silent collector, which gets all entries in the end", async () => {
   const api = await service();
   const otel = collector(never);
   const exporting = startAuditExport(api.deps, { url: URL, times: { ...TIMES, timeout: 1e9 }, fetch: otel.fetch });
@@ -205,7 +205,7 @@ test("writes do not wait for a silent collector, which gets all entries later", 
   expect(otel.ids()).toEqual(upTo(length));
 });
 
-test("a rejected record is sent again until it is accepted, and no entry is skipped", async () => {
+test("a rejected record is sent again until it is accepted; no entry is skipped", async () => {
   const api = await service();
   await api.post("propose", PROPOSAL);
   const otel = collector(() => Response.json({ partialSuccess: { rejectedLogRecords: 2 } }));
@@ -222,7 +222,7 @@ test("a rejected record is sent again until it is accepted, and no entry is skip
 test.each([
   ["Chinese", "\u4e2d".repeat(20_000)],
   ["quotes", '"'.repeat(30_000)],
-])("a request has at most 1 MB and reads at most 2 MB, with entries full of %s", async (_, text) => {
+])("a request has at most 1 MB, for which 2 MB are read, with entries full of %s", async (_, text) => {
   const { deps } = await service();
   const store = memoryStore();
   let head = await store.transact((tx) => createChain(tx, "p", deps, 0));

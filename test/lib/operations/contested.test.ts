@@ -14,7 +14,7 @@ async function appliedWithEdits() {
   return { api, change_id, edit, restore };
 }
 
-test("a contested value is reported once, with a notification", async () => {
+test("a contested value is reported and notified once", async () => {
   const { api, change_id, edit, restore } = await appliedWithEdits();
   for (let one = 0; one < 4; one++) {
     edit("ui.a", `${one + 10}`);
@@ -28,7 +28,7 @@ test("a contested value is reported once, with a notification", async () => {
   expect(notification?.type).toBe("change.restore_contested");
 });
 
-test("the notification of an edit from outside has the found and the expected value", async () => {
+test("the notification of an external edit contains both values", async () => {
   const { api, edit } = await appliedWithEdits();
   edit("ui.a", "7");
   await checkDrift(api.deps);
@@ -37,7 +37,7 @@ test("the notification of an edit from outside has the found and the expected va
   expect(notification?.text).toMatch(/^Changed outside Countersign.*it holds “7”, and “2” was consented to/);
 });
 
-test("the state and the metrics have the time of the oldest verification", async () => {
+test("the state and the metrics show when each target was last verified", async () => {
   const { api } = await appliedWithEdits();
   expect((await api.get("/api/state")).body.oldest_verified_at).toBeNull();
   await checkDrift(api.deps);

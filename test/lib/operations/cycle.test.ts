@@ -5,7 +5,7 @@ import { opened } from "../../support/deps.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service } from "../../support/service.ts";
 
-test("each cycle raises the tick by one, also concurrent ones", async () => {
+test("each cycle raises tick by one, also concurrent ones", async () => {
   const api = await service();
   const reports = await Promise.all([runCycle(api.deps), runCycle(api.deps), runCycle(api.deps)]);
   expect(reports.map(({ tick }) => tick)).toEqual([1, 2, 3]);
@@ -17,7 +17,7 @@ test("a cycle runs without an intent", async () => {
   expect((await runCycle(deps)).tick).toBe(1);
 });
 
-test("a cycle with nothing due applies no change and writes no entry", async () => {
+test("a cycle without due work applies nothing and writes no entry", async () => {
   const adapter = scriptedAdapter();
   const api = await service({ adapter });
   await api.bring("approved");
@@ -36,7 +36,7 @@ test("with a broken chain, a cycle only raises the tick", async () => {
   expect(await runCycle(api.deps)).toMatchObject({ tick: 1, expired: 0 });
 });
 
-test("a cycle deletes expired responses of idempotency keys", async () => {
+test("a cycle removes expired idempotent responses", async () => {
   const api = await service();
   await api.post("kpi", { csat: 1 }, { "idempotency-key": "k" });
   api.deps.clock.advance(3 * DAY);
@@ -44,7 +44,7 @@ test("a cycle deletes expired responses of idempotency keys", async () => {
   expect(await api.deps.store.list("idempotency", { limit: 10 })).toEqual([]);
 });
 
-test("an accepted feed requests a cycle without waiting for it; a rejected one does not", async () => {
+test("a feed requests a cycle without waiting for it; a rejected feed does not", async () => {
   let asked = 0;
   const api = await service({ wake: () => void asked++ });
   await api.post("kpi", { csat: "x" });

@@ -40,7 +40,7 @@ async function everythingDue() {
   return { ...service, applied, lost, pending, synced };
 }
 
-test("a complete cycle expires, rolls back, finds drift, runs a task and syncs peers", async () => {
+test("a complete cycle expires, rolls back, finds drift, runs a task and contacts peers", async () => {
   const { cycle, change, applied, pending, lost, synced, get } = await everythingDue();
   expect(await cycle()).toMatchObject({
     tick: 1,
@@ -56,7 +56,7 @@ test("a complete cycle expires, rolls back, finds drift, runs a task and syncs p
   expect(synced).toEqual(["sync"]);
 });
 
-test("a quick cycle skips host, peers and tasks, and does its other work", async () => {
+test("a quick cycle calls neither host nor peers and runs no task; it does all other work", async () => {
   const { deps, change, applied, pending, host, synced, get } = await everythingDue();
   const report = await runCycle(deps, { quick: true });
   expect(report).toMatchObject({ tick: 1, expired: 1, rolled_back: null, task: null, complete: true });
@@ -67,7 +67,7 @@ test("a quick cycle skips host, peers and tasks, and does its other work", async
   expect((await get("/api/state")).body.tasks).toMatchObject({ queued: 1 });
 });
 
-test("a quick cycle does not wait for a cycle that hangs", async () => {
+test("a quick cycle does not wait for a hanging one, and returns", async () => {
   const { opened, open } = gate();
   let woken = 0;
   const service = await openOperations({
@@ -83,7 +83,7 @@ test("a quick cycle does not wait for a cycle that hangs", async () => {
   expect((await service.cycle()).tick).toBe(2);
 });
 
-test("peers that do not answer delay a cycle by 10 seconds at most", async () => {
+test("peers that do not respond delay a cycle by 10 seconds at most", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const asked = gate();
   const silent = (): Promise<never> => {
@@ -188,7 +188,7 @@ test("each outcome ends after its own 7 days", async () => {
   expect((await service.cycle()).outcomes_closed).toBe(1);
 });
 
-test("old daily counts and gaps are deleted", async () => {
+test("old buckets and gaps are removed", async () => {
   const service = await openOperations();
   await service.bring("denied");
   const days = async () => (await service.deps.store.list("tally_days", { limit: 10 })).map(({ id }) => id);

@@ -99,7 +99,7 @@ const isFullCycle = async (one: Process): Promise<boolean> => {
   return one.takeRequests().length > 1;
 };
 
-test("an idle cycle makes one request, and every few minutes a full one checks everything", async () => {
+test("an idle cycle sends one request, and all records are checked from time to time", async () => {
   const on = shared();
   const one = await process(on);
   await one.bring("applied", { target: "a", kpi: "nps", expected_delta_k: 1 });
@@ -132,7 +132,7 @@ test("rows of another version of a projection are not used", async () => {
   expect(await findNextDue(one.deps)).toBe(-Infinity);
 });
 
-test("every cycle is a full one if the store does not count commits of others", async () => {
+test("a store that does not report other writers is checked completely in each cycle", async () => {
   const on = shared({ store: () => ({ ...memoryStore(), others: undefined }) as unknown as Store });
   const one = await process(on);
   for (let minute = 1; minute < 4; minute++) {
@@ -141,7 +141,7 @@ test("every cycle is a full one if the store does not count commits of others", 
   }
 });
 
-describe("the next cycle of each process is a full one after", () => {
+describe("a commit is processed by the next cycle of each process:", () => {
   const actions: Record<string, (by: Process) => Promise<unknown>> = {
     "a proposal": ({ propose }) => propose(),
     "a consent": ({ bring }) => bring("approved"),
@@ -164,7 +164,7 @@ describe("the next cycle of each process is a full one after", () => {
 });
 
 /** Compares a service whose cycles may be idle with one whose cycles are all full. */
-test("idle cycles do due work at the same times as full cycles", async () => {
+test("work that becomes due is done as by cycles that check all records", async () => {
   const histories = await Promise.all(
     [false, true].map(async (wholeCycles) => {
       const on = shared({ adapter: scriptedAdapter() });
@@ -203,7 +203,7 @@ test("idle cycles do due work at the same times as full cycles", async () => {
   expect(due!.ticks).toBeLessThan(whole!.ticks / 2);
 });
 
-test("an operation that another process left is resumed without further commits", async () => {
+test("an operation that another process abandoned is resumed without a further commit", async () => {
   const on = shared({ adapter: scriptedAdapter() });
   const [one, other] = [await process(on), await process(on)];
   const id = await other.bring("approved");
@@ -219,7 +219,7 @@ test("an operation that another process left is resumed without further commits"
   expect((await one.change(id)).status).toBe("applied");
 });
 
-test("a change that the host lost is found within ten minutes without further commits", async () => {
+test("a host that lost a change is detected within ten minutes without a further commit", async () => {
   const on = shared({ adapter: scriptedAdapter() });
   const one = await process(on);
   const id = await one.bring("applied");
@@ -237,7 +237,7 @@ test("a change that the host lost is found within ten minutes without further co
   expect((await one.get("drift")).body.missing).toMatchObject([{ change_id: id }]);
 });
 
-test("all waiting tasks of a process share one request for the commits of others", async () => {
+test("several waits between cycles share one request for commits of other processes", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const on = shared();

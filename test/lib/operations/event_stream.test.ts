@@ -88,7 +88,7 @@ test("each entry, growth row and tick is sent as an event", async () => {
   expect(reported("tick")).toMatchObject([{ tick: 1 }]);
 });
 
-test("a reader that resumes with its last id misses no event and gets none twice", async () => {
+test("a reader that reconnects with its last id misses nothing and gets nothing twice", async () => {
   const { open, bring, cycle, audit } = await startListening();
   const first = await open();
   await bring("applied");
@@ -105,7 +105,7 @@ test("a reader that resumes with its last id misses no event and gets none twice
   expect(await third.next()).toMatchObject({ event: "tick", data: { tick: 2 } });
 });
 
-test("a reader with an id beyond the log, as after a restore, gets new events", async () => {
+test("a reader that has read a longer log, as after a restore, continues from now", async () => {
   const { open, bring, audit } = await startListening();
   await bring("applied");
   const ahead = await open("?after=1000.1000000000.1000000000.1000");
@@ -114,7 +114,7 @@ test("a reader with an id beyond the log, as after a restore, gets new events", 
   expect(await ahead.next()).toMatchObject({ event: "audit", data: (await audit())[before] });
 });
 
-test("a reader can resume from the id of any event", async () => {
+test("a reader can continue from each id", async () => {
   const service = await openOperations();
   await service.bring("rolled_back", { kpi: "csat" });
   await service.cycle();
@@ -147,7 +147,7 @@ test("a waiting stream is woken by a commit of its process", async () => {
   await leave();
 });
 
-test("a commit between a read and the wait after it is not missed", async () => {
+test("a commit between the read and the wait is not missed", async () => {
   const commits = createCommitSignal();
   const { count } = commits;
   commits.notify();
@@ -159,7 +159,7 @@ test("a commit between a read and the wait after it is not missed", async () => 
   await commits.wait(commits.count, NEVER);
 });
 
-test("entries of another process on a shared store are found by polling", async () => {
+test("writes of another process to a shared store are found by polling", async () => {
   const service = await openOperations();
   const { next, leave } = reader(
     createEventStream(service.deps, BEGINNING, undefined, {
@@ -188,7 +188,7 @@ test("an idle stream sends comments and ends after its lifetime", async () => {
   expect(new Set(pieces.slice(1))).toEqual(new Set([": \n\n"]));
 });
 
-test("a client that disconnects is no longer counted, and a stopping process ends all streams", async () => {
+test("a client that disconnects frees its slot; a stopping process ends every stream", async () => {
   const left: (() => void)[] = [];
   const commits = createCommitSignal();
   let readers = 0;

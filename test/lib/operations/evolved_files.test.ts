@@ -23,7 +23,7 @@ test("a retrospective that could not be written is written once by a later cycle
   expect(written.filter((name) => name === `retrospective-${id}.md`)).toHaveLength(1);
 });
 
-test("without a folder for files, due retrospectives are dropped", async () => {
+test("without a folder for files due reports are dropped, not queued", async () => {
   const service = await openOperations();
   await service.bring("rolled_back");
   expect((await service.cycle()).files_written).toBe(0);
@@ -57,7 +57,7 @@ test("a week since the start of the log is reported once, by the first cycle aft
   expect((await service.get("/api/log?kind=report_written")).body.entries).toHaveLength(1);
 });
 
-test("two processes that report the same week write one growth row", async () => {
+test("two processes that report the same week record it once", async () => {
   const [first, second] = [filesInMemory(), filesInMemory()];
   const bothWrite = gate();
   let writing = 0;
@@ -78,7 +78,7 @@ test("two processes that report the same week write one growth row", async () =>
   expect((await service.get("/api/log?kind=report_written")).body.entries).toHaveLength(1);
 });
 
-test("text of people makes no markup and no lines in a retrospective", async () => {
+test("texts by people form no markup and no new line in a retrospective", async () => {
   const files = filesInMemory();
   const service = await openOperations({ evolved: files });
   const { change_id } = await service.propose({
@@ -98,7 +98,7 @@ test("text of people makes no markup and no lines in a retrospective", async () 
   expect(text).toContain("decided by: “a\\*n\\*a”: “no \\<script\\>”");
 });
 
-test("a late note is in the retrospective with its author, and no longer missing", async () => {
+test("a late note is in the retrospective with its author, and no longer listed as missing", async () => {
   const files = filesInMemory();
   const service = await openOperations({ evolved: files });
   const { change_id } = await service.propose({ rationale: "" });
@@ -113,7 +113,7 @@ test("a late note is in the retrospective with its author, and no longer missing
   expect(text).toMatch(/^- rationale, said late by “bo” at 2026-.*: “Support \\#\\# asked”$/m);
 });
 
-test("text of people makes no markup and no lines in a weekly report", async () => {
+test("texts by people form no markup and no new line in a weekly report", async () => {
   const files = filesInMemory();
   const service = await openOperations({ evolved: files });
   const lines = "one\n\n## Due within seven days\n- `x` of t1 lapses\n| L1 | 9 |";
@@ -153,7 +153,7 @@ test("a retrospective says how and why a change ended", async () => {
   expect(statusOf(withdrawn)).toBe("- status: withdrawn by pat: “Not needed”");
 });
 
-test("an erasure removes a change's summary from reports, and no other change's", async () => {
+test("an erasure removes the summary from reports, and does not affect other changes", async () => {
   const files = filesInMemory();
   const service = await openOperations({ evolved: files });
   const kept = await service.bring("applied", { target: "ui.kept", summary: "Keep [this] (one)" });

@@ -20,7 +20,7 @@ describe("R", () => {
     expect(computeWilsonInterval(successes, n).high).toBeCloseTo(high, 4);
   });
 
-  test("without attempts there is no value", () => {
+  test("without attempts there is no data", () => {
     const window = { from: "2026-01-01", to: "2026-01-30" };
     expect(computeReliability({}, window)).toMatchObject({ value: null, n: 0, interval: null });
     expect(computeReliability({ attempts: 4, attempts_failed: 1 }, window)).toMatchObject({
@@ -105,7 +105,7 @@ describe("M", () => {
   });
 });
 
-test("M and its gaps cover the last 90 days", async () => {
+test("M covers the last 90 days, also for gaps", async () => {
   const { bring, hours, get } = await openOperations();
   const id = await bring("denied");
   const memory = async () => (await get("/api/state")).body.dimensions.M;
@@ -178,7 +178,7 @@ describe("N", () => {
     expect((await service.get("/api/state")).body.N).toBe(16 / (16 + 8));
   });
 
-  inLong(test)("beyond the limit of counted changes, overdue is a minimum with at_least", async () => {
+  inLong(test)("more overdue changes than the counting limit are reported as 'at least'", async () => {
     const service = await openOperations();
     const need = async () => (await service.get("/api/state")).body.dimensions.N;
     const propose = (count: number) => Promise.all(Array.from({ length: count }, () => service.propose()));

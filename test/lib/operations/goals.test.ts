@@ -35,7 +35,7 @@ test.each<[number, "met" | "behind", 0 | 1]>([
   [4, "met", 1],
   [4.2, "met", 1],
   [3.9, "behind", 0],
-])("a goal whose target equals its baseline of 4 is, with %s, %s", (value, status, progress) => {
+])("a goal that must only be maintained, at 4, is with %s %s", (value, status, progress) => {
   const fed_at = at(10);
   const kpis: KpiState = {
     values: { csat: { value, at: fed_at, entry: 2, first: 4, first_at: fed_at } },
@@ -54,7 +54,7 @@ test("an infinite progress is left out of the metrics", async () => {
   expect(text).not.toMatch(/Inf$/m);
 });
 
-test("a goal whose KPI was last fed 13 days ago is stale", async () => {
+test("a goal whose KPI was last fed 13 days ago has no track", async () => {
   const intent = { kpis: { csat: { baseline: 4, target: 5 }, nrr_quarterly: { baseline: 1, target: 2 } } };
   const service = await openOperations({ intent });
   await service.post("kpi", { csat: 4.5, nrr_quarterly: 2 });

@@ -4,7 +4,7 @@ import { passkey, sshPen } from "../../support/passkeys.ts";
 import { service } from "../../support/service.ts";
 import { person } from "../../support/signed.ts";
 
-test("the intent view has only the facts of signing keys that a page needs", async () => {
+test("it shows only those details of signing keys that a page needs", async () => {
   const local = passkey("ES256", { rp_id: "localhost", origins: ["http://localhost:8420"] });
   const principals = { Ana: person(local), bo: person(sshPen("ssh-ed25519")), eve: { kind: "person" } };
   const { keys, policy } = (await (await service({ intent: { principals } })).get("intent")).body;

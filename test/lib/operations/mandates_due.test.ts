@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { mandated } from "../../support/mandates.ts";
 
-test("the inbox lists mandates that are unsigned, suspended or end soon", async () => {
+test("the inbox lists mandates without a signature, suspended ones and those that end soon", async () => {
   const { api, active, draft, until, send, decideOn, propose, apply } = await mandated();
   await active({ targets: ["price.later"], until: until(10) });
   const soon = await active({ targets: ["price.soon"], until: until(2) });

@@ -21,7 +21,7 @@ describe("N", () => {
     expect(await need(service)).toMatchObject({ value: valueOf(4 + 40 / 2), open: 41, overdue: 41 });
   });
 
-  test("counts an approved change that is not applied, from its approval on", async () => {
+  test("counts approved changes that wait for their apply, from the approval on", async () => {
     const service = await openOperations();
     const { change_id } = await service.propose();
     service.hours(DAY - 1);
@@ -50,7 +50,7 @@ describe("N", () => {
     expect((await need(service)).weight).toBe(weight);
   });
 
-  test("gives a due review weight 8 and a stale KPI weight 2", async () => {
+  test("weighs a due review 8 and a stale KPI 2, immediately", async () => {
     const intent = {
       kpis: { csat: { baseline: 4, target: 5 } },
       policy: {
@@ -72,7 +72,7 @@ describe("N", () => {
   });
 });
 
-test("in a random history, N rises only when items become overdue", async () => {
+test("in a random scenario only overdue work moves N, and never lowers it", async () => {
   const service = await openOperations();
   const random = mulberry(7);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;

@@ -104,7 +104,7 @@ test.each([
   expect(() => parseWebhookKey(secret)).not.toThrow(secret);
 });
 
-test("each notification type is sent in order and signed, and contains no token", async () => {
+test("each event to report is notified in order and signed, without a token", async () => {
   const { url, deliveries, arrived } = await receiver();
   const svc = await openOperations({
     adminToken: "sesame-open-now",
@@ -205,7 +205,7 @@ test("each notification type is sent in order and signed, and contains no token"
   });
 });
 
-test("a stopped automatic apply is notified with its reason, until a delivery succeeds", async () => {
+test("the end of a change's automatic apply is notified with the reason until it is delivered", async () => {
   const fail: Responder = (response) => void response.writeHead(503).end();
   const { url, deliveries, arrived } = await receiver(ok, fail, fail);
   const svc = await openOperations({ intent: { policy: { apply_when: ["manual", "scheduled"] } } });
@@ -236,27 +236,24 @@ test.each<[string, Responder, Partial<SendTimes>]>([
   ["redirects elsewhere", (response) => void response.writeHead(307, { location: "/elsewhere" }).end(), {}],
   ["drops the connection", (_response, request) => void request.socket.destroy(), {}],
   ["never answers", () => {}, { timeout: 50 }],
-])(
-  "a receiver that %s gets the same notification with the same id until it accepts it",
-  async (_, responder, times) => {
-    const { url, deliveries, arrived } = await receiver(responder, responder, responder);
-    const svc = await openOperations();
-    const notifier = await notifying(svc, url, times);
-    await svc.propose();
-    await arrived(3);
-    expect(notifier.problem()).toMatch(/^the receiver /);
-    while (notifier.problem() !== null) await new Promise((resolve) => setImmediate(resolve));
-    const tries = deliveries.length;
-    expect(tries).toBeGreaterThanOrEqual(4);
-    expect(new Set(deliveries.map(({ body }) => body.id)).size).toBe(1);
-    await svc.propose({ target: "ui.colour" });
-    await arrived(tries + 1);
-    expect(deliveries[tries]!.body.id).not.toBe(deliveries[0]!.body.id);
-    for (const delivery of deliveries) expectSigned(delivery);
-  },
-);
+])("a receiver that %s gets the same notification with the same id until it accepts", async (_, responder, times) => {
+  const { url, deliveries, arrived } = await receiver(responder, responder, responder);
+  const svc = await openOperations();
+  const notifier = await notifying(svc, url, times);
+  await svc.propose();
+  await arrived(3);
+  expect(notifier.problem()).toMatch(/^the receiver /);
+  while (notifier.problem() !== null) await new Promise((resolve) => setImmediate(resolve));
+  const tries = deliveries.length;
+  expect(tries).toBeGreaterThanOrEqual(4);
+  expect(new Set(deliveries.map(({ body }) => body.id)).size).toBe(1);
+  await svc.propose({ target: "ui.colour" });
+  await arrived(tries + 1);
+  expect(deliveries[tries]!.body.id).not.toBe(deliveries[0]!.body.id);
+  for (const delivery of deliveries) expectSigned(delivery);
+});
 
-test("a request to a silent receiver times out, even after garbage collection", async () => {
+test("a request to a silent receiver times out, even if garbage is collected meanwhile", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const { url, arrived } = await receiver(() => {});
@@ -273,7 +270,7 @@ test("a request to a silent receiver times out, even after garbage collection", 
   await second;
 });
 
-test("a notification links to the change in the console if the public address is configured", async () => {
+test("a notification links to the change in the console, where its address is known", async () => {
   const { url, deliveries, arrived } = await receiver();
   const svc = await openOperations({ publicUrl: "https://gov.acme.example/console" });
   await notifying(svc, url);
@@ -292,7 +289,7 @@ test("requests do not wait for a receiver that does not respond", async () => {
   expect(deliveries).toHaveLength(1);
 });
 
-test("after a restart, no notification is lost or sent again after its delivery", async () => {
+test("after a restart no notification is lost, and delivered ones are not sent again", async () => {
   const hang: Responder = () => {};
   const { url, deliveries, arrived } = await receiver(ok, hang);
   const svc = await openOperations();
@@ -309,7 +306,7 @@ test("after a restart, no notification is lost or sent again after its delivery"
   expect(deliveries[1]!.body.id).toBe(deliveries[2]!.body.id);
 });
 
-test("after a restart, only undelivered notifications are sent", async () => {
+test("of several pending notifications at a restart, delivered ones are not sent again", async () => {
   const { url, deliveries, arrived } = await receiver(ok, () => {});
   const svc = await openOperations();
   await (await notifying(svc, url)).stop();
@@ -333,7 +330,7 @@ test("events before the first start are not notified", async () => {
   expect(deliveries[0]!.body.data.change.change_id).toBe(change_id);
 });
 
-test("a store that cannot be read delays notifications and loses none", async () => {
+test("a store that cannot be read delays the next notification, and loses none", async () => {
   const { url, deliveries, arrived } = await receiver();
   const base = memoryStore();
   let broken = false;
@@ -362,7 +359,7 @@ test("a store that cannot be read delays notifications and loses none", async ()
   expect(types(deliveries)).toEqual(["change.waiting_for_consent", "change.waiting_for_consent"]);
 });
 
-test("the wait between attempts doubles up to its limit, and randomness only shortens it", async () => {
+test("the wait between retries doubles up to its limit, and jitter only shortens it", async () => {
   const waits: number[] = [];
   const { url, arrived } = await receiver(
     ...Array.from({ length: 6 }, (): Responder => (response) => void response.writeHead(500).end()),
@@ -464,7 +461,7 @@ test.each<[NotifyFormat, number, string, string]>([
 });
 
 test.each<NotifyFormat>(["slack", "teams"])(
-  "a notification to %s has no signature, since its address is the secret",
+  "notifications to %s have no signature, since the address is the secret",
   async (format) => {
     const { url, deliveries, arrived } = await receiver();
     const svc = await openOperations({ publicUrl: "https://gov.acme.example" });
@@ -477,7 +474,7 @@ test.each<NotifyFormat>(["slack", "teams"])(
   },
 );
 
-test("failing notifications are in the capability map", async () => {
+test("undelivered notifications show in the capability map", async () => {
   let problem: string | null = null;
   const svc = await openOperations({ notifier: { problem: () => problem } });
   const shown = async () =>
@@ -487,7 +484,7 @@ test("failing notifications are in the capability map", async () => {
   expect(await shown()).toMatchObject({ status: "failing", reason: "the receiver answered 500" });
 });
 
-test("if the store fails writes, nothing is sent twice, and one warning is logged", async () => {
+test("while the store rejects writes nothing is sent twice, and one line is logged", async () => {
   const lines: string[] = [];
   const log = { info: () => {}, warn: (message: string) => void lines.push(message), error: () => {} };
   const base = memoryStore();
@@ -529,7 +526,7 @@ describe("on a host that runs only during requests, the notifier", () => {
     return notifier;
   };
 
-  test("sends due notifications once and in order, however often it is called", async () => {
+  test("sends due notifications on request, in order and once, however often it is called", async () => {
     const { url, deliveries } = await receiver();
     const svc = await openOperations();
     await svc.propose();
@@ -543,7 +540,7 @@ describe("on a host that runs only during requests, the notifier", () => {
     expect(deliveries).toHaveLength(2);
   });
 
-  test("makes one attempt in each call, and another instance continues where it stopped", async () => {
+  test("tries once at each call, and continues where it stopped, also as another instance", async () => {
     const failing: Responder = (response) => void response.writeHead(500).end();
     const { url, deliveries } = await receiver(failing, failing);
     const svc = await openOperations();
@@ -565,7 +562,7 @@ describe("on a host that runs only during requests, the notifier", () => {
     expect(restarted.problem()).toBeNull();
   });
 
-  test("waits for the Retry-After of a receiver", async () => {
+  test("sends nothing to a receiver for as long as it requests", async () => {
     const { url, deliveries } = await receiver(
       (response) => void response.writeHead(429, { "retry-after": "120" }).end(),
     );
@@ -581,7 +578,7 @@ describe("on a host that runs only during requests, the notifier", () => {
     expect(notifier.problem()).toBeNull();
   });
 
-  test("does not throw while the store fails, and reports it as its problem", async () => {
+  test("never fails its caller: an unusable store is reported as a problem until it works again", async () => {
     const { url, deliveries } = await receiver();
     const svc = await openOperations();
     const notifier = await prompted(svc, url);

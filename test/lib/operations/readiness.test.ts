@@ -5,7 +5,7 @@ import { failingStore } from "../../support/failing_store.ts";
 import { fails, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service, makeService } from "../../support/service.ts";
 
-test("a store that fails writes makes the service unready, and livez still answers", async () => {
+test("a store that cannot be written makes the service unready, but livez still succeeds", async () => {
   const store = failingStore(memoryStore());
   const api = await service({ store });
   store.fail();
@@ -17,7 +17,7 @@ test("a store that fails writes makes the service unready, and livez still answe
   expect((await api.get("/readyz")).status).toBe(200);
 });
 
-test("a service whose product runtime was not opened is not ready", async () => {
+test("a service without a product runtime is not ready", async () => {
   const deps = await opened();
   await deps.store.transact((tx) => tx.delete("meta", "chain"));
   expect((await makeService(deps).get("/readyz")).body).toMatchObject({
@@ -26,7 +26,7 @@ test("a service whose product runtime was not opened is not ready", async () => 
   });
 });
 
-test("a failing adapter is reported among the capabilities", async () => {
+test("a failing adapter shows in the capabilities", async () => {
   const adapter = scriptedAdapter();
   const api = await service({ adapter });
   const status = async () =>

@@ -47,7 +47,7 @@ test("a new service has no data: null for unknown values, 0 for open work", asyn
   expect(body).toMatchObject({ tick: 0, E: null, M: null, R: null, N: 0, goals: [], provenance: { chat: null } });
 });
 
-test("the state is available without an intent", async () => {
+test("the state is returned without an intent", async () => {
   const { get, post, cycle } = await openOperations({ intent: null });
   await post("/api/tasks", { title: "t" });
   await cycle();
@@ -56,14 +56,14 @@ test("the state is available without an intent", async () => {
   expect(body).toMatchObject({ tick: 1, E: null, M: null, R: null, tasks: { completed: 1 } });
 });
 
-test("the state has the provenance of the latest chat reply", async () => {
+test("the provenance of the latest chat reply is shown", async () => {
   const { deps, get } = await openOperations();
   const chat = { injected: true, reply_id: "r1", memory_ids: ["mem_1"], mode: "rules" as const, at: deps.clock.iso() };
   await deps.store.transact((tx) => tx.put("meta", "chat_provenance", chat));
   expect((await get("/api/state")).body.provenance).toEqual({ chat });
 });
 
-test("the number of records that a request reads does not grow with the number of changes", async () => {
+test("the number of records that a read examines does not grow with the number of changes", async () => {
   const { store, readCollections } = counted(memoryStore());
   const service = await openOperations({ store });
   const records = async (path: string): Promise<number> => {

@@ -18,7 +18,7 @@ async function openFiles() {
   return { ...deps, files, ask, list, names: async () => (await list()).map(({ name }) => name) };
 }
 
-test("without files, the list is empty and a file gets 404", async () => {
+test("without files the list is empty, and a file is not found", async () => {
   const { list, ask } = await openFiles();
   expect(await list()).toEqual([]);
   expect((await ask("/api/evolved/report-2026-W01.md")).status).toBe(404);
@@ -54,7 +54,7 @@ test("files are listed with size, hash and kind, newest first, also by another i
   expect(await createStoredFiles({ store, clock, sha256 }).read("notes.txt")).toBe("x");
 });
 
-test("a file that is written again is replaced and becomes the newest", async () => {
+test("a file is replaced completely, and is then the newest", async () => {
   const { files, names, clock } = await openFiles();
   await files.write("report-2026-W01.md", "a longer text");
   await files.write("report-2026-W02.md", "");
@@ -64,14 +64,14 @@ test("a file that is written again is replaced and becomes the newest", async ()
   expect(await files.read("report-2026-W01.md")).toBe("new");
 });
 
-test.each(["../secret", ".hidden", "a/b", "", "a".repeat(129)])("the file name %j is rejected", async (name) => {
+test.each(["../secret", ".hidden", "a/b", "", "a".repeat(129)])("the name %j is rejected", async (name) => {
   const { files, list } = await openFiles();
   await expect(files.write(name, "x")).rejects.toThrow("is no name for a self-evolution file");
   expect(await files.read(name)).toBeUndefined();
   expect(await list()).toEqual([]);
 });
 
-test("the oldest of 501 files is deleted, with its text", async () => {
+test("of 501 files the oldest is removed with its text", async () => {
   const { files, names, clock, store } = await openFiles();
   for (let week = 0; week <= 500; week++) {
     await files.write(`report-${week}.md`, `text ${week}`);

@@ -37,7 +37,7 @@ const ended = (status: "completed" | "failed") => (index: number) => ({
   completed_at: new Date(START + index * 1000).toISOString(),
 });
 
-test("beyond the limit the oldest ended task is deleted, and its rating no longer counts", async () => {
+test("of the ended tasks the oldest is removed first, with its rating", async () => {
   const service = await openOperations();
   const { store } = service.deps;
   await storeTasks(service, MAX_ENDED_TASKS - 1, (index) => ended(index === 1 ? "failed" : "completed")(index));
@@ -68,7 +68,7 @@ test("beyond the limit the oldest ended task is deleted, and its rating no longe
   expect(ratings.map(({ rating }) => rating)).toEqual([4]);
 });
 
-test("a new task is rejected while the maximum of open tasks is reached", async () => {
+test("no task is accepted while the maximum number of tasks is open", async () => {
   const service = await openOperations();
   await storeTasks(service, MAX_OPEN_TASKS, () => ({}));
   const submit = () => service.post("/api/tasks", { title: "one more" });

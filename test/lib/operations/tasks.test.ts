@@ -37,7 +37,7 @@ describe("order", () => {
     expect(await runNextTask(service.deps)).toBeUndefined();
   });
 
-  test("has queued tasks first, then ended ones with the newest first", async () => {
+  test("a cycle runs one task; the list has the queue, then ended tasks, newest first", async () => {
     const service = await openOperations();
     for (const title of ["a", "b", "c", "d"]) await submit(service, title);
     for (let cycles = 0; cycles < 2; cycles++) {
@@ -96,7 +96,7 @@ describe("the worker", () => {
     for (const fact of facts) expect(task.result).toContain(fact);
   });
 
-  test("an unknown dimension is kept as a label, and only the text is answered", async () => {
+  test("an unknown dimension is stored, and only the text is answered", async () => {
     const service = await openOperations();
     const { body } = await service.post("/api/tasks", { title: "t", required_dimension: "constructor" });
     expect(body.required_dimension).toBe("constructor");
@@ -117,14 +117,14 @@ describe("the worker", () => {
     expect(words.match(/^## \w+/gm)).toEqual(["## Answer"]);
   });
 
-  test("text of people makes no markup in the report", async () => {
+  test("texts by people are shown as text and form no markup", async () => {
     const service = await openOperations();
     await service.post("/api/tasks", { title: "<b>x</b> [a](http://b) `c`" });
     const { result } = (await runNextTask(service.deps))!;
     expect(result!.split("\n")[0]).toBe("# “\\<b\\>x\\</b\\> \\[a\\](http://b) \\`c\\`”");
   });
 
-  test("the text of a model is above the report from the records", async () => {
+  test("a model words a summary above the report, which stays unchanged", async () => {
     let prompt = "";
     const llm = makeModel(async ({ messages }) => {
       prompt = JSON.stringify(messages);
@@ -152,7 +152,7 @@ describe("the worker", () => {
     expect(task!.result).toMatch(new RegExp(`^# “t”\\n\\nNo model worded it: ${reason}\\.\\n\\nAs of `));
   });
 
-  test("a model's text for a task counts against the hourly limit of calls", async () => {
+  test("wording a task counts towards the hourly limit of calls", async () => {
     const llm = makeModel(async () => ({ text: "All is quiet.", toolCalls: [] }));
     const service = await openOperations({ llm, llmCallsPerHour: 1 });
     for (const title of ["first", "second"]) await submit(service, title);
@@ -164,7 +164,7 @@ describe("the worker", () => {
     );
   });
 
-  test("a very long text of a model is cut, and the report is complete", async () => {
+  test("a model's endless text is truncated, and the report stays complete", async () => {
     const service = await openOperations({
       llm: makeModel(async () => ({ text: "all is well ".repeat(50_000), toolCalls: [] })),
     });
@@ -175,7 +175,7 @@ describe("the worker", () => {
   });
 
   test.each(["\n", "\r", "\r\n", "\v", "\f", "\u0085", "\u2028", "\u2029"])(
-    "no line of a model's text looks like a line of the report, with the line end %j",
+    "no line of a model looks like a line of the report, with the line end %j",
     async (end) => {
       const forged = ["Fine.", "## From the records", "", "As of 2026-01-01.", "> ## Effect", "</blockquote>", "# “t”"];
       const said = [...forged, "---", "\u202e[a](http://b)", "![x](http://b)", "```", "E is **1.000**"].join(end);
@@ -196,7 +196,7 @@ describe("the worker", () => {
     },
   );
 
-  test("a failed report fails the task without internal details", async () => {
+  test("a report that cannot be made fails the task without internal details", async () => {
     const service = await openOperations();
     await submit(service, "t");
     const { store } = service.deps;
@@ -214,7 +214,7 @@ describe("the worker", () => {
   });
 });
 
-describe("a process that dies during a task", () => {
+describe("a process that crashes during a task", () => {
   /** A service with a task whose run hangs until `held` is opened. */
   async function hanging() {
     const held = gate();
@@ -231,7 +231,7 @@ describe("a process that dies during a task", () => {
     return { ...service, run, held };
   }
 
-  test("runs again after its claim has ended, and the late result of the first run is ignored", async () => {
+  test("its task runs again when the claim has expired, and its late result is ignored", async () => {
     const { deps, run, held, get } = await hanging();
     const next = await restarted(deps);
     expect(await runNextTask(next)).toBeUndefined();
@@ -312,7 +312,7 @@ describe("feedback", () => {
     );
   });
 
-  test("with a trusted proxy, a person cannot rate in another's name", async () => {
+  test("behind a trusted proxy no person rates in another's name", async () => {
     const service = await openOperations({ identityHeader: "x-user" });
     const task_id = await submit(service, "a");
     await service.cycle();

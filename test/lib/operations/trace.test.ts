@@ -101,7 +101,7 @@ test("target system, notification and exported entry have the trace of the reque
   expect(otel.received.map(({ traceparent }) => traceparent)).toEqual(otel.received.map(() => null));
 });
 
-test("an invalid trace header is ignored, and without one none is sent", async () => {
+test("an invalid header is ignored, and without one no trace is sent", async () => {
   const { api, host } = await tracedService();
   for (const headers of [{ traceparent: `00-${traceId("0")}-${SPAN}-01` }, {}]) {
     const { change_id } = (await api.post("propose", { ...PROPOSAL, target: "ui.x" }, headers)).body;
@@ -112,7 +112,7 @@ test("an invalid trace header is ignored, and without one none is sent", async (
   expect(new Set(host.received.map(({ traceparent }) => traceparent))).toEqual(new Set([null]));
 });
 
-test("a cycle starts its own trace, also when a request triggers it", async () => {
+test("a cycle starts a new trace, whichever request triggers it", async () => {
   const { api, host } = await tracedService();
   await runCycle(api.deps);
   await api.post("/api/actions/run-now", { action: "cycle" }, tracedBy("a"));
@@ -140,7 +140,7 @@ test.each([
     (fetch: typeof globalThis.fetch) =>
       unleashTarget({ name: "u", url: "http://u", project: "p", environment: "e", token: "t", fetch }),
   ],
-])("a request to %s carries the trace", async (_, open) => {
+])("a request to %s has the trace too", async (_, open) => {
   const system = receiver(() => ({ header: {} }));
   const entry = { tenant_id: "t1", target: "ui.x", kind: "config" } as const;
   const read = async () =>

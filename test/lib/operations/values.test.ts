@@ -35,7 +35,7 @@ const valueLines = async (api: TestService, query = "") =>
 const applyValue = (api: TestService, value: unknown, over: object = {}) =>
   api.bring("applied", value === undefined ? { ...over } : { value: JSON.stringify(value), ...over });
 
-test("the value of a target is that of its newest applied change, with its origin", async () => {
+test("a value is that of the newest applied change, with its origin, also without an adapter", async () => {
   const api = await service();
   expect((await api.get("values")).body).toMatchObject({ values: [], next: null, behind: 0 });
   const first = await applyValue(api, { on: true });
@@ -64,7 +64,7 @@ test("the value of a target is that of its newest applied change, with its origi
   expect(await valueLines(api)).toEqual(['t1 ui.banner="not yet"']);
 });
 
-test("after a rollback the value is that of the newest applied change before it, or none", async () => {
+test("a rollback restores the previous value that was not rolled back, or none", async () => {
   const api = await service();
   const [one, two, three] = [await applyValue(api, 1), await applyValue(api, 2), await applyValue(api, 3)];
   await applyValue(api, undefined);
@@ -112,7 +112,7 @@ test("values are filtered by tenant and target, and paged", async () => {
     expect((await api.get(`values${wrong}`)).status, wrong).toBe(400);
 });
 
-test("the ETag is the same until a value changes", async () => {
+test("the ETag is unchanged while the values are, for any other entries of the log", async () => {
   const api = await service();
   const id = await applyValue(api, 1);
   const tag = (await api.get("values")).headers.get("etag")!;
@@ -123,7 +123,7 @@ test("the ETag is the same until a value changes", async () => {
   expect((await api.get("values", { "if-none-match": tag })).status).toBe(200);
 });
 
-test("erased values have no rows, and a rebuild makes the same rows", async () => {
+test("erased values are removed, and a rebuild makes the same rows", async () => {
   const api = await service();
   await applyValue(api, 1, { target: "ui.Banner" });
   const gone = await applyValue(api, 2);
@@ -144,7 +144,7 @@ test("erased values have no rows, and a rebuild makes the same rows", async () =
   expect(await valueLines(api)).toEqual(["t1 ui.Banner=1"]);
 });
 
-describe("a value is withheld if the store has", () => {
+describe("inconsistent values are not returned", () => {
   const edit = (store: Store, id: string, how: (record: ChangeRecord) => object) =>
     store.transact(async (tx) => {
       const record = (await tx.get("changes", id))!.value as ChangeRecord;
@@ -242,7 +242,7 @@ describe("a value is withheld if the store has", () => {
     expect(await readValues(api)).toMatchObject([{ target: "ui.banner", state: "withheld" }]);
   });
 
-  test("an apply after the entry at which the chain is broken", async () => {
+  test("entries after the first break of the chain", async () => {
     const api = await service();
     await applyValue(api, "before");
     const { as_of } = (await api.get("values")).body;
@@ -281,7 +281,7 @@ test("an apply or rollback between two reads of a value gives the new value", as
   expect(await valueLines(api)).toEqual(["t1 ui.banner=4"]);
 });
 
-test("reading a value costs the same however many later changes were rolled back", async () => {
+test("the cost of reading a value does not grow with applies and rollbacks over it", async () => {
   const counts = [];
   for (const rounds of [2, 12]) {
     const base = memoryStore();
@@ -301,7 +301,7 @@ test("reading a value costs the same however many later changes were rolled back
   expect(counts[1]).toBe(counts[0]);
 });
 
-test("values are the same after a restart, before and after projecting", async () => {
+test("after a restart, for entries that were not projected, and for a store that grew", async () => {
   const api = await service();
   const ids: string[] = [];
   for (let value = 0; value < 24; value++) ids.push(await applyValue(api, value, { target: `ui.t${value % 7}` }));

@@ -260,7 +260,7 @@ test("levels: A, C, D, F people; H edited draft; G draft; B and F's rollback rul
   expect(seen["trend"].totals).toEqual({ L1: 4, L2: 1, L3: 1, L4: 2, L5: 1, unattributed: 0 });
 });
 
-test("the task's report has the failures of the audit log, and its rating is in the state", () => {
+test("the task's report lists the failures from the audit log; its rating shows in the state", () => {
   const { task } = seen;
   expect(task).toMatchObject({ status: "completed", required_dimension: "R", mode: "rules" });
   expect(task.result).toContain("of 6 applies attempted");
@@ -281,7 +281,7 @@ function named(file: string): string {
   return text;
 }
 
-test("the weekly report has movements, events with reasons, waiting and due changes", () => {
+test("the weekly report has movements, events with reasons, pending changes and due work", () => {
   expect(named("report-2026-W02.md")).toBe(`# Week 2026-W02 (2026-01-05 to 2026-01-11, UTC)
 
 The effect E is 0.563; before this week there was none. **Worse:** incident_rate rose by 0.03 (worse) to 0.07, after [“Retry three times”](#/changes/F) (rolled back since). Better: csat rose by 0.3 (better) to 4.5, after [“Call hot leads first”](#/changes/C) and [“Score leads by fit”](#/changes/A).
@@ -340,7 +340,7 @@ Nothing.
 `);
 });
 
-test("each closed change has a retrospective, which names missing items", () => {
+test("each closed change has its retrospective, which lists what is not on record", () => {
   const retrospectives = [...files.texts.keys()].filter((name) => name.startsWith("retrospective-"));
   expect(retrospectives.sort()).toEqual(
     ["A", "B", "C", "D", "F", "I", "J", "K"].map((name) => `retrospective-${ids[name]}.md`).sort(),
@@ -364,12 +364,12 @@ test("the growth log reports each verdict once, and none where no KPI is named",
   expect(said).toEqual([verdict("F", "regressed"), verdict("A", "met"), verdict("C", "missed")]);
 });
 
-test("the views of open work are empty at the end", async () => {
+test("the lists of work in progress are empty at the end", async () => {
   for (const view of ["outcomes_due", "guardrail_due", "leases"] as const)
     expect(await service.deps.store.list(view, { limit: 10 }), view).toEqual([]);
 });
 
-test("all counts equal a recount from the records", async () => {
+test("all counts can be rebuilt from the records", async () => {
   const { result } = (await service.post("/api/action/run-now", { action: "verify_audit" })).body;
   expect(result).toMatchObject({ valid: true, tallies_match: true, mismatches: [] });
 });

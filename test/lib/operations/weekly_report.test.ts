@@ -40,7 +40,7 @@ describe.each(Object.entries(WEEKS))("the report of %s", (week, [from, to, at]) 
       .flatMap((act) => (dids.includes(act.did) && isWithin(act.at, from, to) ? [act.change!] : []))
       .sort();
 
-  test("lists the applied and the ended changes of the ledger", () => {
+  test("lists the changes that were applied or ended according to the ledger", () => {
     expect(linkedChanges("Applied")).toEqual(changesWith("applied"));
     expect(linkedChanges("Rolled back")).toEqual(
       changesWith("rolled_back", "denied", "withdrawn", "expired", "revoked", "lapsed"),
@@ -96,7 +96,7 @@ Nothing.
 `);
 });
 
-test("a week starts at midnight of the requested time zone", async () => {
+test("a week begins at midnight of the requested time zone", async () => {
   const files = filesInMemory();
   // Sunday evening in UTC is Monday in Auckland.
   const service = await openOperations({ clock: testClock("2026-01-04T20:00:00.000Z"), evolved: files });

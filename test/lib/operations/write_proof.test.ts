@@ -10,7 +10,7 @@ const ready = async (api: Awaited<ReturnType<typeof service>>) => {
 };
 const SECONDS = 1000;
 
-test("a store that fails writes makes the service unready and sets the metric to 0", async () => {
+test("a store that can be read and not written is not ready, also in the metric", async () => {
   const store = failingStore(memoryStore());
   const api = await service({ store });
   expect(await ready(api)).toMatchObject({ status: 200, store: { ok: true } });
@@ -23,7 +23,7 @@ test("a store that fails writes makes the service unready and sets the metric to
   expect(await ready(api)).toMatchObject({ status: 200, store: { ok: true } });
 });
 
-test("a failed write after the last check makes the next readiness request fail", async () => {
+test("a write that failed since the last probe is found by the next readiness request", async () => {
   const store = failingStore(memoryStore());
   const api = await service({ store });
   expect((await ready(api)).status).toBe(200);
@@ -49,7 +49,7 @@ test("a store that stalls is reported after two seconds", async () => {
   }
 });
 
-test("a read-only process writes nothing for the metric and omits it", async () => {
+test("a read-only process writes nothing for the metric, and omits it", async () => {
   const kept = memoryStore();
   let writes = 0;
   const counted: typeof kept = { ...kept, transact: (decide) => (writes++, kept.transact(decide)) };

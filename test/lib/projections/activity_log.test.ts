@@ -19,7 +19,7 @@ test.each([
   ["one kind", "outcome"],
   ["a kind that only entries make", "rolled_back"],
   ["a kind that no entry makes", "even"],
-])("pages over %s visit each row once, newest first, whichever projection made it", async (_, kind) => {
+])("pages over %s return each row of all projections once, newest first", async (_, kind) => {
   const log = await createTestLog();
   let noticed = 0;
   await runRandomHistory(log, 11, 200, async () => {
@@ -46,14 +46,14 @@ test.each([
   }
 });
 
-test("a filter by kind excludes kinds with a common prefix and kinds that sort before it", async () => {
+test("a kind is not confused with one that has the same prefix or sorts before it", async () => {
   const deps = projectionDeps((await createTestLog()).store);
   for (const kind of ["drift", "task", "task_failed"])
     await deps.store.transact((tx) => addNotice(deps, tx, notice(1, kind)));
   expect((await readActivityPage(deps, { limit: 5, kind: "task" })).entries.map(({ kind }) => kind)).toEqual(["task"]);
 });
 
-test("the newest 10,000 rows of a source are kept, and older ones are deleted", async () => {
+test("the newest 10,000 rows of a source are stored, and no older ones", async () => {
   const deps = projectionDeps((await createTestLog()).store);
   await inBatches(deps.store, MAX_ROWS + 50, (tx, index) => addNotice(deps, tx, notice(index)));
   const rows = await deps.store.list("notices", { limit: 20_000 });
@@ -65,7 +65,7 @@ test("the newest 10,000 rows of a source are kept, and older ones are deleted", 
   expect(next).toBeNull();
 });
 
-test("a row has the cycle of its entry, even if it is projected later", async () => {
+test("a row names its cycle and its record, also if it is projected later", async () => {
   const service = await openOperations();
   await service.cycle();
   const id = await service.bring("rolled_back");
@@ -77,7 +77,7 @@ test("a row has the cycle of its entry, even if it is projected later", async ()
   expect(await rows()).toEqual([row]);
 });
 
-test("a notice comes after earlier entries and before later ones", async () => {
+test("a notice is listed after earlier entries and before later ones", async () => {
   const log = await createTestLog();
   await log.rollBack(await log.applied({ kpi: "csat" }));
   await log.store.transact((tx) => addNotice(log, tx, notice(1)));

@@ -92,7 +92,7 @@ test("changes work while all projections fail, and projections catch up exactly 
   );
 });
 
-test("while projecting fails, reads use the existing rows and a warning is logged", async () => {
+test("reads use existing rows while new entries cannot be projected, and log the reason", async () => {
   const warned: string[] = [];
   const log = { info: () => {}, warn: (message: string) => void warned.push(message), error: () => {} };
   const base = memoryStore();

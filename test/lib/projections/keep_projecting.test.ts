@@ -27,7 +27,7 @@ async function service(store: Store = memoryStore()) {
   };
 }
 
-test("commits are projected until the loop is stopped", async () => {
+test("each commit is projected, a burst of commits together, until projecting is stopped", async () => {
   const { deps, bring, caughtUp, behind } = await service();
   const projecting = startProjecting(deps, { pause: 0, yielding: 0, poll: NEVER });
   await bring("rolled_back");
@@ -49,7 +49,7 @@ test("entries of another process are found by polling", async () => {
   await projecting.stop();
 });
 
-test("stopping waits for the current slice", async () => {
+test("a stopping process ends projecting after the current slice", async () => {
   const { deps, bring, commits } = await service();
   const projecting = startProjecting(deps, { pause: NEVER, yielding: NEVER, poll: NEVER });
   await bring("applied");
@@ -57,7 +57,7 @@ test("stopping waits for the current slice", async () => {
   await projecting.stop();
 });
 
-test("a broken log is not projected until it is valid again", async () => {
+test("a broken log is not projected, and is projected again when it is valid", async () => {
   const { deps, bring, caughtUp, behind } = await service();
   await bring("applied");
   deps.integrity.breach = { first_invalid: 2, reason: "edited" };
@@ -69,7 +69,7 @@ test("a broken log is not projected until it is valid again", async () => {
   await projecting.stop();
 });
 
-test("after conflicts with another process, projecting pauses and then goes on", async () => {
+test("a process that lost the race leaves projecting to the other process for a while", async () => {
   const { deps, bring, caughtUp } = await service();
   await bring("applied");
   let conflicts = PROJECTIONS.length;

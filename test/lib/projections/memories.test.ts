@@ -26,7 +26,7 @@ async function readMemories({ deps }: TestService): Promise<Memory[]> {
   return reported.flatMap((memory) => memory ?? []);
 }
 
-test("memories of a proposal and its decisions have who, what and why", async () => {
+test("a proposal and its decisions become memories with person, action and reason", async () => {
   const service = await chatService({ intent: { policy: { required_approvers: { standard: 2 } } } });
   const { change_id } = await service.propose({ proposer: "pat", rationale: "customers ask for it" });
   await service.post("approve", { change_id, approver: "ana", note: "the pilot went well" });
@@ -128,7 +128,7 @@ test("a verdict is remembered once, when its outcome ends", async () => {
   expect(await verdicts()).toEqual([reported]);
 });
 
-test("KPI feeds make one memory a day, with the latest values of the day", async () => {
+test("KPI feeds become one memory a day with the latest values of that day", async () => {
   const service = await chatService();
   await service.post("kpi", { csat: 4 });
   service.deps.clock.advance(HOUR);
@@ -142,7 +142,7 @@ test("KPI feeds make one memory a day, with the latest values of the day", async
   ]);
 });
 
-test("actions that could not be stored leave no memory", async () => {
+test("an entry that could not be written is not remembered", async () => {
   const store = failingStore(memoryStore());
   const service = await chatService({ store });
   const { change_id } = await service.propose();

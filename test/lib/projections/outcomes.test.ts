@@ -128,7 +128,7 @@ type Window = { id: number; to: number; endEntry: Entry | undefined; byTime: boo
 const overlaps = ({ to, endEntry, byTime }: Window, other: { id: number; from: number }): boolean =>
   byTime ? to >= other.from : !endEntry || endEntry.id > other.id;
 
-describe("outcomes computed from all entries", () => {
+describe("a second implementation", () => {
   test.each(dealt([1, 2, 3, 4], 2))("equal the projected ones at many times of random history %i", async (seed) => {
     const log = await createTestLog();
     let steps = 0;

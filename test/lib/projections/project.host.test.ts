@@ -36,7 +36,7 @@ async function projectTo(deps: ProjectionDeps, projection: Projection, length: n
 }
 
 describe("a rebuild stores the same bytes", () => {
-  test.each([1, 2, 3])("after random history %i, projected now and then", async (seed) => {
+  test.each([1, 2, 3])("after random history %i, projected in several parts", async (seed) => {
     const log = await createTestLog();
     const random = mulberry(seed + 100);
     await runRandomHistory(log, seed, 400, async () => {
@@ -62,7 +62,7 @@ async function withOpenOutcomes(count: number, store: Store = memoryStore()) {
   return log;
 }
 
-test("an outcome that ended at its horizon stays final for a process with an earlier clock", async () => {
+test("an outcome that ended at its horizon stays ended for a process with an earlier clock", async () => {
   const log = await createTestLog();
   await log.feed({ csat: 4 });
   const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });
@@ -134,7 +134,7 @@ test("a change is read once for concurrent readers, and again after a failed rea
   expect(reads).toBe(1);
 });
 
-test("projections stay close together while the log grows as fast as one projects it", async () => {
+test("projections advance evenly while the log grows as fast as one of them projects it", async () => {
   const base = memoryStore();
   const log = await createTestLog(base);
   let left = 3000;
@@ -167,7 +167,7 @@ test("projections stay close together while the log grows as fast as one project
   expect(apart).toBeLessThan(1200);
 });
 
-test("an outdated length of the log does not reset a projection", async () => {
+test("an outdated length of the log is not mistaken for a shorter log", async () => {
   const log = await createTestLog();
   for (let made = 0; made < 20; made++) await log.propose();
   const { length } = (await readHead(log.store))!;
@@ -212,7 +212,7 @@ test("rows of an earlier version of a projection are rebuilt", async () => {
   expect(await storedRows(log.store)).toEqual(made);
 });
 
-test("later feeds do not change a final verdict", async () => {
+test("later feeds do not change a verdict", async () => {
   const log = await createTestLog();
   await log.feed({ csat: 4 });
   const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });
@@ -240,7 +240,7 @@ test("later feeds do not change a final verdict", async () => {
 });
 
 describe("a slice", () => {
-  test("writes no more than 50 records, however many outcomes end", async () => {
+  test("writes at most 50 records, for any number of outcomes that end", async () => {
     const counted = countingStore(memoryStore());
     const log = await withOpenOutcomes(1200, counted.store);
     counted.take();
@@ -288,7 +288,7 @@ describe("a slice", () => {
     expect(await storedRows(log.store)).toEqual(await storedRows(single.store));
   });
 
-  test("that is full in the middle of an entry continues there in the next slice", async () => {
+  test("that cannot hold all writes of an entry continues within that entry", async () => {
     const log = await createTestLog();
     const trip = { kpi: "csat", action: "alert", baseline: 4, value: 3, regression: 1 };
     const ids = Array.from({ length: 60 }, (_, index) => `chg_${index}`);
@@ -317,7 +317,7 @@ describe("a slice", () => {
     expect(await verifyProjections(log)).toEqual({ tallies_match: true, mismatches: [] });
   });
 
-  test("that started before a rebuild is not stored", async () => {
+  test("that began before a rebuild is not stored", async () => {
     const log = await createTestLog();
     for (let made = 0; made < 150; made++) await log.propose();
     await projectAll(log);
@@ -354,7 +354,7 @@ describe("a slice", () => {
   });
 });
 
-test("after a conflict only that projection is left to the other process", async () => {
+test("only the projection whose race is lost is left to the other process", async () => {
   const log = await createTestLog();
   for (let made = 0; made < 1200; made++) await log.propose();
   await projectAll(log);
@@ -431,7 +431,7 @@ describe("a read", () => {
     }
   });
 
-  test("projects the rest if a rebuild has not reached the head yet", async () => {
+  test("continues from where an unfinished rebuild has stopped", async () => {
     const log = await createTestLog();
     for (let made = 0; made < 100; made++) await log.propose();
     await projectAll(log);
@@ -441,7 +441,7 @@ describe("a read", () => {
     expect([state.counts.pending_consent, (await list("waiting", { limit: 200 })).length]).toEqual([100, 100]);
   });
 
-  test("continues after a conflict with another process and counts nothing twice", async () => {
+  test("continues after another process was faster, and counts nothing twice", async () => {
     const log = await createTestLog();
     await log.feed({ csat: 4 });
     await projectAll(log);
@@ -463,7 +463,7 @@ describe("a read", () => {
   test.each([
     ["takes no writes", () => Promise.reject(new StoreUnavailable("read-only"))],
     ["does not answer writes in time", () => new Promise<never>(() => {})],
-  ])("uses the existing rows and reports behind if the store %s", async (_, transact) => {
+  ])("uses existing rows and reports `behind` where the store %s", async (_, transact) => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const log = await createTestLog();
@@ -476,7 +476,7 @@ describe("a read", () => {
     expect([as_of, behind, state.counts]).toEqual([1, 1, { pending_consent: 1 }]);
   });
 
-  test("projects no entry of a broken log, and reports behind", async () => {
+  test("projects no entry of an invalid log, and reports `behind`", async () => {
     const log = await createTestLog();
     await log.propose();
     await projectAll(log);
@@ -517,7 +517,7 @@ describe("a projection that fails", () => {
   };
 
   test.each(PROJECTIONS.map(({ name }, index) => [name, index] as const))(
-    "%s: is reported, does not stop others, and catches up once it works again",
+    "%s: is reported, stops no other one, and catches up when it works again",
     async (_, index) => {
       let broken = true;
       const base = memoryStore();

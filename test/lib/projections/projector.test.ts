@@ -12,7 +12,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { projectionDeps, type TestLog, createTestLog } from "./hand_made.ts";
 import { runRandomHistory } from "./random_log.ts";
 
-test("a new projection first deletes the records in its collections", async () => {
+test("leftover records in a projection's collections are removed before it begins", async () => {
   const counted = countingStore(memoryStore());
   const log = await createTestLog(counted.store);
   await runRandomHistory(log, 8, 100);
@@ -82,7 +82,7 @@ test.each([
   expect(await entryReachedMeanwhile(log, counts, isBusy)).toBeGreaterThan(length);
 });
 
-test("while one projection ends many outcomes at once, the others project new entries", async () => {
+test("while one projection ends many outcomes, the others project new entries", async () => {
   const log = await createTestLog();
   await log.feed({ csat: 4 });
   for (let made = 0; made < 1500; made++)
@@ -94,7 +94,7 @@ test("while one projection ends many outcomes at once, the others project new en
   expect(await entryReachedMeanwhile(log, outcomes, ({ entry }, end) => entry < end)).toBeGreaterThan(length);
 });
 
-test("a log that is shorter than a cursor is projected again from its beginning", async () => {
+test("a log shorter than the projected part counts as another and is projected from its start", async () => {
   const log = await createTestLog();
   await runRandomHistory(log, 9, 200);
   await projectAll(log);
@@ -114,7 +114,7 @@ test("a log that is shorter than a cursor is projected again from its beginning"
   expect(await verifyProjections(log)).toEqual({ tallies_match: true, mismatches: [] });
 });
 
-test("verifyProjections names edited and added counts", async () => {
+test("a tampered or additional count is named", async () => {
   const log = await createTestLog();
   await log.rollBack(await log.applied());
   await projectAll(log);

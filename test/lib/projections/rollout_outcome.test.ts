@@ -24,7 +24,7 @@ async function rolloutInBadWeek() {
   return { ...one, outcome: () => readOutcome(one.api, one.change_id) };
 }
 
-test("a fall for users with and without the change does not count against the change", async () => {
+test("a decline of both arms is no verdict on the change", async () => {
   const { api, change_id, hours, feedNow, outcome } = await rolloutInBadWeek();
   expect(await outcome()).toMatchObject({
     basis: "measurement",
@@ -48,7 +48,7 @@ test("a fall for users with and without the change does not count against the ch
   expect(await outcome()).toEqual(final);
 });
 
-test("a rollout that its rule rolls back has regressed, before any horizon", async () => {
+test("a change that the rule rolls back has regressed, before any horizon", async () => {
   const { hours, feedNow, outcome } = await rolloutInBadWeek();
   hours(1);
   await feedNow({ kpi: KPI, step: 0, ...totals(100_000, STAGES.steps[0]!.share, [0.1, 0.2]) });

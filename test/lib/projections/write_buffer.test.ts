@@ -5,7 +5,7 @@ import { createWriteBuffer } from "../../../lib/projections/write_buffer.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { ListOptions } from "../../../lib/store/store.ts";
 
-test("a page has buffered writes and no deleted rows, in both directions", async () => {
+test("a page contains written and no deleted records, in either direction", async () => {
   const store = memoryStore();
   for (const from of [1, 51])
     await store.transact((tx) => {

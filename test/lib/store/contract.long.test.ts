@@ -35,15 +35,15 @@ describe("the contract detects the fault:", () => {
     });
   });
 
-  test("every case is failed by some broken store", () => {
+  test("a case cannot be failed by any store", () => {
     expect(storeCases.map(({ name }) => name).filter((name) => !caught.has(name))).toEqual([]);
   });
 });
 
-test("a correct store passes every case", async () => {
+test("a store that follows the contract fails no case", async () => {
   expect(await failures(() => ({ store: memoryStore() }))).toEqual([]);
 });
 
-test("no two cases have the same name", () => {
+test("every case has a unique name", () => {
   expect(new Set(storeCases.map(({ name }) => name)).size).toBe(storeCases.length);
 });

@@ -68,7 +68,7 @@ async function restart(): Promise<void> {
 // The storage of an object belongs to one process.
 const inObject = ({ needs }: StoreCase): boolean => needs !== "stall" && needs !== "another";
 
-describe("the Durable Object store passes the store contract", () => {
+describe("the Durable Object store follows the store contract", () => {
   test.each(storeCases.filter(inObject).map(({ name }) => name))("%s", async (name) => {
     expect(await ask(freshObject(), { ask: "run", name })).toBeNull();
   });
@@ -100,7 +100,7 @@ describe("the cases that run in the object detect the fault:", () => {
     for (const name of failed) caught.add(name);
   });
 
-  test("every case is failed by some broken store", () => {
+  test("a case cannot be failed by any store", () => {
     expect(storeCases.map(({ name }) => name).filter((name) => !caught.has(name))).toEqual([]);
   });
 
@@ -147,7 +147,7 @@ function remoteStore(object: string): AnyStore {
 
 const given = (expected: number | undefined) => (expected === undefined ? {} : { expected });
 
-describe("commits that an object acknowledged are stored", () => {
+describe("acknowledged writes exist", () => {
   const reopenCase = storeCases.find(({ needs }) => needs === "reopen")!;
 
   test.each<[string, (object: string) => Promise<void>]>([

@@ -9,7 +9,7 @@ test.each([
   [{ at: new Date(0) }, "changes/c1.at cannot be stored: a Date is not plain data"],
   [[undefined], "changes/c1[0] cannot be stored: undefined is not a JSON type"],
   [{ toJSON: () => "other" }, "changes/c1.toJSON cannot be stored: function is not a JSON type"],
-])("a value that JSON cannot represent is rejected with its path", (value, message) => {
+])("values that JSON cannot represent are rejected with their path", (value, message) => {
   expect(() => textOf(value)).toThrow(new TypeError(message));
 });
 
@@ -24,7 +24,7 @@ test("an object without a prototype is stored as an object", () => {
   expect(textOf(Object.assign(Object.create(null), { a: 1 }))).toBe('{"a":1}');
 });
 
-test("a value that its text reproduces exactly is frozen and used without a copy", () => {
+test("a value is frozen with its text, and is the same object if it equals its parsed text", () => {
   const value = { list: [{ n: 1 }], text: "é" };
   const made = json(value);
   expect(made.text).toBe('{"list":[{"n":1}],"text":"é"}');
@@ -37,11 +37,11 @@ test.each([
   ["a member that is undefined", { a: 1, b: undefined }, { a: 1 }],
   ["a negative zero", { list: [-0] }, { list: [0] }],
   ["an object without a prototype", Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
-])("a value with %s is replaced by what its text parses to", (_, value, read) => {
+])("a value with %s becomes the value of its text", (_, value, read) => {
   expect(json(value).value).toStrictEqual(read);
 });
 
-test("a plain value is copied; a Json is used as it is", () => {
+test("a put value is copied, unless it is already frozen JSON", () => {
   const value = { list: [1] };
   const copy = toJson(value, "x/y");
   value.list.push(2);
@@ -50,14 +50,14 @@ test("a plain value is copied; a Json is used as it is", () => {
   expect(toJson(made, "x/y")).toBe(made);
 });
 
-test("a text is parsed once, on first access to its value", () => {
+test("a text is parsed once, when it is first used", () => {
   const made = new Json<{ a: number[] }>('{"a":[1]}');
   expect(made.value).toBe(made.value);
   expect(() => made.value.a.push(2)).toThrow(TypeError);
   expect(() => new Json("{").value).toThrow(SyntaxError);
 });
 
-test("freezeDeep freezes the members of a frozen object too", () => {
+test("freezing includes the contents of frozen objects", () => {
   const value = Object.freeze({ list: [{ n: 1 }] });
   expect(Object.isFrozen(freezeDeep(value).list[0])).toBe(true);
 });

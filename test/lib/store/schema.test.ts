@@ -84,7 +84,7 @@ const WRITER_SOURCES: Readonly<Record<Exclude<Writer, `projection ${string}`>, R
 const writerSources = (writer: Writer): RegExp =>
   WRITER_SOURCES[(writer.startsWith("projection ") ? "projections" : writer) as keyof typeof WRITER_SOURCES];
 
-test("a collection is written only by its listed writers and by the sweep of an erasure", () => {
+test("a collection is written by its declared writer and by erasures only", () => {
   const writes = SOURCES.flatMap(({ file, text }) =>
     [...text.matchAll(/\.(?:put|delete)\(\s*"(\w+)"(?:,\s*"(\w+)")?/g)].map(([, name, id]) => ({ file, name, id })),
   );
@@ -121,7 +121,7 @@ async function collectionsWith(store: Store, word: string): Promise<string[]> {
   return [...found].sort();
 }
 
-test("text of a change is only in collections from which an erasure removes it", async () => {
+test("texts of a change are stored only in collections from which an erasure removes them", async () => {
   const store = memoryStore();
   const evolved = (await service({ store, intent: null })).deps;
   const api = await service({ store, evolved: createStoredFiles({ ...evolved, store }) });
@@ -147,7 +147,7 @@ test("text of a change is only in collections from which an erasure removes it",
   expect(await collectionsWith(store, word)).toEqual([]);
 });
 
-test("a dump of the file store, used for backups and moves, has every collection", async () => {
+test("a dump of the file store, the source of backups and moves, has every collection", async () => {
   const folder = await mkdtemp(join(tmpdir(), "schema-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const store = await openFileStore({ path: join(folder, "state.json"), log: silentLog });

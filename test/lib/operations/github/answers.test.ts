@@ -101,7 +101,7 @@ test("a deployment without an approved change is rejected, and a later run can b
   expect([second.state, other.state]).toEqual(["approved", "rejected"]);
 });
 
-test("an environment that no target can name is rejected and not confused with another", async () => {
+test("an environment that no target can name is rejected, and not confused with another", async () => {
   const { api, github, hook } = await withGithub();
   const value = JSON.stringify({ repository_id: 42, environment: "kiosk", head: X });
   const { change_id } = await api.propose({ target: "deploy/42/kiosk", value });
@@ -119,7 +119,7 @@ test("an environment that no target can name is rejected and not confused with a
   }
 });
 
-test("an App with a secret shorter than 16 characters is rejected", () => {
+test("an App with a weak secret is rejected", () => {
   const gate = new GithubStub(testClock()).gate();
   for (const secret of ["", "x".repeat(15)])
     expect(() => gateAdapter("deploys", { ...gate, secret })).toThrow("must have 16 characters or more");
@@ -243,7 +243,7 @@ test("without a GitHub App the endpoint is missing; a target without a gate is a
   expect((await rows(api)).map(({ value }) => value.gate)).toEqual(["others"]);
 });
 
-test("repeated deliveries get one answer, also after that answer was sent", async () => {
+test("replayed deliveries are answered once", async () => {
   const { api, github, hook } = await withGithub();
   await release(api, X);
   const deployment = github.deploy(PRODUCTION);
@@ -259,7 +259,7 @@ test("repeated deliveries get one answer, also after that answer was sent", asyn
 
 const FAULTS: Fault[] = ["unreachable", "silent", "redirect", "moved", "limited", "forbidden", "absent", "broken"];
 
-test("a failed answer is reported and tried again, and redirects are not followed", async () => {
+test("a failed answer is retried and reported, and redirects are not followed", async () => {
   for (const fault of [...FAULTS, "broken_after", "lost_after"] as const) {
     const { api, github, clock, hook } = await withGithub();
     api.deps.github = answers(api.deps);
@@ -291,7 +291,7 @@ test("a failed answer is reported and tried again, and redirects are not followe
   }
 });
 
-test("a consent revoked before a failed answer is repeated releases nothing", async () => {
+test("a consent that is revoked before a failed answer is retried releases nothing", async () => {
   const { api, github, clock, hook } = await withGithub();
   const id = await release(api, X);
   const deployment = github.deploy(PRODUCTION);
@@ -306,7 +306,7 @@ test("a consent revoked before a failed answer is repeated releases nothing", as
   expect(deployment.state).toBe("rejected");
 });
 
-test("a deployment waits during a freeze and is approved after it", async () => {
+test("a freeze blocks a deployment, and its end releases it", async () => {
   const { api, github, clock, hook } = await withGithub();
   await release(api, X);
   expect((await api.post("freeze", { actor: "ana", note: "incident of Carla" })).status).toBe(200);
@@ -324,7 +324,7 @@ test("a deployment waits during a freeze and is approved after it", async () => 
   expect(deployment.state).toBe("approved");
 });
 
-test("lost deliveries are requested again until they arrive, also after a restart", async () => {
+test("lost deliveries are requested again until one arrives, also after a restart", async () => {
   const { api, github, clock, targets, hook } = await withGithub();
   await release(api, X);
   const lost = Array.from({ length: 110 }, () => github.deploy(PRODUCTION));

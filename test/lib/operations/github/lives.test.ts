@@ -226,25 +226,21 @@ async function runScenario(seed: number) {
   return { violations, forgotten, strayed: github.strayed, valid, seen };
 }
 
-test(
-  "in random scenarios no commit is released without consent and no deployment is forgotten",
-  { timeout: 600_000 },
-  async () => {
-    const sum = { tries: 0, released: 0, deaths: 0, rejected: 0 };
-    for (let seed = 1; seed <= SCENARIOS; seed++) {
-      const { violations, forgotten, strayed, valid, seen } = await runScenario(seed);
-      expect({ seed, violations, forgotten, strayed, valid }).toEqual({
-        seed,
-        violations: [],
-        forgotten: 0,
-        strayed: [],
-        valid: true,
-      });
-      for (const [name, count] of Object.entries(seen)) sum[name as keyof typeof sum] += count;
-    }
-    // The scenarios had releases, deaths and rejections.
-    expect(sum.released).toBeGreaterThan(SCENARIOS);
-    expect(sum.deaths).toBeGreaterThan(2 * SCENARIOS);
-    expect(sum.rejected).toBeGreaterThan(SCENARIOS);
-  },
-);
+test("random scenarios release no commit without consent, and lose no deployment", { timeout: 600_000 }, async () => {
+  const sum = { tries: 0, released: 0, deaths: 0, rejected: 0 };
+  for (let seed = 1; seed <= SCENARIOS; seed++) {
+    const { violations, forgotten, strayed, valid, seen } = await runScenario(seed);
+    expect({ seed, violations, forgotten, strayed, valid }).toEqual({
+      seed,
+      violations: [],
+      forgotten: 0,
+      strayed: [],
+      valid: true,
+    });
+    for (const [name, count] of Object.entries(seen)) sum[name as keyof typeof sum] += count;
+  }
+  // The scenarios had releases, deaths and rejections.
+  expect(sum.released).toBeGreaterThan(SCENARIOS);
+  expect(sum.deaths).toBeGreaterThan(2 * SCENARIOS);
+  expect(sum.rejected).toBeGreaterThan(SCENARIOS);
+});

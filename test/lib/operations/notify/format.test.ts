@@ -43,7 +43,7 @@ const notification = (text: string, url?: string): Notification => ({
   data: { change: null, missing: [], expires_at: null },
 });
 
-test("a sentence has proposer, change, tenant, risk, missing approvers and deadline", () => {
+test("a sentence states who, what, for whom, the risk, whose consent is missing and the deadline", () => {
   expect(describeOver()).toBe(
     "Consent is needed until 2026-01-03 at 19:04 UTC: pat proposes “Raise the limit” (limits.seats for tenant t1); high risk, cannot be undone, reaches 1 person; still missing: one of ana or bo.",
   );
@@ -130,7 +130,7 @@ test.each<[string, Partial<NotificationFacts>, Partial<Change>, string]>([
   expect(describeOver({ missing: [], ...over }, change)).toBe(sentence),
 );
 
-test("missing approvers are named, and of many only the first", () => {
+test("missing approvers are named, of many the first only", () => {
   const names = ["a", "b", "c", "d", "e", "f", "g"];
   expect(describeMissing([{ rule: "required_approvers", count: 2, of: ["ana", "bo"] }])).toBe("ana and bo");
   expect(describeMissing([{ rule: "required_approvers", count: 2, of: names }])).toBe("2 of a, b, c, d, e or 2 more");
@@ -190,7 +190,7 @@ describe.each(dealt(HOSTILE, 6))("%j", (words) => {
     }
   });
 
-  test("is plain text for Slack, where only the button is a link", () => {
+  test("has no markup for Slack, where only the button is a link", () => {
     for (const sentence of sentences) {
       const body = formatBody.slack(notification(sentence, "https://gov.acme.example/#/changes/chg_1"));
       const { text, blocks } = JSON.parse(body);
@@ -208,7 +208,7 @@ describe.each(dealt(HOSTILE, 6))("%j", (words) => {
     }
   });
 
-  test("is plain text for Teams, where only the button is a link", () => {
+  test("has no Markdown for Teams, where only the button is a link", () => {
     for (const sentence of sentences) {
       const body = formatBody.teams(notification(sentence, "https://gov.acme.example/#/changes/chg_1"));
       const { attachments } = JSON.parse(body);
@@ -234,7 +234,7 @@ const shortOf = (sentence: string): boolean => sentence.length < 550;
 const unescaped = (text: string): string =>
   text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 
-test("right-to-left text does not change the order of a number next to it", () => {
+test("right-to-left text does not change the direction of the number next to it", () => {
   const sentence = describeOver(
     {},
     { summary: "שלום", proposer: "דנה", risk: "low", reversible: true, affected_users: 96 },
@@ -244,7 +244,7 @@ test("right-to-left text does not change the order of a number next to it", () =
   );
 });
 
-test("without a public address there is no button", () => {
+test("without an address of the console the message has no button", () => {
   expect(JSON.parse(formatBody.slack(notification("It is.")))).toEqual({
     text: "It is.",
     blocks: [

@@ -51,7 +51,7 @@ inShort(test)("a pending change is announced once, when a quarter of its time is
   expect(await reported(again, "change.expiring")).toEqual([first]);
 });
 
-inLong(test)("an approved change is announced before it lapses, even if it was announced as pending", async () => {
+inLong(test)("an approved change is announced before it lapses, even if announced while pending", async () => {
   const svc = await openOperations({ intent: { policy: TTL } });
   const { change_id } = await svc.propose();
   await wait(svc.deps, 32 * HOUR);
@@ -68,7 +68,7 @@ inLong(test)("an approved change is announced before it lapses, even if it was a
   expect(third!.text).toContain("approved and not applied, it lapses on 2026-01-06 at");
 });
 
-inLong(test)("many expiring changes are reported once each, in order of their expiry", async () => {
+inLong(test)("each of many changes is announced once, the first to expire first, over several cycles", async () => {
   const svc = await openOperations({ intent: { policy: TTL } });
   const ids: string[] = [];
   for (let made = 0; made < 25; made++) {
@@ -99,7 +99,7 @@ inLong(test)("a change that is decided in time or has no limit is not announced"
   expect(await reported(svc.deps, "change.expiring")).toEqual([]);
 });
 
-inLong(test)("a clock that is wrong during one cycle does not make changes expire", async () => {
+inLong(test)("a wrong clock during one start makes nothing expire", async () => {
   const svc = await openOperations({ intent: { policy: TTL } });
   await svc.propose();
   svc.deps.clock.set(31 * HOUR);
@@ -111,7 +111,7 @@ inLong(test)("a clock that is wrong during one cycle does not make changes expir
   expect(await reported(svc.deps, "change.expiring")).toHaveLength(1);
 });
 
-inShort(test)("two processes on one store report an expiring change once", async () => {
+inShort(test)("of two processes on one store one announces", async () => {
   const svc = await openOperations({ intent: { policy: TTL } });
   await svc.propose();
   const other = await restarted(svc.deps, { intent: { policy: TTL } });
@@ -170,7 +170,7 @@ inShort(test)("a minor change is notified as approved by the intent", async () =
   expect(first!.text).toMatch(/^Proposed as a minor change, approved by the intent: /);
 });
 
-inShort(test)("a broken log is reported once, and again only after a repair and a second breach", async () => {
+inShort(test)("a broken log is notified once, also after a restart, and again after a repair", async () => {
   const svc = await openOperations();
   await svc.bring("applied");
   const key = entryKey(3);
@@ -199,7 +199,7 @@ inShort(test)("a broken log is reported once, and again only after a repair and 
   expect(await reported(repaired, "breach.found")).toHaveLength(2);
 });
 
-inShort(test)("a record that does not match the log is reported once, without its text", async () => {
+inShort(test)("a record that does not match the log is notified once per episode, without its text", async () => {
   const publicUrl = "https://gov.acme.example";
   const svc = await openOperations({ publicUrl });
   const ids = [await svc.bring("applied"), await svc.bring("applied", { target: "ui.b" })];
@@ -240,7 +240,7 @@ inShort(test).each([
   ["an invalid time", { created_at: "some day" }],
   ["an invalid approval", { approvals: [null] }],
   ["an invalid review", { review: null }],
-])("a record with %s prevents neither its own notifications nor that of the mismatch", async (_what, edit) => {
+])("a record with %s delays neither its own notifications nor that of the mismatch", async (_what, edit) => {
   const svc = await openOperations({ intent: { policy: TTL } });
   const { change_id } = await svc.propose();
   const record = (await svc.deps.store.get("changes", change_id))!.value as ChangeRecord;
@@ -253,7 +253,7 @@ inShort(test).each([
   expect(breach!.text).toContain(`The stored record of ${change_id} is not what the audit log tells`);
 });
 
-inShort(test)("an entry with a wrong id does not make a reader skip later events", async () => {
+inShort(test)("an entry with a wrong id moves no reader past later entries", async () => {
   const svc = await openOperations();
   await svc.bring("applied");
   const { audit } = await readPresentCursor(svc.deps.store);
@@ -273,7 +273,7 @@ inShort(test).each([
   ["no event type", ({ event_type: _, ...rest }: AuditEntry) => rest],
   ["an event type that is not a text", (entry: AuditEntry) => ({ ...entry, event_type: 7 })],
   ["a detail that is not a text", (entry: AuditEntry) => ({ ...entry, detail: 7 })],
-])("an entry with %s does not hold back later notifications", async (_what, broken) => {
+])("an entry of which only %s is left delays no later entry", async (_what, broken) => {
   const svc = await openOperations();
   await svc.bring("applied");
   const { audit } = await readPresentCursor(svc.deps.store);

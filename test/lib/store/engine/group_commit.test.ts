@@ -129,7 +129,7 @@ const readChain =
     return at;
   };
 
-test("records that do not exist yet are read in the same round trip as the head", async () => {
+test("missing records are read together with the head", async () => {
   const { decide, trips } = service();
   const decision: Decide<unknown> = async (tx) => {
     await tx.get("things", "a");
@@ -143,7 +143,7 @@ test("records that do not exist yet are read in the same round trip as the head"
   expect(trips()).toBe(2);
 });
 
-test("records that this process wrote or read stay cached until another process commits", async () => {
+test("a process caches what it wrote or read until another process commits", async () => {
   const { decide, trips, write, value } = service();
   await decide(add);
   trips();
@@ -160,7 +160,7 @@ test("records that this process wrote or read stay cached until another process 
   expect(await decide(add)).toBe(51);
 });
 
-test("a decision that read an outdated page runs again", async () => {
+test("a decision on a page that has changed meanwhile runs again", async () => {
   const { decide, write, value } = service();
   const count: Decide<void> = async (tx) =>
     tx.put("things", "count", (await tx.list("things", { limit: 5, prefix: "page" })).length);
@@ -171,7 +171,7 @@ test("a decision that read an outdated page runs again", async () => {
   expect(value("count")).toBe(2);
 });
 
-test("a decision runs once, however many records it reads one after another", async () => {
+test("a decision with several sequential reads runs once", async () => {
   const { decide, write } = service();
   for (const [from, to] of ["ab", "bc", "cd", "de", "ef", "fg", "gh", "hi"].map((pair) => [...pair])) write(from!, to);
   let runs = 0;
@@ -180,7 +180,7 @@ test("a decision runs once, however many records it reads one after another", as
   expect(runs).toBe(1);
 });
 
-test("records that waiting decisions declare are fetched with the head, also in a second step", async () => {
+test("declared reads of waiting decisions are fetched with the head, also dependent ones", async () => {
   const { decide, write, trips } = service();
   for (let index = 0; index < 10; index++) write(`r${index}`, `s${index}`);
   await decide(add);
@@ -212,7 +212,7 @@ test("after a failed prefetch the decision reads the records itself", async () =
   expect(await decide(add, failing)).toBe(2);
 });
 
-test("decisions wait for reads that a prefetch started and did not await", async () => {
+test("the response to an unawaited prefetch arrives before the decisions run", async () => {
   const { store, pacing } = service();
   store.write("slow", 1);
   let late: Promise<void> | undefined;
@@ -251,7 +251,7 @@ test("decisions wait for reads that a prefetch started and did not await", async
   expect(pacing.pauses).toHaveLength(0);
 });
 
-test("a failed read fails the decision, even if the decision catches the error", async () => {
+test("a failed read fails the decision, even if the decision catches it", async () => {
   const { decide, write, store } = service();
   for (const [from, to] of ["ab", "bc", "cd", "de", "ef", "fg"].map((pair) => [...pair])) write(from!, to);
   const catchReadErrors: Decide<string> = async (tx) => {
@@ -265,7 +265,7 @@ test("a failed read fails the decision, even if the decision catches the error",
   await expect(decide(catchReadErrors)).rejects.toThrow("no answer");
 });
 
-test("a decision whose commit conflicts runs again on the current records", async () => {
+test("a decision that lost a race runs again on the current records", async () => {
   const { decide, write, beforeCommit, value, pacing } = service();
   await decide(add);
   beforeCommit(() => write("n", 10));
@@ -274,7 +274,7 @@ test("a decision whose commit conflicts runs again on the current records", asyn
   expect(pacing.pauses).toHaveLength(1);
 });
 
-test("concurrent decisions run once each after another process has written, on its records", async () => {
+test("many decisions are correct without running again after others have committed", async () => {
   const { decide, write, value } = service();
   let runs = 0;
   const counted: Decide<number> = (tx) => (runs++, add(tx));
@@ -288,7 +288,7 @@ test("concurrent decisions run once each after another process has written, on i
   expect(value("n")).toBe(420);
 });
 
-test("a read that is answered after its attempt ended is not used by a later attempt", async () => {
+test("a response that arrives after its try has ended is not used by a later try", async () => {
   const { store, write, pacing } = service();
   let answer = (): void => undefined;
   const late = new Promise<void>((resolve) => void (answer = resolve));
@@ -312,7 +312,7 @@ test("a read that is answered after its attempt ended is not used by a later att
   expect(pacing.pauses).toHaveLength(1);
 });
 
-test("a wrong cached record is dropped after one failed attempt", async () => {
+test("a wrong cached record is used for one try only", async () => {
   const { decide, store, pacing } = service();
   await decide(add);
   store.writeWithoutHead("n", 7);
@@ -343,7 +343,7 @@ function serviceThatTrustsHead() {
   return { ...rest, begun, decide };
 }
 
-test("a process that writes alone stops reading the head, and resumes after a conflict", async () => {
+test("the only writer stops reading the head, and reads it again when others write", async () => {
   const { decide, begun, write, pacing } = serviceThatTrustsHead();
   for (let count = 1; count <= 5; count++) expect(await decide(add)).toBe(count);
   expect(begun).toEqual([undefined, undefined, undefined, undefined, "4"]);
@@ -355,7 +355,7 @@ test("a process that writes alone stops reading the head, and resumes after a co
   expect(pacing.pauses).toHaveLength(1);
 });
 
-test("a decision does not fail on an outdated record, however long its process wrote alone", async () => {
+test("no decision is rejected because of a stale record, however long the process was alone", async () => {
   const { decide, write, value } = serviceThatTrustsHead();
   const addUpToFour: Decide<void> = async (tx) => {
     if (((await tx.get("things", "n"))?.value ?? 0) > 3) throw new Error("there are too many");
@@ -369,7 +369,7 @@ test("a decision does not fail on an outdated record, however long its process w
   expect(value("n")).toBe(1);
 });
 
-test("a record put as new is not read first, and conflicts if it exists", async () => {
+test("a record that is put as new is not read; a conflict shows if it exists", async () => {
   const { decide, trips, value, write, pacing } = serviceThatTrustsHead();
   const putNew =
     (id: string): Decide<void> =>
@@ -404,7 +404,7 @@ test("a record that is presumed new is not read, and is replaced if it exists", 
   expect(pacing.pauses).toHaveLength(1);
 });
 
-test("a delete that expects no record reads it, since the commit would not find the conflict", async () => {
+test("a deleted record that counts as missing is read, since no commit would detect it", async () => {
   const { decide, value, write } = serviceThatTrustsHead();
   write("d", "there");
   const clear: Decide<void> = async (tx) => (tx.delete("things", "d", 0), tx.put("things", "made", "d is gone"));
@@ -412,7 +412,7 @@ test("a delete that expects no record reads it, since the commit would not find 
   expect([value("d"), value("made")]).toEqual(["there", undefined]);
 });
 
-test("a decision that puts an existing record as new and then throws fails with the conflict", async () => {
+test("an error of a decision is verified on stored data, also for records that it put as new", async () => {
   const { decide, write } = serviceThatTrustsHead();
   write("d", "another's");
   const putNewAndThrow: Decide<void> = async (tx) => {
@@ -422,7 +422,7 @@ test("a decision that puts an existing record as new and then throws fails with 
   await expect(decide(putNewAndThrow)).rejects.toThrow(RevisionConflict);
 });
 
-test("a decision that joins after the first attempt has its own number of attempts", async () => {
+test("a decision that joined after the first try has its own number of tries", async () => {
   const { store, pacing } = service();
   let tries = 0;
   let joined: Promise<unknown> | undefined;
@@ -438,7 +438,7 @@ test("a decision that joins after the first attempt has its own number of attemp
   expect(await joined).toBe(1);
 });
 
-test("a commit waits for reads that its decision started and did not await", async () => {
+test("an unawaited read of one decision is not used by a later one", async () => {
   const { store, pacing } = service();
   let answer = (): void => undefined;
   const late = new Promise<void>((resolve) => void (answer = resolve));

@@ -26,7 +26,7 @@ test("sort keys are in the order of the ids by UTF-16 code units", () => {
   expect(byBytes.map((text) => hex(sortKey(text)))).toEqual(byText.map((text) => hex(sortKey(text))));
 });
 
-test("the key bounds of a page contain exactly the ids it requests", () => {
+test("the key range of a page contains exactly the records of that page", () => {
   const wellFormed = TEXTS.filter((text) => text.isWellFormed()).map((id) => ({ id, key: sortKey(id) }));
   const inside = (options: Parameters<typeof keyBounds>[0]) => {
     const bounds = keyBounds(options);

@@ -34,7 +34,7 @@ describe("a sorted map", () => {
     expect(await runProgram("bundle")).toBe("c,c,b,b");
   });
 
-  test("returns pages in both directions, without deleted keys", () => {
+  test("returns pages from either end, without deleted entries", () => {
     const map = sortedMap<number>();
     for (let number = 0; number < 500; number++) map.set(String(number).padStart(3, "0"), number);
     map.delete("251");

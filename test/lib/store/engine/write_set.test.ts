@@ -33,7 +33,7 @@ function viewOver(versions: readonly StoredVersion[]): View & { readIds: string[
   };
 }
 
-test("a put reads no revision; all revisions are read together at the end", async () => {
+test("revisions are not read for each put, but together at the end", async () => {
   const view = viewOver([
     { id: "b", revision: 7 },
     { id: "c", revision: 3, deleted: true },
@@ -51,7 +51,7 @@ test("a put reads no revision; all revisions are read together at the end", asyn
   expect(view.readIds).toEqual([["a", "b", "c"]]);
 });
 
-test("an invalid put fails the transaction even if the decision catches the error", async () => {
+test("a rejected write ends the transaction although the decision caught the error", async () => {
   const { tx, end, writes } = beginTx(viewOver([]));
   tx.put("things", "kept", 1);
   expect(() => tx.put("things", "a", Number.NaN)).toThrow(TypeError);
@@ -68,7 +68,7 @@ test("a conflict in a read of an own write ends the transaction even if the deci
   await expect(async () => writes()).rejects.toThrow(/expected revision 1, found 2/);
 });
 
-test("a record is read once, for later reads and puts as well", async () => {
+test("a record is read once, for further reads and for a put", async () => {
   const view = viewOver([{ id: "a", revision: 7 }]);
   const { tx, end, writes } = beginTx(view);
   await tx.get("things", "a");
@@ -79,7 +79,7 @@ test("a record is read once, for later reads and puts as well", async () => {
   expect(view.readIds).toEqual([["a"], ["b"], ["c"]]);
 });
 
-test("reads and puts after the end of a transaction are rejected", async () => {
+test("reads and writes after the end are rejected", async () => {
   const { tx, end } = beginTx(viewOver([]));
   end();
   expect(() => tx.put("things", "a", 1)).toThrow(/has ended/);
@@ -87,7 +87,7 @@ test("reads and puts after the end of a transaction are rejected", async () => {
   await expect(tx.list("things", { limit: 1 })).rejects.toThrow(/has ended/);
 });
 
-test("a deleted record has its revision; deleting an absent record writes nothing", async () => {
+test("deleting a missing record writes nothing; a deleted record keeps its revision", async () => {
   const { tx, end, writes } = beginTx(viewOver([{ id: "b", revision: 7 }]));
   tx.delete("things", "a");
   tx.delete("things", "b", 7);

@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
 import { closeOnBadBytes } from "../../../../lib/store/postgres/connection.ts";
 
-test("an error thrown by the driver's parser closes the connection", () => {
+test("an exception of the driver's parser closes its connection", () => {
   const stream = Object.assign(new EventEmitter(), {
     destroy(error: Error) {
       stream.emit("error", error);

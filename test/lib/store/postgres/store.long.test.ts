@@ -67,7 +67,7 @@ if (server) {
   storeContract("the Postgres store", () => subject(url), ["another", "reopen", "stall", "syncs"]);
 
   describe("several writers on one Postgres store", () => {
-    test("return each number from 1 to 400 once for 400 concurrent increments", () =>
+    test("400 increments by 4 writers count to 400, each number once", () =>
       withStores(4, async (stores) => {
         const increment = (store: AnyStore) =>
           store.transact(async (tx) => {
@@ -79,7 +79,7 @@ if (server) {
         expect([...numbers].sort((a, b) => a - b)).toEqual(numbers.map((_, index) => index + 1));
       }));
 
-    test("see each other's commits immediately", () =>
+    test("all writers immediately see the commits of the others", () =>
       withStores(2, async ([one, other]) => {
         for (let index = 0; index < 10; index++) {
           await put(one!, "things", "a", index);
@@ -101,7 +101,7 @@ if (server) {
       await Promise.all([one.close(), other.close()]);
     });
 
-    test("creates its tables once when several processes open an empty database", async () => {
+    test("makes its tables once when many open an empty database concurrently", async () => {
       await pool.query("create database empty");
       const empty = url.replace(/[^/]*$/, "empty");
       const stores: AnyStore[] = await Promise.all(Array.from({ length: 5 }, () => postgresStore({ url: empty })));
@@ -152,7 +152,7 @@ if (server) {
       await own.end();
     });
 
-    test("commits synchronously even if the database is configured otherwise", async () => {
+    test("waits for the disk even if the database is configured not to", async () => {
       await pool.query("create role hasty superuser login password 'password'");
       await pool.query("alter role hasty set synchronous_commit = off");
       const seen: string[] = [];
@@ -177,7 +177,7 @@ if (server) {
       await own.end();
     });
 
-    test("stores ids that a SQL text cannot contain", async () => {
+    test("stores ids that SQL text could not represent", async () => {
       await withStores(1, async ([store]) => {
         const ids = ["\u0000", "a\u0000", "a\u0000b", "\ufeffmark", "'; drop table countersign_rows; --"];
         await store!.transact((tx) => ids.forEach((id) => tx.put("odd", id, { id })));
