@@ -3,5 +3,5 @@ export { type AdapterCase, adapterCases, type MakeAdapter } from "./contract/ada
 export { type MadeTarget, type MakeTarget, type TargetCase, targetCases } from "./contract/target_system_cases.ts";
 export { runCase as runStoreCase, type StoreCase, storeCases, type Subject } from "./contract/store_cases.ts";
 export { pass, type TestClock, testClock } from "./support/clock.ts";
-export { opened as testDeps, type TestDeps, type TestOptions } from "./support/deps.ts";
+export { openDeps as testDeps, type TestDeps, type TestOptions } from "./support/deps.ts";
 export { countedIds } from "./support/ids.ts";

@@ -33,8 +33,8 @@ async function loadPens() {
   return import(pathToFileURL(join(process.cwd(), outfile)).href);
 }
 
-const { sshPen } = await loadPens();
-const pens = { ana: sshPen(), bo: sshPen() };
+const { sshSigner } = await loadPens();
+const pens = { ana: sshSigner(), bo: sshSigner() };
 
 function intentOf() {
   const people = Object.fromEntries(

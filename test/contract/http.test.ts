@@ -1,9 +1,9 @@
 import { app } from "../../handlers/index.ts";
 import { ORIGIN } from "../support/requests.ts";
 import { ALL, httpContract } from "./http_contract.ts";
-import { opened } from "../support/deps.ts";
+import { openDeps } from "../support/deps.ts";
 
 httpContract("bare handlers", ALL, async (options) => {
-  const deps = await opened(options);
+  const deps = await openDeps(options);
   return { origin: ORIGIN, fetch: app(deps), advance: deps.clock.advance, close: () => deps.store.close() };
 });

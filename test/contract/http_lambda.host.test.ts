@@ -4,7 +4,7 @@ import { createRouter } from "../../lib/http/router.ts";
 import { context, makeEvent, toFetchResponse, type Source } from "../lib/hosts/lambda_events.ts";
 import { ORIGIN } from "../support/requests.ts";
 import { httpContract, type Make, OF_A_HOST, type Section } from "./http_contract.ts";
-import { opened } from "../support/deps.ts";
+import { openDeps } from "../support/deps.ts";
 
 /** Converts requests to events of a function, and its results to responses. */
 const through = (handler: LambdaHandler, source: Source, base64: boolean) => async (request: Request) =>
@@ -13,7 +13,7 @@ const through = (handler: LambdaHandler, source: Source, base64: boolean) => asy
 const made =
   (source: Source, base64 = false): Make =>
   async (options) => {
-    const deps = await opened(options);
+    const deps = await openDeps(options);
     const handler = lambdaHandler({ open: async () => createRouter(endpoints, deps), log: deps.log });
     const fetch = through(handler, source, base64);
     return { origin: ORIGIN, fetch, advance: deps.clock.advance, close: () => deps.store.close() };

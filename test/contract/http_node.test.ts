@@ -5,13 +5,13 @@ import { serveHttp } from "../../local/node_http.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import { FULL } from "../support/length.ts";
 import { ALL, httpContract, OF_A_HOST } from "./http_contract.ts";
-import { opened } from "../support/deps.ts";
+import { openDeps } from "../support/deps.ts";
 
 /** The rules of the product, which the short run tests on the handlers only and the long run here too. */
 const RULES = ALL.filter((section) => !OF_A_HOST.includes(section));
 
 httpContract("a listening Node server", FULL ? RULES : [...OF_A_HOST, "streams"], async (options) => {
-  const deps = await opened({ ...options, sha256, Response: FastResponse as unknown as typeof Response });
+  const deps = await openDeps({ ...options, sha256, Response: FastResponse as unknown as typeof Response });
   const server = await serveHttp(createHostGuard(deps)(app(deps)), { host: "127.0.0.1", port: 0, deps });
   return {
     origin: server.url,

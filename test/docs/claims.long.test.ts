@@ -8,7 +8,7 @@ import type { OpenApi } from "../../lib/openapi/document.ts";
 import { makeProgram as commandLine } from "../../local/command_line/program.ts";
 import { TABLE, toVariableName } from "../../local/options_table.ts";
 import packageJson from "../../package.json" with { type: "json" };
-import { opened } from "../support/deps.ts";
+import { openDeps } from "../support/deps.ts";
 import { get } from "../support/requests.ts";
 import { fileName } from "./code.ts";
 import { listCommands } from "./commands.ts";
@@ -160,7 +160,7 @@ test("environment variables in the documents exist", () => {
 
 let openapi: OpenApi;
 beforeAll(async () => {
-  openapi = await (await app(await opened())(get("/openapi.json"))).json();
+  openapi = await (await app(await openDeps())(get("/openapi.json"))).json();
 });
 
 /** Returns the operations of a path in any notation: `/api/product/changes/<id>`, `…/{change_id}`, `…/$change_id`. */

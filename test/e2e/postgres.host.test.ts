@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Client, client, events, PROPOSAL } from "../support/client.ts";
 import { type Manifest, manifest } from "../support/intents.ts";
 import { chainFault } from "../support/independent_chain.ts";
-import { expectOneChain, writeAtOnce } from "../support/many_writers.ts";
+import { expectOneChain, writeConcurrently } from "../support/many_writers.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres_server.ts";
-import { silent, startWebhookHost } from "../support/webhook_host.ts";
+import { neverRespond, startWebhookHost } from "../support/webhook_host.ts";
 import { killAll, launch, serve, temporaryFolder } from "./server.ts";
 
 const server = await startPostgres();
@@ -59,7 +59,7 @@ describe("several processes on one database", () => {
   const written: string[] = [];
   there.each([2, 8])("%d of them write one chain, without a fork, a loss or a repeat", TIME, async (count) => {
     const writers = started.slice(0, count).map(({ api }) => api);
-    written.push(...(await writeAtOnce(writers, 3)));
+    written.push(...(await writeConcurrently(writers, 3)));
     await expectOneChain(writers, written);
   });
 
@@ -215,10 +215,10 @@ describe("with a host product over HTTP", () => {
     // One change of a target is worked on at a time.
     const approved = (target: string) => killed!.api.bring("approved", { target });
     const [done, undone] = [await approved("ui.banner"), await approved("ui.theme")];
-    host.trouble("apply", "after", silent);
+    host.trouble("apply", "after", neverRespond);
     const lost = [killed!.api.act("apply", done).catch(() => undefined)];
     await expect.poll(asked(done), TIME).toBe(1);
-    host.trouble("apply", "before", silent);
+    host.trouble("apply", "before", neverRespond);
     lost.push(killed!.api.act("apply", undone).catch(() => undefined));
     await expect.poll(asked(undone), TIME).toBe(1);
     killed!.process.child.kill("SIGKILL");

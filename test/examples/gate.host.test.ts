@@ -11,7 +11,7 @@ import { app } from "../../handlers/index.ts";
 import { gateTokenVerifier, readGateIssuers } from "../../lib/identity/gate_issuers.ts";
 import { client } from "../support/client.ts";
 import { testClock } from "../support/clock.ts";
-import { opened, type TestDeps } from "../support/deps.ts";
+import { openDeps, type TestDeps } from "../support/deps.ts";
 import { onNode } from "../support/host_apps.ts";
 import { keyServer, NOW_S, publicJwk, signedToken } from "../support/token_issuer.ts";
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
   const { fetch } = keyServer(async () => Response.json({ keys: [await publicJwk("ci", "RS256")] }));
   const claims = { head: "sha", environment: "environment", repository_id: "repository_id" };
   const issuer = { issuer: ISSUER, audience: SERVICE, jwks_url: `${ISSUER}/jwks`, algorithms: ["RS256"], claims };
-  deps = await opened({
+  deps = await openDeps({
     clock,
     adminToken: ADMIN["x-svc-admin-token"],
     readToken: READ_TOKEN,

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import type { SampleRow } from "../../lib/rollout/samples.ts";
-import { actOnRollout, rollout, STAGES } from "../support/rollouts.ts";
+import { rolloutClient, openRollout, STAGES } from "../support/rollouts.ts";
 import { startPostgres } from "../support/postgres_server.ts";
 
 const EXAMPLE = join(import.meta.dirname, "../../examples/samples");
@@ -80,9 +80,9 @@ test.skipIf(!server)(
       { step: 1, kpi: "revenue", ...cell([1, 10, 100], [1, 20, 400]) },
     ]);
     const watch = [...STAGES.watch, { kpi: "revenue", kind: "mean", good: "up", allowed: 5, bounds: [0, 500] }];
-    const { api, change_id } = await rollout({ stages: { watch } });
+    const { api, change_id } = await openRollout({ stages: { watch } });
     const rows = body.rows.filter(({ step }) => step === 0).map((row) => ({ ...row, as_of: api.deps.clock.iso() }));
-    expect(await actOnRollout(api, change_id).feed(rows)).toMatchObject({ status: 200, body: { accepted: 2 } });
+    expect(await rolloutClient(api, change_id).feed(rows)).toMatchObject({ status: 200, body: { accepted: 2 } });
   },
 );
 

@@ -10,12 +10,12 @@ import { runCycle } from "../../lib/operations/cycle.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { DAY, HOUR, MINUTE } from "../support/clock.ts";
-import { opened, type TestDeps } from "../support/deps.ts";
+import { openDeps, type TestDeps } from "../support/deps.ts";
 import { API, GithubStub, HOOK_SECRET, hookRequest } from "../support/github_stub.ts";
 import { makeMessage } from "../support/mcp.ts";
 import { rewindingStore } from "../support/rewinding_store.ts";
 import { fails } from "../support/scripted_adapter.ts";
-import type { Pen } from "../support/signed.ts";
+import type { Signer } from "../support/signed.ts";
 import { type Recorder, recorder } from "./recorder.ts";
 import type { Manifest } from "../support/intents.ts";
 import { AGENT, AGENT_SECRET, ANA, BO, INTENT, MANDATED, setting, createWatch } from "./setting.ts";
@@ -37,7 +37,7 @@ interface Stage extends ReturnType<typeof setting> {
   changes: Life["changes"];
   propose(over: object): Promise<string>;
   /** Consents with a signature. */
-  sign(pen: Pen, decision: "approve" | "review" | "note", fields: Record<string, unknown>): Promise<void>;
+  sign(pen: Signer, decision: "approve" | "review" | "note", fields: Record<string, unknown>): Promise<void>;
   run(action: string): Promise<unknown>;
 }
 
@@ -83,7 +83,7 @@ export async function playLife(): Promise<Life> {
 
 async function openOn(stage: Stage, store: Store, intent: Manifest = INTENT): Promise<void> {
   stage.store = store;
-  stage.deps = await opened({ ...stage.options, store, intent });
+  stage.deps = await openDeps({ ...stage.options, store, intent });
   Object.assign(stage.deps, { watch: createWatch((await readHead(store))!.origin) });
   stage.api.use(app(stage.deps));
 }

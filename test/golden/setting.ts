@@ -11,11 +11,11 @@ import { testClock } from "../support/clock.ts";
 import type { TestOptions } from "../support/deps.ts";
 import { filesInMemory } from "../support/files_in_memory.ts";
 import type { Manifest } from "../support/intents.ts";
-import { passkey, seededKey, sshPen } from "../support/passkeys.ts";
+import { passkey, seededKey, sshSigner } from "../support/passkeys.ts";
 import { scriptedAdapter } from "../support/scripted_adapter.ts";
 import { person } from "../support/signed.ts";
 
-export const ANA = sshPen("sk-ssh-ed25519@openssh.com", seededKey("ana"));
+export const ANA = sshSigner("sk-ssh-ed25519@openssh.com", seededKey("ana"));
 export const BO = passkey("EdDSA", { keys: seededKey("bo"), credential_id: "Ym8ncyBwYXNza2V5" });
 export const AGENT = "agent:pricing";
 export const AGENT_SECRET = "the pricing agent's own secret";

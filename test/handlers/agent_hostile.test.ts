@@ -5,7 +5,7 @@
 import { expect, test, vi } from "vitest";
 import { app, endpoints } from "../../handlers/index.ts";
 import { client } from "../support/client.ts";
-import { opened } from "../support/deps.ts";
+import { openDeps } from "../support/deps.ts";
 import { rounds } from "../support/length.ts";
 import { AGENT, asAgent, makeMessage, withAgents } from "../support/mcp.ts";
 import { numbers } from "../support/numbers.ts";
@@ -209,7 +209,7 @@ test(`${CALLS} hostile calls with an agent's secret approve, apply and set nothi
   const adapter = scriptedAdapter();
   const minor = { kinds: ["config"], targets: ["ui.*"], max_affected_users: 50, max_risk: "low" };
   const break_glass = { approvers: ["ana"], required: 1, review_hours: 72 };
-  const deps = await opened({
+  const deps = await openDeps({
     intent: withAgents({ minor, break_glass }),
     adminToken: ADMIN,
     identityHeader: "x-person",

@@ -195,7 +195,7 @@ test("with a failing store a message is not acknowledged, and not stored", async
   store.fail();
   const { status, body } = await service.say("help");
   expect([status, body.code]).toEqual([503, "store_unavailable"]);
-  store.mend();
+  store.recover();
   expect(await store.list("chat", { limit: 10 })).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { addTurn, MAX_TURNS } from "../../lib/memory/history.ts";
 import { chatService, type ChatService } from "../lib/chat/fixture.ts";
-import { inBatches } from "../support/batches.ts";
+import { writeInBatches } from "../support/batches.ts";
 import { START } from "../support/clock.ts";
 
 const readHistory = async (service: ChatService, query = "") => {
@@ -150,7 +150,7 @@ test("beyond MAX_TURNS the oldest message is deleted, from its conversation too"
   const service = await chatService();
   const turn = { role: "user" as const, author: null, text: "x", at: START };
   const conversation = (index: number): string => (index === 0 ? "old" : "main");
-  await inBatches(service.deps.store, MAX_TURNS, (tx, index) =>
+  await writeInBatches(service.deps.store, MAX_TURNS, (tx, index) =>
     addTurn(tx, { ...turn, conversation_id: conversation(index) }),
   );
   expect((await readHistory(service, "?conversation_id=old")).ids).toEqual([1]);

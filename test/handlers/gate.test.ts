@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { gateAdapter } from "../../lib/targets/gate.ts";
 import { HOUR } from "../support/clock.ts";
-import { restarted, type TestOptions } from "../support/deps.ts";
+import { restartDeps, type TestOptions } from "../support/deps.ts";
 import { passkey } from "../support/passkeys.ts";
 import { scriptedAdapter } from "../support/scripted_adapter.ts";
 import { service, makeService, type TestService } from "../support/service.ts";
@@ -146,12 +146,12 @@ describe("an approved release whose apply would be rejected is waiting or refuse
     const api = await service(gates());
     const x = await api.bring("approved", release(X));
     const strict = { ...gates(), intent: { policy: { required_approvers: { standard: 2 } } } };
-    const now = makeService(await restarted(api.deps, { adapter: undefined, ...strict }));
+    const now = makeService(await restartDeps(api.deps, { adapter: undefined, ...strict }));
     expect(await readStates(now, X)).toEqual([["waiting", x, containing("consents are missing")]]);
     await now.post("approve", { change_id: x, approver: "bo" });
     expect(await readStates(now, X)).toEqual([["allowed", x]]);
     const forbidden = { ...gates(), intent: { policy: { forbidden_targets: ["deploy/*"] } } };
-    const closed = makeService(await restarted(now.deps, { adapter: undefined, ...forbidden }));
+    const closed = makeService(await restartDeps(now.deps, { adapter: undefined, ...forbidden }));
     expect(await readStates(closed, X)).toEqual([["refused", x, containing("forbid")]]);
   });
 
@@ -164,7 +164,7 @@ describe("an approved release whose apply would be rejected is waiting or refuse
     expect(await readStates(api, X)).toEqual([["allowed", x]]);
     await api.must("apply", x);
     const other = { ...gates(), intent: { principals: { ana: person(passkey()) } } };
-    const now = makeService(await restarted(api.deps, { adapter: undefined, ...other }));
+    const now = makeService(await restartDeps(api.deps, { adapter: undefined, ...other }));
     expect(await readStates(now, X)).toEqual([["waiting", x, containing("is applied and takes none, so propose")]]);
   });
 
@@ -237,7 +237,7 @@ describe("an approved release whose apply would be rejected is waiting or refuse
       for (const { id, value } of rows) if (id.includes(y) || value === y) tx.delete(from, id);
     });
     // A new process, which has not read the log, reads as much of it as the answer needs.
-    for (const one of [api, makeService(await restarted(api.deps, { adapter: undefined, ...gates() }))])
+    for (const one of [api, makeService(await restartDeps(api.deps, { adapter: undefined, ...gates() }))])
       expect((await readStates(one, X))[0]!.slice(0, 2)).toEqual([state, state === "waiting" ? y : x]);
   });
 

@@ -6,7 +6,7 @@ import { portableSha256 } from "../../lib/kit/platform.ts";
 import { gateAdapter } from "../../lib/targets/gate.ts";
 import { testClock } from "../support/clock.ts";
 import type { TestOptions } from "../support/deps.ts";
-import { opened } from "../support/deps.ts";
+import { openDeps } from "../support/deps.ts";
 import { scriptedAdapter } from "../support/scripted_adapter.ts";
 import { service, type TestService } from "../support/service.ts";
 import { keyServer, NOW_S, publicJwk, signedToken } from "../support/token_issuer.ts";
@@ -299,11 +299,11 @@ describe("the file of --gate-issuers", () => {
     ["a pattern that deployments match", gate(["dep*"])],
     ["one deployment", gate(["terraform/*", "Deploy/42/production"])],
   ])("a start fails if an issuer does not map the head and the gate covers %s", async (_, options) => {
-    await expect(opened({ ...options, gateTokens: verifier })).rejects.toThrow("must map claims.head");
+    await expect(openDeps({ ...options, gateTokens: verifier })).rejects.toThrow("must map claims.head");
   });
 
   test("an issuer for targets of other tools needs no claim of the head", async () => {
     const other = { ...gate(["terraform/*", "deployments"]), gateTokens: verifier };
-    await expect(opened(other)).resolves.toBeDefined();
+    await expect(openDeps(other)).resolves.toBeDefined();
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { checkDrift } from "../../lib/changes/check_drift.ts";
 import { DAY_MS, HOUR_MS } from "../../lib/kit/days.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
-import { opened } from "../support/deps.ts";
+import { openDeps } from "../support/deps.ts";
 import { scriptedAdapter } from "../support/scripted_adapter.ts";
 import { service, makeService } from "../support/service.ts";
 
@@ -93,7 +93,7 @@ describe("lists", () => {
 
   test("a change whose value the target system lost is listed as drifted, with the time", async () => {
     const adapter = scriptedAdapter();
-    const deps = await opened({ adapter });
+    const deps = await openDeps({ adapter });
     const { bring, get } = makeService(deps);
     const change_id = await bring("applied");
     adapter.host.set(change_id, "absent");

@@ -5,14 +5,14 @@ import { openapi } from "../../handlers/openapi.ts";
 import { approve } from "../../handlers/product/approve.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { client } from "../support/client.ts";
-import { opened } from "../support/deps.ts";
+import { openDeps } from "../support/deps.ts";
 import { manifest } from "../support/intents.ts";
 import { memoryTarget } from "../support/memory_target.ts";
 import { form, get, ORIGIN } from "../support/requests.ts";
 
 describe("app under a base", () => {
   test.each(["/governance", "/a/b.c", ""])("paths are answered only below the base %j", async (base) => {
-    const fetch = app(await opened(), { base });
+    const fetch = app(await openDeps(), { base });
     const status = async (path: string) => (await fetch(new Request(ORIGIN + path))).status;
     expect([await status(`${base}/api/state`), await status(`${base}/api/none`)]).toEqual([200, 404]);
     expect(await status("/elsewhere/api/state")).toBe(404);
@@ -21,20 +21,20 @@ describe("app under a base", () => {
   });
 
   test("a slash at the end, a query and a fragment do not change the endpoint", async () => {
-    const fetch = app(await opened(), { base: "/governance" });
+    const fetch = app(await openDeps(), { base: "/governance" });
     for (const path of ["/api/state/", "/api/whoami?a=/b", "/api/state#/b", "/api/whoami/?a"])
       expect([path, (await fetch(get(`/governance${path}`))).status]).toEqual([path, 200]);
   });
 
   test("a dot in the base matches only a dot", async () => {
-    const fetch = app(await opened(), { base: "/a.b" });
+    const fetch = app(await openDeps(), { base: "/a.b" });
     expect((await fetch(get("/axb/api/state"))).status).toBe(404);
   });
 
   test.each(["governance", "/governance/", "/", "/a//b", "/:tenant", "/*", "https://acme.example", "/a?b"])(
     "the base %j is rejected, since it is not a path",
     async (base) => {
-      const deps = await opened();
+      const deps = await openDeps();
       expect(() => app(deps, { base })).toThrow(/^base must be a path such as \/governance/);
     },
   );
@@ -47,12 +47,12 @@ test.each([
   ["/openapi.json/openapi.json", "/openapi.json"],
   ["/api-description", "/"],
 ])("the document at %s names the server %s", async (path, url) => {
-  const handler = openapi(() => endpoints)(await opened());
+  const handler = openapi(() => endpoints)(await openDeps());
   expect((await (await handler(get(path))).json()).servers).toEqual([{ url }]);
 });
 
 test("the documentation page shows paths with their base", async () => {
-  const handler = docs(() => endpoints)(await opened());
+  const handler = docs(() => endpoints)(await openDeps());
   expect(await (await handler(get("/governance/docs"))).text()).toContain(
     "POST /<wbr>governance/<wbr>api/<wbr>product/<wbr>approve",
   );
@@ -61,7 +61,7 @@ test("the documentation page shows paths with their base", async () => {
 });
 
 test("a single endpoint can be mounted under any path", async () => {
-  const deps = await opened();
+  const deps = await openDeps();
   const { change_id } = await client(app(deps)).propose();
   const alone = approve(deps);
   const approved = await alone(form("/crm/decisions/yes", { change_id, approver: "ana" }));

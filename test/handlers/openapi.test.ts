@@ -7,7 +7,7 @@ import { endpoint } from "../../lib/http/endpoint.ts";
 import { answer } from "../../lib/http/answer.ts";
 import { version } from "../../lib/kit/version.ts";
 import { endpoints } from "../../handlers/index.ts";
-import { opened } from "../support/deps.ts";
+import { openDeps } from "../support/deps.ts";
 import { get } from "../support/requests.ts";
 
 const hostile = endpoint(
@@ -25,7 +25,7 @@ const hostile = endpoint(
 );
 
 test("GET /openapi.json describes every endpoint of the service, itself included", async () => {
-  const deps = await opened({ intent: { kpis: { churn: { baseline: 1, target: 0 } } } });
+  const deps = await openDeps({ intent: { kpis: { churn: { baseline: 1, target: 0 } } } });
   const response = await openapi(() => endpoints)(deps)(get("/openapi.json"));
   expect(response.status).toBe(200);
   const document = await response.json();
@@ -36,13 +36,13 @@ test("GET /openapi.json describes every endpoint of the service, itself included
 });
 
 test("both pages work without an intent", async () => {
-  const deps = await opened({ intent: null });
+  const deps = await openDeps({ intent: null });
   expect((await openapi(() => endpoints)(deps)(get("/openapi.json"))).status).toBe(200);
   expect((await docs(() => endpoints)(deps)(get("/docs"))).status).toBe(200);
 });
 
 test("GET /docs has no scripts, loads nothing, and its CSP allows only its own style", async () => {
-  const deps = await opened();
+  const deps = await openDeps();
   const response = await docs(() => endpoints)(deps)(get("/docs"));
   const html = await response.text();
   expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -58,7 +58,7 @@ test("GET /docs has no scripts, loads nothing, and its CSP allows only its own s
 });
 
 test("texts of a declaration are escaped on the page", async () => {
-  const deps = await opened();
+  const deps = await openDeps();
   const html = await (await docs(() => [hostile])(deps)(get("/docs"))).text();
   expect(html).not.toMatch(/<script>|<img|<b>|<i>/);
   expect(html).toContain("&lt;script&gt;alert(1)&lt;/script&gt;");

@@ -4,7 +4,7 @@ import { projectAll } from "../../lib/projections/projector.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { client } from "../support/client.ts";
 import { SECOND, testClock } from "../support/clock.ts";
-import { opened } from "../support/deps.ts";
+import { openDeps } from "../support/deps.ts";
 import { rounds } from "../support/length.ts";
 import { READS } from "../support/reads.ts";
 import { roundTrips, type Trips } from "../support/round_trips.ts";
@@ -80,14 +80,14 @@ async function countRequests(each: number): Promise<Map<string, Trips>> {
     kpis: { nps: { baseline: 30, target: 50 } },
     policy: { consent_ttl_hours: 720, approval_ttl_hours: 720 },
   };
-  const { bring, post } = client(app(await opened({ store, clock, intent })));
+  const { bring, post } = client(app(await openDeps({ store, clock, intent })));
   let newest = "";
   for (const status of ["applied", "approved", "pending_consent"] as const)
     for (let number = 0; number < each; number++, clock.advance(SECOND))
       newest = await bring(status, { target: `${status}.${number}`, kpi: "nps", expected_delta_k: 1, value: "1" });
   await post("kpi", { nps: 41 });
   const trips = roundTrips(store);
-  const deps = await opened({ store: trips.store, clock, intent });
+  const deps = await openDeps({ store: trips.store, clock, intent });
   await projectAll(deps);
   const { get } = client(app(deps));
   const tripsByPath = new Map<string, Trips>();

@@ -7,7 +7,7 @@ import { memoryStore } from "../../lib/store/memory.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { client } from "../support/client.ts";
 import { DAY, MINUTE, testClock } from "../support/clock.ts";
-import { opened } from "../support/deps.ts";
+import { openDeps } from "../support/deps.ts";
 import { READS } from "../support/reads.ts";
 
 /**
@@ -54,7 +54,7 @@ test("no GET except readiness probes writes, even with much overdue work", async
     approval_ttl_hours: 1,
     break_glass: { approvers: ["bo"], review_hours: 1 },
   };
-  const { bring, post, propose } = client(app(await opened({ store: durable, clock, intent: { policy } })));
+  const { bring, post, propose } = client(app(await openDeps({ store: durable, clock, intent: { policy } })));
   const { change_id: urgent } = await propose({ target: "ui.urgent" });
   await post("approve", { change_id: urgent, approver: "bo", emergency: true, note: "down" });
   await post("apply", { change_id: urgent });
@@ -64,7 +64,7 @@ test("no GET except readiness probes writes, even with much overdue work", async
   await post("kpi", { csat: 4 });
 
   const { store, tried } = readOnly(durable);
-  const deps = await opened({ store, clock, intent: { policy } });
+  const deps = await openDeps({ store, clock, intent: { policy } });
   clock.advance(60 * DAY);
   await sampleClock(deps);
   clock.advance(11 * MINUTE);

@@ -14,18 +14,18 @@ import { listFiles } from "../../local/verify/container.ts";
 import { readTlogPolicy } from "../../local/verify/tlog_policy.ts";
 import { readPolicy } from "../../local/verify/policy.ts";
 import { LONG, rounds } from "../support/length.ts";
-import { rebuilt } from "../support/certificate_parts.ts";
+import { rebuildCertificate } from "../support/certificate_parts.ts";
 import type { Fields } from "../support/requests.ts";
 import { PROPOSAL } from "../support/client.ts";
 import { numbers } from "../support/numbers.ts";
-import { passkey, sshPen } from "../support/passkeys.ts";
+import { passkey, sshSigner } from "../support/passkeys.ts";
 import { service, type TestService } from "../support/service.ts";
-import { decide, type Pen, person, proven, requestStatement } from "../support/signed.ts";
+import { decide, type Signer, person, proofFields, requestStatement } from "../support/signed.ts";
 import { flipped } from "../tamper/damage.ts";
 import { pythonMissing, runPython, runPythonOften } from "../tamper/verifiers.ts";
 import { newKey, type SigningKey, makeSigner } from "../tamper/world.ts";
 
-const [ANA, BO] = [passkey("ES256"), sshPen()];
+const [ANA, BO] = [passkey("ES256"), sshSigner()];
 const PRINCIPALS = { ana: person(ANA), bo: person(BO) };
 const INTENT = { principals: PRINCIPALS, policy: { required_approvers: { standard: 2 }, approvers: ["ana", "bo"] } };
 const [LOG, WITNESS, OTHER] = [newKey(), newKey(), newKey()];
@@ -50,7 +50,7 @@ const vkey = (name: string, key: SigningKey, type: number): string =>
 function addCosignature(text: string, name: string, key: SigningKey, at = 1_800_000_000n): string {
   const time = Buffer.alloc(8);
   time.writeBigUInt64BE(at);
-  return rebuilt(text, (part) =>
+  return rebuildCertificate(text, (part) =>
     part.replace(/\n\n([^]*?\n)\n((?:— .*\n)+)$/u, (_, body: string, lines: string) => {
       const signature = sign(null, Buffer.from(`cosignature/v1\ntime ${at}\n${body}`), key.privateKey);
       const line = Buffer.concat([computeKeyId(name, key, 4), time, signature]).toString("base64");
@@ -84,7 +84,7 @@ beforeAll(async () => {
   file("none", `${log}\nquorum none\n`);
   file("other-log", `log ${vkey(origin, OTHER, 1)}\nquorum none\n`);
   file("intent.json", JSON.stringify({ principals: PRINCIPALS }));
-  file("others.json", JSON.stringify({ principals: { ana: person(passkey()), bo: person(sshPen()) } }));
+  file("others.json", JSON.stringify({ principals: { ana: person(passkey()), bo: person(sshSigner()) } }));
 });
 
 async function certificate(id: string): Promise<string> {
@@ -211,7 +211,7 @@ describe("a certificate of a change whose content was erased", () => {
     await decide(other, ANA, "deny", { change_id: id, approver: "ana" });
     const fields = { change_id: id, note: "asked for" };
     const statement = await requestStatement(other, { decision: "erase", approver: "ana", ...fields });
-    const reply = await other.post("erase", { actor: "ana", ...fields, ...proven(ANA, statement) });
+    const reply = await other.post("erase", { actor: "ana", ...fields, ...proofFields(ANA, statement) });
     expect(reply.status, reply.text).toBe(200);
     bare = (await other.get(`changes/${id}/certificate`)).text;
     file("of-other", `log ${vkey((await other.audit())[0].origin, LOG, 1)}\nquorum none\n`);
@@ -235,13 +235,15 @@ describe("a certificate of a change whose content was erased", () => {
   });
 
   test("needs the remaining content of the erasure, and its entry", () => {
-    const edited = rebuilt(bare, (part, name) => (name === "erased" ? part.replace("ui.banner", "ui.other") : part));
+    const edited = rebuildCertificate(bare, (part, name) =>
+      name === "erased" ? part.replace("ui.banner", "ui.other") : part,
+    );
     expect(verifyOne(edited, { policy: "of-other" }).findings).toMatchObject([
       { entry: 4, rule: "content", message: "what is left of the content is not what its erasure left" },
       { entry: 2, rule: "content", message: "it names another target than the content in this file" },
     ]);
     let seen = 0;
-    const silent = rebuilt(bare, (part, name) => (name === "proof" && ++seen === 3 ? null : part));
+    const silent = rebuildCertificate(bare, (part, name) => (name === "proof" && ++seen === 3 ? null : part));
     expect(verifyOne(silent, { policy: "of-other" }).findings).toMatchObject([
       { entry: null, rule: "content", message: "the content is said to be erased, and no entry says so" },
     ]);
@@ -279,7 +281,7 @@ describe("a defect is reported:", () => {
       const later = { ...entry, timestamp: "2026-01-02T03:04:06.000Z" };
       return Buffer.from(JSON.stringify({ ...later, current_hash: entryHash(later, sha256) })).toString("base64");
     };
-    const forged = rebuilt(valid, (part) =>
+    const forged = rebuildCertificate(valid, (part) =>
       part.replace(/extra (\S+)(?=\nindex 6\n)/, (_, extra: string) => `extra ${edited(extra)}`),
     );
     expect(listRules(verifyOne(forged))).toEqual(["inclusion"]);
@@ -292,7 +294,7 @@ describe("a defect is reported:", () => {
     const proof = other.slice(other.indexOf("proof ")).replace(/^proof \d+\n/, "");
     const swap = (wanted: string, text: string, at = 0) => {
       let seen = 0;
-      return rebuilt(valid, (part, name) => (name === wanted && seen++ === at ? text : part));
+      return rebuildCertificate(valid, (part, name) => (name === wanted && seen++ === at ? text : part));
     };
     expect(listRules(verifyOne(swap("content", `${content!.split("\n")[1]}\n`)))).toEqual(["content"]);
     expect(listRules(verifyOne(swap("intent", `${intent!.split("\n")[1]!.replace("2026.11", "2026.12")}\n`)))).toEqual([
@@ -304,7 +306,7 @@ describe("a defect is reported:", () => {
     expect(listRules(verifyOne(swap("proof", proof.replace("index 8", "index 7"), 4)))).toEqual(["inclusion"]);
     const without = (wanted: string, at: number) => {
       let seen = 0;
-      return rebuilt(valid, (part, name) => (name === wanted && seen++ === at ? null : part));
+      return rebuildCertificate(valid, (part, name) => (name === wanted && seen++ === at ? null : part));
     };
     expect(listRules(verifyOne(without("proof", 0)))).toEqual(["form"]);
     expect(listRules(verifyOne(without("proof", 1)))).toEqual(["quorum"]);
@@ -320,7 +322,7 @@ describe("a defect is reported:", () => {
   test("a step without the entries that allow it", async () => {
     const only = (...places: number[]) => {
       let seen = 0;
-      return rebuilt(valid, (part, name) => (name !== "proof" || places.includes(seen++) ? part : null));
+      return rebuildCertificate(valid, (part, name) => (name !== "proof" || places.includes(seen++) ? part : null));
     };
     const reported = (sample: string) =>
       verifyOne(sample).findings.map(({ entry, rule, message }) => [entry, rule, message]);
@@ -359,7 +361,7 @@ describe("a defect is reported:", () => {
       ["quorum", "it was approved with 0 of 2 consents"],
     ]);
     expect(certificateText("x", report)).not.toContain("known by: signature");
-    const without = rebuilt(forged, (part, name) => (name === "intent" ? null : part));
+    const without = rebuildCertificate(forged, (part, name) => (name === "intent" ? null : part));
     expect(verifyOne(without)).toMatchObject({
       verdict: "consistent",
       remarks: [`the intent ${manifest_hash} is not in this file: what it asks of consents was not checked`],
@@ -377,7 +379,7 @@ describe("a defect is reported:", () => {
     expect(verifyOne(addCosignature(await certificate(id), "w.example", WITNESS)).findings).toMatchObject([
       { rule: "proof", message: "its key is not the one that made its proof" },
     ]);
-    const agent = sshPen("ssh-ed25519");
+    const agent = sshSigner("ssh-ed25519");
     const people = file("agent.json", JSON.stringify({ principals: { ana: person(agent) } }));
     const bent = { ...signed, ...by, proof: agent.sign(statement) };
     await appendConsent(api, id, { ...bent, key: `SHA256:${"A".repeat(43)}` });
@@ -431,7 +433,7 @@ test("an emergency without enough consents by the named people is reported", asy
 });
 
 test("the certificate of every history that the service allows is valid", async () => {
-  const [CY, DI] = [passkey("EdDSA"), sshPen("ecdsa-sha2-nistp256")];
+  const [CY, DI] = [passkey("EdDSA"), sshSigner("ecdsa-sha2-nistp256")];
   const secret = "the secret of an agent that tunes";
   const token_sha256 = createHash("sha256").update(secret).digest("hex");
   const other = await service({
@@ -447,10 +449,10 @@ test("the certificate of every history that the service allows is valid", async 
     },
     checkpointSigner: makeSigner(LOG),
   });
-  const signed = async (pen: Pen, fields: Fields, decision = "approve") => {
+  const signed = async (pen: Signer, fields: Fields, decision = "approve") => {
     const { emergency: isUrgent, ...stated } = fields;
     const statement = await requestStatement(other, { decision: isUrgent ? "approve_emergency" : decision, ...stated });
-    const reply = await other.post(decision, { ...fields, ...proven(pen, statement) });
+    const reply = await other.post(decision, { ...fields, ...proofFields(pen, statement) });
     expect(reply.status, reply.text).toBe(200);
   };
   const changeIds: string[] = [];

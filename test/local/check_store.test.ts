@@ -9,7 +9,7 @@ import { HOUR, START } from "../support/clock.ts";
 import { core } from "../support/core.ts";
 import { manifest, type Manifest } from "../support/intents.ts";
 import { passkey } from "../support/passkeys.ts";
-import { AGENTS, rollout } from "../support/rollouts.ts";
+import { AGENTS, openRollout } from "../support/rollouts.ts";
 import { decide, person } from "../support/signed.ts";
 import { silentLog } from "../support/silent_log.ts";
 
@@ -68,7 +68,7 @@ test("names nothing after the change is revoked, or without a store", async () =
 
 test("names a running rollout too", async () => {
   const { store, check } = await openUsed();
-  const { api, change_id } = await rollout({ store });
+  const { api, change_id } = await openRollout({ store });
   expect(await check({ principals: AGENTS })).toEqual([]);
   expect(await check({ principals: AGENTS, policy: { required_approvers: { standard: 2 } } })).toEqual([
     expect.stringContaining(`${change_id} lacks a consent under this intent: `),

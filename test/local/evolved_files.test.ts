@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { evolvedFile } from "../../handlers/evolved_file.ts";
 import { evolved } from "../../handlers/evolved.ts";
 import { evolvedFiles } from "../../local/evolved_files.ts";
-import { opened } from "../support/deps.ts";
+import { openDeps } from "../support/deps.ts";
 
 async function folders() {
   const root = await mkdtemp(join(tmpdir(), "evolved-"));
@@ -19,7 +19,7 @@ async function folders() {
 /** The endpoints over a folder. */
 async function endpoints() {
   const at = await folders();
-  const deps = await opened({ evolved: at.files });
+  const deps = await openDeps({ evolved: at.files });
   const ask = (path: string, method = "GET") => {
     const handler = path === "/api/evolved" ? evolved(deps) : evolvedFile(deps);
     return handler(new Request(`http://127.0.0.1:8420${path}`, { method }));

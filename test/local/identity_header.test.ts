@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from "vitest";
 import { app } from "../../handlers/index.ts";
 import { type HttpServer, serveHttp } from "../../local/node_http.ts";
-import { opened } from "../support/deps.ts";
+import { openDeps } from "../support/deps.ts";
 import { parseRaw, sendRaw } from "./http_client.ts";
 
 let server: HttpServer | undefined;
@@ -10,7 +10,7 @@ afterEach(() => server?.stop());
 
 /** Sends a proposal with the header lines, and returns the response's status and body. */
 async function propose(identityHeader: string, ...lines: (string | Buffer)[]) {
-  const deps = await opened({ identityHeader });
+  const deps = await openDeps({ identityHeader });
   server = await serveHttp(app(deps), { host: "127.0.0.1", port: 0, deps });
   const body = "tenant_id=t1&affected_users=40&expected_delta_k=12";
   const head = [

@@ -4,12 +4,12 @@ import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
 import { app } from "../../handlers/index.ts";
 import { runMcp } from "../../local/command_line/mcp.ts";
-import { opened } from "../support/deps.ts";
+import { openDeps } from "../support/deps.ts";
 import { AGENT, type Era, makeMessage, SECRET, withAgents } from "../support/mcp.ts";
 
 /** Starts a bridge to a service in this process. */
 async function bridged({ token, fetch }: { token?: string; fetch?: typeof globalThis.fetch } = {}) {
-  const deps = await opened({ intent: withAgents() });
+  const deps = await openDeps({ intent: withAgents() });
   const [input, output] = [new PassThrough(), new PassThrough()];
   const sent: Request[] = [];
   const carry = (async (address: string, init: RequestInit) => {

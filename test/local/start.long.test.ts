@@ -14,7 +14,7 @@ import { parseOptions, type Environment } from "../../local/options.ts";
 import { start, type RunningProgram } from "../../local/start.ts";
 import { openFileStore } from "../../local/store/file_store.ts";
 import { freePort } from "../support/free_port.ts";
-import { inSlices } from "../support/in_slices.ts";
+import { writeRecords } from "../support/in_slices.ts";
 import { makeLog } from "../lib/audit/synthetic_log.ts";
 
 let folder: string;
@@ -242,10 +242,10 @@ async function editedLog(edited: number): Promise<void> {
   await storeCurrentCheckpoint(before);
   const store = await openFileStore({ path: join(folder, "state.json"), log: before.log });
   for (const collection of ["meta", "merkle"] as const)
-    await inSlices(store, await before.store.list(collection, { limit: LONG }), (tx, { id, value }) =>
+    await writeRecords(store, await before.store.list(collection, { limit: LONG }), (tx, { id, value }) =>
       tx.put(collection, id, value),
     );
-  await inSlices(store, await before.store.list("audit", { limit: LONG }), (tx, { id, value }) =>
+  await writeRecords(store, await before.store.list("audit", { limit: LONG }), (tx, { id, value }) =>
     tx.put("audit", id, id === entryKey(edited) ? { ...value, detail: "{ }" } : value),
   );
   await store.close();

@@ -12,22 +12,22 @@ import { DAY } from "../support/clock.ts";
 import { readHead } from "../../lib/audit/chain.ts";
 import { core } from "../support/core.ts";
 import { type Manifest, manifest } from "../support/intents.ts";
-import { armoured, passkey, sshPen, unarmoured } from "../support/passkeys.ts";
+import { encodeSshSignature, passkey, sshSigner, decodeSshSignature } from "../support/passkeys.ts";
 import { rewindingStore } from "../support/rewinding_store.ts";
-import { act, decide, type Pen, person, proven, requestStatement } from "../support/signed.ts";
+import { postSignedAction, decide, type Signer, person, proofFields, requestStatement } from "../support/signed.ts";
 import { pythonMissing, runPythonOften } from "../tamper/verifiers.ts";
 import { rehashed, write } from "../tamper/world.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const PENS: Record<string, Pen> = {
+const PENS: Record<string, Signer> = {
   Ana: passkey("ES256"),
   bo: passkey("EdDSA"),
   cém: passkey("RS256"),
-  dora: sshPen(),
-  eli: sshPen("sk-ecdsa-sha2-nistp256@openssh.com"),
-  fay: sshPen("ssh-ed25519"),
-  gus: sshPen("ecdsa-sha2-nistp256"),
+  dora: sshSigner(),
+  eli: sshSigner("sk-ecdsa-sha2-nistp256@openssh.com"),
+  fay: sshSigner("ssh-ed25519"),
+  gus: sshSigner("ecdsa-sha2-nistp256"),
 };
 const PRINCIPALS = Object.fromEntries(Object.entries(PENS).map(([name, pen]) => [name, person(pen)]));
 const [PASSKEYS, SSH] = [3, 4];
@@ -57,7 +57,7 @@ beforeAll(async () => {
     approver: "bo",
     proposal: JSON.stringify(PROPOSAL),
   });
-  const drafted = await api.post("propose", { ...PROPOSAL, proposer: "bo", ...proven(PENS["bo"]!, statement) });
+  const drafted = await api.post("propose", { ...PROPOSAL, proposer: "bo", ...proofFields(PENS["bo"]!, statement) });
   await decide(api, PENS["bo"]!, "withdraw", { change_id: drafted.body.change_id, approver: "bo" });
   const denied = await api.propose();
   await decide(api, PENS["dora"]!, "deny", { change_id: denied.change_id, approver: "dora" });
@@ -65,25 +65,27 @@ beforeAll(async () => {
   actionEntries = await createActionLog(intent);
   file("policy.json", JSON.stringify(manifest(intent)));
   const swapped = { ...PRINCIPALS, Ana: PRINCIPALS["bo"], bo: PRINCIPALS["Ana"] };
-  file("other.json", JSON.stringify({ principals: { ...swapped, dora: person(sshPen()) } }));
+  file("other.json", JSON.stringify({ principals: { ...swapped, dora: person(sshSigner()) } }));
 });
 
 async function createActionLog(intent: Manifest): Promise<AuditEntry[]> {
   const { store, copy, goBack } = rewindingStore();
   const api = await core({ intent, store });
-  await act(api, PENS["dora"]!, "freeze", { actor: "dora", note: "ω", until: "2030-01-01T00:00:00Z" });
-  await act(api, PENS["bo"]!, "unfreeze", { actor: "bo" });
+  await postSignedAction(api, PENS["dora"]!, "freeze", { actor: "dora", note: "ω", until: "2030-01-01T00:00:00Z" });
+  await postSignedAction(api, PENS["bo"]!, "unfreeze", { actor: "bo" });
   api.deps.clock.set(-DAY);
-  expect((await act(api, PENS["fay"]!, "accept_clock", { actor: "fay", note: "it ran ahead" })).status).toBe(200);
+  expect(
+    (await postSignedAction(api, PENS["fay"]!, "accept_clock", { actor: "fay", note: "it ran ahead" })).status,
+  ).toBe(200);
   const urgent = { change_id: (await api.propose()).change_id, approver: "gus", note: "now" };
   const emergencyStatement = await requestStatement(api, { decision: "approve_emergency", ...urgent });
-  await api.post("approve", { ...urgent, emergency: true, ...proven(PENS["gus"]!, emergencyStatement) });
+  await api.post("approve", { ...urgent, emergency: true, ...proofFields(PENS["gus"]!, emergencyStatement) });
   const review = { change_id: urgent.change_id, approver: "eli", verdict: "not_accepted", note: "why" };
   expect((await decide(api, PENS["eli"]!, "review", review)).status).toBe(200);
   const denied = { change_id: (await api.propose()).change_id, approver: "bo" };
   await decide(api, PENS["bo"]!, "deny", denied);
   const erased = await requestStatement(api, { decision: "erase", ...denied, note: "gone" });
-  const runs = { change_id: denied.change_id, actor: "bo", note: "gone", ...proven(PENS["bo"]!, erased) };
+  const runs = { change_id: denied.change_id, actor: "bo", note: "gone", ...proofFields(PENS["bo"]!, erased) };
   expect((await api.post("erase", runs)).status).toBe(200);
   const before = await copy();
   await api.propose();
@@ -91,7 +93,7 @@ async function createActionLog(intent: Manifest): Promise<AuditEntry[]> {
   expect((await api.post("propose", PROPOSAL)).status).toBe(503);
   const { length, head } = (await readHead(store))!;
   const loss = { actor: "dora", note: "failover", length: String(length), head };
-  expect((await act(api, PENS["dora"]!, "accept_loss", loss)).status).toBe(200);
+  expect((await postSignedAction(api, PENS["dora"]!, "accept_loss", loss)).status).toBe(200);
   return api.audit();
 }
 
@@ -243,12 +245,12 @@ test("a flipped bit of a proof is bad", async () => {
     const fields = Object.keys(proof).filter((field) => !["type", "credential_id"].includes(field));
     return fields.flatMap((field) => {
       const isArmour = proof.type === "ssh";
-      const bytes = isArmour ? unarmoured(proof[field]) : Buffer.from(proof[field], "base64url");
+      const bytes = isArmour ? decodeSshSignature(proof[field]) : Buffer.from(proof[field], "base64url");
       const bits = Array.from({ length: 4 }, (_, n) => (n * 7919 + index * 31 + 5) % (bytes.length * 8));
       return bits.map((bit) => {
         const flipped = Buffer.from(bytes);
         flipped[bit >> 3]! ^= 1 << (bit & 7);
-        const text = isArmour ? armoured(flipped) : flipped.toString("base64url");
+        const text = isArmour ? encodeSshSignature(flipped) : flipped.toString("base64url");
         return edited(index, (detail) => ({ ...detail, proof: { ...proof, [field]: text } }), log);
       });
     });
@@ -268,7 +270,7 @@ test("signed applies, rollbacks and feeds are verified, and rewritten ones are r
   const policy = { signed_only: true, permissions: { apply: ["bo"], rollback: ["eli"], feed_kpis: ["Ana"] } };
   const api = await core({ intent: { principals: PRINCIPALS, policy } });
   const signedBy = async (name: string, decision: string, fields: Record<string, string>) =>
-    proven(PENS[name]!, await requestStatement(api, { decision, approver: name, ...fields }));
+    proofFields(PENS[name]!, await requestStatement(api, { decision, approver: name, ...fields }));
   const { change_id } = await api.propose();
   await decide(api, PENS["dora"]!, "approve", { change_id, approver: "dora" });
   const drift = { change_id, note: "set by hand", over_drift: "true" };

@@ -12,7 +12,7 @@ import { targetAdapter } from "../../lib/targets/adapter.ts";
 import { routingAdapter } from "../../lib/targets/routing.ts";
 import type { Reply } from "../support/client.ts";
 import { DAY, HOUR, MINUTE, testClock } from "../support/clock.ts";
-import { opened, type TestDeps } from "../support/deps.ts";
+import { openDeps, type TestDeps } from "../support/deps.ts";
 import { dice } from "../support/dice.ts";
 import { memoryTarget } from "../support/memory_target.ts";
 import { passkey } from "../support/passkeys.ts";
@@ -159,7 +159,7 @@ async function startSimulation({ isMandated, seed, days }: Month): Promise<Simul
   const inner = targetAdapter(target.system, { store, clock });
   const systems = [{ name: "product", type: "memory", address: "memory" }];
   const adapter = routingAdapter([{ name: "product", match: ["*"], adapter: inner }], { hash: "1", systems });
-  const deps = await opened({ store, clock, adapter, intent: makeIntent(isMandated) });
+  const deps = await openDeps({ store, clock, adapter, intent: makeIntent(isMandated) });
   // Edits are restored as in a long-lived process, but without its timers.
   Object.assign(deps, { longLived: true });
   const fetch = app(deps);

@@ -13,7 +13,7 @@ import { targetAdapter } from "../../lib/targets/adapter.ts";
 import { flagdTarget } from "../../local/targets/flagd.ts";
 import { testClock } from "../support/clock.ts";
 import { loadFlagdReader } from "../support/flagd_core.ts";
-import { actOnRollout, AGENTS } from "../support/rollouts.ts";
+import { rolloutClient, AGENTS } from "../support/rollouts.ts";
 import { service, type TestService } from "../support/service.ts";
 import { DEFAULT_STEPS, type Kind, KINDS, UNLESS_WORSE } from "./simulate.ts";
 import { normal, type Population, populate, type Sums, uniform } from "./users.ts";
@@ -71,7 +71,7 @@ async function runRollout(
   const steps = isHarmful ? DEFAULT_STEPS : UNLESS_WORSE;
   const stages = JSON.stringify({ fed_by: "agent:analytics", steps, watch });
   const change_id = await api.bring("applied", { ...proposal, stages });
-  const { feed, decide, exposure, hours } = actOnRollout(api, change_id);
+  const { feed, decide, exposure, hours } = rolloutClient(api, change_id);
   let cells: Record<string, Cell> = {};
   let step = -1;
   let end: End = "on_hold";

@@ -1,7 +1,7 @@
 import type { Store, Tx } from "../../lib/store/store.ts";
 
 /** Calls `write` for each index below `count`, in transactions that stay below the limit of 50 writes. */
-export async function inBatches(
+export async function writeInBatches(
   store: Store,
   count: number,
   write: (tx: Tx, index: number) => unknown,

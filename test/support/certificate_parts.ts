@@ -1,7 +1,7 @@
 /** Edits the parts of a certificate. */
 
 /** Returns a certificate in which `change` replaces, removes (`null`) or repeats (a list) each part. */
-export function rebuilt(
+export function rebuildCertificate(
   text: string,
   change: (part: string, name: string, index: number) => string | null | string[],
 ): string {

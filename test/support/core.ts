@@ -30,7 +30,7 @@ import { readChangeView } from "../../lib/changes/views.ts";
 import { createRouter } from "../../lib/http/router.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { client } from "./client.ts";
-import { opened, type TestDeps, type TestOptions } from "./deps.ts";
+import { openDeps, type TestDeps, type TestOptions } from "./deps.ts";
 
 const ENDPOINTS = [
   propose,
@@ -63,7 +63,7 @@ export type Core = ReturnType<typeof makeCore>;
 
 /** Opens the governed core and a client to it. */
 export const core = async (options: TestOptions = {}): Promise<Core> =>
-  makeCore(await opened({ store: memoryStore(), ...options }));
+  makeCore(await openDeps({ store: memoryStore(), ...options }));
 
 /** Returns a client of the governed core for dependencies that are already open. */
 export const makeCore = (deps: TestDeps) => ({

@@ -1,13 +1,13 @@
 import type { Store, Tx } from "../../lib/store/store.ts";
 
 /** Keys that one transaction wrote, in order; a minus precedes those of deletes. */
-export type Written = string[];
+export type WrittenKeys = string[];
 
 /** Wraps a store and records the keys that each committed transaction wrote, if any. */
-export function countingStore(store: Store): { store: Store; take(): Written[] } {
-  let transactions: Written[] = [];
+export function countingStore(store: Store): { store: Store; take(): WrittenKeys[] } {
+  let transactions: WrittenKeys[] = [];
   const transact: Store["transact"] = async (decide) => {
-    let written: Written = [];
+    let written: WrittenKeys = [];
     const result = await store.transact((tx) => {
       written = [];
       const counted: Tx = {

@@ -22,7 +22,7 @@ export interface TestOptions extends Omit<Partial<ServiceOptions>, "intent" | "c
 export type TestDeps = Deps & { clock: TestClock };
 
 /** Opens a service, on the memory store by default, and returns its dependencies. */
-export async function opened({
+export async function openDeps({
   intent = {},
   clock = testClock(),
   identityJwt,
@@ -56,7 +56,7 @@ async function nextEpoch(store: Store, intent: Manifest): Promise<Manifest> {
  * Opens the service again on the same store, as a restarted process does: state in memory is lost. `over` replaces options of
  * the first start; an intent that differs from the one in force gets the next `update_epoch` unless it sets one.
  */
-export function restarted(deps: TestDeps, over: TestOptions = {}): Promise<TestDeps> {
+export function restartDeps(deps: TestDeps, over: TestOptions = {}): Promise<TestDeps> {
   const { store, clock, ids } = deps;
-  return opened({ store, clock, ids, adapter: deps.product?.adapter, ...over });
+  return openDeps({ store, clock, ids, adapter: deps.product?.adapter, ...over });
 }

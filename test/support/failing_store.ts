@@ -5,7 +5,7 @@ import type { AnyStore } from "../contract/any_store.ts";
 export interface FailingStore extends Store {
   /** Makes every transaction fail after its decision, until `mend` is called. */
   fail(failure?: () => Error): void;
-  mend(): void;
+  recover(): void;
 }
 
 /** Wraps a store; reads succeed while commits fail. */
@@ -21,7 +21,7 @@ export function failingStore(store: Store): FailingStore {
       }),
     fail: (makeError = () => new StoreUnavailable("no space left on device: /data/state.journal.jsonl")) =>
       void (failure = makeError),
-    mend: () => void (failure = undefined),
+    recover: () => void (failure = undefined),
   };
 }
 

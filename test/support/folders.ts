@@ -35,7 +35,7 @@ function hasRoomInMemory(): boolean {
  * Returns a folder that is filled once and cached for later runs. It is filled under a temporary name and then renamed, so
  * that concurrent processes never use an incomplete folder.
  */
-export async function keptFolder(path: string, fill: (folder: string) => Promise<void>): Promise<string> {
+export async function cachedFolder(path: string, fill: (folder: string) => Promise<void>): Promise<string> {
   if (await isOwnFolder(path)) return path;
   await mkdir(join(path, ".."), { recursive: true });
   const folder = await mkdtemp(`${path}-`);

@@ -9,7 +9,7 @@ import { gitTarget, type GitTargetOptions } from "../../local/targets/git.ts";
 import { type Files, gitServer } from "./git_server.ts";
 
 /** A signal that never aborts. */
-export const calm = new AbortController().signal;
+export const neverAborted = new AbortController().signal;
 /** A clock that always shows the same time. */
 export const clock = { now: () => Date.UTC(2026, 0, 2) };
 
@@ -51,9 +51,9 @@ export async function gitBench(over: Partial<GitTargetOptions> & { files?: Files
     return {
       system,
       adapter,
-      apply: (one: Change) => adapter.apply(one, calm),
-      verify: (one: Change) => adapter.verify(one, calm),
-      rollback: async (one: Change) => (await adapter.rollback({ ...one, status: "applied" }, calm)).result,
+      apply: (one: Change) => adapter.apply(one, neverAborted),
+      verify: (one: Change) => adapter.verify(one, neverAborted),
+      rollback: async (one: Change) => (await adapter.rollback({ ...one, status: "applied" }, neverAborted)).result,
     };
   };
   return { ...server, openSystem, openAdapter };

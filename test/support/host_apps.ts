@@ -7,7 +7,7 @@ import { Hono } from "hono";
 import { toNodeHandler } from "srvx/node";
 import { type ContractOptions, type ContractService, type Make } from "../contract/http_contract.ts";
 import type { Fetch } from "./client.ts";
-import { opened, type TestDeps } from "./deps.ts";
+import { openDeps, type TestDeps } from "./deps.ts";
 
 /** Path under which the service is mounted. */
 export const BASE = "/governance";
@@ -40,7 +40,7 @@ async function listen(
   options: ContractOptions,
   makeListener: (deps: TestDeps) => ReturnType<typeof onNode>,
 ): Promise<ContractService> {
-  const deps = await opened(options);
+  const deps = await openDeps(options);
   const server = createServer(makeListener(deps)).listen(0, "127.0.0.1");
   await once(server, "listening");
   return {

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { HOUR, testClock } from "./clock.ts";
 import { type Core, makeCore } from "./core.ts";
-import { opened, restarted } from "./deps.ts";
+import { openDeps, restartDeps } from "./deps.ts";
 import { numbers } from "./numbers.ts";
 
 type Random = ReturnType<typeof numbers>;
@@ -270,8 +270,8 @@ export async function sendHostileProposals(seed: number, proposals: number): Pro
     minor: { kinds: ["config"], targets: ["*"] },
   };
   const intent = { policy };
-  const first = await opened({ store: memoryStore(), clock, intent, owner: "one" });
-  const second = await restarted(first, { intent, owner: "two" });
+  const first = await openDeps({ store: memoryStore(), clock, intent, owner: "one" });
+  const second = await restartDeps(first, { intent, owner: "two" });
   const counts = { proposed: 0, allowed: 0, applied: 0 };
   const state: State = {
     random,
@@ -298,7 +298,7 @@ export async function sendHostileProposals(seed: number, proposals: number): Pro
       if (one && random(3) === 0) await state.clients[random(2)]!.post("rollback", { change_id: one.change_id });
     } else if (random(4) === 0) clock.set((random(2) === 0 ? -1 : 1) * random(20) * HOUR);
     else if (random(10) === 0)
-      state.clients = [makeCore(await restarted(state.clients[1]!.deps, { intent })), state.clients[0]!];
+      state.clients = [makeCore(await restartDeps(state.clients[1]!.deps, { intent })), state.clients[0]!];
     await checkNewEntries(state);
     // The service rejects every proposal while its clock is more than a day behind the log.
     if (state.lastEntryMs - clock.now() > 24 * HOUR) clock.set(state.lastEntryMs - clock.now());

@@ -3,7 +3,7 @@ import type { Store, Tx } from "../../lib/store/store.ts";
 const MAX_WRITES_PER_COMMIT = 50;
 
 /** Writes one record for each item, in transactions of up to 50 writes. */
-export async function inSlices<T>(
+export async function writeRecords<T>(
   store: Store,
   items: readonly T[],
   write: (tx: Tx, item: T) => unknown,

@@ -13,7 +13,7 @@ export const FULL = process.env["TEST_ROUNDS"] === "full";
 export const rounds = <T>(short: T, long: T, full: T): T => (FULL ? full : LONG ? long : short);
 
 /** Returns the first cases of a series for the short run, and the others for the long one. */
-export const dealt = <T>(cases: readonly T[], first: number): T[] =>
+export const selectCases = <T>(cases: readonly T[], first: number): T[] =>
   LONG ? cases.slice(first) : cases.slice(0, first);
 
 /** Returns `test` or `describe` in the short run, and a function that declares declareNothing in the long run. */

@@ -6,19 +6,19 @@ import { targetAdapter } from "../../lib/targets/adapter.ts";
 import { routingAdapter } from "../../lib/targets/routing.ts";
 import type { Reply } from "./client.ts";
 import { DAY } from "./clock.ts";
-import { restarted, type TestOptions } from "./deps.ts";
+import { restartDeps, type TestOptions } from "./deps.ts";
 import { memoryTarget } from "./memory_target.ts";
-import { passkey, sshPen } from "./passkeys.ts";
+import { passkey, sshSigner } from "./passkeys.ts";
 import { json } from "./requests.ts";
 import { app } from "../../handlers/index.ts";
 import { service, makeService, type TestService } from "./service.ts";
-import { person, type Pen } from "./signed.ts";
+import { person, type Signer } from "./signed.ts";
 
-export const PENS: Readonly<Record<string, Pen>> = {
+export const SIGNERS: Readonly<Record<string, Signer>> = {
   ana: passkey(),
-  bo: sshPen(),
+  bo: sshSigner(),
   olga: passkey("EdDSA"),
-  una: sshPen("ssh-ed25519"),
+  una: sshSigner("ssh-ed25519"),
 };
 export const SECRET = "the pricing agent's secret";
 export const OTHER_SECRET = "the other agent's secret";
@@ -26,7 +26,7 @@ export const AS_AGENT = { authorization: `Bearer ${SECRET}` };
 export const AS_OTHER = { authorization: `Bearer ${OTHER_SECRET}` };
 
 export const PRINCIPALS = {
-  ...Object.fromEntries(Object.entries(PENS).map(([name, pen]) => [name, person(pen)])),
+  ...Object.fromEntries(Object.entries(SIGNERS).map(([name, pen]) => [name, person(pen)])),
   "agent:pricing": {
     kind: "agent",
     token_sha256: portableSha256(SECRET),
@@ -36,7 +36,7 @@ export const PRINCIPALS = {
 };
 
 /** An intent with mandates, which two people must sign. */
-export const MANDATED = {
+export const MANDATE_INTENT = {
   principals: PRINCIPALS,
   kpis: { csat: { baseline: 4, target: 4.5 } },
   policy: {
@@ -71,7 +71,7 @@ export const INSIDE = {
 };
 
 /** Opens a service on a target system in memory and a client for mandates; `values` are the values of targets before. */
-export async function mandated(
+export async function openWithMandates(
   options: TestOptions = {},
   values: Readonly<Record<string, unknown>> = { "price.basic": 100 },
 ) {
@@ -84,12 +84,12 @@ export async function mandated(
   });
   for (const [name, value] of Object.entries(values))
     target.overwrite({ tenant_id: "t1", target: name, kind: "config", value: null } as never, JSON.stringify(value));
-  const api = await service({ adapter, intent: MANDATED, ...options, store });
-  return { target, adapter, ...acts(api) };
+  const api = await service({ adapter, intent: MANDATE_INTENT, ...options, store });
+  return { target, adapter, ...mandateClient(api) };
 }
 
 /** Returns a client that drafts, signs and uses mandates. */
-export function acts(api: TestService) {
+export function mandateClient(api: TestService) {
   const until = (days = 20): string => new Date(api.deps.clock.now() + days * DAY).toISOString();
   const fetch = app(api.deps);
   const send = async (path: string, body: object, headers: HeadersInit = {}): Promise<Reply> => {
@@ -117,7 +117,7 @@ export function acts(api: TestService) {
   ): Promise<Reply> => {
     const text = await statement(decision, approver, { mandate_id, ...more });
     const { at } = JSON.parse(text) as { at: string };
-    return send(PATHS[decision]!, { mandate_id, approver, ...more, proof: PENS[approver]!.sign(text), at });
+    return send(PATHS[decision]!, { mandate_id, approver, ...more, proof: SIGNERS[approver]!.sign(text), at });
   };
   const active = async (over: object = {}): Promise<string> => {
     const { mandate_id } = (await draft(over)).body;
@@ -137,6 +137,6 @@ export function acts(api: TestService) {
     propose: (over: object = {}, headers: HeadersInit = AS_AGENT) => send("propose", { ...INSIDE, ...over }, headers),
     apply: (change_id: string) => send("apply", { change_id, actor: "ana" }),
     mandate: async (id: string) => (await api.get(`mandates/${id}`)).body,
-    restart: async (over: TestOptions = {}) => acts(makeService(await restarted(api.deps, over))),
+    restart: async (over: TestOptions = {}) => mandateClient(makeService(await restartDeps(api.deps, over))),
   };
 }

@@ -3,16 +3,16 @@ import { expect } from "vitest";
 import { risingIds } from "../../lib/kit/ids.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { type Client, PROPOSAL, type Reply } from "./client.ts";
-import { opened } from "./deps.ts";
+import { openDeps } from "./deps.ts";
 import { chainFault } from "./independent_chain.ts";
 import { makeService, type TestService } from "./service.ts";
 
 /** Opens an instance of the service on a store that other instances share. */
-export const instance = async (store: Store, node: string): Promise<TestService> =>
-  makeService(await opened({ store, ids: risingIds(), owner: node }));
+export const openInstance = async (store: Store, node: string): Promise<TestService> =>
+  makeService(await openDeps({ store, ids: risingIds(), owner: node }));
 
 /** Brings `changes` changes of each writer concurrently from proposal to rollback; returns their ids. */
-export async function writeAtOnce(writers: readonly Client[], changes: number): Promise<string[]> {
+export async function writeConcurrently(writers: readonly Client[], changes: number): Promise<string[]> {
   const all = writers.flatMap((writer, number) =>
     Array.from({ length: changes }, (_, index) => bringToRollback(writer, `ui.w${number}.c${index}`)),
   );

@@ -1,7 +1,7 @@
 import type { Pacing } from "../../lib/store/engine/pacing.ts";
 
 /** Returns a pacing with the real clock and a constant random number that records pauses instead of waiting. */
-export function notedPacing(): Pacing & { pauses: number[] } {
+export function recordedPacing(): Pacing & { pauses: number[] } {
   const pauses: number[] = [];
   return {
     pauses,

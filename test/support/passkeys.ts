@@ -14,7 +14,7 @@ const sha256 = (data: string | Uint8Array): Buffer => createHash("sha256").updat
 const base64Url = (data: string | Uint8Array): string => Buffer.from(data).toString("base64url");
 
 /** Parts of an assertion that a test may change. */
-export interface Bent {
+export interface AssertionChanges {
   type?: string;
   origin?: string;
   rp_id?: string;
@@ -30,7 +30,7 @@ export interface Bent {
 /** A passkey: its key in an intent, and a function that signs statements. */
 export interface Passkey {
   key: { type: "webauthn"; credential_id: string; public_key: string; rp_id: string; origins?: string[] };
-  sign(statement: string, bent?: Bent): Extract<Proof, { type: "webauthn" }>;
+  sign(statement: string, bent?: AssertionChanges): Extract<Proof, { type: "webauthn" }>;
 }
 
 const KINDS = {
@@ -40,13 +40,13 @@ const KINDS = {
 };
 
 /** A pair of keys. */
-export interface KeyHalves {
+export interface KeyPair {
   publicKey: KeyObject;
   privateKey: KeyObject;
 }
 
 /** Derives an Ed25519 key from a seed, so that signatures are the same in each run. */
-export function seededKey(seed: string): KeyHalves {
+export function seededKey(seed: string): KeyPair {
   const header = Buffer.from("302e020100300506032b657004220420", "hex");
   const privateKey = createPrivateKey({ key: Buffer.concat([header, sha256(seed)]), format: "der", type: "pkcs8" });
   return { privateKey, publicKey: createPublicKey(privateKey) };
@@ -60,7 +60,7 @@ export function passkey(
     origins,
     keys = KINDS[algorithm](),
     credential_id = base64Url(randomBytes(16)),
-  }: { rp_id?: string; origins?: string[]; keys?: KeyHalves; credential_id?: string } = {},
+  }: { rp_id?: string; origins?: string[]; keys?: KeyPair; credential_id?: string } = {},
 ): Passkey {
   const { publicKey, privateKey } = keys;
   const public_key = base64Url(publicKey.export({ type: "spki", format: "der" }));
@@ -101,7 +101,7 @@ const rawOf = (publicKey: KeyObject, length: number): Buffer =>
   publicKey.export({ type: "spki", format: "der" }).subarray(-length);
 
 /** An SSH key: its key in an intent, and a function that makes an SSHSIG of a statement. */
-export interface SshPen {
+export interface SshSigner {
   key: { type: "ssh"; public_key: string; unattended?: true };
   sign(
     statement: string,
@@ -110,14 +110,14 @@ export interface SshPen {
 }
 
 /** Makes an SSH key, with new keys by default; a type that begins with `sk-` is on a security key. */
-export function sshPen(
+export function sshSigner(
   type:
     | "sk-ssh-ed25519@openssh.com"
     | "sk-ecdsa-sha2-nistp256@openssh.com"
     | "ssh-ed25519"
     | "ecdsa-sha2-nistp256" = "sk-ssh-ed25519@openssh.com",
-  keys: KeyHalves = type.includes("ecdsa") ? KINDS.ES256() : KINDS.EdDSA(),
-): SshPen {
+  keys: KeyPair = type.includes("ecdsa") ? KINDS.ES256() : KINDS.EdDSA(),
+): SshSigner {
   const isEcdsa = type.includes("ecdsa");
   const isSecurityKey = type.startsWith("sk-");
   const { publicKey, privateKey } = keys;
@@ -145,14 +145,16 @@ export function sshPen(
       const signature = Buffer.concat([wire(type), signMessage(message), ...(isSecurityKey ? [flagsAndCounter] : [])]);
       return {
         type: "ssh",
-        signature: armoured(Buffer.concat([Buffer.from("SSHSIG"), u32(1), wire(blob), ...head, wire(signature)])),
+        signature: encodeSshSignature(
+          Buffer.concat([Buffer.from("SSHSIG"), u32(1), wire(blob), ...head, wire(signature)]),
+        ),
       };
     },
   };
 }
 
 /** Encodes a signature as `ssh-keygen -Y sign` does. */
-export const armoured = (blob: Uint8Array): string => {
+export const encodeSshSignature = (blob: Uint8Array): string => {
   const lines = Buffer.from(blob)
     .toString("base64")
     .match(/.{1,70}/g)!;
@@ -160,4 +162,5 @@ export const armoured = (blob: Uint8Array): string => {
 };
 
 /** Decodes an encoded SSH signature. */
-export const unarmoured = (text: string): Buffer => Buffer.from(text.split("\n").slice(1, -2).join(""), "base64");
+export const decodeSshSignature = (text: string): Buffer =>
+  Buffer.from(text.split("\n").slice(1, -2).join(""), "base64");

@@ -10,7 +10,7 @@ import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
 import { type RoutedSystem, routingAdapter } from "../../lib/targets/routing.ts";
 import { testClock } from "./clock.ts";
 import { type Core, core, makeCore } from "./core.ts";
-import { restarted, type TestDeps } from "./deps.ts";
+import { restartDeps, type TestDeps } from "./deps.ts";
 import type { Manifest } from "./intents.ts";
 import { memoryTarget } from "./memory_target.ts";
 
@@ -91,7 +91,7 @@ export async function planBench(
     clock,
     systems,
     /** Opens another process on the same store and systems. */
-    restart: async (): Promise<Core> => makeCore(await restarted(api.deps, { adapter, ...(intent && { intent }) })),
+    restart: async (): Promise<Core> => makeCore(await restartDeps(api.deps, { adapter, ...(intent && { intent }) })),
     /** Returns the text of a target, or undefined if it has no value. */
     raw: ({ tenant_id, target }: Pick<PlanEntry, "tenant_id" | "target">): string | undefined =>
       systems.get(target.split("/")[0]!)!.raw({ tenant_id, target, kind: "config" }),

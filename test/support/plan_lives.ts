@@ -15,7 +15,7 @@ import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
 import { routingAdapter } from "../../lib/targets/routing.ts";
 import { MINUTE, testClock } from "./clock.ts";
 import { type Core, core, makeCore } from "./core.ts";
-import { restarted, type TestDeps } from "./deps.ts";
+import { restartDeps, type TestDeps } from "./deps.ts";
 import { dice } from "./dice.ts";
 import { chainFault } from "./independent_chain.ts";
 
@@ -191,7 +191,7 @@ async function runScenario(systems: readonly ScenarioSystem[], seed: number, cou
   const start = await core({ ...open(new Faults()), clock });
   const restart = async (faults: Faults): Promise<Core> => {
     const { store: crashing, adapter } = open(faults);
-    return makeCore(await restarted({ ...start.deps, store: crashing } as TestDeps, { adapter }));
+    return makeCore(await restartDeps({ ...start.deps, store: crashing } as TestDeps, { adapter }));
   };
 
   const entries: { system: ScenarioSystem; key: string; set: string; before: string }[] = [];

@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
-import { keptFolder } from "./folders.ts";
+import { cachedFolder } from "./folders.ts";
 
 const run = promisify(execFile);
 
@@ -65,7 +65,7 @@ const canRun = (folder: string, user: PostgresPrograms["user"]): Promise<boolean
 /** Makes a copy that every user can run, with the symbolic links that install scripts would have made. */
 async function copyPrograms(native: string, base: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(native, "../package.json"), "utf8"));
-  return keptFolder(join(base, `countersign-postgres-${version}`), async (folder) => {
+  return cachedFolder(join(base, `countersign-postgres-${version}`), async (folder) => {
     await cp(native, folder, { recursive: true, verbatimSymlinks: true });
     const links = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
     for (const { source, target } of JSON.parse(links) as { source: string; target: string }[])

@@ -42,7 +42,7 @@ export async function startPostgres(): Promise<PostgresServer | undefined> {
 }
 
 /** Locks the head of a store, as a transaction does; returns a function that releases the lock. */
-export async function holdHead(pool: Pool, store: string): Promise<() => Promise<void>> {
+export async function lockHead(pool: Pool, store: string): Promise<() => Promise<void>> {
   const client = await pool.connect();
   await client.query("begin");
   await client.query("select from countersign_heads where store = $1 for update", [store]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Vitest } from "vitest/node";
-import { opened } from "./deps.ts";
+import { openDeps } from "./deps.ts";
 import { QuietRun } from "./quiet_run.ts";
 import { silentLog } from "./silent_log.ts";
 
@@ -23,5 +23,5 @@ test("a run in which a test prints fails, and the file is named", () => {
 });
 
 test("a service under test logs nothing unless the test passes a log", async () => {
-  expect((await opened()).log).toBe(silentLog);
+  expect((await openDeps()).log).toBe(silentLog);
 });

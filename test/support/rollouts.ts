@@ -48,7 +48,7 @@ export const sample = (api: Pick<Core, "deps">, over: object = {}) => ({
 });
 
 /** Opens a service, and applies a change with a rollout to its first step. */
-export async function rollout({
+export async function openRollout({
   stages = {},
   policy = {},
   proposal = {},
@@ -57,11 +57,11 @@ export async function rollout({
   const api = await core({ intent: { principals: AGENTS, policy }, ...options });
   const stagesJson = JSON.stringify({ ...STAGES, ...stages });
   const change_id = await api.bring("applied", { value: "true", ...proposal, stages: stagesJson });
-  return { api, change_id, ...actOnRollout(api, change_id) };
+  return { api, change_id, ...rolloutClient(api, change_id) };
 }
 
 /** Returns functions that feed, advance and read a rollout. */
-export function actOnRollout(api: Pick<Core, "audit" | "json" | "post" | "change" | "deps">, change_id: string) {
+export function rolloutClient(api: Pick<Core, "audit" | "json" | "post" | "change" | "deps">, change_id: string) {
   const events = async () =>
     (await api.audit()).filter((entry) => entry.change_id === change_id).map(({ event_type }) => event_type as string);
   const feed = (rows: object[], headers: HeadersInit = AS_FEEDER) => api.json("samples", { change_id, rows }, headers);

@@ -20,7 +20,7 @@ export interface ScriptedAdapter extends ProductAdapter {
   /** Replaces a step for all further calls, or for a number of them. */
   on(step: Step, script: Script, times?: number): void;
   /** Removes all replacements. */
-  calm(): void;
+  removeScripts(): void;
 }
 
 /** Makes an adapter with the name `scripted`. */
@@ -43,7 +43,7 @@ export function scriptedAdapter(): ScriptedAdapter {
     host,
     calls,
     on: (step, script, times = Infinity) => void scripts.set(step, { script, left: times }),
-    calm: () => scripts.clear(),
+    removeScripts: () => scripts.clear(),
     validate: (change, signal) =>
       perform<Validation>("validate", change, signal, () => ({ ok: true, preview: { sets: change.value ?? null } })),
     apply: (change, signal) =>
@@ -72,7 +72,7 @@ export const fails =
 export const hangs: Script = () => new Promise(() => {});
 
 /** Returns a promise and the function that resolves it, to pause work at one point. */
-export function gate(): { opened: Promise<void>; open: () => void } {
+export function makeBarrier(): { opened: Promise<void>; open: () => void } {
   let open!: () => void;
   const opened = new Promise<void>((resolve) => (open = resolve));
   return { opened, open };

@@ -2,14 +2,14 @@ import { app } from "../../handlers/index.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { checkedFetch } from "./checked_fetch.ts";
 import { type Client, client } from "./client.ts";
-import { opened, type TestDeps, type TestOptions } from "./deps.ts";
+import { openDeps, type TestDeps, type TestOptions } from "./deps.ts";
 
 /** A client of a complete service in this process, and the dependencies of that service. */
 export type TestService = Client & { deps: TestDeps };
 
 /** Opens a service and a client to it. */
 export async function service(options: TestOptions = {}): Promise<TestService> {
-  return makeService(await opened({ store: memoryStore(), ...options }));
+  return makeService(await openDeps({ store: memoryStore(), ...options }));
 }
 
 /** Returns a client of a service for dependencies that are already open. */

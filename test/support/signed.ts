@@ -10,13 +10,13 @@ import type { TestDeps } from "./deps.ts";
 import type { Fields } from "./requests.ts";
 
 /** Signs statements. */
-export interface Pen {
+export interface Signer {
   key: object;
   sign(statement: string): Proof;
 }
 
 /** Returns a principal of the kind person with the keys of these signers. */
-export const person = (...pens: Pen[]) => ({ kind: "person", keys: pens.map(({ key }) => key) });
+export const person = (...pens: Signer[]) => ({ kind: "person", keys: pens.map(({ key }) => key) });
 
 type Poster = Pick<Client, "post">;
 
@@ -28,18 +28,23 @@ export async function requestStatement(api: Poster, fields: Fields): Promise<str
 }
 
 /** Signs a statement and returns the fields of a request that contain the proof. */
-export const proven = (pen: Pen, statement: string): Fields => ({
+export const proofFields = (pen: Signer, statement: string): Fields => ({
   proof: JSON.stringify(pen.sign(statement)),
   at: JSON.parse(statement).at,
 });
 
 /** Posts a signed action on the service. */
-export async function act(api: Poster, pen: Pen, which: ServiceAction, fields: ActionFields): Promise<Reply> {
+export async function postSignedAction(
+  api: Poster,
+  pen: Signer,
+  which: ServiceAction,
+  fields: ActionFields,
+): Promise<Reply> {
   const { actor, ...others } = fields;
   const path = which.startsWith("accept_") ? `audit/${which.replace("_", "-")}` : which;
   return api.post(path, {
     ...fields,
-    ...proven(pen, await requestStatement(api, { decision: which, approver: actor, ...others })),
+    ...proofFields(pen, await requestStatement(api, { decision: which, approver: actor, ...others })),
   });
 }
 
@@ -50,14 +55,14 @@ interface ActionFields extends Fields {
 /** Posts a signed decision on a change. */
 export async function decide(
   api: Poster,
-  pen: Pen,
+  pen: Signer,
   decision: "approve" | "deny" | "withdraw" | "revoke" | "review" | "note",
   fields: { change_id: string; approver: string; note?: string; verdict?: string; item?: string },
 ): Promise<Reply> {
   const { approver, ...rest } = fields;
   const statement = await requestStatement(api, { decision, ...fields });
   const field = decision === "withdraw" ? "proposer" : decision === "note" ? "actor" : "approver";
-  return api.post(decision, { ...rest, [field]: approver, ...proven(pen, statement) });
+  return api.post(decision, { ...rest, [field]: approver, ...proofFields(pen, statement) });
 }
 
 /** Writes a forged consent to log and record without the service: a complete, correctly chained entry. */

@@ -4,7 +4,7 @@ import { targetAdapter } from "../../lib/targets/adapter.ts";
 import type { TargetSystem } from "../../lib/targets/port.ts";
 import { testClock } from "./clock.ts";
 import { memoryTarget } from "./memory_target.ts";
-import { rollout, STAGES, totals } from "./rollouts.ts";
+import { openRollout, STAGES, totals } from "./rollouts.ts";
 
 const ENTRY = { tenant_id: "t1", target: "ui.a", kind: "config" } as const;
 
@@ -22,7 +22,7 @@ export async function rolloutOnTarget({
   const system: TargetSystem = { ...inner, ...over };
   overwrite(ENTRY, FOREIGN);
   const adapter = targetAdapter(system, { store, clock });
-  const rolloutClient = await rollout({ ...options, store, clock, adapter, proposal: { target: ENTRY.target } });
+  const rolloutClient = await openRollout({ ...options, store, clock, adapter, proposal: { target: ENTRY.target } });
   const text = () => raw(ENTRY);
   return {
     ...rolloutClient,

@@ -15,7 +15,7 @@ export interface Received {
 }
 
 /** A faulty response that replaces the host product's own. */
-export type Trouble = (response: ServerResponse, request: IncomingMessage) => unknown;
+export type FaultyResponse = (response: ServerResponse, request: IncomingMessage) => unknown;
 
 /** A running host product. */
 export interface WebhookHost {
@@ -31,28 +31,28 @@ export interface WebhookHost {
   /** Sets a target as another program does. */
   overwrite(change: HostChange, value: unknown): void;
   /** Replaces the next `times` responses of an operation, `before` or `after` the product has carried it out. */
-  trouble(operation: string, when: "before" | "after", trouble: Trouble, times?: number): void;
+  trouble(operation: string, when: "before" | "after", trouble: FaultyResponse, times?: number): void;
   stop(): Promise<void>;
 }
 
 /** Closes the connection without a response. */
-export const lost: Trouble = (response) => response.socket!.destroy();
+export const loseConnection: FaultyResponse = (response) => response.socket!.destroy();
 
 /** Responds with this status and body. */
-export const answers =
-  (status: number, body: unknown, headers: Record<string, string> = {}): Trouble =>
+export const respond =
+  (status: number, body: unknown, headers: Record<string, string> = {}): FaultyResponse =>
   (response) =>
     response.writeHead(status, headers).end(typeof body === "string" ? body : JSON.stringify(body));
 
 /** Never responds. */
-export const silent: Trouble = () => undefined;
+export const neverRespond: FaultyResponse = () => undefined;
 
 /** Starts a host product, on any port unless `at` is set. Requests that are not signed with the secret are rejected with 401. */
 export async function startWebhookHost(secret: string, at = 0): Promise<WebhookHost> {
   const received: Received[] = [];
   const effects: string[] = [];
   const states = new Map<string, string>();
-  const troubles = new Map<string, { when: string; trouble: Trouble; times: number }>();
+  const troubles = new Map<string, { when: string; trouble: FaultyResponse; times: number }>();
 
   const table = hostTable();
   const operate = (operation: "apply" | "rollback", change: HostChange): { result: string } => {
@@ -69,11 +69,11 @@ export async function startWebhookHost(secret: string, at = 0): Promise<WebhookH
     if (operation === "verify") return { state: table.verify(change) };
     return { ok: true, preview: { would: "change" } };
   };
-  const makeResponse = (operation: string, change: HostChange): Trouble => {
+  const makeResponse = (operation: string, change: HostChange): FaultyResponse => {
     try {
-      return answers(200, perform(operation, change), { "content-type": "application/json" });
+      return respond(200, perform(operation, change), { "content-type": "application/json" });
     } catch (error) {
-      if (error instanceof LostChange) return answers(409, { error: "the product shows nothing of this change" });
+      if (error instanceof LostChange) return respond(409, { error: "the product shows nothing of this change" });
       throw error;
     }
   };
@@ -82,7 +82,7 @@ export async function startWebhookHost(secret: string, at = 0): Promise<WebhookH
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString();
-    if (!isSigned(secret, request.headers, text)) return void answers(401, { error: "not signed" })(response, request);
+    if (!isSigned(secret, request.headers, text)) return void respond(401, { error: "not signed" })(response, request);
     const body = JSON.parse(text);
     const { operation } = body;
     const { change_id } = body.change;

@@ -2,7 +2,7 @@
 import { entryKey } from "../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
 import type { Store } from "../../lib/store/store.ts";
-import { inSlices } from "../support/in_slices.ts";
+import { writeRecords } from "../support/in_slices.ts";
 import { makeCheckpoint, copyStore, rehashed, type World } from "./world.ts";
 
 /** A way to tamper; fields that are absent leave that part unchanged. */
@@ -112,8 +112,10 @@ export async function attackStore(attack: Attack, world: World): Promise<Store> 
 async function replaceLog(store: Store, entries: readonly AuditEntry[]): Promise<void> {
   const before = await store.list("audit", { limit: 10_000 });
   const { origin, current_hash: head, timestamp } = entries.at(-1)!;
-  await inSlices(store, before, (tx, { id }) => tx.delete("audit", id));
-  await inSlices(store, [...entries.entries()], (tx, [index, entry]) => tx.put("audit", entryKey(index + 1), entry));
+  await writeRecords(store, before, (tx, { id }) => tx.delete("audit", id));
+  await writeRecords(store, [...entries.entries()], (tx, [index, entry]) =>
+    tx.put("audit", entryKey(index + 1), entry),
+  );
   await store.transact((tx) => tx.put("meta", "chain", { origin, length: entries.length, head, at: timestamp }));
 }
 

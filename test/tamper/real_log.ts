@@ -1,7 +1,7 @@
 /** A realistic log, made by requests alone: many event types, and text of every kind. */
 import { readHead } from "../../lib/audit/chain.ts";
 import { writeJsonLines } from "../../lib/audit/rows.ts";
-import { joined } from "../support/joined.ts";
+import { joinChunks } from "../support/joined.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { DAY } from "../support/clock.ts";
 import type { TestOptions } from "../support/deps.ts";
@@ -87,4 +87,4 @@ async function decideAndApply(
 }
 
 /** Returns the export of a store's log, as `format=jsonl` streams it. */
-export const exportLog = async (store: Store): Promise<string> => joined(writeJsonLines(store));
+export const exportLog = async (store: Store): Promise<string> => joinChunks(writeJsonLines(store));

@@ -9,9 +9,9 @@ import { fromStoredChange } from "../../lib/changes/rules/stored_record.ts";
 import type { Collection, Store } from "../../lib/store/store.ts";
 import { testClock } from "../support/clock.ts";
 import { type Core, core, makeCore } from "../support/core.ts";
-import { opened } from "../support/deps.ts";
+import { openDeps } from "../support/deps.ts";
 import { countedIds } from "../support/ids.ts";
-import { inSlices } from "../support/in_slices.ts";
+import { writeRecords } from "../support/in_slices.ts";
 import { scriptedAdapter } from "../support/scripted_adapter.ts";
 import { exportLog } from "./real_log.ts";
 import { parse } from "./world.ts";
@@ -81,7 +81,7 @@ export async function runScenario(): Promise<{ api: Core; truth: Truth }> {
 export async function forkCore({ deps }: Core): Promise<Core & { adapter: ReturnType<typeof scriptedAdapter> }> {
   const store = memoryStore();
   for (const collection of COLLECTIONS)
-    await inSlices(store, await deps.store.list(collection, { limit: 1000 }), (tx, { id, value }) =>
+    await writeRecords(store, await deps.store.list(collection, { limit: 1000 }), (tx, { id, value }) =>
       tx.put(collection, id, value as never),
     );
   const adapter = scriptedAdapter();
@@ -90,7 +90,7 @@ export async function forkCore({ deps }: Core): Promise<Core & { adapter: Return
   const ids = countedIds();
   for (let count = 0; count < 1000; count++) ids.uuid(0);
   const clock = testClock(deps.clock.iso());
-  return { ...makeCore(await opened({ store, clock, ids, intent: INTENT, adapter })), adapter };
+  return { ...makeCore(await openDeps({ store, clock, ids, intent: INTENT, adapter })), adapter };
 }
 
 /** Returns a change's record as it was after its first `count` entries. */
@@ -102,12 +102,12 @@ export function makeEarlierRecord({ entries, records }: Truth, id: string, count
 
 /** Replaces the log, which had `before` entries, with other entries. */
 export async function putLog(store: Store, entries: readonly AuditEntry[], before: number): Promise<void> {
-  await inSlices(store, entries, (tx, entry) => tx.put("audit", entryKey(entry.id), entry));
+  await writeRecords(store, entries, (tx, entry) => tx.put("audit", entryKey(entry.id), entry));
   const deleted = Array.from(
     { length: Math.max(0, before - entries.length) },
     (_, index) => entries.length + index + 1,
   );
-  await inSlices(store, deleted, (tx, id) => tx.delete("audit", entryKey(id)));
+  await writeRecords(store, deleted, (tx, id) => tx.delete("audit", entryKey(id)));
   await store.transact(async (tx) => {
     const { origin } = (await tx.get("meta", "chain"))!.value;
     const { id: length, current_hash: head, timestamp: at } = entries.at(-1)!;

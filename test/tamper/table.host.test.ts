@@ -10,7 +10,7 @@ import { verifyChain } from "../../lib/audit/verify.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { LogState } from "../../local/verify/evidence.ts";
 import { parseCheckpoint, parseKey, findSigner } from "../../local/verify/note.ts";
-import { opened } from "../support/deps.ts";
+import { openDeps } from "../support/deps.ts";
 import { type Attack, ATTACKS, listOfferedCheckpoints, attackStore } from "./attacks.ts";
 import { exportLog } from "./real_log.ts";
 import { verify } from "./verifiers.ts";
@@ -40,7 +40,7 @@ function parseSigned(note: string): LogState | undefined {
 /** Starts a service on the store, and returns whether its own checks or its anchor detect the attack. */
 async function isDetectedByService(store: Store, note?: string): Promise<boolean> {
   const { clock, ids } = world.deps;
-  const deps = { ...(await opened({ store, clock, ids })), checkpointSigner: makeSigner(world.key) };
+  const deps = { ...(await openDeps({ store, clock, ids })), checkpointSigner: makeSigner(world.key) };
   if (note === undefined) {
     await verifyChain(deps);
     const { mismatched } = await reconcile(deps).catch(() => ({ mismatched: 1 }));

@@ -6,7 +6,7 @@ import { memoryStore } from "../../lib/store/memory.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { LogState } from "../../local/verify/evidence.ts";
 import { data, MTH } from "../lib/audit/reference_tree.ts";
-import { inSlices } from "../support/in_slices.ts";
+import { writeRecords } from "../support/in_slices.ts";
 import { hashEntry } from "../support/independent_chain.ts";
 import { exportLog, realLog } from "./real_log.ts";
 
@@ -51,7 +51,7 @@ export async function copyStore(store: Store): Promise<Store> {
   const copy = memoryStore();
   const views = ["kpi", "live_by_target", "owners", "review_due"] as const;
   for (const collection of ["meta", "audit", "merkle", "changes", ...views] as const)
-    await inSlices(copy, await store.list(collection, { limit: 10_000 }), (tx, { id, value }) =>
+    await writeRecords(copy, await store.list(collection, { limit: 10_000 }), (tx, { id, value }) =>
       tx.put(collection, id, value as never),
     );
   return copy;

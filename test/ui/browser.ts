@@ -11,7 +11,7 @@ import {
 } from "playwright-core";
 import { afterAll, afterEach, expect, vi } from "vitest";
 import { killAll } from "../e2e/server.ts";
-import { keptFolder } from "../support/folders.ts";
+import { cachedFolder } from "../support/folders.ts";
 import packageJson from "../../package.json" with { type: "json" };
 
 const FLAGS = [
@@ -26,7 +26,7 @@ const CACHE = join(import.meta.dirname, "../../node_modules/.cache/countersign")
 /** Unpacks the browser once for all test processes and returns its path. */
 async function unpackBrowser(): Promise<string> {
   const cacheFolder = join(CACHE, `chromium-${packageJson.devDependencies["@sparticuz/chromium"]}`);
-  const folder = await keptFolder(cacheFolder, async (filled) => {
+  const folder = await cachedFolder(cacheFolder, async (filled) => {
     const before = process.env["TMPDIR"];
     process.env["TMPDIR"] = filled;
     try {

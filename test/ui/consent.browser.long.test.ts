@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { program } from "../e2e/server.ts";
 import { inFull } from "../support/length.ts";
-import { sshPen } from "../support/passkeys.ts";
+import { sshSigner } from "../support/passkeys.ts";
 import { type Authenticator, addAuthenticator } from "./authenticator.ts";
 import { findSerious } from "./axe.ts";
 import { button, showReasons, startBrowser, useWindows, visit } from "./browser.ts";
@@ -306,7 +306,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
   });
 
   test("with an SSH key the statement is signed by a command, and the signature is pasted", async () => {
-    const pen = sshPen("ssh-ed25519");
+    const pen = sshSigner("ssh-ed25519");
     const service = await startService({ intent: makeSigningIntent({ ana: { kind: "person", keys: [pen.key] } }) });
     const id = await service.propose();
     const page = await open(ANA);
@@ -340,7 +340,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     const before = await startService({ intent: makeSigningIntent({}, policy, { update_epoch: 1 }) });
     const id = await before.propose();
     await before.post("api/product/approve", { change_id: id, approver: "bo" });
-    const keyed = () => ({ kind: "person", keys: [sshPen().key] });
+    const keyed = () => ({ kind: "person", keys: [sshSigner().key] });
     const service = await restart(before, { intent: makeSigningIntent({ ana: keyed(), bo: keyed() }, policy) });
     const page = await open({ name: "bo", token: TOKEN });
     await visit(page, service.url, "");
@@ -351,7 +351,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
   });
 
   test("an emergency consent is signed as an emergency and with its note", async () => {
-    const others = { bo: { kind: "person", keys: [sshPen().key] } };
+    const others = { bo: { kind: "person", keys: [sshSigner().key] } };
     const break_glass = { approvers: ["ana"], required: 1, review_hours: 72 };
     const { service, page } = await startWithPasskey({ approvers: ["ana", "bo"], break_glass }, { others });
     const id = await service.propose();
@@ -367,7 +367,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
   });
 
   test("a freeze, its lifting and an emergency review are signed", async () => {
-    const pen = sshPen("ssh-ed25519");
+    const pen = sshSigner("ssh-ed25519");
     const bo = { kind: "person", keys: [pen.key] };
     const break_glass = { approvers: ["bo"], required: 1, review_hours: 72 };
     const { service, page } = await startWithPasskey({ break_glass }, { others: { bo } });

@@ -11,7 +11,7 @@ import { listCapabilities } from "../../../lib/operations/capabilities.ts";
 import { createCommitSignal } from "../../../lib/kit/commit_signal.ts";
 import { signalling } from "../../../lib/store/signalling.ts";
 import { SECOND } from "../../support/clock.ts";
-import { opened, type TestDeps } from "../../support/deps.ts";
+import { openDeps, type TestDeps } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { copyStore } from "../../tamper/world.ts";
 import { lengthen, makeLog } from "./synthetic_log.ts";
@@ -71,7 +71,7 @@ test("no checkpoint is made of an empty log, of a broken chain or without a prod
   const empty = await makeLog(0);
   await maintainCheckpoint(empty);
   expect(await lengthCovered(empty)).toBeUndefined();
-  const without = await opened({ intent: null });
+  const without = await openDeps({ intent: null });
   await maintainCheckpoint(without);
   expect(await lengthCovered(without)).toBeUndefined();
   const broken = await makeLog(70);
@@ -307,16 +307,16 @@ test("an anchor that lost checkpoints makes the service unready and gets none un
 
 test("an empty store with an anchor of an existing log is rejected; the error says what to do", async () => {
   const { deps, state } = await logAndCopyAt70();
-  const opening = opened({ anchor: deps.anchor });
+  const opening = openDeps({ anchor: deps.anchor });
   await expect(opening).rejects.toThrow(LogMissing);
   await expect(opening).rejects.toThrow(/the store is empty.*140 entries.*restore the store.*or name another anchor/);
   state.kept.length = 0;
-  expect(await readHead((await opened({ anchor: deps.anchor })).store)).toMatchObject({ length: 0 });
+  expect(await readHead((await openDeps({ anchor: deps.anchor })).store)).toMatchObject({ length: 0 });
 });
 
 test("an empty store with an anchor that cannot be read back begins a new log", async () => {
   const anchor: CheckpointAnchor = { append: async () => {}, readAll: () => undefined };
-  expect(await isReady(await opened({ anchor }))).toBe(true);
+  expect(await isReady(await openDeps({ anchor }))).toBe(true);
 });
 
 test("at start the log must continue the last checkpoint of its anchor", async () => {

@@ -1,4 +1,4 @@
-import { inSlices } from "../../support/in_slices.ts";
+import { writeRecords } from "../../support/in_slices.ts";
 import { generateKeyPairSync, sign } from "node:crypto";
 import { expect, test } from "vitest";
 import { auditCheckpoint } from "../../../handlers/product/audit_checkpoint.ts";
@@ -15,7 +15,7 @@ import { decodeBase64 } from "../../../lib/kit/base64.ts";
 import type { Log } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { listCapabilities } from "../../../lib/operations/capabilities.ts";
-import { restarted, type TestDeps } from "../../support/deps.ts";
+import { restartDeps, type TestDeps } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { get } from "../../support/requests.ts";
 import { data, MTH } from "./reference_tree.ts";
@@ -101,7 +101,7 @@ test("a read computes the checkpoint without storing it, also while the store ca
   const read = (await (await ask(deps)).json()) as { checkpoint: string; length: number };
   expect(read.length).toBe(5);
   expect(await readLastCheckpoint(deps)).toBeUndefined();
-  store.mend();
+  store.recover();
   const first = await storeCurrentCheckpoint(deps);
   expect(first.note).toBe(read.checkpoint);
   await lengthen(deps, 70);
@@ -109,7 +109,7 @@ test("a read computes the checkpoint without storing it, also while the store ca
   const grown = (await (await ask(deps)).json()) as { checkpoint: string; length: number };
   expect(grown.length).toBe(75);
   expect(await storeCurrentCheckpoint(deps), "one that cannot be stored is not made").toEqual(first);
-  store.mend();
+  store.recover();
   expect((await storeCurrentCheckpoint(deps)).note).toBe(grown.checkpoint);
 });
 
@@ -157,7 +157,7 @@ async function rewrite(deps: TestDeps, from: number): Promise<void> {
   const head = (await store.get("meta", "chain"))!.value;
   const before = from === 1 ? [] : await store.list("audit", { limit: from - 1 });
   const last = before.at(-1)?.value;
-  await inSlices(other.store, before, (tx, { id, value }) => tx.put("audit", id, value));
+  await writeRecords(other.store, before, (tx, { id, value }) => tx.put("audit", id, value));
   await other.store.transact((tx) =>
     tx.put("meta", "chain", {
       origin: head.origin,
@@ -170,7 +170,7 @@ async function rewrite(deps: TestDeps, from: number): Promise<void> {
   await lengthen(other, head.length - from + 1);
   const entries = await other.store.list("audit", { limit: 100_000 });
   const chain = (await other.store.get("meta", "chain"))!.value;
-  await inSlices(store, entries, (tx, { id, value }) => tx.put("audit", id, value));
+  await writeRecords(store, entries, (tx, { id, value }) => tx.put("audit", id, value));
   await store.transact((tx) => tx.put("meta", "chain", chain));
 }
 
@@ -185,7 +185,7 @@ test("of two processes with different keys, only the one that started last signs
   const key = async ({ store }: TestDeps) => (await store.get("meta", "checkpoint"))!.value.key;
   await storeCurrentCheckpoint(first);
   const ours = await key(first);
-  const second = withSigner(await restarted(first));
+  const second = withSigner(await restartDeps(first));
   const keyCapability = async (deps: TestDeps) => (await listCapabilities(deps)).find(({ id }) => id === "audit_key");
   const keys: (string | null)[] = [];
   for (const deps of [second, first, second, first]) {
@@ -198,14 +198,14 @@ test("of two processes with different keys, only the one that started last signs
   expect(await readLastCheckpoint(first)).toMatchObject({ length: 4 });
   expect(await keyCapability(first)).toMatchObject({ status: "degraded", reason: expect.stringContaining(keys[0]!) });
   expect(await keyCapability(second)).toBeUndefined();
-  expect(await storeCurrentCheckpoint(withSigner(await restarted(first), first.checkpointSigner))).toMatchObject({
+  expect(await storeCurrentCheckpoint(withSigner(await restartDeps(first), first.checkpointSigner))).toMatchObject({
     key: ours,
   });
 });
 
 test("a process without a key does not remove the signature of another process", async () => {
   const signed = withSigner(await makeLog(1));
-  const unsigned = await restarted(signed);
+  const unsigned = await restartDeps(signed);
   const keys = [];
   for (const deps of [signed, unsigned, signed, unsigned, signed]) {
     await lengthen(deps, 1);

@@ -6,7 +6,7 @@ import { entryHash } from "../../../lib/audit/entry_hash.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import type { Store, Tx } from "../../../lib/store/store.ts";
 import { PROPOSAL, type Reply } from "../../support/client.ts";
-import { restarted } from "../../support/deps.ts";
+import { restartDeps } from "../../support/deps.ts";
 import { service, makeService } from "../../support/service.ts";
 
 const LENGTH = 10;
@@ -41,12 +41,12 @@ function rewrite(tx: Tx, entries: readonly AuditEntry[], edit: (entry: AuditEntr
 
 /** Returns the result of `audit/verify` in a process that started after the damage. */
 async function verifyAfterRestart(api: Awaited<ReturnType<typeof service>>, query = ""): Promise<Reply["body"]> {
-  return (await makeService(await restarted(api.deps)).get(`audit/verify${query}`)).body;
+  return (await makeService(await restartDeps(api.deps)).get(`audit/verify${query}`)).body;
 }
 
 /** Returns the reply to a proposal in a process that started after the damage. */
 const proposeAfterRestart = async (api: Awaited<ReturnType<typeof service>>): Promise<Reply> =>
-  makeService(await restarted(api.deps)).post("propose", PROPOSAL);
+  makeService(await restartDeps(api.deps)).post("propose", PROPOSAL);
 
 const EDITS: [what: string, edit: Record<string, unknown>][] = [
   ["origin", { origin: "acme-crm/audit/00" }],
@@ -267,7 +267,7 @@ test("a breach rejects writes and fails readiness; reads continue; a restart fin
   const { api, entries } = await tenEntryLog();
   await damage(api.deps.store, (tx) => put(tx, 4, { ...entries[3]!, detail: "" }));
   const { change_id } = entries.at(-1)!;
-  const found = makeService(await restarted(api.deps));
+  const found = makeService(await restartDeps(api.deps));
   for (const one of [found, await verifyAgain(api)]) {
     for (const [path, fields] of [
       ["propose", PROPOSAL],

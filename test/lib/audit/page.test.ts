@@ -2,12 +2,12 @@
 import { beforeAll, expect, test } from "vitest";
 import { readAuditPage } from "../../../lib/audit/page.ts";
 import { writeJsonLines } from "../../../lib/audit/rows.ts";
-import { joined } from "../../support/joined.ts";
+import { joinChunks } from "../../support/joined.ts";
 import { createChain, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { chainFault } from "../../support/independent_chain.ts";
-import { inSlices } from "../../support/in_slices.ts";
+import { writeRecords } from "../../support/in_slices.ts";
 import { countedIds } from "../../support/ids.ts";
 
 const LENGTH = 10_020;
@@ -23,7 +23,7 @@ beforeAll(async () => {
     head = next.head;
     return next.entry;
   });
-  await inSlices(store, entries, (tx, entry) => tx.put("audit", entryKey(entry.id), entry));
+  await writeRecords(store, entries, (tx, entry) => tx.put("audit", entryKey(entry.id), entry));
   await store.transact((tx) => tx.put("meta", "chain", head));
 });
 
@@ -65,7 +65,7 @@ test("after and before together select a range in chain order", async () => {
 });
 
 test("the export streams the complete chain page by page", async () => {
-  const text = await joined(writeJsonLines(store));
+  const text = await joinChunks(writeJsonLines(store));
   const entries = text
     .trimEnd()
     .split("\n")

@@ -10,7 +10,7 @@ import { findSubjects } from "../../../lib/changes/subjects.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { core, makeCore } from "../../support/core.ts";
-import { restarted, type TestDeps } from "../../support/deps.ts";
+import { restartDeps, type TestDeps } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";
 
 /** A store that runs a function before it answers the next read outside transactions (`get`: the head, `list`: entries). */
@@ -42,7 +42,7 @@ async function twoProcesses() {
   const other = await core({ store: disk });
   const failing = failingStore(disk);
   const store = storeWithInterrupts(failing);
-  const api = makeCore(await restarted(other.deps, { store }));
+  const api = makeCore(await restartDeps(other.deps, { store }));
   return { other, failing, store, api };
 }
 
@@ -66,7 +66,7 @@ describe("no breach is reported when, during a read of the log,", () => {
     store.interrupt("list", async () => {
       failing.fail();
       expect((await api.act("apply", id)).status).toBe(503);
-      failing.mend();
+      failing.recover();
     });
     await extendLogIndex(api.deps, api.deps.integrity.logIndex!, 1);
     await expectNoBreach(api);

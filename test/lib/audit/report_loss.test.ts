@@ -6,7 +6,7 @@ import type { StoreFaults } from "../../../lib/store/faults.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { type Core, core, makeCore } from "../../support/core.ts";
-import { restarted } from "../../support/deps.ts";
+import { restartDeps } from "../../support/deps.ts";
 
 const HASH = "a".repeat(64);
 const BROKEN = { status: 503, body: { code: "chain_broken" } };
@@ -25,12 +25,12 @@ test("a log shorter than its backup states accepts no changes until the loss is 
   const refused = await propose(api);
   expect(refused).toMatchObject(BROKEN);
   expect(refused.body.reason).toContain(`backup.json states that entry ${backup.length} has the hash ${HASH}`);
-  const again = makeCore(await restarted(api.deps));
+  const again = makeCore(await restartDeps(api.deps));
   expect(await propose(again)).toMatchObject(BROKEN);
   expect((await again.get("audit")).status).toBe(200);
   expect(await acceptLoss(again)).toMatchObject({ status: 200, body: { known: backup } });
   for (let count = 0; count < 6; count++) await propose(again);
-  const third = makeCore(await restarted(again.deps));
+  const third = makeCore(await restartDeps(again.deps));
   await reportLoss(third.deps, backup);
   expect((await propose(third)).status).toBe(201);
 });
@@ -72,7 +72,7 @@ test("a log that lost the record of its head continues after its last entry", as
   for (let count = 0; count < 2; count++) await propose(api);
   const end = await readHead(api.deps.store);
   await api.deps.store.transact((tx) => tx.delete("meta", "chain"));
-  const again = makeCore(await restarted(api.deps));
+  const again = makeCore(await restartDeps(api.deps));
   expect(await readHead(again.deps.store)).toEqual(end);
   expect(await propose(again)).toMatchObject(BROKEN);
   expect(await acceptLoss(again)).toMatchObject({ status: 200, body: { known: { length: end!.length, head: null } } });

@@ -13,7 +13,7 @@ import { checkReadiness } from "../../../lib/operations/readiness.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { signalling } from "../../../lib/store/signalling.ts";
 import { SECOND } from "../../support/clock.ts";
-import { restarted, type TestDeps } from "../../support/deps.ts";
+import { restartDeps, type TestDeps } from "../../support/deps.ts";
 import { independentWitness, keyPair, readNote } from "../../support/independent_witness.ts";
 import { get } from "../../support/requests.ts";
 import { copyStore } from "../../tamper/world.ts";
@@ -132,7 +132,7 @@ test("a log that was set back is detected by its witness and is not ready", asyn
   await growAndMaintain(deps, 70);
   const errors: string[] = [];
   const setBack = {
-    ...(await restarted(deps, { store: older })),
+    ...(await restartDeps(deps, { store: older })),
     checkpointSigner: deps.checkpointSigner,
     witnesses: deps.witnesses,
   } as TestDeps;

@@ -1,11 +1,11 @@
 /** A log of small entries in a memory store, for tests that need many entries of any content. */
 import { type ChainHead, entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
-import { inSlices } from "../../support/in_slices.ts";
-import { opened, type TestDeps, type TestOptions } from "../../support/deps.ts";
+import { writeRecords } from "../../support/in_slices.ts";
+import { openDeps, type TestDeps, type TestOptions } from "../../support/deps.ts";
 
 /** Opens dependencies whose log has `length` entries. */
 export async function makeLog(length: number, options: TestOptions = {}): Promise<TestDeps> {
-  const deps = await opened(options);
+  const deps = await openDeps(options);
   await lengthen(deps, length);
   return deps;
 }
@@ -18,7 +18,7 @@ export async function lengthen({ store, sha256, clock }: TestDeps, entries: numb
     head = next.head;
     return next.entry;
   });
-  await inSlices(store, appended, (tx, entry) => tx.put("audit", entryKey(entry.id), entry, 0));
+  await writeRecords(store, appended, (tx, entry) => tx.put("audit", entryKey(entry.id), entry, 0));
   await store.transact((tx) => tx.put("meta", "chain", head));
 }
 

@@ -6,7 +6,7 @@ import { verifyChain, verifyNewestEntries } from "../../../lib/audit/verify.ts";
 import { scanIntegrity } from "../../../lib/changes/integrity_scan.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { RecordDamaged, StoreUnavailable } from "../../../lib/store/store.ts";
-import { opened, type TestDeps } from "../../support/deps.ts";
+import { openDeps, type TestDeps } from "../../support/deps.ts";
 import { lengthen } from "./synthetic_log.ts";
 
 /** A log of `length` entries, and the limits of its reads. */
@@ -19,7 +19,7 @@ async function longLog(
     if (collection === "audit") reads.push(options.limit);
     return store.list(collection, options);
   };
-  const deps = await opened({ store: { ...store, list } });
+  const deps = await openDeps({ store: { ...store, list } });
   const grow = (more: number) => lengthen(deps, more);
   await grow(length);
   reads.length = 0; // forgets the reads of the opening

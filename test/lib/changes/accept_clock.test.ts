@@ -4,12 +4,12 @@ import { readHead } from "../../../lib/audit/chain.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { DAY, HOUR } from "../../support/clock.ts";
 import { type Core, core, makeCore } from "../../support/core.ts";
-import { restarted } from "../../support/deps.ts";
+import { restartDeps } from "../../support/deps.ts";
 import { chainFault } from "../../support/independent_chain.ts";
-import { passkey, sshPen } from "../../support/passkeys.ts";
-import { fails, gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { passkey, sshSigner } from "../../support/passkeys.ts";
+import { fails, makeBarrier, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service } from "../../support/service.ts";
-import { act, person, proven, requestStatement } from "../../support/signed.ts";
+import { postSignedAction, person, proofFields, requestStatement } from "../../support/signed.ts";
 
 const AHEAD_MS = 400 * DAY;
 const BEHIND = { status: 503, body: { code: "clock_behind" } };
@@ -67,7 +67,7 @@ describe("while the clock is far behind the log", () => {
     adapter.on("rollback", fails("away"), 1);
     expect((await api.act("rollback", first)).status).toBe(502);
     expect((await api.act("rollback", first)).status).toBe(200);
-    expect((await makeCore(await restarted(api.deps, { adapter: undefined })).act("rollback", second)).status).toBe(
+    expect((await makeCore(await restartDeps(api.deps, { adapter: undefined })).act("rollback", second)).status).toBe(
       200,
     );
     const entries = (await api.audit()).slice(-3);
@@ -87,7 +87,7 @@ describe("while the clock is far behind the log", () => {
     const api = await core({ adapter });
     const applied = await api.bring("applied");
     const change_id = await api.bring("approved");
-    const [applyBegan, mayEnd] = [gate(), gate()];
+    const [applyBegan, mayEnd] = [makeBarrier(), makeBarrier()];
     adapter.on("apply", () => (applyBegan.open(), mayEnd.opened), 1);
     const running = api.act("apply", change_id);
     await applyBegan.opened;
@@ -137,7 +137,7 @@ describe("accept-clock", () => {
 
   test("under a new manifest first records the manifest, dated like the previous entry", async () => {
     const before = await writeAhead(await core());
-    const api = makeCore(await restarted(before.deps, { intent: { version: "2" } }));
+    const api = makeCore(await restartDeps(before.deps, { intent: { version: "2" } }));
     expect((await accept(api)).status).toBe(200);
     const [fed, reported, accepted] = (await api.audit()).slice(-3);
     expect([reported.event_type, reported.timestamp]).toEqual(["intent_in_force", fed.timestamp]);
@@ -163,12 +163,12 @@ describe("accept-clock", () => {
     const change_id = await before.bring("approved");
     before.deps.clock.set(AHEAD_MS);
     await before.post("kpi", { csat: 4 });
-    const reached = gate();
+    const reached = makeBarrier();
     adapter.on("apply", () => (reached.open(), new Promise(() => {})), 1);
     void before.act("apply", change_id);
     await reached.opened;
     before.deps.clock.set(-AHEAD_MS);
-    const api = makeCore(await restarted(before.deps, { owner: "two" }));
+    const api = makeCore(await restartDeps(before.deps, { owner: "two" }));
     expect((await accept(api)).status).toBe(200);
     api.deps.clock.advance(HOUR);
     expect((await api.cycle()).recovered).toBe(1);
@@ -177,7 +177,7 @@ describe("accept-clock", () => {
 });
 
 describe("who may accept the clock", () => {
-  const [ANA, BO] = [passkey(), sshPen()];
+  const [ANA, BO] = [passkey(), sshSigner()];
   const agent = "a".repeat(40);
 
   test("with an admin token: its holder, and no agent", async () => {
@@ -215,13 +215,13 @@ describe("who may accept the clock", () => {
       expect(await accept(api, { actor })).toMatchObject({ status: 403, body: { code: "proof_required" } });
     const statement = await requestStatement(api, { decision: "accept_clock", approver: "ana" });
     expect(JSON.parse(statement)).toMatchObject({ decision: "accept_clock", actor: "ana", note: "" });
-    const proof = proven(ANA, statement);
+    const proof = proofFields(ANA, statement);
     expect((await accept(api, { actor: "ana", note: "other", ...proof })).body.code).toBe("proof_invalid");
     expect((await accept(api, { actor: "bo", ...proof })).body.code).toBe("proof_invalid");
     expect((await accept(api, { actor: "ana", ...proof })).status).toBe(200);
     api.deps.clock.set(-HOUR / 60);
     expect((await accept(api, { actor: "ana", ...proof })).body.code).toBe("proof_invalid");
-    expect((await act(api, BO, "accept_clock", { actor: "bo", note: "again" })).status).toBe(200);
+    expect((await postSignedAction(api, BO, "accept_clock", { actor: "bo", note: "again" })).status).toBe(200);
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
   });
 });

@@ -11,22 +11,28 @@ import { type Core, core } from "../../support/core.ts";
 import { makeIntent } from "../../support/intents.ts";
 import { rounds } from "../../support/length.ts";
 import { numbers } from "../../support/numbers.ts";
-import { armoured, type Bent, passkey, sshPen, unarmoured } from "../../support/passkeys.ts";
+import {
+  encodeSshSignature,
+  type AssertionChanges,
+  passkey,
+  sshSigner,
+  decodeSshSignature,
+} from "../../support/passkeys.ts";
 import type { Fields } from "../../support/requests.ts";
-import { decide, forgeConsent, type Pen, person, proven, requestStatement } from "../../support/signed.ts";
+import { decide, forgeConsent, type Signer, person, proofFields, requestStatement } from "../../support/signed.ts";
 
 const TRIES = rounds(250, 1_000, 10_000);
 const [ANA, BO, CEM, DORA] = [
   passkey("ES256"),
-  sshPen(),
+  sshSigner(),
   passkey("EdDSA"),
-  sshPen("sk-ecdsa-sha2-nistp256@openssh.com"),
+  sshSigner("sk-ecdsa-sha2-nistp256@openssh.com"),
 ];
-const PENS: Record<string, Pen> = { ana: ANA, bo: BO, cem: CEM, dora: DORA };
+const PENS: Record<string, Signer> = { ana: ANA, bo: BO, cem: CEM, dora: DORA };
 /** People who could consent; Dora proposes. */
 const VOTERS = ["ana", "bo", "cem"];
 /** The adversary's own keys, of every kind. */
-const OWN: Pen[] = [passkey("ES256"), passkey("EdDSA"), sshPen(), sshPen("ssh-ed25519")];
+const OWN: Signer[] = [passkey("ES256"), passkey("EdDSA"), sshSigner(), sshSigner("ssh-ed25519")];
 const KEYED = Object.fromEntries(Object.entries(PENS).map(([name, pen]) => [name, person(pen)]));
 const PRINCIPALS = { ...KEYED, mallory: person(...OWN), eve: { kind: "person" } };
 const POLICY = {
@@ -62,7 +68,7 @@ async function makeProposal(api: Core, target: string): Promise<Fields> {
     approver: "dora",
     proposal: JSON.stringify(proposal),
   });
-  return { ...proposal, proposer: "dora", ...proven(DORA, statement) };
+  return { ...proposal, proposer: "dora", ...proofFields(DORA, statement) };
 }
 
 /** Proposes a change as Dora. */
@@ -72,7 +78,7 @@ const proposeAsDora = async (api: Core, target: string): Promise<Reply["body"]> 
 /** Makes a signed request to freeze or unfreeze the service. */
 async function makeFreezeRequest(api: Core, decision: "freeze" | "unfreeze", actor: string): Promise<Fields> {
   api.deps.clock.advance(1);
-  return { actor, ...proven(PENS[actor]!, await requestStatement(api, { decision, approver: actor })) };
+  return { actor, ...proofFields(PENS[actor]!, await requestStatement(api, { decision, approver: actor })) };
 }
 
 /** Proposes a change and approves it as Cem in an emergency. */
@@ -80,7 +86,7 @@ async function approveInEmergency(api: Core): Promise<string> {
   const { change_id } = await proposeAsDora(api, "ui.urgent");
   const fields = { change_id, approver: "cem", note: "the site is down" };
   const statement = await requestStatement(api, { decision: "approve_emergency", ...fields });
-  const { body } = await api.post("approve", { ...fields, emergency: "true", ...proven(CEM, statement) });
+  const { body } = await api.post("approve", { ...fields, emergency: "true", ...proofFields(CEM, statement) });
   expect(body.status).toBe("approved");
   return change_id;
 }
@@ -138,7 +144,7 @@ const withFalseFacts = (change: (world: World, name: string) => Partial<Statemen
 };
 
 /** Sends a passkey assertion whose client or authenticator data is wrong. */
-const withWrongAssertion = (change: (world: World) => Bent) => (world: World) => {
+const withWrongAssertion = (change: (world: World) => AssertionChanges) => (world: World) => {
   const [name, pen] = world.one([["ana", ANA] as const, ["cem", CEM] as const]);
   return send(world, name, pen.sign(statementText(world.trueFacts(name)), change(world)));
 };
@@ -149,9 +155,9 @@ const digits = ({ below }: World, length = 64): string => Array.from({ length },
 function flipProofBit(proof: Proof, { one, below }: World): Proof {
   const field = one(Object.keys(proof).filter((name) => name !== "type")) as "signature";
   const isArmour = proof.type === "ssh";
-  const bytes = isArmour ? unarmoured(proof.signature) : Buffer.from(proof[field], "base64url");
+  const bytes = isArmour ? decodeSshSignature(proof.signature) : Buffer.from(proof[field], "base64url");
   bytes[below(bytes.length)]! ^= 1 << below(8);
-  return { ...proof, [field]: isArmour ? armoured(bytes) : bytes.toString("base64url") };
+  return { ...proof, [field]: isArmour ? encodeSshSignature(bytes) : bytes.toString("base64url") };
 }
 
 const ATTACKS: Record<string, (world: World) => Promise<Reply>> = {
@@ -234,7 +240,7 @@ const ATTACKS: Record<string, (world: World) => Promise<Reply>> = {
     const [actor, pen] = [one(VOTERS), one(OWN)];
     return api.post("unfreeze", {
       actor,
-      ...proven(pen, await requestStatement(api, { decision: "unfreeze", approver: actor })),
+      ...proofFields(pen, await requestStatement(api, { decision: "unfreeze", approver: actor })),
     });
   },
   "a review without a signature": ({ api, urgent, one }) =>
@@ -246,7 +252,7 @@ const ATTACKS: Record<string, (world: World) => Promise<Reply>> = {
       { decision: "review", change_id, verdict: "accepted" },
       { decision: "approve", change_id: urgent },
     ]);
-    const { proof, at } = proven(PENS[approver]!, await requestStatement(api, { ...fields, approver }));
+    const { proof, at } = proofFields(PENS[approver]!, await requestStatement(api, { ...fields, approver }));
     return api.post("review", { change_id: urgent, approver, verdict: "accepted", proof: proof!, at: at! });
   },
   "one key for two principals": async ({ one }) => {

@@ -10,7 +10,7 @@ import { runTransaction } from "../../../lib/changes/transaction.ts";
 import { listUnconsented } from "../../../lib/changes/unconsented_changes.ts";
 import { DAY, HOUR, MINUTE, START } from "../../support/clock.ts";
 import { core, makeCore } from "../../support/core.ts";
-import { restarted, type TestOptions } from "../../support/deps.ts";
+import { restartDeps, type TestOptions } from "../../support/deps.ts";
 import { passkey } from "../../support/passkeys.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { decide, person, requestStatement } from "../../support/signed.ts";
@@ -293,7 +293,7 @@ describe("the automation of a change ends", () => {
       code: "adapter_rejected",
       reason: expect.stringContaining("the flag is archived"),
     });
-    adapter.calm();
+    adapter.removeScripts();
     await passTwice();
     expect(await status(change_id)).toBe("approved");
   });
@@ -320,7 +320,7 @@ describe("the automation of a change ends", () => {
   test("with an intent that no longer lists its apply_when", async () => {
     const { api, approved } = await automatic();
     const change_id = await approved({ apply_when: at(HOUR) });
-    const deps = await restarted(api.deps, { intent: { policy: { apply_when: ["manual", "approved"] } } });
+    const deps = await restartDeps(api.deps, { intent: { policy: { apply_when: ["manual", "approved"] } } });
     deps.clock.advance(HOUR);
     await applyDue(deps);
     deps.clock.advance(10 * MINUTE);
@@ -336,7 +336,7 @@ describe("the automation of a change ends", () => {
     const { api, approved } = await automatic();
     const change_id = await approved({ apply_when: at(HOUR) });
     expect(await listUnconsented(api.deps)).toEqual([]);
-    const deps = await restarted(api.deps, { intent: { policy: { ...AUTOMATIC, approvers: ["bo"] } } });
+    const deps = await restartDeps(api.deps, { intent: { policy: { ...AUTOMATIC, approvers: ["bo"] } } });
     expect(await listUnconsented(deps)).toEqual([
       { change_id, reason: expect.stringMatching(/^consents are missing under today's intent: 1 more for/) },
     ]);
@@ -442,8 +442,8 @@ describe("after a crash", () => {
       await reached;
       expect(await readLease(api.deps.store, (await readRecord(api.deps.store, change_id))!.change)).toBeDefined();
     }
-    adapter.calm();
-    const deps = await restarted(api.deps, { intent: { policy: AUTOMATIC }, exclusive: true });
+    adapter.removeScripts();
+    const deps = await restartDeps(api.deps, { intent: { policy: AUTOMATIC }, exclusive: true });
     const before = adapter.calls.length;
     await applyDue(deps);
     const again = await makeCore(deps).audit();

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { HOUR } from "../../support/clock.ts";
 import { core, makeCore, type Core } from "../../support/core.ts";
-import { restarted } from "../../support/deps.ts";
+import { restartDeps } from "../../support/deps.ts";
 import { service } from "../../support/service.ts";
 
 const POLICY = {
@@ -16,7 +16,7 @@ const CLOSED_WINDOWS = { deny: [{ from: "2000-01-01T00:00:00Z", to: "2100-01-01T
 const coreWithPolicy = (policy: object = {}) => core({ intent: { policy: { ...POLICY, ...policy } } });
 /** The same service after a restart under a changed policy. */
 const restartWithPolicy = async (api: Core, policy: object) =>
-  makeCore(await restarted(api.deps, { intent: { policy: { ...POLICY, ...policy } } }));
+  makeCore(await restartDeps(api.deps, { intent: { policy: { ...POLICY, ...policy } } }));
 const approveInEmergency = (api: Core, change_id: string, approver = "oncall", note = "the site is down") =>
   api.post("approve", { change_id, approver, note, emergency: true });
 const review = (api: Core, change_id: string, approver: string, verdict = "accepted") =>

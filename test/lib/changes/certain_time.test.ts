@@ -4,7 +4,7 @@ import { computeCertainTime, type ClockSample, addClockSample } from "../../../l
 import { events } from "../../support/client.ts";
 import { DAY, HOUR, MINUTE, SECOND, type TestClock, testClock } from "../../support/clock.ts";
 import { makeCore, core } from "../../support/core.ts";
-import { restarted } from "../../support/deps.ts";
+import { restartDeps } from "../../support/deps.ts";
 import { fails, scriptedAdapter } from "../../support/scripted_adapter.ts";
 
 const LIMITS = { policy: { consent_ttl_hours: 72, approval_ttl_hours: 72 } };
@@ -16,7 +16,7 @@ describe("one process started with the clock 400 days ahead, corrected before th
     const approved = await first.bring("approved", { target: "ui.b" });
     const applied = await first.bring("applied", { target: "ui.c" });
     const { clock } = first.deps;
-    const start = async () => makeCore(await restarted(first.deps, { intent: LIMITS }));
+    const start = async () => makeCore(await restartDeps(first.deps, { intent: LIMITS }));
     clock.set(400 * DAY);
     const wrong = await start();
     return { wrong, start, clock, pending, approved, applied, length: (await first.audit()).length };
@@ -98,7 +98,7 @@ test("an interrupted apply is not recovered while the clock is wrong", async () 
   const change_id = await api.bring("approved");
   for (const step of ["apply", "verify", "rollback"] as const) adapter.on(step, fails("away"));
   expect((await api.act("apply", change_id)).body.host).toBe("unknown");
-  adapter.calm();
+  adapter.removeScripts();
   adapter.host.set(change_id, "applied");
   api.deps.clock.set(400 * DAY);
   expect((await api.cycle()).recovered).toBe(0);
@@ -115,7 +115,7 @@ describe("short-lived processes", () => {
     const first = await core({ clock: wall as TestClock, intent: LIMITS });
     return {
       pending: await first.bring("pending_consent"),
-      next: async () => makeCore(await restarted(first.deps, { intent: LIMITS })),
+      next: async () => makeCore(await restartDeps(first.deps, { intent: LIMITS })),
     };
   };
 

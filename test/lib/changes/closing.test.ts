@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { runCycle } from "../../../lib/operations/cycle.ts";
 import { DAY, HOUR, MINUTE, pass } from "../../support/clock.ts";
-import { restarted } from "../../support/deps.ts";
+import { restartDeps } from "../../support/deps.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { service } from "../../support/service.ts";
@@ -62,19 +62,19 @@ test("reads of an overdue change work while the store cannot write", async () =>
   store.fail();
   for (const path of [`changes/${change_id}`, "approvals", "runtime"])
     expect((await api.get(path)).status, path).toBe(200);
-  store.mend();
+  store.recover();
   expect((await api.change(change_id)).status).toBe("denied");
 });
 
 test("a process started with the clock 400 days ahead closes no outcome", async () => {
   const { api, outcome } = await applyAndMeet();
   api.deps.clock.set(400 * DAY);
-  const wrong = await restarted(api.deps);
+  const wrong = await restartDeps(api.deps);
   for (let cycle = 0; cycle < 3; cycle++) {
     expect((await runCycle(wrong)).outcomes_closed).toBe(0);
     api.deps.clock.advance(MINUTE);
   }
   api.deps.clock.set(-400 * DAY);
-  await runCycle(await restarted(api.deps));
+  await runCycle(await restartDeps(api.deps));
   expect(await outcome()).toMatchObject({ state: "open" });
 });

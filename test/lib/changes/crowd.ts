@@ -16,12 +16,12 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Reply } from "../../support/client.ts";
 import { MINUTE, type TestClock, testClock } from "../../support/clock.ts";
 import { type Core, makeCore } from "../../support/core.ts";
-import { opened, restarted } from "../../support/deps.ts";
+import { openDeps, restartDeps } from "../../support/deps.ts";
 import type { Manifest } from "../../support/intents.ts";
 import { numbers } from "../../support/numbers.ts";
 import type { Fields } from "../../support/requests.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
-import { proven, requestStatement } from "../../support/signed.ts";
+import { proofFields, requestStatement } from "../../support/signed.ts";
 import {
   acted,
   aged,
@@ -130,8 +130,8 @@ export async function runHistory(seed: number, seen: Seen): Promise<void> {
   const { rules, manifest } = randomRules(random, clock.now(), someLimits);
   const hasAdapter = random(2) === 0;
   const adapter = hasAdapter ? slow(scriptedAdapter()) : undefined;
-  const first = await opened({ store: memoryStore(), clock, intent: manifest, adapter, owner: "one" });
-  const second = await restarted(first, { intent: manifest, owner: "two" });
+  const first = await openDeps({ store: memoryStore(), clock, intent: manifest, adapter, owner: "one" });
+  const second = await restartDeps(first, { intent: manifest, owner: "two" });
   const moments = [{ changes: new Map(), places: {}, history: {}, times: {}, rolledBack: {}, frozen: false }];
   const crowd: Crowd = {
     random,
@@ -197,7 +197,7 @@ async function restartProcesses(crowd: Crowd): Promise<void> {
   if (random(3) > 0) Object.assign(crowd, randomRules(random, clock.now(), someLimits));
   crowd.doors = [];
   for (const { deps } of doors)
-    crowd.doors.push(makeCore(await restarted(deps, { intent: crowd.manifest, owner: deps.owner })));
+    crowd.doors.push(makeCore(await restartDeps(deps, { intent: crowd.manifest, owner: deps.owner })));
   crowd.certain = -Infinity;
   if (random(3) > 0) await sampleClocks(crowd);
 }
@@ -427,7 +427,7 @@ function pickApplyWhen({ random, rules, isCalm, clock }: Crowd): Idea["apply_whe
 
 async function signedProposal(door: Core, approver: string, fields: object, key: string): Promise<Fields> {
   const request = { decision: "propose", approver, proposal: JSON.stringify(fields) };
-  return proven(PENS.get(key)!, await requestStatement(door, request));
+  return proofFields(PENS.get(key)!, await requestStatement(door, request));
 }
 
 /** Sends a random request about a change, or about the service. */
@@ -495,7 +495,7 @@ type Unsigned<F> = Omit<F, "manifest_hash" | "at">;
 
 function signed({ deps }: Core, decided: Unsigned<StatementFacts> | Unsigned<ServiceActionFacts>, key: string): Fields {
   const { manifest_hash } = deps.product!;
-  return proven(PENS.get(key)!, statementText({ ...decided, manifest_hash, at: deps.clock.iso() }));
+  return proofFields(PENS.get(key)!, statementText({ ...decided, manifest_hash, at: deps.clock.iso() }));
 }
 
 /** Verifies that the allowed actions of each open change lead to a final status, whatever rules and keys are now. */

@@ -8,7 +8,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
 import { MINUTE, SECOND } from "../../support/clock.ts";
-import { fails, gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { fails, makeBarrier, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { core } from "../../support/core.ts";
 
 /** A service with one applied change. */
@@ -130,7 +130,7 @@ test("a rolled back change is no longer reported as missing", async () => {
 test("a change that is being rolled back is not reported as drifted", async () => {
   const { adapter, api, change_id, drifted } = await applied();
   const other = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
-  const mayEnd = gate();
+  const mayEnd = makeBarrier();
   adapter.on("rollback", ({ change_id: id }) => (adapter.host.set(id, "unknown"), mayEnd.opened), 1);
   const running = api.act("rollback", change_id);
   while (!adapter.calls.includes("rollback")) await new Promise((resolve) => setImmediate(resolve));
@@ -203,7 +203,7 @@ test("drift that two processes find concurrently is audited once", async () => {
   const { adapter, api, change_id, drifted } = await applied();
   const other = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
   adapter.host.set(change_id, "absent");
-  const [bothVerify, mayAnswer] = [gate(), gate()];
+  const [bothVerify, mayAnswer] = [makeBarrier(), makeBarrier()];
   let verifications = 0;
   adapter.on("verify", () => {
     if (++verifications === 2) bothVerify.open();
@@ -219,7 +219,7 @@ test("drift that two processes find concurrently is audited once", async () => {
 test("a state read during another process's rollback is not reported as drift", async () => {
   const { adapter, api, change_id, drifted } = await applied();
   const other = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
-  const [verifyBegan, mayAnswer, rollbackBegan, mayEnd] = [gate(), gate(), gate(), gate()];
+  const [verifyBegan, mayAnswer, rollbackBegan, mayEnd] = [makeBarrier(), makeBarrier(), makeBarrier(), makeBarrier()];
   adapter.on("verify", () => (verifyBegan.open(), mayAnswer.opened.then(() => "unknown")), 1);
   adapter.on("rollback", () => (rollbackBegan.open(), mayEnd.opened), 1);
   const check = checkDrift(other.deps);

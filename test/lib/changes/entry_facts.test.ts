@@ -7,7 +7,7 @@ import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { DAY } from "../../support/clock.ts";
 import { type Core, core, makeCore } from "../../support/core.ts";
-import { restarted } from "../../support/deps.ts";
+import { restartDeps } from "../../support/deps.ts";
 import { hashEntry } from "../../support/independent_chain.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 
@@ -172,7 +172,7 @@ test("a KPI feed records its actor and the guardrails it tripped", async () => {
   await api.post("kpi", { csat: 4 });
   expect(await newestDetail(api)).not.toHaveProperty("tripped");
   const change_id = await api.bring("applied", { kpi: "csat" });
-  const behindProxy = makeCore(await restarted(api.deps, { intent, identityHeader: "x-person" }));
+  const behindProxy = makeCore(await restartDeps(api.deps, { intent, identityHeader: "x-person" }));
   await behindProxy.post("kpi", { csat: 3 }, { "x-person": "feeder" });
   const evidence = { kpi: "csat", action: "alert", baseline: 4, value: 3, regression: 1, max_regression: 0.5 };
   expect(await newestDetail(api)).toMatchObject({
@@ -259,7 +259,7 @@ test("a manifest is logged once before the first entry under it, and its text is
   });
   expect(portableSha256(manifest)).toBe(manifest_hash);
 
-  const other = makeCore(await restarted(before.deps, { intent: { version: "2026.12" } }));
+  const other = makeCore(await restartDeps(before.deps, { intent: { version: "2026.12" } }));
   for (const api of [other, other]) await api.propose();
   expect((await other.audit()).map(({ event_type }) => event_type)).toEqual([
     "intent_in_force",
@@ -278,7 +278,7 @@ test("a manifest is logged once before the first entry under it, and its text is
 test("a process with an intent of an earlier epoch writes nothing, and is not ready", async () => {
   const before = await core();
   const { change_id } = await before.propose();
-  const newer = makeCore(await restarted(before.deps, { intent: { update_epoch: 4 } }));
+  const newer = makeCore(await restartDeps(before.deps, { intent: { update_epoch: 4 } }));
   expect((await before.act("approve", change_id)).status, "the newer one has written nothing yet").toBe(200);
   await newer.propose();
   const length = (await newer.audit()).length;

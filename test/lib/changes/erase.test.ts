@@ -7,11 +7,11 @@ import { canonicalContent } from "../../../lib/changes/rules/content.ts";
 import { statementText } from "../../../lib/changes/rules/statement.ts";
 import { type Core, core, makeCore } from "../../support/core.ts";
 import { PROPOSAL } from "../../support/client.ts";
-import { opened, restarted } from "../../support/deps.ts";
-import { passkey, sshPen } from "../../support/passkeys.ts";
+import { openDeps, restartDeps } from "../../support/deps.ts";
+import { passkey, sshSigner } from "../../support/passkeys.ts";
 import type { Fields } from "../../support/requests.ts";
-import { gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
-import { person, proven, requestStatement } from "../../support/signed.ts";
+import { makeBarrier, scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { person, proofFields, requestStatement } from "../../support/signed.ts";
 
 const CONTENT = {
   summary: "Wombat",
@@ -160,7 +160,7 @@ test("erase checks record, person, fields, operation, revision, status, proof, i
   const adapter = scriptedAdapter();
   const policy = { approvers: ["ana", "bo"], signed_only: false };
   const api = makeCore(
-    await opened({ adapter, identityHeader: "x-person", intent: { principals: { ana: person(ana) }, policy } }),
+    await openDeps({ adapter, identityHeader: "x-person", intent: { principals: { ana: person(ana) }, policy } }),
   );
   const as = (name: string, more: object = {}) => ({ "x-person": name, ...more });
   const proposed = async (...steps: ("approve" | "apply" | "deny")[]) => {
@@ -184,7 +184,7 @@ test("erase checks record, person, fields, operation, revision, status, proof, i
   expect(await code({ change_id: busy, actor: "pat", at }, as("eve", stale))).toBe("identity_mismatch");
   expect(await code({ change_id: busy, actor: "eve", at }, as("eve", stale))).toBe("not_permitted");
   expect(await code({ change_id: busy, at }, as("ana", stale))).toBe("invalid_field");
-  const [begun, mayEnd] = [gate(), gate()];
+  const [begun, mayEnd] = [makeBarrier(), makeBarrier()];
   adapter.on("apply", () => (begun.open(), mayEnd.opened), 1);
   const apply = api.post("apply", { change_id: busy }, as("bo"));
   await begun.opened;
@@ -205,7 +205,7 @@ describe("the person who erases", () => {
     const open = await core();
     const change_id = await open.bring("denied", CONTENT);
     expect(await open.post("erase", { change_id })).toMatchObject(rejection(400, "invalid_field"));
-    const api = makeCore(await restarted(open.deps, { identityHeader: "x-person" }));
+    const api = makeCore(await restartDeps(open.deps, { identityHeader: "x-person" }));
     const as = { "x-person": "Dana" };
     expect(await api.post("erase", { change_id, actor: "dpo" }, as)).toMatchObject(rejection(403, "identity_mismatch"));
     const reply = await api.post("erase", { change_id }, as);
@@ -221,12 +221,12 @@ describe("the person who erases", () => {
   });
 
   test("must sign if they have keys, for this change only", async () => {
-    const [ana, bo] = [passkey(), sshPen()];
+    const [ana, bo] = [passkey(), sshSigner()];
     const api = await core({ intent: { principals: { ana: person(ana), bo: person(bo) } } });
     const denied = async () => {
       const { change_id } = await api.propose({ ...CONTENT, proposer: "eve" });
       const statement = await requestStatement(api, { decision: "deny", approver: "bo", change_id });
-      await api.post("deny", { change_id, approver: "bo", ...proven(bo, statement) });
+      await api.post("deny", { change_id, approver: "bo", ...proofFields(bo, statement) });
       return change_id;
     };
     const [first, second] = [await denied(), await denied()];
@@ -254,7 +254,7 @@ describe("the person who erases", () => {
         at,
       }),
     );
-    const signed = { actor: "ana", ...proven(ana, statement) };
+    const signed = { actor: "ana", ...proofFields(ana, statement) };
     expect(await erase(api, second, signed)).toMatchObject(rejection(403, "proof_invalid"));
     const reply = await erase(api, first, signed);
     expect(JSON.parse(reply.body.audit_entry.detail)).toMatchObject({

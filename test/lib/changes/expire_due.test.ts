@@ -55,6 +55,6 @@ test("an overdue change is shown as denied while the store cannot write", async 
   await pass(api.deps, 2 * HOUR);
   store.fail();
   expect((await api.change(change_id)).status).toBe("denied");
-  store.mend();
+  store.recover();
   expect((await api.change(change_id)).status).toBe("denied");
 });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { HOUR } from "../../support/clock.ts";
 import { core, makeCore, type Core } from "../../support/core.ts";
-import { restarted } from "../../support/deps.ts";
+import { restartDeps } from "../../support/deps.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service } from "../../support/service.ts";
 
@@ -53,7 +53,7 @@ test("consents, rollbacks and guardrail rollbacks work during a freeze", async (
   await before.post("kpi", { csat: 4 });
   const guarded = await before.bring("applied", { kpi: "csat" });
   const other = await before.bring("applied", { target: "ui.other" });
-  const api = makeCore(await restarted(before.deps, { intent: { policy: { guardrails, windows } } }));
+  const api = makeCore(await restartDeps(before.deps, { intent: { policy: { guardrails, windows } } }));
   await api.post("freeze", { actor: "ops" });
   expect((await api.act("rollback", other)).status).toBe(200);
   expect(await api.bring("approved", { target: "ui.third" })).toMatch(/^chg_/);

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { rollBackTripped } from "../../../lib/changes/guardrail_rollback.ts";
 import { events } from "../../support/client.ts";
 import { DAY } from "../../support/clock.ts";
-import { restarted } from "../../support/deps.ts";
-import { fails, gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { restartDeps } from "../../support/deps.ts";
+import { fails, makeBarrier, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { core, makeCore, type Core } from "../../support/core.ts";
 
 type Action = "alert" | "rollback";
@@ -199,8 +199,8 @@ test("a rollback that fails once succeeds in the next cycle", async () => {
 test("a rollback running in another process is not counted as a failed attempt", async () => {
   const { api, adapter, change_id } = await applied();
   await api.post("kpi", { incident_rate: 0.09 });
-  const other = makeCore(await restarted(api.deps));
-  const [rollbackBegan, mayEnd] = [gate(), gate()];
+  const other = makeCore(await restartDeps(api.deps));
+  const [rollbackBegan, mayEnd] = [makeBarrier(), makeBarrier()];
   adapter.on("rollback", () => (rollbackBegan.open(), mayEnd.opened), 1);
   const running = api.cycle();
   await rollbackBegan.opened;
@@ -215,7 +215,7 @@ test("a rollback running in another process is not counted as a failed attempt",
 test("a change that a person is rolling back is not reported as given up", async () => {
   const { api, adapter, change_id } = await applied();
   await api.post("kpi", { incident_rate: 0.09 });
-  const [rollbackBegan, mayEnd] = [gate(), gate()];
+  const [rollbackBegan, mayEnd] = [makeBarrier(), makeBarrier()];
   adapter.on("rollback", () => (rollbackBegan.open(), mayEnd.opened), 1);
   const person = api.act("rollback", change_id);
   await rollbackBegan.opened;

@@ -2,13 +2,13 @@
 import { expect, test } from "vitest";
 import type { Manifest } from "../../support/intents.ts";
 import { makeIntent } from "../../support/intents.ts";
-import { opened } from "../../support/deps.ts";
+import { openDeps } from "../../support/deps.ts";
 import { PROPOSAL, type Reply } from "../../support/client.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { mandated, MANDATED, PRINCIPALS } from "../../support/mandates.ts";
+import { openWithMandates, MANDATE_INTENT, PRINCIPALS } from "../../support/mandates.ts";
 import { passkey } from "../../support/passkeys.ts";
 import { service, makeService, type TestService } from "../../support/service.ts";
-import { person, proven, requestStatement } from "../../support/signed.ts";
+import { person, proofFields, requestStatement } from "../../support/signed.ts";
 
 /** An identity provider for tests: its token is the person as JSON. */
 const identityToken = {
@@ -142,7 +142,7 @@ test("a consent without the group stops counting once the intent requires the gr
   const change_id = await propose(before);
   await before.post("approve", { change_id }, token("ana"));
   const after = makeService(
-    await opened({ store: before.deps.store, clock: before.deps.clock, identityToken, intent: requireGroups() }),
+    await openDeps({ store: before.deps.store, clock: before.deps.clock, identityToken, intent: requireGroups() }),
   );
   const rejected = await after.post("apply", { change_id }, token("bo"));
   expect([rejected.status, rejected.body.code]).toEqual([403, "consent_incomplete"]);
@@ -162,7 +162,7 @@ test("a person with keys and groups needs both a signature and their own token",
     const fields = { change_id, approver: "ana" };
     const asAna = { post: (path: string, sent = {}) => api.post(path, sent, token("ana")) };
     const statement = await requestStatement(asAna, { decision, ...fields });
-    return (await api.post(decision, { ...fields, ...proven(pen, statement) }, headers)).body;
+    return (await api.post(decision, { ...fields, ...proofFields(pen, statement) }, headers)).body;
   };
   expect((await sign(token("ana"))).code).toBe("not_an_approver");
   expect((await sign(token("ana"), "deny")).code).toBe("not_an_approver");
@@ -187,12 +187,12 @@ test("a person with required groups cannot act by any other authentication", asy
 
 test("a mandate's signature without the required groups stops counting", async () => {
   const store = memoryStore();
-  const { active, mandate } = await mandated({ store });
+  const { active, mandate } = await openWithMandates({ store });
   const id = await active();
   expect(await mandate(id)).toMatchObject({ missing: [] });
   const { ana, ...others } = PRINCIPALS as Record<string, object>;
-  const intent = { ...MANDATED, principals: { ...others, ana: { ...ana, idp: ["release"] } } };
-  const later = await mandated({ store, intent });
+  const intent = { ...MANDATE_INTENT, principals: { ...others, ana: { ...ana, idp: ["release"] } } };
+  const later = await openWithMandates({ store, intent });
   expect(await later.mandate(id)).toMatchObject({ missing: [{ rule: "required_approvers", count: 1 }] });
   // Ids of tests are counted from the start of a process, so the first draft gets the id of the mandate.
   await later.draft();

@@ -11,7 +11,7 @@ import { readRecord } from "../../../lib/changes/records.ts";
 import type { ChangeRecord } from "../../../lib/changes/rules/record.ts";
 import type { Tx } from "../../../lib/store/store.ts";
 import { MINUTE } from "../../support/clock.ts";
-import { restarted, type TestDeps } from "../../support/deps.ts";
+import { restartDeps, type TestDeps } from "../../support/deps.ts";
 import { service } from "../../support/service.ts";
 import { PROPOSAL } from "../../support/client.ts";
 
@@ -122,7 +122,7 @@ describe("an edit of an old entry", () => {
     for (let count = 0; count < entries; count++)
       await api.post("/api/product/propose", { ...PROPOSAL, target: `t${count}` });
     const key = String(id).padStart(16, "0");
-    const other = await restarted(api.deps);
+    const other = await restartDeps(api.deps);
     await editStore(api.deps, async (tx) => {
       const entry = (await tx.get("audit", key))!.value;
       tx.put("audit", key, { ...entry, timestamp: entry.timestamp.replace("2026", "2025") });
@@ -153,14 +153,14 @@ test("a breach persists across restarts until the log is correct again", async (
   await editStore(api.deps, (tx) => tx.put("audit", key, { ...entry, detail: "{}" }));
   await cycle(api.deps);
   expect(api.deps.integrity.breach).toBeDefined();
-  const other = await restarted(api.deps);
+  const other = await restartDeps(api.deps);
   expect(other.integrity.breach).toBeDefined();
   // A process that reads only the newest entry finds it too.
   delete other.integrity.breach;
   await openProduct(other, { tail: 1 });
   expect(other.integrity.breach).toBeDefined();
   await editStore(api.deps, (tx) => tx.put("audit", key, entry));
-  const repaired = await restarted(api.deps);
+  const repaired = await restartDeps(api.deps);
   expect(repaired.integrity.breach).toBeUndefined();
   expect(await repaired.store.get("meta", "breach")).toBeUndefined();
 });

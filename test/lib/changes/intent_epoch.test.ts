@@ -5,7 +5,7 @@ import { tryRecordIntent } from "../../../lib/changes/record_intent.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { type Store, StoreUnavailable } from "../../../lib/store/store.ts";
 import { core, makeCore } from "../../support/core.ts";
-import { restarted } from "../../support/deps.ts";
+import { restartDeps } from "../../support/deps.ts";
 import { service } from "../../support/service.ts";
 import { FOLLOWUP, PROPOSAL } from "../../support/client.ts";
 import { type Manifest, manifest } from "../../support/intents.ts";
@@ -23,27 +23,27 @@ test.each([
 ])("an intent with %s cannot write: 503 intent_outdated", async (_, intent) => {
   const api = await coreAtEpoch3();
   const before = await api.audit();
-  const other = makeCore(await restarted(api.deps, { intent }));
+  const other = makeCore(await restartDeps(api.deps, { intent }));
   expect(await other.post("propose-crm-followup", FOLLOWUP)).toMatchObject(OUTDATED);
   expect(await other.audit()).toEqual(before);
 });
 
 test("an earlier manifest needs a higher epoch to be used again", async () => {
   const first = await coreAtEpoch3();
-  const second = makeCore(await restarted(first.deps, { intent: { update_epoch: 4, version: "b" } }));
+  const second = makeCore(await restartDeps(first.deps, { intent: { update_epoch: 4, version: "b" } }));
   await second.propose();
-  const again = makeCore(await restarted(first.deps, { intent: { update_epoch: 3 } }));
+  const again = makeCore(await restartDeps(first.deps, { intent: { update_epoch: 3 } }));
   expect(await again.post("propose-crm-followup", FOLLOWUP)).toMatchObject(OUTDATED);
-  const raised = makeCore(await restarted(first.deps, { intent: { update_epoch: 5 } }));
+  const raised = makeCore(await restartDeps(first.deps, { intent: { update_epoch: 5 } }));
   expect((await raised.post("propose-crm-followup", FOLLOWUP)).status).toBe(201);
 });
 
 test("with recordIntent a process logs its intent at the start, once", async () => {
   const api = await core({ intent: { update_epoch: 3 }, recordIntent: true });
   expect(await api.audit()).toMatchObject([{ event_type: "intent_in_force" }]);
-  const lower = makeCore(await restarted(api.deps, { intent: { update_epoch: 2 } }));
+  const lower = makeCore(await restartDeps(api.deps, { intent: { update_epoch: 2 } }));
   expect(await lower.post("propose-crm-followup", FOLLOWUP)).toMatchObject(OUTDATED);
-  await restarted(api.deps, { intent: { update_epoch: 3 }, recordIntent: true });
+  await restartDeps(api.deps, { intent: { update_epoch: 3 }, recordIntent: true });
   expect(await api.audit()).toHaveLength(1);
 });
 
@@ -51,7 +51,7 @@ test("with refuseOutdated a start with an outdated intent fails and writes nothi
   const api = await coreAtEpoch3();
   const before = await api.audit();
   for (const intent of [{ update_epoch: 2 }, { update_epoch: 3, version: "other" }])
-    await expect(restarted(api.deps, { intent, refuseOutdated: true })).rejects.toThrow(/raise update_epoch/);
+    await expect(restartDeps(api.deps, { intent, refuseOutdated: true })).rejects.toThrow(/raise update_epoch/);
   expect(await api.audit()).toEqual(before);
 });
 

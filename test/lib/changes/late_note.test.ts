@@ -1,14 +1,14 @@
 /** A late note concurrent with a rollback of the same change. */
 import { expect, test } from "vitest";
-import { opened } from "../../support/deps.ts";
-import { gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { openDeps } from "../../support/deps.ts";
+import { makeBarrier, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { makeService } from "../../support/service.ts";
 
 test("a late note added during a rollback is stored, and the rollback succeeds", async () => {
   const adapter = scriptedAdapter();
-  const api = makeService(await opened({ adapter }));
+  const api = makeService(await openDeps({ adapter }));
   const change_id = await api.bring("applied", { rationale: "" });
-  const [begun, mayEnd] = [gate(), gate()];
+  const [begun, mayEnd] = [makeBarrier(), makeBarrier()];
   adapter.on("rollback", () => (begun.open(), mayEnd.opened), 1);
   const rollback = api.post("rollback", { change_id });
   await begun.opened;

@@ -2,10 +2,10 @@
 import { describe, expect, test } from "vitest";
 import { PROPOSAL } from "../../support/client.ts";
 import { makeCore, type Core, core } from "../../support/core.ts";
-import { opened, restarted } from "../../support/deps.ts";
+import { openDeps, restartDeps } from "../../support/deps.ts";
 import { passkey } from "../../support/passkeys.ts";
-import { gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
-import { act, type Pen, person, proven, requestStatement } from "../../support/signed.ts";
+import { makeBarrier, scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { postSignedAction, type Signer, person, proofFields, requestStatement } from "../../support/signed.ts";
 import type { Fields } from "../../support/requests.ts";
 
 const [OPS, EVE] = [passkey(), passkey()];
@@ -22,9 +22,9 @@ const coreWithPrincipals = (policy: object = {}, options: object = {}) =>
   });
 
 /** Adds the proof of a signed action to its fields. */
-async function signFields(api: Core, pen: Pen, decision: string, fields: Fields): Promise<Fields> {
+async function signFields(api: Core, pen: Signer, decision: string, fields: Fields): Promise<Fields> {
   const { actor, dry_run: _, ...facts } = fields;
-  return { ...fields, ...proven(pen, await requestStatement(api, { decision, approver: actor!, ...facts })) };
+  return { ...fields, ...proofFields(pen, await requestStatement(api, { decision, approver: actor!, ...facts })) };
 }
 
 describe("permissions without principals in the intent", () => {
@@ -100,7 +100,7 @@ describe("permissions with principals in the intent", () => {
     expect(await api.post("kpi", { csat: "4", actor: "ops" })).toMatchObject(error("proof_required"));
     const eve = await signFields(api, EVE, "apply", { change_id, actor: "eve" });
     expect(await api.post("apply", eve)).toMatchObject(error("not_permitted"));
-    expect((await act(api, EVE, "freeze", { actor: "eve" })).status).toBe(200);
+    expect((await postSignedAction(api, EVE, "freeze", { actor: "eve" })).status).toBe(200);
   });
 
   test("are met by the proxy's name of a person without keys", async () => {
@@ -143,7 +143,7 @@ describe("permissions with principals in the intent", () => {
       approver: "ops",
       kpis: JSON.stringify(kpis),
     });
-    const feed = { csat: "4", incident_rate: "1.5e-7", actor: "ops", ...proven(OPS, statement) };
+    const feed = { csat: "4", incident_rate: "1.5e-7", actor: "ops", ...proofFields(OPS, statement) };
     expect(JSON.parse(parseDetail(await api.post("kpi", feed)).statement)).toMatchObject({ actor: "ops", kpis });
     expect(await api.post("kpi", feed)).toMatchObject(error("proof_invalid"));
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
@@ -165,7 +165,7 @@ describe("permissions with principals in the intent", () => {
     expect(await api.post("rollback", { ...drifted, over_drift: "true" })).toMatchObject(error("proof_invalid"));
     const kpis = JSON.stringify({ csat: 4 });
     const statement = await requestStatement(api, { decision: "feed_kpis", approver: "ops", kpis });
-    const feed = { actor: "ops", ...proven(OPS, statement) };
+    const feed = { actor: "ops", ...proofFields(OPS, statement) };
     expect(await api.post("kpi", { ...feed, csat: "5" })).toMatchObject(error("proof_invalid"));
     expect(await api.post("kpi", { ...feed, csat: "4", nrr_quarterly: "1" })).toMatchObject(error("proof_invalid"));
   });
@@ -183,13 +183,13 @@ describe("permissions with principals in the intent", () => {
     const before = await coreWithPrincipals({ permissions: {} });
     const change_id = await before.bring("applied");
     const policy = { signed_only: true };
-    const after = await restarted(before.deps, { intent: { principals: PRINCIPALS, policy, update_epoch: 99 } });
+    const after = await restartDeps(before.deps, { intent: { principals: PRINCIPALS, policy, update_epoch: 99 } });
     const api = makeCore(after);
     const over = { change_id, over_drift: "true", note: "x" };
     expect(await api.post("rollback", over)).toMatchObject(error("proof_required"));
     expect(await api.post("rollback", { ...over, actor: "bo" })).toMatchObject(error("proof_required"));
     const statement = { decision: "rollback", approver: "ops", change_id, note: "x", over_drift: "true" };
-    const signed = { ...over, actor: "ops", ...proven(OPS, await requestStatement(api, statement)) };
+    const signed = { ...over, actor: "ops", ...proofFields(OPS, await requestStatement(api, statement)) };
     expect((await api.post("rollback", signed)).status).toBe(200);
   });
 
@@ -207,15 +207,15 @@ describe("permissions with principals in the intent", () => {
 test("a signature is left out of the entry if the intent changes during the apply", async () => {
   const adapter = scriptedAdapter();
   const intent = { principals: PRINCIPALS, policy: { signed_only: false, permissions: LISTS } };
-  const deps = await opened({ adapter, intent });
+  const deps = await openDeps({ adapter, intent });
   const api = makeCore(deps);
   const change_id = await api.bring("approved");
   const fields = await signFields(api, OPS, "apply", { change_id, actor: "ops" });
-  const [begun, mayEnd] = [gate(), gate()];
+  const [begun, mayEnd] = [makeBarrier(), makeBarrier()];
   adapter.on("apply", () => (begun.open(), mayEnd.opened), 1);
   const applying = api.post("apply", fields);
   await begun.opened;
-  const after = await restarted(deps, { adapter, intent: { ...intent, update_epoch: 99 } });
+  const after = await restartDeps(deps, { adapter, intent: { ...intent, update_epoch: 99 } });
   deps.product = after.product!;
   mayEnd.open();
   const detail = parseDetail(await applying);

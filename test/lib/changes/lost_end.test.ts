@@ -6,11 +6,11 @@ import { reportBreach } from "../../../lib/audit/report_breach.ts";
 import { makeAnchor } from "../../support/anchor.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { type Core, core, makeCore } from "../../support/core.ts";
-import { restarted } from "../../support/deps.ts";
+import { restartDeps } from "../../support/deps.ts";
 import { chainFault } from "../../support/independent_chain.ts";
 import { passkey } from "../../support/passkeys.ts";
 import { rewindingStore, type RewindingStore } from "../../support/rewinding_store.ts";
-import { act, person } from "../../support/signed.ts";
+import { postSignedAction, person } from "../../support/signed.ts";
 
 const BROKEN = { status: 503, body: { code: "chain_broken" } };
 
@@ -26,7 +26,7 @@ async function startTwo(options = {}): Promise<SharedStore> {
   const store = rewindingStore();
   const api = await core({ store: store.store, ...options });
   await api.propose();
-  return { api, other: makeCore(await restarted(api.deps, options)), store };
+  return { api, other: makeCore(await restartDeps(api.deps, options)), store };
 }
 
 const propose = (api: Core) => api.post("propose", PROPOSAL);
@@ -64,7 +64,7 @@ describe("the next write detects that entries were lost", () => {
     const { api, other, store } = await startTwo();
     const known = (await loseProposals({ api, store })).at(-1)!;
     // A process started after the loss knows no earlier end.
-    const started = makeCore(await restarted(other.deps));
+    const started = makeCore(await restartDeps(other.deps));
     for (let i = 0; i < 5; i++) expect((await propose(started)).status).toBe(201);
     const reply = await propose(api);
     expect(reply).toMatchObject(BROKEN);
@@ -85,7 +85,7 @@ describe("the next write detects that entries were lost", () => {
       length: long.id,
       head: long.current_hash,
     });
-    expect(await propose(makeCore(await restarted(api.deps)))).toMatchObject(BROKEN);
+    expect(await propose(makeCore(await restartDeps(api.deps)))).toMatchObject(BROKEN);
   });
 
   test("two processes that write in any order detect no loss", async () => {
@@ -149,7 +149,7 @@ describe("an accepted loss", () => {
     expect(JSON.parse(accepted.detail)).toMatchObject({ actor: "ops", note: "failover", ...now, known });
     expect(frozen).toMatchObject({ event_type: "service_frozen" });
     expect(await store.store.get("meta", "breach")).toBeUndefined();
-    for (const each of [api, other, makeCore(await restarted(api.deps)), api])
+    for (const each of [api, other, makeCore(await restartDeps(api.deps)), api])
       expect((await propose(each)).status).toBe(201);
     expect(chainFault(await api.audit())).toBeNull();
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
@@ -169,7 +169,7 @@ describe("an accepted loss", () => {
 
   test("lets every process continue, whether it had detected the loss or not", async () => {
     const { api, other, store } = await startTwo();
-    const third = makeCore(await restarted(api.deps));
+    const third = makeCore(await restartDeps(api.deps));
     const before = await store.copy();
     for (const each of [api, other, third]) await propose(each);
     await store.goBack(before);
@@ -219,11 +219,11 @@ describe("an accepted loss", () => {
     expect(anchor.notes.length).toBeGreaterThan(0);
     await store.goBack(before);
     // This process knows the earlier end from the anchor only.
-    const started = makeCore(await restarted(api.deps, { anchor }));
+    const started = makeCore(await restartDeps(api.deps, { anchor }));
     expect(await propose(started)).toMatchObject(BROKEN);
     expect((await acceptLoss(started)).body).toMatchObject({ known: { length } });
     expect((await propose(started)).status).toBe(201);
-    const again = makeCore(await restarted(api.deps, { anchor }));
+    const again = makeCore(await restartDeps(api.deps, { anchor }));
     expect(again.deps.integrity.breach).toBeUndefined();
     expect((await propose(again)).status).toBe(201);
   });
@@ -276,7 +276,7 @@ describe("an accepted loss", () => {
     const end = await readEnd(api);
     const fields = { actor: "ana@acme.example", note: "failover" };
     expect(await acceptLoss(api, fields)).toMatchObject({ status: 403, body: { code: "proof_required" } });
-    const signed = await act(api, pen, "accept_loss", { ...fields, ...end, length: String(end.length) });
+    const signed = await postSignedAction(api, pen, "accept_loss", { ...fields, ...end, length: String(end.length) });
     expect(signed).toMatchObject({ status: 200 });
     const entry = (await api.audit()).find(({ event_type }) => event_type === "loss_accepted")!;
     expect(JSON.parse(JSON.parse(entry.detail).statement)).toMatchObject({ decision: "accept_loss", ...end });

@@ -6,7 +6,7 @@ import type { OfferedAction } from "../../../lib/changes/rules/offers.ts";
 import { readChangeView } from "../../../lib/changes/views.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { core, type Core } from "../../support/core.ts";
-import { AGENTS, AS_OTHER, actOnRollout, rollout } from "../../support/rollouts.ts";
+import { AGENTS, AS_OTHER, rolloutClient, openRollout } from "../../support/rollouts.ts";
 import { passkey } from "../../support/passkeys.ts";
 import type { Fields } from "../../support/requests.ts";
 import { person } from "../../support/signed.ts";
@@ -120,8 +120,8 @@ test("the offered actions of a rollout depend on its state and on the caller", a
     self_approval: false,
     permissions: { freeze: ["ops"], rollback: ["ops"] },
   };
-  const { api, change_id } = await rollout({ policy, proposal: { proposer: "pat" } });
-  const { act } = actOnRollout(api, change_id);
+  const { api, change_id } = await openRollout({ policy, proposal: { proposer: "pat" } });
+  const { act } = rolloutClient(api, change_id);
   const stageActions = async (name: string) =>
     (await read(api, change_id, name, "proxy")).may.filter((one) => ["hold", "resume", "advance"].includes(one));
   expect(await Promise.all(["ana", "ops", "eve"].map(stageActions))).toEqual([["hold"], ["hold"], []]);

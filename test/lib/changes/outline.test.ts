@@ -7,13 +7,13 @@ import { nameQuery, targetQuery, findSubjects } from "../../../lib/changes/subje
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { DAY } from "../../support/clock.ts";
 import { core, makeCore } from "../../support/core.ts";
-import { type TestDeps, type TestOptions, restarted } from "../../support/deps.ts";
+import { type TestDeps, type TestOptions, restartDeps } from "../../support/deps.ts";
 import { hashEntry } from "../../support/independent_chain.ts";
 import { failingStore } from "../../support/failing_store.ts";
 
 /** Starts another process that read only the newest entry. */
 async function startWithNewestEntry(deps: TestDeps, options: TestOptions = {}): Promise<TestDeps> {
-  const other = await restarted(deps, options);
+  const other = await restartDeps(deps, options);
   await openProduct(other, { tail: 1 });
   return other;
 }
@@ -52,7 +52,7 @@ test("a failed write is not taken as part of the log, and causes no breach", asy
   store.fail();
   expect((await api.act("apply", id)).status).toBe(503);
   expect((await api.post("kpi", { csat: 4 })).status).toBe(503);
-  store.mend();
+  store.recover();
   expect((await api.act("apply", id)).status).toBe(200);
   expect((await api.act("rollback", id)).status).toBe(200);
   expect(api.deps.integrity.breach).toBeUndefined();
@@ -60,7 +60,7 @@ test("a failed write is not taken as part of the log, and causes no breach", asy
 
 test("two processes on one store read each other's entries", async () => {
   const first = await core();
-  const second = makeCore(await restarted(first.deps));
+  const second = makeCore(await restartDeps(first.deps));
   const [one, two] = [await first.bring("approved"), await second.bring("approved", { target: "ui.b" })];
   for (let round = 0; round < 300; round++) await first.post("kpi", { csat: round });
   expect((await second.act("apply", one)).status).toBe(200);

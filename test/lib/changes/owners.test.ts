@@ -1,7 +1,7 @@
 /** Owners of a target must consent in addition to the quorum; responses name who is missing and who consented. */
 import { expect, test } from "vitest";
 import { core, makeCore, type Core } from "../../support/core.ts";
-import { restarted } from "../../support/deps.ts";
+import { restartDeps } from "../../support/deps.ts";
 
 const OWNED = {
   approvers: ["ana", "bo"],
@@ -11,7 +11,7 @@ const BILLING = { target: "billing.rate", proposer: "pat" };
 
 const coreWithPolicy = (policy: object) => core({ intent: { policy } });
 const restartWithPolicy = async (api: Core, policy: object) =>
-  makeCore(await restarted(api.deps, { intent: { policy } }));
+  makeCore(await restartDeps(api.deps, { intent: { policy } }));
 const approve = (api: Core, change_id: string, approver: string) => api.post("approve", { change_id, approver });
 
 test("a change of an owned target needs an owner's consent, and lists who is missing", async () => {

@@ -4,7 +4,7 @@ import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { core } from "../../support/core.ts";
 import { passkey } from "../../support/passkeys.ts";
-import { act, person, proven, requestStatement } from "../../support/signed.ts";
+import { postSignedAction, person, proofFields, requestStatement } from "../../support/signed.ts";
 
 const [ANA, EVE] = [passkey(), passkey()];
 const agent = (secret: string, may?: object) => ({ kind: "agent", token_sha256: portableSha256(secret), may });
@@ -37,7 +37,7 @@ describe("a change proposed as minor, if the intent names principals", () => {
       approver: "ana",
       proposal: JSON.stringify(MINOR),
     });
-    const reply = await signed.post("propose", { ...MINOR, proposer: "ana", ...proven(ANA, statement) });
+    const reply = await signed.post("propose", { ...MINOR, proposer: "ana", ...proofFields(ANA, statement) });
     expect(reply).toMatchObject({ status: 201, body: { tier: "minor", status: "approved" } });
     const proxied = await (await proxiedCore()).post("propose", MINOR, { "x-person": "bo" });
     expect(proxied.body).toMatchObject({ tier: "minor", status: "approved" });
@@ -76,12 +76,16 @@ describe("unfreeze, erase, accept-clock and accept-loss, if the intent lists app
   test("are 403 not_permitted for a person who is no approver", async () => {
     const api = await coreWithApprovers();
     const { change_id } = await api.propose();
-    await act(api, ANA, "freeze", { actor: "ana" });
+    await postSignedAction(api, ANA, "freeze", { actor: "ana" });
     const before = await api.audit();
-    expect(await act(api, EVE, "unfreeze", { actor: "eve" })).toMatchObject(error(403, "not_permitted"));
-    expect(await act(api, EVE, "accept_clock", { actor: "eve" })).toMatchObject(error(403, "not_permitted"));
+    expect(await postSignedAction(api, EVE, "unfreeze", { actor: "eve" })).toMatchObject(error(403, "not_permitted"));
+    expect(await postSignedAction(api, EVE, "accept_clock", { actor: "eve" })).toMatchObject(
+      error(403, "not_permitted"),
+    );
     const end = { length: String(before.length), head: before.at(-1)!.current_hash };
-    expect(await act(api, EVE, "accept_loss", { actor: "eve", ...end })).toMatchObject(error(403, "not_permitted"));
+    expect(await postSignedAction(api, EVE, "accept_loss", { actor: "eve", ...end })).toMatchObject(
+      error(403, "not_permitted"),
+    );
     expect(await api.post("erase", { change_id, actor: "eve" })).toMatchObject(error(403, "not_permitted"));
     expect(await api.post("unfreeze", {})).toMatchObject(error(403, "not_permitted"));
     expect(await api.audit()).toEqual(before);
@@ -89,8 +93,8 @@ describe("unfreeze, erase, accept-clock and accept-loss, if the intent lists app
 
   test("are allowed for an approver, while freezing is allowed for everyone", async () => {
     const api = await coreWithApprovers();
-    expect((await act(api, EVE, "freeze", { actor: "eve" })).status).toBe(200);
-    expect((await act(api, ANA, "unfreeze", { actor: "ana" })).status).toBe(200);
+    expect((await postSignedAction(api, EVE, "freeze", { actor: "eve" })).status).toBe(200);
+    expect((await postSignedAction(api, ANA, "unfreeze", { actor: "ana" })).status).toBe(200);
   });
 
   test("are allowed for an emergency approver, in any spelling", async () => {
@@ -201,9 +205,9 @@ test("a signed erasure records its statement as used", async () => {
   const api = await core({ intent: { principals: { ana: person(ANA) } } });
   const { change_id } = await api.propose({ proposer: "bo" });
   const statement = await requestStatement(api, { decision: "deny", approver: "ana", change_id });
-  await api.post("deny", { change_id, approver: "ana", ...proven(ANA, statement) });
+  await api.post("deny", { change_id, approver: "ana", ...proofFields(ANA, statement) });
   const eraseStatement = await requestStatement(api, { decision: "erase", approver: "ana", change_id });
-  const fields = { change_id, actor: "ana", ...proven(ANA, eraseStatement) };
+  const fields = { change_id, actor: "ana", ...proofFields(ANA, eraseStatement) };
   expect((await api.post("erase", fields)).status).toBe(200);
   expect((await api.deps.store.list("used_statements", { limit: 10 })).length).toBe(1);
 });

@@ -8,7 +8,7 @@ import { routingAdapter } from "../../../lib/targets/routing.ts";
 import { DAY, HOUR, MINUTE, pass } from "../../support/clock.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
 import { formatTargetChangeKey } from "../../../lib/changes/records.ts";
-import { rollout } from "../../support/rollouts.ts";
+import { openRollout } from "../../support/rollouts.ts";
 import { service, type TestService } from "../../support/service.ts";
 
 const RULE = { to: ["tenant:production"], from: ["tenant:staging"] };
@@ -180,7 +180,7 @@ describe("a change that a promotion rule binds", () => {
   test("has its soak time counted from the last step of a rollout in staging", async () => {
     const staged = { tenant_id: "staging", value: "50", target: "limits.seats" };
     const promotion = [{ ...RULE, soak_hours: 48 }];
-    const { api, hours, feedNow, exposure } = await rollout({
+    const { api, hours, feedNow, exposure } = await openRollout({
       policy: { promotion },
       proposal: staged,
       stages: ONE_STEP,
@@ -197,7 +197,7 @@ describe("a change that a promotion rule binds", () => {
   });
 
   test("does not advance as a rollout while its value is not applied in staging", async () => {
-    const { api, hours, feedNow, exposure } = await rollout({ proposal: { tenant_id: "production", value: "50" } });
+    const { api, hours, feedNow, exposure } = await openRollout({ proposal: { tenant_id: "production", value: "50" } });
     const promoted = { ...api.deps.product!.intent.policy, promotion: [{ ...RULE, soak_hours: 0, verdict_not: [] }] };
     api.deps.product = { ...api.deps.product!, intent: { ...api.deps.product!.intent, policy: promoted } };
     hours(24);

@@ -6,7 +6,7 @@ import { rollBackTripped } from "../../../lib/changes/guardrail_rollback.ts";
 import { checkDrift } from "../../../lib/changes/check_drift.ts";
 import { expireDue } from "../../../lib/changes/expiry.ts";
 import { type Core, core } from "../../support/core.ts";
-import { countingStore, type Written } from "../../support/counting_store.ts";
+import { countingStore, type WrittenKeys } from "../../support/counting_store.ts";
 import { HOUR, pass } from "../../support/clock.ts";
 import { fails, scriptedAdapter, type ScriptedAdapter } from "../../support/scripted_adapter.ts";
 
@@ -33,7 +33,7 @@ async function open(withAdapter: boolean): Promise<void> {
 beforeEach(() => open(true));
 
 /** Lists the collections that a step writes to, per transaction, without ids; "-" marks a deletion. */
-async function listWrites(step: () => Promise<unknown>): Promise<Written[]> {
+async function listWrites(step: () => Promise<unknown>): Promise<WrittenKeys[]> {
   counted.take();
   await step();
   return counted.take().map((one) => one.map((record) => record.replace(/^(-?)(\w+)\/.*$/s, "$1$2")));

@@ -3,12 +3,12 @@ import { expect, test } from "vitest";
 import { checkDrift, checkDueDrift } from "../../../lib/changes/check_drift.ts";
 import { restoreEdited } from "../../../lib/changes/restore_edited.ts";
 import type { TestOptions } from "../../support/deps.ts";
-import { restarted } from "../../support/deps.ts";
+import { restartDeps } from "../../support/deps.ts";
 import { HOUR, MINUTE, SECOND } from "../../support/clock.ts";
 import { core, makeCore } from "../../support/core.ts";
 import { editableTarget } from "../../support/editable_target.ts";
-import { sshPen } from "../../support/passkeys.ts";
-import { person, proven, requestStatement } from "../../support/signed.ts";
+import { sshSigner } from "../../support/passkeys.ts";
+import { person, proofFields, requestStatement } from "../../support/signed.ts";
 import { Unanswered } from "../../../lib/kit/time_limit.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 
@@ -117,7 +117,7 @@ test("a change whose consents were not valid at its apply is not restored", asyn
   const change_id = await api.bring("applied", { target: "ui.a", value: "2" });
   edit("ui.a", "7");
   // The consents were valid at the apply, so a stricter intent does not matter.
-  const stricter = makeCore(await restarted(api.deps, { adapter, intent: { policy: { approvers: ["bo", "eve"] } } }));
+  const stricter = makeCore(await restartDeps(api.deps, { adapter, intent: { policy: { approvers: ["bo", "eve"] } } }));
   expect((await stricter.post("restore", { change_id, actor: "ops" })).status).toBe(200);
   edit("ui.a", "7");
   await stricter.deps.store.transact(async (tx) => {
@@ -128,7 +128,7 @@ test("a change whose consents were not valid at its apply is not restored", asyn
 });
 
 test("a person with keys must sign a restore, and the proof works once", async () => {
-  const pen = sshPen();
+  const pen = sshSigner();
   const intent = { principals: { ops: person(pen) } };
   const { api, edit, restore, restored, change_id } = await applied({
     intent: { ...intent, policy: { signed_only: false } },
@@ -137,7 +137,7 @@ test("a person with keys must sign a restore, and the proof works once", async (
   expect(code(await restore())).toEqual([403, "proof_required"]);
   const fields = { approver: "ops", change_id, note: "by hand" };
   const statement = await requestStatement(api, { decision: "restore", ...fields });
-  const signed = { note: "by hand", ...proven(pen, statement) };
+  const signed = { note: "by hand", ...proofFields(pen, statement) };
   expect(code(await restore({ ...signed, note: "other" }))).toEqual([403, "proof_invalid"]);
   expect((await restore(signed)).status).toBe(200);
   expect(await restored()).toMatchObject([{ authenticated: "signature", key: expect.any(String), statement }]);
@@ -195,11 +195,11 @@ test("without on_drift: restore a cycle only reports, until the policy is set", 
 test.each<[string, (one: Awaited<ReturnType<typeof applied>>) => Promise<Awaited<ReturnType<typeof applied>>["api"]>]>([
   [
     "a restart",
-    async ({ api, adapter }) => makeCore(await restarted(api.deps, { adapter, intent: RESTORE, longLived: true })),
+    async ({ api, adapter }) => makeCore(await restartDeps(api.deps, { adapter, intent: RESTORE, longLived: true })),
   ],
   [
     "a restart as a short-lived process",
-    async ({ api, adapter }) => makeCore(await restarted(api.deps, { adapter, intent: RESTORE })),
+    async ({ api, adapter }) => makeCore(await restartDeps(api.deps, { adapter, intent: RESTORE })),
   ],
   [
     "an accepted loss",
@@ -346,17 +346,17 @@ test("an unanswered restore of an adapter without findRestore expires", async ()
 });
 
 test("a signature is left out of the entry if the intent changes during the restore", async () => {
-  const pen = sshPen();
+  const pen = sshSigner();
   const intent = { principals: { ops: person(pen) }, policy: { signed_only: false } };
   const { api, adapter, edit, restore, restored, change_id } = await applied({ intent });
   edit("ui.a", "7");
   const statement = await requestStatement(api, { decision: "restore", approver: "ops", change_id, note: "" });
   const { restore: set } = adapter;
   adapter.restore = async (...request) => {
-    api.deps.product = (await restarted(api.deps, { adapter, intent: { ...intent, update_epoch: 99 } })).product!;
+    api.deps.product = (await restartDeps(api.deps, { adapter, intent: { ...intent, update_epoch: 99 } })).product!;
     return set!(...request);
   };
-  expect((await restore(proven(pen, statement))).status).toBe(200);
+  expect((await restore(proofFields(pen, statement))).status).toBe(200);
   const [detail] = await restored();
   expect(detail).not.toHaveProperty("proof");
   expect(detail).toMatchObject({ actor: null, replaced_digest: sha256("7") });

@@ -5,7 +5,7 @@ import { contentDigest } from "../../../lib/changes/rules/content.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { core } from "../../support/core.ts";
-import { fails, gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { fails, makeBarrier, scriptedAdapter } from "../../support/scripted_adapter.ts";
 
 const VALUE = { value: "25" };
 
@@ -76,7 +76,7 @@ test("a check that began before a superseding apply reports no drift", async () 
   const { api, adapter, change_id, episodes } = await drifted();
   adapter.host.set(change_id, "applied");
   await api.cycle();
-  const [verifyBegan, mayAnswer] = [gate(), gate()];
+  const [verifyBegan, mayAnswer] = [makeBarrier(), makeBarrier()];
   adapter.on("verify", async ({ change_id: id }) =>
     id === change_id ? (verifyBegan.open(), await mayAnswer.opened, "unknown") : undefined,
   );

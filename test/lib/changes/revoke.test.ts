@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { HOUR, pass } from "../../support/clock.ts";
 import { core, makeCore } from "../../support/core.ts";
-import { restarted } from "../../support/deps.ts";
-import { fails, gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { restartDeps } from "../../support/deps.ts";
+import { fails, makeBarrier, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service } from "../../support/service.ts";
 
 test.each(["approved", "pending_consent"])(
@@ -42,7 +42,7 @@ test("revoke is rejected for another's consent, without a consent, and after the
 test("an approver removed from the list may still revoke their consent", async () => {
   const before = await core();
   const change_id = await before.bring("approved");
-  const api = makeCore(await restarted(before.deps, { intent: { policy: { approvers: ["bo"] } } }));
+  const api = makeCore(await restartDeps(before.deps, { intent: { policy: { approvers: ["bo"] } } }));
   expect((await api.act("revoke", change_id)).body.status).toBe("denied");
 });
 
@@ -50,7 +50,7 @@ test("while an apply runs or is unresolved, consents can neither be revoked nor 
   const adapter = scriptedAdapter();
   const api = await core({ adapter, intent: { policy: { approval_ttl_hours: 1 } } });
   const change_id = await api.bring("approved");
-  const mayFail = gate();
+  const mayFail = makeBarrier();
   adapter.on("apply", () => mayFail.opened.then(() => Promise.reject(new Error("no answer"))), 1);
   adapter.on("verify", fails("unreachable"));
   const running = api.act("apply", change_id);
@@ -62,7 +62,7 @@ test("while an apply runs or is unresolved, consents can neither be revoked nor 
   await pass(api.deps, 2 * HOUR);
   expect((await api.cycle()).expired).toBe(0);
   expect((await api.change(change_id)).status).toBe("approved");
-  adapter.calm();
+  adapter.removeScripts();
   adapter.host.set(change_id, "absent");
   await api.cycle();
   expect((await api.change(change_id)).resolution).toBe("lapsed");

@@ -4,10 +4,10 @@ import { statementText } from "../../../lib/changes/rules/statement.ts";
 import { FOLLOWUP, PROPOSAL } from "../../support/client.ts";
 import { HOUR } from "../../support/clock.ts";
 import { type Core, core } from "../../support/core.ts";
-import { passkey, sshPen } from "../../support/passkeys.ts";
-import { act, decide, person, proven, requestStatement } from "../../support/signed.ts";
+import { passkey, sshSigner } from "../../support/passkeys.ts";
+import { postSignedAction, decide, person, proofFields, requestStatement } from "../../support/signed.ts";
 
-const [ANA, BO, CEM] = [passkey(), sshPen(), passkey("EdDSA")];
+const [ANA, BO, CEM] = [passkey(), sshSigner(), passkey("EdDSA")];
 const PRINCIPALS = { ana: person(ANA), bo: person(BO), cem: person(CEM), eve: { kind: "person" } };
 const coreWithPolicy = (policy: object = {}) => core({ intent: { principals: PRINCIPALS, policy } });
 const parseDetail = ({ body }: { body: { audit_entry: { detail: string } } }) => JSON.parse(body.audit_entry.detail);
@@ -18,7 +18,7 @@ describe("a freeze", () => {
     const api = await coreWithPolicy();
     expect(await api.post("freeze", { actor: "ana" })).toMatchObject(rejection("proof_required"));
     const until = "2026-12-24T09:00:00+01:00";
-    const frozen = await act(api, ANA, "freeze", { actor: "ana", note: "stop", until });
+    const frozen = await postSignedAction(api, ANA, "freeze", { actor: "ana", note: "stop", until });
     expect(frozen).toMatchObject({ status: 200, body: { frozen: true, freeze: { actor: "ana" } } });
     const { statement, proof, key, ...reported } = parseDetail(frozen);
     const { manifest_hash } = api.deps.product!;
@@ -29,7 +29,7 @@ describe("a freeze", () => {
     expect([proof.type, key]).toEqual(["webauthn", expect.stringMatching(/^SHA256:/)]);
     for (const actor of ["ana", "eve", "nobody"])
       expect(await api.post("unfreeze", { actor })).toMatchObject(rejection("proof_required"));
-    const lifted = await act(api, BO, "unfreeze", { actor: "bo", note: "go" });
+    const lifted = await postSignedAction(api, BO, "unfreeze", { actor: "bo", note: "go" });
     expect(lifted).toMatchObject({ status: 200, body: { frozen: false } });
     expect(parseDetail(lifted)).toMatchObject({ actor: "bo", note: "go", authenticated: "signature" });
     expect(JSON.parse(parseDetail(lifted).statement)).not.toHaveProperty("until");
@@ -51,7 +51,7 @@ describe("a freeze", () => {
       approver: "ana",
       until: "2027-01-01T00:00:00Z",
     });
-    const fields = { actor: "ana", until: "2027-01-01T00:00:00Z", ...proven(ANA, statement) };
+    const fields = { actor: "ana", until: "2027-01-01T00:00:00Z", ...proofFields(ANA, statement) };
     const { until: _, ...endless } = fields;
     for (const other of [{ ...fields, note: "x" }, { ...fields, until: "2027-01-02T00:00:00Z" }, endless])
       expect(await api.post("freeze", other)).toMatchObject(rejection("proof_invalid"));
@@ -67,7 +67,7 @@ describe("a review", () => {
     const { change_id } = await api.propose();
     const fields = { change_id, approver: "cem", note: "now" };
     const statement = await requestStatement(api, { decision: "approve_emergency", ...fields });
-    await api.post("approve", { ...fields, emergency: true, ...proven(CEM, statement) });
+    await api.post("approve", { ...fields, emergency: true, ...proofFields(CEM, statement) });
     return [api, change_id];
   };
 
@@ -78,7 +78,7 @@ describe("a review", () => {
       expect(await api.post("review", { ...fields, approver })).toMatchObject(rejection("proof_required"));
     const statement = await requestStatement(api, { decision: "review", approver: "ana", ...fields });
     expect(JSON.parse(statement)).toMatchObject({ decision: "review", verdict: "not_accepted", approver: "ana" });
-    const proof = proven(ANA, statement);
+    const proof = proofFields(ANA, statement);
     const other = { ...fields, approver: "ana", verdict: "accepted", ...proof };
     expect(await api.post("review", other)).toMatchObject(rejection("proof_invalid"));
     const reviewed = await api.post("review", { ...fields, approver: "ana", ...proof });
@@ -114,7 +114,7 @@ describe("a late note", () => {
     const { digest } = await api.change(change_id);
     const statementFacts = { decision: "note", change_id, digest, approver: "ana", ...RATIONALE };
     expect(JSON.parse(statement)).toMatchObject(statementFacts);
-    const proof = proven(ANA, statement);
+    const proof = proofFields(ANA, statement);
     for (const other of [{ item: "note" }, { note: "x" }, { actor: "bo" }])
       expect(await api.post("note", { ...fields, ...proof, ...other })).toMatchObject(rejection("proof_invalid"));
     const noted = await api.post("note", { ...fields, ...proof });
@@ -150,7 +150,7 @@ describe("a proof works once", () => {
       approver: "ana",
       proposal: JSON.stringify(PROPOSAL),
     });
-    const fields = { ...PROPOSAL, proposer: "ana", ...proven(ANA, statement) };
+    const fields = { ...PROPOSAL, proposer: "ana", ...proofFields(ANA, statement) };
     const key = { "idempotency-key": "k1" };
     const first = await api.post("propose", fields, key);
     expect(first.status).toBe(201);
@@ -160,7 +160,7 @@ describe("a proof works once", () => {
     expect(again.body.error).toContain("used already; sign it again, with another at");
     await decide(api, ANA, "withdraw", { change_id: first.body.change_id, approver: "ana" });
     // A new signature of the same statement does not make it usable again.
-    expect(await api.post("propose", { ...fields, ...proven(ANA, statement) })).toMatchObject(
+    expect(await api.post("propose", { ...fields, ...proofFields(ANA, statement) })).toMatchObject(
       rejection("proof_invalid"),
     );
     expect(await api.steps()).toHaveLength(2);
@@ -170,11 +170,11 @@ describe("a proof works once", () => {
     const api = await coreWithPolicy();
     const freeze = {
       actor: "ana",
-      ...proven(ANA, await requestStatement(api, { decision: "freeze", approver: "ana" })),
+      ...proofFields(ANA, await requestStatement(api, { decision: "freeze", approver: "ana" })),
     };
     const unfreeze = {
       actor: "ana",
-      ...proven(ANA, await requestStatement(api, { decision: "unfreeze", approver: "ana" })),
+      ...proofFields(ANA, await requestStatement(api, { decision: "unfreeze", approver: "ana" })),
     };
     expect((await api.post("freeze", freeze)).status).toBe(200);
     expect((await api.post("unfreeze", unfreeze)).status).toBe(200);
@@ -189,7 +189,7 @@ describe("a proof works once", () => {
     if (decision === "erase") await decide(api, BO, "deny", { change_id, approver: "bo" });
     const name = decision === "erase" ? { actor: "ana" } : { proposer: "ana" };
     const statement = await requestStatement(api, { decision, change_id, approver: "ana" });
-    const fields = { change_id, ...name, ...proven(ANA, statement) };
+    const fields = { change_id, ...name, ...proofFields(ANA, statement) };
     expect((await api.post(decision, fields)).status).toBe(200);
     const { length } = await api.audit();
     expect(await api.post(decision, fields)).toMatchObject(rejection("illegal_transition", 400));
@@ -202,8 +202,8 @@ describe("a proof works once", () => {
     const api = await coreWithPolicy();
     const used = () => api.deps.store.list("used_statements", { limit: 99, keysOnly: true });
     const round = async () => {
-      await act(api, ANA, "freeze", { actor: "ana" });
-      await act(api, ANA, "unfreeze", { actor: "ana" });
+      await postSignedAction(api, ANA, "freeze", { actor: "ana" });
+      await postSignedAction(api, ANA, "unfreeze", { actor: "ana" });
       api.deps.clock.advance(1);
     };
     for (let count = 0; count < 5; count++) await round();
@@ -220,11 +220,11 @@ describe("a proof works once", () => {
     const api = await coreWithPolicy();
     await api.post("freeze", { actor: "eve" });
     const statement = await requestStatement(api, { decision: "unfreeze", approver: "ana" });
-    const unfreeze = { actor: "ana", ...proven(ANA, statement) };
+    const unfreeze = { actor: "ana", ...proofFields(ANA, statement) };
     expect((await api.post("unfreeze", unfreeze)).status).toBe(200);
     api.deps.clock.advance(600_001);
     await api.post("freeze", { actor: "eve" });
-    await act(api, BO, "unfreeze", { actor: "bo" });
+    await postSignedAction(api, BO, "unfreeze", { actor: "bo" });
     await api.post("freeze", { actor: "eve" });
     api.deps.clock.advance(-600_001);
     expect(await api.post("unfreeze", unfreeze)).toMatchObject(rejection("proof_invalid"));
@@ -234,7 +234,7 @@ describe("a proof works once", () => {
     const api = await coreWithPolicy();
     const unfreeze = {
       actor: "ana",
-      ...proven(ANA, await requestStatement(api, { decision: "unfreeze", approver: "ana" })),
+      ...proofFields(ANA, await requestStatement(api, { decision: "unfreeze", approver: "ana" })),
     };
     expect((await api.post("unfreeze", unfreeze)).body.code).toBe("illegal_transition");
     await api.post("freeze", { actor: "eve" });
@@ -247,7 +247,7 @@ test("a CRM follow-up can be proposed with a proof, once", async () => {
   const fields = { ...FOLLOWUP, proposer: "ana" };
   expect(await api.post("propose-crm-followup", fields)).toMatchObject(rejection("proposer_unknown"));
   const request = { decision: "propose", approver: "ana", followup: JSON.stringify(FOLLOWUP) };
-  const proof = proven(ANA, await requestStatement(api, request));
+  const proof = proofFields(ANA, await requestStatement(api, request));
   const other = { ...fields, affected_users: 41, ...proof };
   expect(await api.post("propose-crm-followup", other)).toMatchObject(rejection("proof_invalid"));
   const proposed = await api.post("propose-crm-followup", { ...fields, ...proof });

@@ -6,18 +6,18 @@ import { listApprovals } from "../../../lib/operations/change_views.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { SECOND } from "../../support/clock.ts";
 import { type Core, core, makeCore } from "../../support/core.ts";
-import { restarted, type TestOptions } from "../../support/deps.ts";
-import { passkey, sshPen } from "../../support/passkeys.ts";
-import { decide, forgeConsent, person, proven, requestStatement } from "../../support/signed.ts";
+import { restartDeps, type TestOptions } from "../../support/deps.ts";
+import { passkey, sshSigner } from "../../support/passkeys.ts";
+import { decide, forgeConsent, person, proofFields, requestStatement } from "../../support/signed.ts";
 
-const [ANA, BO] = [passkey(), sshPen()];
+const [ANA, BO] = [passkey(), sshSigner()];
 const PRINCIPALS = { "ana@acme.example": person(ANA), bo: person(BO), eve: { kind: "person" } };
 const ana = "ana@acme.example";
 const coreWithPolicy = (policy: object = {}, principals: object = PRINCIPALS, options: TestOptions = {}) =>
   core({ ...options, intent: { principals, policy } });
 /** The same service after a restart with other principals. */
 const restartWithPrincipals = async (api: Core, principals: object, policy: object = {}): Promise<Core> =>
-  makeCore(await restarted(api.deps, { intent: { principals, policy } }));
+  makeCore(await restartDeps(api.deps, { intent: { principals, policy } }));
 const parseDetail = ({ body }: { body: { audit_entry: { detail: string } } }) => JSON.parse(body.audit_entry.detail);
 const rejection = (code: string, status = 403) => ({ status, body: { code } });
 
@@ -25,10 +25,10 @@ test.each([
   ["a passkey", ANA, "signature"],
   ["an Ed25519 passkey", passkey("EdDSA"), "signature"],
   ["an RSA passkey", passkey("RS256"), "signature"],
-  ["an SSH security key", sshPen(), "signature"],
-  ["an ECDSA SSH security key", sshPen("sk-ecdsa-sha2-nistp256@openssh.com"), "signature"],
-  ["an SSH key that signs unattended", sshPen("ssh-ed25519"), "signature_unattended"],
-  ["an ECDSA SSH key that signs unattended", sshPen("ecdsa-sha2-nistp256"), "signature_unattended"],
+  ["an SSH security key", sshSigner(), "signature"],
+  ["an ECDSA SSH security key", sshSigner("sk-ecdsa-sha2-nistp256@openssh.com"), "signature"],
+  ["an SSH key that signs unattended", sshSigner("ssh-ed25519"), "signature_unattended"],
+  ["an ECDSA SSH key that signs unattended", sshSigner("ecdsa-sha2-nistp256"), "signature_unattended"],
 ] as const)(
   "a consent with %s is accepted, and its entry contains statement and proof",
   async (_, pen, authenticated) => {
@@ -36,7 +36,7 @@ test.each([
     const { change_id, digest } = await api.propose();
     const fields = { change_id, approver: ana, note: "as agreed" };
     const statement = await requestStatement(api, { decision: "approve", ...fields });
-    const reply = await api.post("approve", { ...fields, ...proven(pen, statement) });
+    const reply = await api.post("approve", { ...fields, ...proofFields(pen, statement) });
     expect(reply).toMatchObject({ status: 200, body: { status: "approved" } });
     const { origin } = reply.body.audit_entry;
     const { manifest_hash } = api.deps.product!;
@@ -115,7 +115,8 @@ describe("unsigned decisions:", () => {
       approver: "bo",
       proposal: JSON.stringify(PROPOSAL),
     });
-    const { change_id } = (await api.post("propose", { ...PROPOSAL, proposer: "bo", ...proven(BO, statement) })).body;
+    const { change_id } = (await api.post("propose", { ...PROPOSAL, proposer: "bo", ...proofFields(BO, statement) }))
+      .body;
     expect(await api.post("withdraw", { change_id, proposer: "bo" })).toMatchObject(rejection("proof_required"));
     expect((await decide(api, BO, "withdraw", { change_id, approver: "bo" })).body.status).toBe("denied");
   });
@@ -130,10 +131,10 @@ describe("a proof is rejected", () => {
     const facts = JSON.parse(statement);
     const other =
       field === "decision" ? "approve_emergency" : field === "at" ? "2026-01-02T03:04:06.678Z" : `${facts[field]}x`;
-    const fields = proven(ANA, JSON.stringify({ ...facts, [field]: other }));
+    const fields = proofFields(ANA, JSON.stringify({ ...facts, [field]: other }));
     const reply = await api.post("approve", { change_id, approver: ana, ...fields, at: facts.at });
     expect(reply).toMatchObject(rejection("proof_invalid"));
-    expect((await api.post("approve", { change_id, approver: ana, ...proven(ANA, statement) })).status).toBe(200);
+    expect((await api.post("approve", { change_id, approver: ana, ...proofFields(ANA, statement) })).status).toBe(200);
   });
 
   test("more than ten minutes before or after the current time", async () => {
@@ -142,7 +143,7 @@ describe("a proof is rejected", () => {
     const sent = async (seconds: number) => {
       const at = new Date(api.deps.clock.now() + seconds * SECOND).toISOString();
       const statement = await requestStatement(api, { decision: "approve", change_id, approver: ana, at });
-      return api.post("approve", { change_id, approver: ana, ...proven(ANA, statement) });
+      return api.post("approve", { change_id, approver: ana, ...proofFields(ANA, statement) });
     };
     expect(await sent(601)).toMatchObject(rejection("proof_invalid"));
     expect(await sent(-601)).toMatchObject(rejection("proof_invalid"));
@@ -169,7 +170,7 @@ describe("a proof is rejected", () => {
       const statement = await requestStatement(api, { decision: "approve", change_id, approver: ana });
       const rewrite = (text: string) => text.replace("{", `{"x":${json},`);
       const pen = { ...ANA, sign: (text: string) => ANA.sign(text, { rewrite }) };
-      const sent = { change_id, approver: ana, ...proven(pen, statement) };
+      const sent = { change_id, approver: ana, ...proofFields(pen, statement) };
       expect(await api.post("approve", sent)).toMatchObject(rejection("proof_invalid"));
     },
   );
@@ -177,7 +178,10 @@ describe("a proof is rejected", () => {
   test("that is incomplete or not JSON", async () => {
     const api = await coreWithPolicy();
     const { change_id } = await api.propose();
-    const { proof, at } = proven(ANA, await requestStatement(api, { decision: "approve", change_id, approver: ana }));
+    const { proof, at } = proofFields(
+      ANA,
+      await requestStatement(api, { decision: "approve", change_id, approver: ana }),
+    );
     for (const incomplete of [{ proof: proof! }, { at: at! }, { proof: "{}", at: at! }, { proof: "no JSON", at: at! }])
       expect(await api.post("approve", { change_id, approver: ana, ...incomplete })).toMatchObject(
         rejection("invalid_field", 400),
@@ -193,7 +197,7 @@ describe("under signed_only without self-approval,", () => {
       approver: ana,
       proposal: JSON.stringify(proposal),
     });
-    return api.post("propose", { ...proposal, proposer: ana, ...proven(ANA, statement) });
+    return api.post("propose", { ...proposal, proposer: ana, ...proofFields(ANA, statement) });
   };
 
   test("a proposal needs a proven proposer", async () => {
@@ -223,7 +227,7 @@ describe("under signed_only without self-approval,", () => {
       approver: ana,
       proposal: JSON.stringify(PROPOSAL),
     });
-    const other = { ...PROPOSAL, summary: "Another", proposer: ana, ...proven(ANA, statement) };
+    const other = { ...PROPOSAL, summary: "Another", proposer: ana, ...proofFields(ANA, statement) };
     expect(await api.post("propose", other)).toMatchObject(rejection("proof_invalid"));
   });
 

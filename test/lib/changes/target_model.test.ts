@@ -4,7 +4,7 @@ import { openProduct } from "../../../lib/changes/open.ts";
 import { runTransaction } from "../../../lib/changes/transaction.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { type Core, makeCore } from "../../support/core.ts";
-import { type TestDeps, opened, restarted } from "../../support/deps.ts";
+import { type TestDeps, openDeps, restartDeps } from "../../support/deps.ts";
 import { histories } from "../../support/length.ts";
 import { fails, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { mulberry } from "../projections/hand_made.ts";
@@ -61,14 +61,14 @@ async function runHistory(seed: number): Promise<void> {
   const isEdited = roll(2) === 0;
   const model = new Model();
   const options = () => ({ intent: intentOf(block), adapter });
-  const complete = [makeCore(await opened({ store: memoryStore(), ...options() }))];
+  const complete = [makeCore(await openDeps({ store: memoryStore(), ...options() }))];
   const { deps } = complete[0]!;
   let processes: Core[] = [...complete];
 
   const restart = async () => {
     block = roll(2) === 0;
-    const all = makeCore(await restarted(deps, options()));
-    const late = await restarted(deps, options());
+    const all = makeCore(await restartDeps(deps, options()));
+    const late = await restartDeps(deps, options());
     // A process that read only the newest entries relies on the indexes, so it is used only if these are not edited.
     if (!isEdited) await openProduct(late, { tail: 1 + roll(12) });
     processes = [all, makeCore(late)];
@@ -136,7 +136,7 @@ async function runHistory(seed: number): Promise<void> {
       if (adapter && roll(4) === 0) {
         adapter.on("apply", fails("no"), 1);
         await api.act("apply", one.id);
-        adapter.calm();
+        adapter.removeScripts();
         continue;
       }
       const previousOwner = model.owner(one.targetKey);

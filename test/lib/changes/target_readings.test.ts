@@ -9,10 +9,10 @@ import type { TargetSystem } from "../../../lib/targets/port.ts";
 import { routingAdapter } from "../../../lib/targets/routing.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
-import { sshPen } from "../../support/passkeys.ts";
+import { sshSigner } from "../../support/passkeys.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service, type TestService } from "../../support/service.ts";
-import { person, proven, requestStatement } from "../../support/signed.ts";
+import { person, proofFields, requestStatement } from "../../support/signed.ts";
 
 const ENTRY = { tenant_id: "t1", target: "flags/a" };
 const VALUE = { ...ENTRY, kind: "config", value: "1", reversible: true };
@@ -164,15 +164,15 @@ test("a minor change's consent records the value read at the proposal", async ()
 });
 
 test("a signature covers the digests seen, and is invalid with others", async () => {
-  const pen = sshPen();
+  const pen = sshSigner();
   const { api } = await withMemoryTarget({}, { principals: { ana: person(pen) } });
   const { change_id } = await api.propose(VALUE);
   const fields = { decision: "approve", approver: "ana", change_id, seen: JSON.stringify([OLD]) };
   const statement = await requestStatement(api, fields);
   expect(JSON.parse(statement)).toMatchObject({ seen: [OLD], places: [{ system: "flags" }] });
-  const wrong = await approve(api, change_id, { seen: JSON.stringify([sha256("1")]), ...proven(pen, statement) });
+  const wrong = await approve(api, change_id, { seen: JSON.stringify([sha256("1")]), ...proofFields(pen, statement) });
   expect([wrong.status, wrong.body.code]).toEqual([403, "proof_invalid"]);
-  await approve(api, change_id, { seen: JSON.stringify([OLD]), ...proven(pen, statement) });
+  await approve(api, change_id, { seen: JSON.stringify([OLD]), ...proofFields(pen, statement) });
   await api.must("apply", change_id);
 });
 

@@ -1,8 +1,8 @@
 /** A target keeps the spelling with which it was first applied, whatever later proposals write. */
 import { expect, test } from "vitest";
-import { sshPen } from "../../support/passkeys.ts";
+import { sshSigner } from "../../support/passkeys.ts";
 import { service, type TestService } from "../../support/service.ts";
-import { person, proven } from "../../support/signed.ts";
+import { person, proofFields } from "../../support/signed.ts";
 
 const VALUE = { value: "1", reversible: true };
 /** Reads the spellings of the targets from values and from OFREP. */
@@ -47,7 +47,7 @@ test("values and OFREP show the first spelling of a change proposed earlier in a
 });
 
 test("a statement to sign has the first spelling, and its signature is accepted", async () => {
-  const pen = sshPen();
+  const pen = sshSigner();
   const api = await service({ intent: { principals: { bo: person(pen) }, policy: { signed_only: false } } });
   await api.bring("applied", { ...VALUE, target: "Checkout.Fast" });
   const typed = {
@@ -60,7 +60,7 @@ test("a statement to sign has the first spelling, and its signature is accepted"
   for (const fields of [typed, { ...typed, tenant_id: "t1", target: "checkout.fast" }]) {
     const request = { decision: "propose", approver: "bo", proposal: JSON.stringify(fields) };
     const { statement, content } = (await api.post("consent-statement", request)).body;
-    const { body } = await api.post("propose", { ...fields, ...proven(pen, statement) });
+    const { body } = await api.post("propose", { ...fields, ...proofFields(pen, statement) });
     expect(body).toMatchObject({ ...content, proposer: "bo" });
     expect(body.digest).toBe(JSON.parse(statement).digest);
   }

@@ -4,7 +4,7 @@ import type { Change } from "../../../lib/changes/rules/change.ts";
 import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { HOUR, pass } from "../../support/clock.ts";
-import { restarted } from "../../support/deps.ts";
+import { restartDeps } from "../../support/deps.ts";
 import { core, makeCore, type Core } from "../../support/core.ts";
 
 type Rules = Record<string, unknown>;
@@ -12,7 +12,7 @@ const coreWithPolicy = (rules: Rules) => core({ intent: { policy: rules } });
 
 /** The same service after a restart under another policy. */
 const restartWithPolicy = async (api: Core, rules: Rules): Promise<Core> =>
-  makeCore(await restarted(api.deps, { intent: { policy: rules } }));
+  makeCore(await restartDeps(api.deps, { intent: { policy: rules } }));
 
 test.each([
   ["an approver was removed from the list", { approvers: ["bo"] }, "consent_incomplete"],

@@ -4,7 +4,7 @@ import { systemClock } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import { routingAdapter } from "../../../lib/targets/routing.ts";
-import { restarted } from "../../support/deps.ts";
+import { restartDeps } from "../../support/deps.ts";
 import { HOUR, MINUTE } from "../../support/clock.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
 import { service, makeService, type TestService } from "../../support/service.ts";
@@ -116,7 +116,7 @@ describe("a schema", () => {
     const api = await serviceWithTargets([]);
     const [withValue, withoutValue] = [await approveValue(api, 7), await api.bring("approved", PRICE)];
     const later = makeService(
-      await restarted(api.deps, {
+      await restartDeps(api.deps, {
         intent: { policy: { targets: [{ match: ["price.*"], schema: { type: "integer", maximum: 5 } }] } },
       }),
     );
@@ -225,7 +225,7 @@ describe("a step", () => {
     api.deps.clock.advance(1000 * HOUR);
     expect(await tryValue(api, 200)).toEqual({ minimum: 95, maximum: 105 });
     // A process started later, without these entries in memory, gives the same answer.
-    const later = makeService(await restarted(api.deps, { intent: { policy: { targets: [STEP] } } }));
+    const later = makeService(await restartDeps(api.deps, { intent: { policy: { targets: [STEP] } } }));
     expect(await tryValue(later, 200)).toEqual({ minimum: 95, maximum: 105 });
     await later.must("rollback", await setValue(later, 105));
     expect(await tryValue(later, 106)).toEqual({ minimum: 95, maximum: 105 });
@@ -317,7 +317,7 @@ describe("a step", () => {
     const api = await serviceWithTargets([]);
     await setValue(api, { a: 1 });
     const later = makeService(
-      await restarted(api.deps, {
+      await restartDeps(api.deps, {
         intent: { policy: { targets: [{ match: ["price.*"], max_step: { absolute: 1, members } }] } },
       }),
     );
@@ -368,7 +368,7 @@ describe("the current value of the target system", () => {
     const { api, overwrite } = await withTargetSystem([]);
     overwrite("100");
     const change = await approveValue(api, 106);
-    const later = makeService(await restarted(api.deps, { intent: { policy: { targets: [STEP] } } }));
+    const later = makeService(await restartDeps(api.deps, { intent: { policy: { targets: [STEP] } } }));
     expect((await apply(later, change)).body.range).toEqual({ minimum: 95, maximum: 105 });
   });
 

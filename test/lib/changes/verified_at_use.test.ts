@@ -11,7 +11,7 @@ import { toChange, type ChangeRecord } from "../../../lib/changes/rules/record.t
 import type { Collection, Tx } from "../../../lib/store/store.ts";
 import { HOUR, pass } from "../../support/clock.ts";
 import { type Core, core, makeCore } from "../../support/core.ts";
-import { restarted, type TestOptions } from "../../support/deps.ts";
+import { restartDeps, type TestOptions } from "../../support/deps.ts";
 import { hashEntry } from "../../support/independent_chain.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
@@ -25,7 +25,7 @@ const readStoredRecord = async (api: Core, id: string) => (await readRecord(api.
 /** Ways to get the process under test: the one that wrote the data, or one just started on its store. */
 const PROCESSES: [name: string, start: (api: Core, options?: TestOptions) => Promise<Core>][] = [
   ["the process that wrote it", async (api) => api],
-  ["another process", async (api, options) => makeCore(await restarted(api.deps, options))],
+  ["another process", async (api, options) => makeCore(await restartDeps(api.deps, options))],
 ];
 
 describe.each(PROCESSES)("a record restored to an earlier state, seen by %s", (_, startProcess) => {
@@ -200,12 +200,12 @@ test("the daily limit of minor changes is counted from the log, not from a store
   const policy = { minor: { kinds: ["config"], targets: ["ui.*"], max_per_day: 2 } };
   const first = await core({ intent: { policy } });
   const minor = { tier: "minor", kind: "config", target: "ui.x", affected_users: 1, risk: "low", reversible: true };
-  for (const api of [first, makeCore(await restarted(first.deps, { intent: { policy } }))])
+  for (const api of [first, makeCore(await restartDeps(first.deps, { intent: { policy } }))])
     expect((await api.propose(minor)).tier).toBe("minor");
   await editStore(first, (tx) =>
     tx.put("counts" as "meta", "minor" as never, { day: "2026-01-02", count: 0 } as never),
   );
-  for (const api of [first, makeCore(await restarted(first.deps, { intent: { policy } }))])
+  for (const api of [first, makeCore(await restartDeps(first.deps, { intent: { policy } }))])
     expect((await api.propose(minor)).tier).toBe("standard");
   first.deps.clock.advance(24 * HOUR);
   expect((await first.propose(minor)).tier).toBe("minor");
@@ -281,7 +281,7 @@ describe("the owner and the live changes of a target", () => {
       tx.put("live_by_target", formatTargetChangeKey({ ...target, change_id }), true);
       tx.put("live_by_target", formatTargetChangeKey({ ...target, change_id: "chg_none" }), true);
     });
-    const api = makeCore(await restarted(first.deps, { intent: { policy } }));
+    const api = makeCore(await restartDeps(first.deps, { intent: { policy } }));
     expect((await api.post("propose", PROPOSAL)).status).toBe(201);
   });
 
@@ -291,7 +291,7 @@ describe("the owner and the live changes of a target", () => {
     const id = await first.bring("approved");
     const other = await first.bring("applied");
     await deleteRows(first, "owners");
-    const api = makeCore(await restarted(first.deps, { intent }));
+    const api = makeCore(await restartDeps(first.deps, { intent }));
     expect((await api.act("apply", id)).body).toMatchObject({
       code: "target_moved",
       target_owner: { before: null, now: other },
@@ -317,7 +317,7 @@ describe("the owner and the live changes of a target", () => {
         tx.put("owners", targetKey + entryKey(9999), elsewhere);
       }
     });
-    const api = makeCore(await restarted(first.deps, { intent }));
+    const api = makeCore(await restartDeps(first.deps, { intent }));
     for (const one of [id, untouched]) expect((await api.act("apply", one)).status).toBe(200);
   });
 
@@ -346,7 +346,7 @@ describe("the owner and the live changes of a target", () => {
     const owner = await first.bring("applied");
     const live = await first.bring("approved", { target: "ui.b" });
     for (let other = 0; other < 9; other++) await first.propose({ target: `t${other}` });
-    const deps = await restarted(first.deps, { intent });
+    const deps = await restartDeps(first.deps, { intent });
     await openProduct(deps, { tail: 1 });
     const api = makeCore(deps);
     expect((await api.post("propose", { ...PROPOSAL, target: "ui.b" })).body.conflicts).toEqual([live]);
@@ -358,7 +358,7 @@ describe("the owner and the live changes of a target", () => {
 describe("the owner of a target, in a process that read only the newest entries", () => {
   /** Starts a process that reads only the last `tail` entries. */
   const startWithTail = async (api: Core, intent: TestOptions["intent"] = {}, tail = 1) => {
-    const deps = await restarted(api.deps, { intent });
+    const deps = await restartDeps(api.deps, { intent });
     await openProduct(deps, { tail });
     return makeCore(deps);
   };
@@ -456,7 +456,7 @@ describe("the reads of a decision do not grow with the history of its target", (
       const api = await core();
       for (let round = 0; round < rounds; round++) await api.bring("denied");
       await api.bring("approved");
-      const later = makeCore(await restarted(api.deps, { intent: { policy: { on_conflict: "block" } } }));
+      const later = makeCore(await restartDeps(api.deps, { intent: { policy: { on_conflict: "block" } } }));
       counts.push(
         await countReads(later, async () =>
           expect((await later.post("propose", PROPOSAL)).body.code).toBe("target_conflict"),
@@ -557,7 +557,7 @@ describe("a forged lease", () => {
       tx.put("leases", place, { ...EXPIRED_LEASE, operation: "apply", change_id: change.change_id, place });
     });
     expect((await api.cycle()).recovered).toBe(1);
-    expect((await restarted(api.deps, { adapter: scriptedAdapter() })).integrity.breach).toBeUndefined();
+    expect((await restartDeps(api.deps, { adapter: scriptedAdapter() })).integrity.breach).toBeUndefined();
   });
 });
 

@@ -1,15 +1,15 @@
 /** However the intent changes after a consent, every change can be applied or closed, and responses name who may do it. */
 import { expect, test } from "vitest";
 import { type Core, core, makeCore } from "../../support/core.ts";
-import { restarted } from "../../support/deps.ts";
-import { passkey, sshPen } from "../../support/passkeys.ts";
-import { decide, person, proven, requestStatement } from "../../support/signed.ts";
+import { restartDeps } from "../../support/deps.ts";
+import { passkey, sshSigner } from "../../support/passkeys.ts";
+import { decide, person, proofFields, requestStatement } from "../../support/signed.ts";
 
-const [ANA, BO] = [passkey(), sshPen()];
+const [ANA, BO] = [passkey(), sshSigner()];
 const coreWithPolicy = (policy: object, principals: object = {}) => core({ intent: { policy, principals } });
 /** The same service after a restart under another policy. */
 const restartWithPolicy = async (api: Core, policy: object, principals: object = {}): Promise<Core> =>
-  makeCore(await restarted(api.deps, { intent: { policy, principals } }));
+  makeCore(await restartDeps(api.deps, { intent: { policy, principals } }));
 const readGate = async (api: Core, change_id: string, name: string) =>
   (await api.change(change_id)).gates.find(({ gate }) => gate === name)!;
 const MINOR = { minor: { kinds: ["config"], targets: ["*"] } };
@@ -175,7 +175,7 @@ test("a review that no person may complete is a warning, until the intent names 
   const { change_id } = await before.propose();
   const fields = { change_id, approver: "ana", note: "now" };
   const statement = await requestStatement(before, { decision: "approve_emergency", ...fields });
-  await before.post("approve", { ...fields, emergency: true, ...proven(ANA, statement) });
+  await before.post("approve", { ...fields, emergency: true, ...proofFields(ANA, statement) });
   expect((await readGate(before, change_id, "review")).message).not.toContain("nobody");
   const api = await restartWithPolicy(before, { approvers: ["ana"] }, { ana: person(ANA), bo: person(BO) });
   expect(await readGate(api, change_id, "review")).toMatchObject({

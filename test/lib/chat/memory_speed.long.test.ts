@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { MAX_MEMORIES, remember } from "../../../lib/projections/memory.ts";
 import { recall } from "../../../lib/memory/recall.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { inBatches } from "../../support/batches.ts";
+import { writeInBatches } from "../../support/batches.ts";
 import { START } from "../../support/clock.ts";
 import { projectionDeps } from "../projections/hand_made.ts";
 
@@ -22,7 +22,7 @@ test("a full memory is searched with its index", async () => {
   const store = memoryStore();
   const sentence = (i: number): string =>
     `crm.followup of t${i % 100}: approved by ana: ${Array.from({ length: 20 }, word).join(" ")}`;
-  await inBatches(store, MAX_MEMORIES, (tx, i) =>
+  await writeInBatches(store, MAX_MEMORIES, (tx, i) =>
     remember(tx, { kind: "insight", text: sentence(i), author: null, at: START, ref: null }),
   );
   const deps = projectionDeps(store);

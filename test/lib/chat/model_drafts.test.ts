@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
-import { restarted, type TestOptions } from "../../support/deps.ts";
+import { restartDeps, type TestOptions } from "../../support/deps.ts";
 import { passkey } from "../../support/passkeys.ts";
 import { form } from "../../support/requests.ts";
 import { person } from "../../support/signed.ts";
@@ -120,7 +120,7 @@ describe("a draft that people denied", () => {
     const service = await denying();
     const [first] = (await service.sayAgain()) as [{ change_id: string }];
     await service.must("deny", first.change_id);
-    const deps = await restarted(service.deps, { llm: service.deps.llm });
+    const deps = await restartDeps(service.deps, { llm: service.deps.llm });
     const ask = async (fields: Record<string, string>) =>
       (await (await app(deps)(form("/api/chat", fields))).json()).drafts[0];
     const again = async () => ask({ confirm_draft: (await ask({ message: "hi" })).draft_id });
@@ -205,7 +205,7 @@ describe("the confirmation of a draft", () => {
 
   test("is not stored without a product intent", async () => {
     const service = await drafted();
-    const deps = await restarted(service.deps, { intent: null });
+    const deps = await restartDeps(service.deps, { intent: null });
     const { draft_id } = service.draft;
     const answered = await (await app(deps)(form("/api/chat", { confirm_draft: draft_id }))).json();
     expect(answered.drafts[0]).toMatchObject({ stored: false, reason: "the service has no product intent" });

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { createClient, CountersignError, type Retry } from "../../../lib/client/client.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { app } from "../../../handlers/index.ts";
-import { opened, type TestOptions } from "../../support/deps.ts";
+import { openDeps, type TestOptions } from "../../support/deps.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 
 const BASE = "http://127.0.0.1:8420/governance";
@@ -39,7 +39,7 @@ const answering =
 
 /** A service and a client whose requests meet these fates, one after the other. */
 async function connected(fates: Fate[] = [], options: TestOptions = {}, retry: Partial<Retry> = {}) {
-  const fetch = app(await opened(options), { base: "/governance" });
+  const fetch = app(await openDeps(options), { base: "/governance" });
   const requests: Request[] = [];
   const pauses: number[] = [];
   const client = createClient({

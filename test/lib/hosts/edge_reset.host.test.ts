@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { events, FOLLOWUP } from "../../support/client.ts";
 import { SECOND } from "../../support/clock.ts";
 import { form, get } from "../../support/requests.ts";
-import { gate } from "../../support/scripted_adapter.ts";
-import { startWebhookHost, type Trouble, type WebhookHost } from "../../support/webhook_host.ts";
+import { makeBarrier } from "../../support/scripted_adapter.ts";
+import { startWebhookHost, type FaultyResponse, type WebhookHost } from "../../support/webhook_host.ts";
 import { startWorkerd, workerScript } from "../../support/worker/edge_service.ts";
 import { readEvents } from "../../support/worker/event_reader.ts";
 import { SETUP_HEADER, setupText } from "../../support/worker/setup.ts";
@@ -34,8 +34,8 @@ describe("an apply that is interrupted", () => {
     onTestFinished(() => host.stop());
     api = startSetupService(url, { SVC_PRODUCT_ADAPTER: host.url, SVC_ADAPTER_SECRET: SECRET });
     change_id = await api.bring("approved");
-    const { opened, open } = gate();
-    const held: Trouble = () => open();
+    const { opened, open } = makeBarrier();
+    const held: FaultyResponse = () => open();
     host.trouble("apply", when, held);
     const applying = api.act("apply", change_id);
     await opened;
@@ -83,7 +83,7 @@ test("an apply is completed although its caller disconnects", async () => {
   const change_id = await api.bring("approved");
   const stream = await readEvents(`${url}/api/events`, { [SETUP_HEADER]: setupText(api.setup) });
   onTestFinished(() => stream.stop());
-  const { opened, open } = gate();
+  const { opened, open } = makeBarrier();
   let held: ServerResponse | undefined;
   host.trouble("apply", "after", (response) => ((held = response), open()));
   const caller = httpRequest(`${url}/api/product/apply`, {
@@ -105,7 +105,7 @@ test("all acknowledged concurrent writes survive the reset, in one valid chain",
   const api = startSetupService(url);
   await api.propose();
   let answered = 0;
-  const { opened: someAnswered, open } = gate();
+  const { opened: someAnswered, open } = makeBarrier();
   const writes = Array.from({ length: 60 }, async () => {
     const reply = await api.post("propose-crm-followup", FOLLOWUP);
     if (++answered === 5) open();

@@ -18,9 +18,9 @@ import { client, PROPOSAL } from "../../support/client.ts";
 import { startDynamoDb } from "../../support/dynamodb_server.ts";
 import { chainFault } from "../../support/independent_chain.ts";
 import { manifest } from "../../support/intents.ts";
-import { expectOneChain, writeAtOnce } from "../../support/many_writers.ts";
+import { expectOneChain, writeConcurrently } from "../../support/many_writers.ts";
 import { READS } from "../../support/reads.ts";
-import { silent, startWebhookHost, type WebhookHost } from "../../support/webhook_host.ts";
+import { neverRespond, startWebhookHost, type WebhookHost } from "../../support/webhook_host.ts";
 import { provider } from "../chat/provider.ts";
 import {
   allowing,
@@ -144,7 +144,7 @@ describe("a change, over several instances of the functions", () => {
         return request.method === "GET" ? read.fetch(request) : fetch(request);
       });
     const writers = (await Promise.all([start("product"), start("product")])).map(gateway);
-    await expectOneChain(writers, await writeAtOnce(writers, 2));
+    await expectOneChain(writers, await writeConcurrently(writers, 2));
     const again = { "idempotency-key": "k1" };
     const [first, second] = [
       await writers[0]!.post("kpi", { csat: 4 }, again),
@@ -239,7 +239,7 @@ describe("a change, over several instances of the functions", () => {
       const [killed, other] = await Promise.all([start("product"), start("product")]);
       const { change_id } = (await killed.api.post("propose", PROPOSAL, WITH_TOKEN)).body;
       await killed.api.act("approve", change_id, WITH_TOKEN);
-      host.trouble("apply", "after", silent);
+      host.trouble("apply", "after", neverRespond);
       const applying = killed.api.act("apply", change_id, WITH_TOKEN).catch((error: Error) => error.message);
       await expect.poll(() => host.effects, { timeout: 60_000 }).toContain(`apply ${change_id}`);
       killed.child.kill("SIGKILL");

@@ -11,7 +11,7 @@ import type { OperationsDeps } from "../../../lib/operations/deps.ts";
 import { rejectAnonymousWrites } from "../../../lib/http/guards.ts";
 import { provider } from "../chat/provider.ts";
 import { PROPOSAL } from "../../support/client.ts";
-import { opened } from "../../support/deps.ts";
+import { openDeps } from "../../support/deps.ts";
 import { READS } from "../../support/reads.ts";
 import { form } from "../../support/requests.ts";
 import { service } from "../../support/service.ts";
@@ -73,7 +73,7 @@ test("the model drafts nothing for a caller who may not write, however the messa
       round === 0 ? { tools: [{ name: "draft_change", input: draft }] } : { text: "done" },
     );
     const llm = openAiLlm({ model: "m1", baseUrl: url });
-    const deps = await opened({ llm, allowAnonymousWrites });
+    const deps = await openDeps({ llm, allowAnonymousWrites });
     const identity = { person: undefined, personSource: "the person who is logged in", hasToken: false };
     const call: Call<OperationsDeps> = { deps, request: form("/api/chat"), identity, idempotency: undefined };
     const { answer } = await replyByModel(call, { message: "draft a banner" });

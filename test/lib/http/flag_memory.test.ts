@@ -5,7 +5,7 @@ import { evaluateFlag, evaluateFlags } from "../../../lib/http/ofrep.ts";
 import { readContext } from "../../../lib/http/ofrep_schemas.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { core, type Core } from "../../support/core.ts";
-import { actOnRollout, AGENTS, STAGES, totals } from "../../support/rollouts.ts";
+import { rolloutClient, AGENTS, STAGES, totals } from "../../support/rollouts.ts";
 
 const CONTEXTS = [
   { targetingKey: "t1" },
@@ -43,7 +43,7 @@ test("a write of one process shows in the next response of both", async () => {
   const apply = (fields: object) => writing.bring("applied", { target: "ui.a", ...fields });
   let change_id = "";
   const advance = async (step: number) => {
-    const { hours, feedNow } = actOnRollout(writing, change_id);
+    const { hours, feedNow } = rolloutClient(writing, change_id);
     hours(24);
     await feedNow({ step, ...totals(100_000, [3000, 6000][step]!) });
   };

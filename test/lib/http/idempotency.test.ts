@@ -4,7 +4,7 @@ import { runCycle } from "../../../lib/operations/cycle.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { DAY, HOUR, testClock } from "../../support/clock.ts";
-import { restarted } from "../../support/deps.ts";
+import { restartDeps } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { service, makeService } from "../../support/service.ts";
 
@@ -15,14 +15,14 @@ const propose = (api: Awaited<ReturnType<typeof service>>, headers: HeadersInit 
 test("a response is replayed after a restart, and by another instance", async () => {
   const api = await service();
   const first = await propose(api);
-  const other = makeService(await restarted(api.deps));
+  const other = makeService(await restartDeps(api.deps));
   expect((await propose(other)).text).toBe(first.text);
   expect(await other.steps()).toHaveLength(1);
 });
 
 test("two concurrent requests with one key to two instances write once", async () => {
   const api = await service();
-  const other = makeService(await restarted(api.deps));
+  const other = makeService(await restartDeps(api.deps));
   const replies = await Promise.all(Array.from({ length: 20 }, (_, index) => propose(index % 2 ? api : other)));
   expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
   expect(await api.steps()).toHaveLength(1);
@@ -31,7 +31,7 @@ test("two concurrent requests with one key to two instances write once", async (
 test("the same key with another token is another key", async () => {
   const api = await service({ adminToken: "old-token" });
   const first = await propose(api, { ...KEY, "x-svc-admin-token": "old-token" });
-  const rotated = makeService(await restarted(api.deps, { adminToken: "new-token" }));
+  const rotated = makeService(await restartDeps(api.deps, { adminToken: "new-token" }));
   const second = await propose(rotated, { ...KEY, "x-svc-admin-token": "new-token" });
   expect([first.status, second.status]).toEqual([201, 201]);
   expect(second.body.change_id).not.toBe(first.body.change_id);
@@ -50,7 +50,7 @@ test("a response is stored atomically with its write", async () => {
   const api = await service({ store });
   store.fail();
   expect((await propose(api)).status).toBe(503);
-  store.mend();
+  store.recover();
   expect((await propose(api)).status).toBe(201);
   expect((await propose(api)).status).toBe(201);
   expect(await api.steps()).toHaveLength(1);
@@ -83,7 +83,7 @@ test("a cycle after midnight removes no response that is younger than 24 hours",
 
 test("around midnight an instance with a late clock finds a response stored under the next day", async () => {
   const ahead = await service({ clock: testClock("2026-01-03T00:00:01.000Z") });
-  const behind = makeService(await restarted(ahead.deps, { clock: testClock("2026-01-02T23:59:58.000Z") }));
+  const behind = makeService(await restartDeps(ahead.deps, { clock: testClock("2026-01-02T23:59:58.000Z") }));
   const first = await propose(ahead);
   expect((await propose(behind)).text).toBe(first.text);
   expect(await behind.steps()).toHaveLength(1);

@@ -7,7 +7,7 @@ import { readContext } from "../../../lib/http/ofrep_schemas.ts";
 import type { Outcomes } from "../../../lib/http/flag_choice.ts";
 import { findBucket } from "../../../lib/rollout/bucket.ts";
 import { core, type Core } from "../../support/core.ts";
-import { actOnRollout, AGENTS, STAGES, totals } from "../../support/rollouts.ts";
+import { rolloutClient, AGENTS, STAGES, totals } from "../../support/rollouts.ts";
 
 const USERS = Array.from({ length: 60 }, (_, index) => `user-${index}`);
 const KEY = "ui.banner";
@@ -37,7 +37,7 @@ async function overValue(before: unknown, over: { tenant_id?: string; first?: st
 }
 
 async function advance(api: Core, change_id: string, step: number): Promise<void> {
-  const { hours, feedNow } = actOnRollout(api, change_id);
+  const { hours, feedNow } = rolloutClient(api, change_id);
   hours(24);
   await feedNow({ step, ...totals(100_000, SHARES[step]!) });
 }

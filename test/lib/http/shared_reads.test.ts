@@ -1,7 +1,7 @@
 /** Reads that ask at once are answered by one; none is answered by what was looked at before it asked. */
 import { expect, test } from "vitest";
 import { createSharedReads } from "../../../lib/http/shared_reads.ts";
-import { opened } from "../../support/deps.ts";
+import { openDeps } from "../../support/deps.ts";
 import { makeService } from "../../support/service.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
@@ -72,7 +72,7 @@ async function sharing() {
     return kept.get(collection, id);
   };
   const { nextTurn, come } = turns();
-  const deps = await opened({ store: { ...kept, get }, nextTurn });
+  const deps = await openDeps({ store: { ...kept, get }, nextTurn });
   return { service: makeService(deps), come, reads: () => reads };
 }
 

@@ -4,7 +4,7 @@ import { RevisionConflict, StoreBusy, StoreUnavailable } from "../../../lib/stor
 import type { Log } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { PROPOSAL } from "../../support/client.ts";
-import { opened } from "../../support/deps.ts";
+import { openDeps } from "../../support/deps.ts";
 import { contents, failingStore } from "../../support/failing_store.ts";
 import { form } from "../../support/requests.ts";
 import { service, makeService } from "../../support/service.ts";
@@ -61,7 +61,7 @@ test("a failed read is a constant 500 as well", async () => {
     () => undefined,
   );
   expect(api).toBeUndefined();
-  const deps = await opened({ store });
+  const deps = await openDeps({ store });
   const broken = makeService({ ...deps, store: { ...store, texts: () => Promise.reject(new Error(SECRET)) } });
   expect(await broken.get("runtime")).toMatchObject({ status: 500, body: { code: "internal" } });
 });
@@ -85,7 +85,7 @@ test.each(["propose", "approve", "deny", "withdraw", "apply", "rollback", "kpi"]
     expect(refused).toMatchObject({ status: 503, body: { code: "store_unavailable" } });
     expect(refused.text).not.toContain("state.journal");
     expect(await contents(store)).toEqual(before);
-    store.mend();
+    store.recover();
     expect((await send()).status).toBeLessThan(300);
   },
 );
@@ -111,7 +111,7 @@ test("a closed store is 503 for writes", async () => {
 
 test("a host's own Response is used for answers and errors alike", async () => {
   class HostResponse extends Response {}
-  const fetch = app(await opened({ Response: HostResponse }));
+  const fetch = app(await openDeps({ Response: HostResponse }));
   for (const request of [form("propose", PROPOSAL), form("propose"), form("/nowhere")])
     expect(await fetch(request)).toBeInstanceOf(HostResponse);
 });

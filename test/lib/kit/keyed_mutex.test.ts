@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { createKeyedMutex } from "../../../lib/kit/keyed_mutex.ts";
-import { gate } from "../../support/scripted_adapter.ts";
+import { makeBarrier } from "../../support/scripted_adapter.ts";
 
 test("tasks of one key run one after another, in order; other keys are independent", async () => {
   const mutex = createKeyedMutex();
-  const hold = gate();
+  const hold = makeBarrier();
   const order: string[] = [];
   const first = mutex("a", () => hold.opened.then(() => order.push("a1")));
   const second = mutex("a", async () => order.push("a2"));

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { requireText } from "../../../lib/llm/converse.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
 import { createToolbox } from "../../../lib/chat/tools.ts";
-import { opened } from "../../support/deps.ts";
+import { openDeps } from "../../support/deps.ts";
 import { provider } from "../chat/provider.ts";
 
 async function answered(choice: object) {
@@ -38,7 +38,7 @@ test("a model's reasoning is removed from its response", () => {
 });
 
 test("schemas of tools contain neither pattern nor format", async () => {
-  const deps = await opened();
+  const deps = await openDeps();
   const { specs } = createToolbox({
     deps,
     caller: null,

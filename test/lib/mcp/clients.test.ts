@@ -2,14 +2,14 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
-import { opened } from "../../support/deps.ts";
+import { openDeps } from "../../support/deps.ts";
 import { AGENT, asAgent, withAgents } from "../../support/mcp.ts";
 
 test.each([
   ["auto", "2026-07-28"],
   ["legacy", "2025-11-25"],
 ] as const)("version negotiation %s speaks %s, lists the tools, proposes and reads", async (mode, version) => {
-  const serve = app(await opened({ intent: withAgents() }));
+  const serve = app(await openDeps({ intent: withAgents() }));
   const speaker = new Client({ name: "an agent", version: "1" }, { versionNegotiation: { mode } });
   const transport = new StreamableHTTPClientTransport(new URL("http://127.0.0.1:8420/mcp"), {
     requestInit: { headers: asAgent },

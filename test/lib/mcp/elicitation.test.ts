@@ -5,14 +5,14 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { checkedFetch } from "../../support/checked_fetch.ts";
 import { client, PROPOSAL } from "../../support/client.ts";
 import { MINUTE } from "../../support/clock.ts";
-import { opened } from "../../support/deps.ts";
+import { openDeps } from "../../support/deps.ts";
 import { asAgent, mcpClient, makeMessage, SECRET, withAgents } from "../../support/mcp.ts";
 
 const URL_MODE = { elicitation: { url: {} } };
 
 /** A service on a store, and a client that can open pages. */
 async function served(store = memoryStore(), headers: Record<string, string> = asAgent) {
-  const deps = await opened({ intent: withAgents(), publicUrl: "https://gov.acme.example", store });
+  const deps = await openDeps({ intent: withAgents(), publicUrl: "https://gov.acme.example", store });
   const fetch = checkedFetch(app(deps), [SECRET]);
   const mcp = mcpClient(fetch, headers);
   /** Waits for a decision on a change; `more` are further members of the request. */

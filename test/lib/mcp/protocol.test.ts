@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { client } from "../../support/client.ts";
 import { checkedFetch } from "../../support/checked_fetch.ts";
-import { opened, type TestOptions } from "../../support/deps.ts";
+import { openDeps, type TestOptions } from "../../support/deps.ts";
 import { asAgent, mcpClient, makeMessage, SECRET, withAgents } from "../../support/mcp.ts";
 
 const ADMIN = "correct horse battery staple";
@@ -19,7 +19,7 @@ const READS = [
 const WRITES = ["propose_change", "withdraw_change"];
 
 async function served(options: TestOptions = {}, headers: Record<string, string> = asAgent) {
-  const deps = await opened({ intent: withAgents(), adminToken: ADMIN, ...options });
+  const deps = await openDeps({ intent: withAgents(), adminToken: ADMIN, ...options });
   const fetch = checkedFetch(app(deps), [ADMIN, SECRET]);
   return { ...mcpClient(fetch, headers), api: client(fetch) };
 }

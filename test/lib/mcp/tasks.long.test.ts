@@ -3,14 +3,14 @@ import { expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { checkedFetch } from "../../support/checked_fetch.ts";
 import { client } from "../../support/client.ts";
-import { opened } from "../../support/deps.ts";
+import { openDeps } from "../../support/deps.ts";
 import { asAgent, mcpClient, makeMessage, withAgents } from "../../support/mcp.ts";
 
 const PROPOSAL = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Show the banner" };
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
 async function served() {
-  const fetch = checkedFetch(app(await opened({ intent: withAgents() })));
+  const fetch = checkedFetch(app(await openDeps({ intent: withAgents() })));
   const mcp = mcpClient(fetch, asAgent);
   /** A request of a client that takes tasks. */
   const ask = async (method: string, params: Record<string, unknown>, capabilities: object = TASKS) => {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { client } from "../../support/client.ts";
 import { checkedFetch } from "../../support/checked_fetch.ts";
-import { opened, type TestOptions } from "../../support/deps.ts";
+import { openDeps, type TestOptions } from "../../support/deps.ts";
 import { AGENT, asAgent, mcpClient, withAgents } from "../../support/mcp.ts";
 
 const ADMIN = { "x-svc-admin-token": "correct horse battery staple" };
@@ -12,7 +12,7 @@ const PROPOSAL = { tenant_id: "t1", kind: "config", target: "ui.banner", summary
 const UI = { id: "ui", group: "host", status: "available", reason: null, enable_with: null } as const;
 
 async function served(options: TestOptions = {}) {
-  const deps = await opened({
+  const deps = await openDeps({
     intent: withAgents(),
     adminToken: ADMIN["x-svc-admin-token"],
     capabilities: [UI],

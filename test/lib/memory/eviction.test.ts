@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { MAX_MEMORIES, remember } from "../../../lib/projections/memory.ts";
 import type { Tx } from "../../../lib/store/store.ts";
-import { inBatches } from "../../support/batches.ts";
+import { writeInBatches } from "../../support/batches.ts";
 import { START } from "../../support/clock.ts";
 import { inLong, inShort, rounds } from "../../support/length.ts";
 import type { ChatService } from "../chat/fixture.ts";
@@ -27,7 +27,9 @@ const noise = (index: number): string => `data.retention of northwind was approv
 
 inShort(test)("twenty thousand messages displace no record and no feedback, and rank behind them", async () => {
   const service = await denied();
-  await holdsAfter(service, () => inBatches(service.deps.store, MAX_MEMORIES + 200, (tx, index) => heard(tx, index)));
+  await holdsAfter(service, () =>
+    writeInBatches(service.deps.store, MAX_MEMORIES + 200, (tx, index) => heard(tx, index)),
+  );
 });
 
 inLong(test)(
@@ -36,7 +38,7 @@ inLong(test)(
     const service = await denied();
     const posted = rounds(0, 60, 300);
     await holdsAfter(service, async () => {
-      await inBatches(service.deps.store, MAX_MEMORIES + 200 - posted, (tx, index) => heard(tx, index));
+      await writeInBatches(service.deps.store, MAX_MEMORIES + 200 - posted, (tx, index) => heard(tx, index));
       for (let index = 0; index < posted; index++)
         expect((await service.say(noise(index), { author: "mallory" })).status).toBe(200);
     });

@@ -4,9 +4,9 @@ import { sequenceKey } from "../../../lib/projections/buffer.ts";
 import { recall } from "../../../lib/memory/recall.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
-import { inBatches } from "../../support/batches.ts";
+import { writeInBatches } from "../../support/batches.ts";
 import { DAY, START } from "../../support/clock.ts";
-import { gate } from "../../support/scripted_adapter.ts";
+import { makeBarrier } from "../../support/scripted_adapter.ts";
 import { tornStore } from "../../support/torn_store.ts";
 import { chatService, readMemories } from "../chat/fixture.ts";
 import { projectAll, rebuild } from "../../../lib/projections/projector.ts";
@@ -60,7 +60,7 @@ test("the next search finds memories made after the first one, also by another i
 test("a search during another one finds everything that was durable at its start", async () => {
   const store = memoryStore();
   await add(store, "old zebra");
-  const held = gate();
+  const held = makeBarrier();
   let lists = 0;
   const slow: Store = {
     ...store,
@@ -160,7 +160,7 @@ test.each([
 
 test("above the limit the oldest memories are removed and no longer found", async () => {
   const store = memoryStore();
-  await inBatches(store, MAX_MEMORIES, (tx, i) => remember(tx, memory(`note${i}`)));
+  await writeInBatches(store, MAX_MEMORIES, (tx, i) => remember(tx, memory(`note${i}`)));
   expect(await found(store, "note0")).toEqual(["note0"]);
   await add(store, "one more");
   expect(await found(store, "note0")).toEqual([]);

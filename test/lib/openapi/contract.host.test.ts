@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Operation } from "../../../lib/openapi/operation.ts";
 import { type Client, client, PROPOSAL } from "../../support/client.ts";
 import { DAY, type TestClock } from "../../support/clock.ts";
-import { opened, type TestOptions } from "../../support/deps.ts";
+import { openDeps, type TestOptions } from "../../support/deps.ts";
 import { makeIntent } from "../../support/intents.ts";
 import { app } from "../../../handlers/index.ts";
 import { makeTestDocument } from "./document_under.ts";
@@ -104,7 +104,7 @@ const CHANGE: Record<string, "approved" | "applied" | "denied"> = {
 };
 
 async function service(options: TestOptions = {}) {
-  const deps = await opened(options);
+  const deps = await openDeps(options);
   const fetch = app(deps);
   const ask = async (target: Target, sent: Sent, headers: HeadersInit = {}) =>
     read(target, await fetch(makeRequest(target, sent, headers)));

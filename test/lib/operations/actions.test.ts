@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ACTIONS, MAX_STORED_ACTIONS, actionSchema } from "../../../lib/operations/action_log.ts";
 import { runAction } from "../../../lib/operations/actions.ts";
 import type { SyncReport } from "../../../lib/link/port.ts";
-import { gate } from "../../support/scripted_adapter.ts";
+import { makeBarrier } from "../../support/scripted_adapter.ts";
 import { filesInMemory, makeLink, openOperations } from "./operations_service.ts";
 
 const SYNCED: SyncReport = { shared: 1, peers: [] };
@@ -67,8 +67,8 @@ test("an unknown action is rejected with the known names", async () => {
 });
 
 test("the same action twice concurrently is 409; another action runs", async () => {
-  const begun = gate();
-  const held = gate();
+  const begun = makeBarrier();
+  const held = makeBarrier();
   const service = await openOperations({ link: makeLink(() => (begun.open(), held.opened.then(() => SYNCED))) });
   const first = run(service, "sync_peers");
   await begun.opened;
@@ -84,7 +84,7 @@ test("the same action twice concurrently is 409; another action runs", async () 
 });
 
 test("an action whose process died is interrupted after a minute and can run again", async () => {
-  const begun = gate();
+  const begun = makeBarrier();
   const service = await openOperations({ link: makeLink(() => (begun.open(), new Promise<never>(() => {}))) });
   void run(service, "sync_peers");
   await begun.opened;

@@ -299,7 +299,7 @@ test("a delivery that could not be recorded is not sent again by the same proces
   await exporting.send();
   expect(exporting.problem()).toBe("the store cannot be used");
   expect(otel.requests).toHaveLength(1);
-  store.mend();
+  store.recover();
   await exporting.send();
   expect(otel.requests).toHaveLength(1);
   expect(exporting.problem()).toBeNull();

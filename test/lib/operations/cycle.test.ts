@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { runCycle } from "../../../lib/operations/cycle.ts";
 import { DAY } from "../../support/clock.ts";
-import { opened } from "../../support/deps.ts";
+import { openDeps } from "../../support/deps.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service } from "../../support/service.ts";
 
@@ -13,7 +13,7 @@ test("each cycle raises tick by one, also concurrent ones", async () => {
 });
 
 test("a cycle runs without an intent", async () => {
-  const deps = await opened({ intent: null });
+  const deps = await openDeps({ intent: null });
   expect((await runCycle(deps)).tick).toBe(1);
 });
 

@@ -5,7 +5,7 @@ import { runCycle } from "../../../lib/operations/cycle.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { HOUR, MINUTE, pass } from "../../support/clock.ts";
 import { failingStore } from "../../support/failing_store.ts";
-import { fails, gate } from "../../support/scripted_adapter.ts";
+import { fails, makeBarrier } from "../../support/scripted_adapter.ts";
 import { filesInMemory, makeLink, openOperations } from "./operations_service.ts";
 
 const NO_PEERS: SyncReport = { shared: 0, peers: [] };
@@ -68,7 +68,7 @@ test("a quick cycle calls neither host nor peers and runs no task; it does all o
 });
 
 test("a quick cycle does not wait for a hanging one, and returns", async () => {
-  const { opened, open } = gate();
+  const { opened, open } = makeBarrier();
   let woken = 0;
   const service = await openOperations({
     link: makeLink(() => opened.then(() => NO_PEERS)),
@@ -85,7 +85,7 @@ test("a quick cycle does not wait for a hanging one, and returns", async () => {
 
 test("peers that do not respond delay a cycle by 10 seconds at most", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  const asked = gate();
+  const asked = makeBarrier();
   const silent = (): Promise<never> => {
     asked.open();
     return new Promise(() => {});
@@ -114,7 +114,7 @@ test("if the store fails writes, the cycle fails and the tick is unchanged", asy
   const service = await openOperations({ store });
   store.fail();
   await expect(service.cycle()).rejects.toThrow("no space left");
-  store.mend();
+  store.recover();
   expect((await service.cycle()).tick).toBe(1);
 });
 

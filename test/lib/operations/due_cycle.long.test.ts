@@ -211,7 +211,7 @@ test("an operation that another process abandoned is resumed without a further c
   on.adapter!.on("apply", () => new Promise(() => {}));
   void other.act("apply", id).catch(() => undefined);
   await vi.waitFor(async () => expect(on.adapter!.calls).toContain("apply"));
-  on.adapter!.calm();
+  on.adapter!.removeScripts();
   on.adapter!.host.set(id, "applied");
   await one.cycle();
   on.clock.advance(61 * SECOND);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { gate } from "../../support/scripted_adapter.ts";
+import { makeBarrier } from "../../support/scripted_adapter.ts";
 import { filesInMemory, openOperations } from "./operations_service.ts";
 
 test("a retrospective that could not be written is written once by a later cycle", async () => {
@@ -59,7 +59,7 @@ test("a week since the start of the log is reported once, by the first cycle aft
 
 test("two processes that report the same week record it once", async () => {
   const [first, second] = [filesInMemory(), filesInMemory()];
-  const bothWrite = gate();
+  const bothWrite = makeBarrier();
   let writing = 0;
   for (const files of [first, second]) {
     const { write } = files;

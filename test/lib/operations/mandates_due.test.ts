@@ -1,9 +1,9 @@
 /** The mandates in the inbox. */
 import { expect, test } from "vitest";
-import { mandated } from "../../support/mandates.ts";
+import { openWithMandates } from "../../support/mandates.ts";
 
 test("the inbox lists mandates without a signature, suspended ones and those that end soon", async () => {
-  const { api, active, draft, until, send, decideOn, propose, apply } = await mandated();
+  const { api, active, draft, until, send, decideOn, propose, apply } = await openWithMandates();
   await active({ targets: ["price.later"], until: until(10) });
   const soon = await active({ targets: ["price.soon"], until: until(2) });
   const suspended = await active();

@@ -17,7 +17,7 @@ import type { OperationsDeps } from "../../../lib/operations/deps.ts";
 import type { LinkPort, SyncReport } from "../../../lib/link/port.ts";
 import { type CycleReport, runCycle } from "../../../lib/operations/cycle.ts";
 import { client } from "../../support/client.ts";
-import { opened, type TestDeps, type TestOptions } from "../../support/deps.ts";
+import { openDeps, type TestDeps, type TestOptions } from "../../support/deps.ts";
 import { type ScriptedAdapter, scriptedAdapter } from "../../support/scripted_adapter.ts";
 
 export { filesInMemory } from "../../support/files_in_memory.ts";
@@ -64,7 +64,7 @@ export type OperationsService = ReturnType<typeof client> & {
 /** Opens a service over the memory store with a scripted host product. */
 export async function openOperations(options: TestOptions = {}): Promise<OperationsService> {
   const host = scriptedAdapter();
-  const deps = await opened({ adapter: host, ...options });
+  const deps = await openDeps({ adapter: host, ...options });
   return {
     ...client(makeFetch(deps)),
     deps,

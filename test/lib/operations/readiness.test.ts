@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { opened } from "../../support/deps.ts";
+import { openDeps } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { fails, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service, makeService } from "../../support/service.ts";
@@ -13,12 +13,12 @@ test("a store that cannot be written makes the service unready, but livez still 
   expect([status, body.ready, body.checks.store.ok]).toEqual([503, false, false]);
   expect(text).not.toContain("state.journal");
   expect((await api.get("/livez")).status).toBe(200);
-  store.mend();
+  store.recover();
   expect((await api.get("/readyz")).status).toBe(200);
 });
 
 test("a service without a product runtime is not ready", async () => {
-  const deps = await opened();
+  const deps = await openDeps();
   await deps.store.transact((tx) => tx.delete("meta", "chain"));
   expect((await makeService(deps).get("/readyz")).body).toMatchObject({
     ready: false,

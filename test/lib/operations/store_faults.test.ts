@@ -4,7 +4,7 @@ import type { StoreFaults } from "../../../lib/store/faults.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { formatBusinessMetrics } from "../../../lib/operations/business_metrics.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
-import { opened } from "../../support/deps.ts";
+import { openDeps } from "../../support/deps.ts";
 import { makeService } from "../../support/service.ts";
 
 const NO_FAULTS: StoreFaults = { writes: null, damaged: [], lost: null, compaction: null, free_bytes: 5e9 };
@@ -13,7 +13,7 @@ async function withFaults() {
   let faults = NO_FAULTS;
   let inspections = 0;
   const store = { ...memoryStore(), faults: () => faults, inspect: async () => void inspections++ };
-  const deps = await opened({ store });
+  const deps = await openDeps({ store });
   const api = makeService(deps);
   const capability = async (name: string) =>
     (await api.get("/api/capabilities")).body.capabilities.find(({ id }: { id: string }) => id === name);

@@ -4,11 +4,11 @@ import { expect, test } from "vitest";
 import { evolvedFile } from "../../../handlers/evolved_file.ts";
 import { evolved } from "../../../handlers/evolved.ts";
 import { createStoredFiles } from "../../../lib/operations/stored_files.ts";
-import { opened } from "../../support/deps.ts";
+import { openDeps } from "../../support/deps.ts";
 
 /** Opens files in a store, with functions that read them over the endpoints. */
 async function openFiles() {
-  const deps = await opened({});
+  const deps = await openDeps({});
   const files = createStoredFiles(deps);
   const ask = (path: string) => {
     const handler = path === "/api/evolved" ? evolved : evolvedFile;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { runNextTask, TASK_CLAIM_MS } from "../../../lib/operations/task_runner.ts";
-import { restarted } from "../../support/deps.ts";
-import { gate } from "../../support/scripted_adapter.ts";
+import { restartDeps } from "../../support/deps.ts";
+import { makeBarrier } from "../../support/scripted_adapter.ts";
 import { makeModel, openOperations, type OperationsService } from "./operations_service.ts";
 
 const submit = async (
@@ -217,8 +217,8 @@ describe("the worker", () => {
 describe("a process that crashes during a task", () => {
   /** A service with a task whose run hangs until `held` is opened. */
   async function hanging() {
-    const held = gate();
-    const begun = gate();
+    const held = makeBarrier();
+    const begun = makeBarrier();
     const llm = makeModel(async () => {
       begun.open();
       await held.opened;
@@ -233,7 +233,7 @@ describe("a process that crashes during a task", () => {
 
   test("its task runs again when the claim has expired, and its late result is ignored", async () => {
     const { deps, run, held, get } = await hanging();
-    const next = await restarted(deps);
+    const next = await restartDeps(deps);
     expect(await runNextTask(next)).toBeUndefined();
     deps.clock.advance(TASK_CLAIM_MS);
     expect(await runNextTask(next)).toMatchObject({ status: "completed", mode: "rules" });
@@ -247,8 +247,8 @@ describe("a process that crashes during a task", () => {
   test("a late result of the first run does not end a second run of the same process", async () => {
     const { deps, run, held, get } = await hanging();
     deps.clock.advance(TASK_CLAIM_MS);
-    const begun = gate();
-    const other = gate();
+    const begun = makeBarrier();
+    const other = makeBarrier();
     const llm = makeModel(async () => {
       begun.open();
       await other.opened;
@@ -267,13 +267,13 @@ describe("a process that crashes during a task", () => {
     const { deps, get } = await hanging();
     for (let restarts = 0; restarts < 2; restarts++) {
       deps.clock.advance(TASK_CLAIM_MS);
-      const begun = gate();
+      const begun = makeBarrier();
       const llm = makeModel(() => (begun.open(), new Promise<never>(() => {})));
-      void runNextTask(Object.assign(await restarted(deps), { llm }));
+      void runNextTask(Object.assign(await restartDeps(deps), { llm }));
       await begun.opened;
     }
     deps.clock.advance(TASK_CLAIM_MS);
-    expect(await runNextTask(await restarted(deps))).toBeUndefined();
+    expect(await runNextTask(await restartDeps(deps))).toBeUndefined();
     const [task] = (await get("/api/tasks?status=failed")).body.tasks;
     expect(task.result).toBe("given up after 3 runs that were interrupted");
     expect((await get("/api/log?kind=task_failed")).body.entries).toHaveLength(1);

@@ -17,8 +17,8 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { mulberry } from "../projections/hand_made.ts";
 import { bench, unsynced } from "../../local/targets/file/fixture.ts";
-import { restarted } from "../../support/deps.ts";
-import { dealt } from "../../support/length.ts";
+import { restartDeps } from "../../support/deps.ts";
+import { selectCases } from "../../support/length.ts";
 import { service, makeService, type TestService } from "../../support/service.ts";
 
 const readValues = async (api: TestService, query = "") => {
@@ -307,14 +307,14 @@ test("after a restart, for entries that were not projected, and for a store that
   for (let value = 0; value < 24; value++) ids.push(await applyValue(api, value, { target: `ui.t${value % 7}` }));
   for (const id of ids.filter((_, index) => index % 3 === 0)) await api.must("rollback", id);
   const before = await valueLines(api);
-  const later = makeService(await restarted(api.deps));
+  const later = makeService(await restartDeps(api.deps));
   expect((await readProjection(later.deps, values)).as_of).toBeGreaterThan(0);
   expect(await valueLines(later)).toEqual(before);
   await projectAll(later.deps);
   expect(await valueLines(later)).toEqual(before);
 });
 
-test.each(dealt([1, 2, 3, 4], 1))(
+test.each(selectCases([1, 2, 3, 4], 1))(
   "values equal those in the file adapter's file after a random history: seed %i",
   async (seed) => {
     const random = mulberry(seed);

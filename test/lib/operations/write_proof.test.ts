@@ -19,7 +19,7 @@ test("a store that can be read and not written is not ready, also in the metric"
   api.deps.clock.advance(11 * SECONDS);
   expect(await ready(api)).toMatchObject({ status: 503, store: { ok: false } });
   expect((await api.get("/api/metrics")).text).toContain("countersign_writes_taken 0");
-  store.mend();
+  store.recover();
   expect(await ready(api)).toMatchObject({ status: 200, store: { ok: true } });
 });
 

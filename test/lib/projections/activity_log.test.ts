@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { projectAll } from "../../../lib/projections/projector.ts";
 import { addNotice, readActivityPage } from "../../../lib/projections/activity_log.ts";
 import { MAX_ROWS } from "../../../lib/projections/activity.ts";
-import { inBatches } from "../../support/batches.ts";
+import { writeInBatches } from "../../support/batches.ts";
 import { openOperations } from "../operations/operations_service.ts";
 import { projectionDeps, createTestLog } from "./hand_made.ts";
 import { runRandomHistory } from "./random_log.ts";
@@ -55,7 +55,7 @@ test("a kind is not confused with one that has the same prefix or sorts before i
 
 test("the newest 10,000 rows of a source are stored, and no older ones", async () => {
   const deps = projectionDeps((await createTestLog()).store);
-  await inBatches(deps.store, MAX_ROWS + 50, (tx, index) => addNotice(deps, tx, notice(index)));
+  await writeInBatches(deps.store, MAX_ROWS + 50, (tx, index) => addNotice(deps, tx, notice(index)));
   const rows = await deps.store.list("notices", { limit: 20_000 });
   expect(rows).toHaveLength(MAX_ROWS);
   expect(await deps.store.list("notices_kinds", { limit: 20_000 })).toHaveLength(MAX_ROWS);

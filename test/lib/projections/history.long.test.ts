@@ -10,7 +10,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { opened as openedFile, temporaryFolder } from "../../local/store/opened.ts";
 import { fails } from "../../support/scripted_adapter.ts";
-import { dealt, LONG } from "../../support/length.ts";
+import { selectCases, LONG } from "../../support/length.ts";
 import { openOperations, type OperationsService } from "../operations/operations_service.ts";
 import { storedRows, mulberry } from "./hand_made.ts";
 
@@ -170,7 +170,7 @@ const STORES: Record<string, () => Promise<Store>> = {
 };
 
 describe.each(Object.keys(STORES))("on a %s store", (name) => {
-  test.each(dealt([1, 2, 3], 1))("random history %i", async (seed) => {
+  test.each(selectCases([1, 2, 3], 1))("random history %i", async (seed) => {
     const service = await openOperations({ intent: INTENT, store: await STORES[name]!() });
     const { deps } = service;
     const random = mulberry(seed);

@@ -150,7 +150,7 @@ test("an entry that could not be written is not remembered", async () => {
   store.fail();
   expect((await service.act("approve", change_id)).status).toBe(503);
   expect((await service.post("kpi", { csat: 4 })).status).toBe(503);
-  store.mend();
+  store.recover();
   expect((await readMemories(service)).map(({ kind }) => kind)).toEqual(["proposal"]);
   expect(await contents(store)).toEqual(before);
 });

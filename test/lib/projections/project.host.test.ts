@@ -19,7 +19,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { type Store, StoreUnavailable } from "../../../lib/store/store.ts";
 import { countingStore } from "../../support/counting_store.ts";
 import { DAY, pass, testClock } from "../../support/clock.ts";
-import { gate } from "../../support/scripted_adapter.ts";
+import { makeBarrier } from "../../support/scripted_adapter.ts";
 import { projectionDeps, storedRows, createTestLog, mulberry } from "./hand_made.ts";
 import { runRandomHistory } from "./random_log.ts";
 
@@ -306,7 +306,7 @@ describe("a slice", () => {
     for (let made = 0; made < 20; made++) await log.propose();
     const { length } = (await readHead(log.store))!;
     for (let made = 0; made < 120; made++) await log.propose();
-    const held = gate();
+    const held = makeBarrier();
     const slow: Store = { ...log.store, transact: (decide) => held.opened.then(() => log.store.transact(decide)) };
     const slowly = projectionDeps(slow, log.clock);
     const going = projectSlice(slowly, waiting, slow, await projectionEnd(slowly));
@@ -322,7 +322,7 @@ describe("a slice", () => {
     for (let made = 0; made < 150; made++) await log.propose();
     await projectAll(log);
     for (let made = 0; made < 150; made++) await log.propose();
-    const held = gate();
+    const held = makeBarrier();
     const slow: Store = { ...log.store, transact: (decide) => held.opened.then(() => log.store.transact(decide)) };
     const slowly = projectionDeps(slow, log.clock);
     const going = projectSlice(slowly, waiting, slow, await projectionEnd(slowly));
@@ -383,7 +383,7 @@ test("a process that was delayed while another projected stores nothing", async 
     await log.feed({ csat: 4 });
     log.hours(24);
   }
-  const held = gate();
+  const held = makeBarrier();
   const slow: Store = { ...log.store, transact: (decide) => held.opened.then(() => log.store.transact(decide)) };
   const delayed = projectAll(projectionDeps(slow, log.clock));
   await projectAll(log);

@@ -6,7 +6,7 @@ import { rebuild } from "../../../lib/projections/projector.ts";
 import { readProjection } from "../../../lib/projections/snapshot.ts";
 import { HOUR, pass } from "../../support/clock.ts";
 import type { Core } from "../../support/core.ts";
-import { rollout, STAGES, totals } from "../../support/rollouts.ts";
+import { openRollout, STAGES, totals } from "../../support/rollouts.ts";
 
 const KPI = "deal_win_rate";
 const stages = { watch: [{ ...STAGES.watch[0], kpi: KPI }] };
@@ -19,7 +19,7 @@ async function readOutcome({ deps }: Core, change_id: string) {
 
 /** Starts a rollout whose KPI falls for all users right after the apply, for reasons outside the change. */
 async function rolloutInBadWeek() {
-  const one = await rollout({ stages, proposal: { kpi: KPI, expected_delta_k: "-0.1" } });
+  const one = await openRollout({ stages, proposal: { kpi: KPI, expected_delta_k: "-0.1" } });
   await one.api.post("kpi", { [KPI]: 0.05 });
   return { ...one, outcome: () => readOutcome(one.api, one.change_id) };
 }

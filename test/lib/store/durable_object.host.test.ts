@@ -9,7 +9,7 @@ import { runCase, type StoreCase, storeCases } from "../../contract/store_cases.
 import { bundled } from "../../support/worker/build.ts";
 import { brokenStorages } from "../../support/worker/broken_storages.ts";
 import { objectCases } from "../../support/worker/object_cases.ts";
-import type { Ask, Write } from "../../support/worker/store_worker.ts";
+import type { StoreRequest, Write } from "../../support/worker/store_worker.ts";
 
 let folder: string;
 let script: string;
@@ -38,7 +38,7 @@ let made = 0;
 const freshObject = (): string => `object-${++made}`;
 
 /** Sends a request to an object, and returns its answer. */
-async function ask<T>(object: string, request: Ask): Promise<T> {
+async function ask<T>(object: string, request: StoreRequest): Promise<T> {
   const response = await workerd.dispatchFetch(`http://worker/${object}`, {
     method: "POST",
     body: JSON.stringify(request),

@@ -9,8 +9,8 @@ import type { AnyStore } from "../../contract/any_store.ts";
 import { put, remove } from "../../contract/store_records.ts";
 import { type CutProxy, startProxy } from "../../support/cut_proxy.ts";
 import { type DynamoDbServer, startDynamoDb } from "../../support/dynamodb_server.ts";
-import { notedPacing } from "../../support/noted_pacing.ts";
-import { gate } from "../../support/scripted_adapter.ts";
+import { recordedPacing } from "../../support/noted_pacing.ts";
+import { makeBarrier } from "../../support/scripted_adapter.ts";
 
 const server = await startDynamoDb();
 const undo: (() => Promise<unknown>)[] = [];
@@ -62,7 +62,7 @@ const logOf = async (store: AnyStore) => (await store.get("log", "all"))?.value;
 faulty("a commit that always conflicts fails as busy after 24 attempts and stores nothing", async () => {
   const access = await freshTable();
   const other: AnyStore = dynamoDbStore(access);
-  const pacing = notedPacing();
+  const pacing = recordedPacing();
   const conflicting = before("TransactWriteItems", (count) => put(other, "things", "theirs", count));
   const store: AnyStore = dynamoDbStore({ ...access, ...pacing, fetch: conflicting });
   const runs = { count: 0 };
@@ -76,7 +76,7 @@ faulty("a commit that always conflicts fails as busy after 24 attempts and store
 
 faulty.each(["answer", "request"] as const)("a commit whose %s is lost is sent again and done once", async (loss) => {
   const { access, proxy } = await throughProxy(await freshTable());
-  const store: AnyStore = dynamoDbStore({ ...access, ...notedPacing() });
+  const store: AnyStore = dynamoDbStore({ ...access, ...recordedPacing() });
   await append(store);
   const runs = { count: 0 };
   const lost = proxy.lose(loss, "TransactWriteItems");
@@ -89,7 +89,7 @@ faulty.each(["answer", "request"] as const)("a commit whose %s is lost is sent a
 faulty("a stored commit is recognised on retry, even after other processes have written", async () => {
   const { access, proxy } = await throughProxy(await freshTable());
   const other: AnyStore = dynamoDbStore({ ...access, endpoint: (server as DynamoDbServer).url });
-  const pacing = notedPacing();
+  const pacing = recordedPacing();
   const store: AnyStore = dynamoDbStore({
     ...access,
     ...pacing,
@@ -104,7 +104,7 @@ faulty("a stored commit is recognised on retry, even after other processes have 
 
 faulty("a commit whose result cannot be read is reported as OutcomeUnknown", async () => {
   const { access, proxy } = await throughProxy(await freshTable());
-  const store: AnyStore = dynamoDbStore({ ...access, ...notedPacing(), limits: { findOut: 200, patience: 50 } });
+  const store: AnyStore = dynamoDbStore({ ...access, ...recordedPacing(), limits: { findOut: 200, patience: 50 } });
   await append(store);
   const lost = proxy.lose("answer", "TransactWriteItems");
   const done = append(store).catch((error: unknown) => error);
@@ -136,7 +136,7 @@ const losingFirst = (then: (init: RequestInit) => Promise<Response> | Response):
 faulty("an error after a lost response leaves the commit's outcome unknown", async () => {
   const access = await freshTable();
   const expired = losingFirst(() => refusal(400, "ExpiredTokenException"));
-  const store: AnyStore = dynamoDbStore({ ...access, ...notedPacing(), fetch: expired });
+  const store: AnyStore = dynamoDbStore({ ...access, ...recordedPacing(), fetch: expired });
   await expect(append(store)).rejects.toThrow(OutcomeUnknown);
   expect(await logOf(dynamoDbStore(access))).toEqual([1]);
 });
@@ -154,7 +154,7 @@ faulty("a process halted beyond the lifetime of its request token does not commi
   );
   const store: AnyStore = dynamoDbStore({
     ...access,
-    ...notedPacing(),
+    ...recordedPacing(),
     clock: { now: () => now, sleep },
     fetch: forgotten,
   });
@@ -167,14 +167,14 @@ faulty("throttled requests are retried; a table that keeps throttling is busy", 
   const passing = before("TransactWriteItems", (count) =>
     count <= 3 ? refusal(400, "ThrottlingException") : undefined,
   );
-  const store: AnyStore = dynamoDbStore({ ...access, ...notedPacing(), fetch: passing });
+  const store: AnyStore = dynamoDbStore({ ...access, ...recordedPacing(), fetch: passing });
   await append(store);
   expect(await logOf(store)).toEqual([1]);
   const always = before("TransactWriteItems", () => refusal(400, "ThrottlingException"));
-  const throttled = dynamoDbStore({ ...access, ...notedPacing(), fetch: always, limits: { findOut: 50 } });
+  const throttled = dynamoDbStore({ ...access, ...recordedPacing(), fetch: always, limits: { findOut: 50 } });
   await expect(append(throttled)).rejects.toThrow(StoreBusy);
   const failing = before("GetItem", () => refusal(500, "InternalServerError"));
-  const broken: AnyStore = dynamoDbStore({ ...access, ...notedPacing(), fetch: failing, limits: { patience: 50 } });
+  const broken: AnyStore = dynamoDbStore({ ...access, ...recordedPacing(), fetch: failing, limits: { patience: 50 } });
   await expect(broken.get("log", "all")).rejects.toThrow(StoreUnavailable);
 });
 
@@ -269,7 +269,7 @@ async function itemsOf(access: DynamoDbOptions): Promise<Item[]> {
 }
 
 const createClient = (access: DynamoDbOptions) =>
-  dynamoDbClient(access, { answer: 5000, patience: 5000, findOut: 5000 }, notedPacing());
+  dynamoDbClient(access, { answer: 5000, patience: 5000, findOut: 5000 }, recordedPacing());
 
 faulty.each([undefined, { N: "0" }, { N: "2" }])(
   "a table with format %j is rejected, with what to do",
@@ -302,7 +302,7 @@ faulty("a late response about the version marker does not reset the store's stat
   const [store, other]: AnyStore[] = [slowStore, dynamoDbStore(access)];
   await put(store!, "others", "z", 1);
 
-  const [head, item] = [gate(), gate()];
+  const [head, item] = [makeBarrier(), makeBarrier()];
   late.head = head.opened;
   const markRequested = nextRequest();
   const mark = slowStore.bulk!.moveState();
@@ -343,7 +343,7 @@ faulty("a commit with a lost response is sent again after a conflict, and stored
     if (sent === 4) await late!();
     return fetch(url, init);
   };
-  const store: AnyStore = dynamoDbStore({ ...access, ...notedPacing(), fetch: link });
+  const store: AnyStore = dynamoDbStore({ ...access, ...recordedPacing(), fetch: link });
   await append(store);
   await append(store);
   expect(sent).toBe(4);
@@ -362,7 +362,7 @@ faulty("a stale read of an item does not overwrite a later commit", async () => 
     return response;
   };
   let before: string | undefined;
-  const store: AnyStore = dynamoDbStore({ ...access, ...notedPacing(), fetch: behind });
+  const store: AnyStore = dynamoDbStore({ ...access, ...recordedPacing(), fetch: behind });
   await append(store);
   await append(other);
   await append(store);
@@ -377,7 +377,7 @@ faulty("a stale read of an item does not overwrite a later commit", async () => 
 faulty("after the table is replaced by an older copy, a writer does not use its cached records", async () => {
   const access = await freshTable();
   const [one, other]: AnyStore[] = [dynamoDbStore(access), dynamoDbStore(access)];
-  const { call } = dynamoDbClient(access, { answer: 5000, patience: 5000, findOut: 5000 }, notedPacing());
+  const { call } = dynamoDbClient(access, { answer: 5000, patience: 5000, findOut: 5000 }, recordedPacing());
   const items = async () => (await call<{ Items: Item[] }>("Scan", { TableName: access.table })).Items;
   await append(one!);
   const then = await items();

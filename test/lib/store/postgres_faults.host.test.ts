@@ -7,9 +7,9 @@ import { OutcomeUnknown, StoreBusy, StoreUnavailable } from "../../../lib/store/
 import type { AnyStore } from "../../contract/any_store.ts";
 import { put } from "../../contract/store_records.ts";
 import { type CutProxy, startProxy } from "../../support/cut_proxy.ts";
-import { holdHead, type PostgresServer, startPostgres } from "../../support/postgres_server.ts";
-import { notedPacing } from "../../support/noted_pacing.ts";
-import { gate } from "../../support/scripted_adapter.ts";
+import { lockHead, type PostgresServer, startPostgres } from "../../support/postgres_server.ts";
+import { recordedPacing } from "../../support/noted_pacing.ts";
+import { makeBarrier } from "../../support/scripted_adapter.ts";
 
 const server = await startPostgres();
 const undo: (() => Promise<unknown>)[] = [];
@@ -54,10 +54,10 @@ const terminate = (application = "countersign") =>
   pool.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1", [application]);
 
 faulty("a store whose lock is held fails as busy after 8 attempts, and works after the release", async () => {
-  const pacing = notedPacing();
+  const pacing = recordedPacing();
   const name = "held";
   const store = await open({ name, ...pacing, limits: { lock: 20 } });
-  const releaseLock = await holdHead(pool, name);
+  const releaseLock = await lockHead(pool, name);
   await expect(put(store, "things", "a", 1)).rejects.toThrow(StoreBusy);
   expect(pacing.pauses).toEqual([12, 25, 50, 100, 200, 400, 500]);
   await releaseLock();
@@ -68,7 +68,7 @@ faulty("a store whose lock is held fails as busy after 8 attempts, and works aft
 
 /** Creates a pool on which a statement waits until `goOn` is called. */
 function halting(statement: string) {
-  const [reached, mayGoOn] = [gate(), gate()];
+  const [reached, mayGoOn] = [makeBarrier(), makeBarrier()];
   class Halting extends Client {
     // oxlint-disable-next-line no-explicit-any -- one of many overloads
     override query(...given: any[]): any {
@@ -89,7 +89,7 @@ const WRITE = "with put as";
 
 faulty("a connection that breaks between lock and writes is replaced, and the commit succeeds", async () => {
   const { pool: halted, reached, goOn } = halting(WRITE);
-  const pacing = notedPacing();
+  const pacing = recordedPacing();
   const store = await open({ pool: halted, ...pacing });
   const appended = append(store);
   await reached;
@@ -124,7 +124,7 @@ faulty("a stored commit with a lost response is reported as stored, and not repe
 });
 
 faulty("a commit that never arrived is decided again and stored once", async () => {
-  const { store, proxy } = await openThroughProxy({ ...notedPacing() });
+  const { store, proxy } = await openThroughProxy({ ...recordedPacing() });
   await append(store);
   const runs = { count: 0 };
   const lost = proxy.lose("request", COMMIT);
@@ -136,7 +136,7 @@ faulty("a commit that never arrived is decided again and stored once", async () 
 
 faulty("a commit with a lost response is recognised as stored after other writes", async () => {
   const name = "conflict";
-  const { store, proxy } = await openThroughProxy({ name, ...notedPacing() });
+  const { store, proxy } = await openThroughProxy({ name, ...recordedPacing() });
   const other = await open({ name });
   await append(store);
   const lost = proxy.lose("answer", COMMIT);
@@ -148,7 +148,7 @@ faulty("a commit with a lost response is recognised as stored after other writes
 });
 
 faulty("a commit whose result cannot be read is reported as OutcomeUnknown", async () => {
-  const { store, proxy } = await openThroughProxy({ ...notedPacing(), limits: { findOut: 300 } });
+  const { store, proxy } = await openThroughProxy({ ...recordedPacing(), limits: { findOut: 300 } });
   await append(store);
   const lost = proxy.lose("answer", COMMIT);
   const done = append(store).catch((error: unknown) => error);
@@ -177,7 +177,7 @@ faulty("a commit that the server answers with a rollback is decided again", asyn
   }
   const own = new Pool({ connectionString: url, Client: Failing });
   undo.push(() => own.end());
-  const store = await open({ pool: own, ...notedPacing() });
+  const store = await open({ pool: own, ...recordedPacing() });
   failures = 1;
   const runs = { count: 0 };
   await append(store, runs);
@@ -188,7 +188,7 @@ faulty("a commit that the server answers with a rollback is decided again", asyn
 faulty("a process halted within a transaction blocks others only until the idle limit", async () => {
   const name = "halted";
   const { pool: stopped, reached, goOn } = halting(WRITE);
-  const halted = await open({ name, pool: stopped, limits: { idle: 100 }, ...notedPacing() });
+  const halted = await open({ name, pool: stopped, limits: { idle: 100 }, ...recordedPacing() });
   const other = await open({ name });
   const late = append(halted);
   await reached;
@@ -222,7 +222,7 @@ faulty("a server crash loses no acknowledged commit and stores no rejected one",
 });
 
 faulty("broken idle connections cause no errors", async () => {
-  const store = await open({ ...notedPacing() });
+  const store = await open({ ...recordedPacing() });
   await append(store);
   for (let round = 0; round < 5; round++) {
     await Promise.all([1, 2, 3].map(() => store.get("log", "all")));
@@ -261,7 +261,7 @@ faulty("a connection that is terminated in its first packet does not end the pro
   await once(proxy, "listening");
   undo.push(async () => void proxy.close());
   const { port: own } = proxy.address() as AddressInfo;
-  const store = await open({ url: url.replace(`${hostname}:${port}`, `127.0.0.1:${own}`), ...notedPacing() });
+  const store = await open({ url: url.replace(`${hostname}:${port}`, `127.0.0.1:${own}`), ...recordedPacing() });
   await append(store);
   expect(await logOf(store)).toEqual([1]);
   expect(ended).toBe(3);

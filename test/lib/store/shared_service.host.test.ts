@@ -9,9 +9,9 @@ import { MINUTE, testClock } from "../../support/clock.ts";
 import { manifest } from "../../support/intents.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { startDynamoDb } from "../../support/dynamodb_server.ts";
-import { expectOneChain, instance, writeAtOnce } from "../../support/many_writers.ts";
-import { notedPacing } from "../../support/noted_pacing.ts";
-import { holdHead, startPostgres } from "../../support/postgres_server.ts";
+import { expectOneChain, openInstance, writeConcurrently } from "../../support/many_writers.ts";
+import { recordedPacing } from "../../support/noted_pacing.ts";
+import { lockHead, startPostgres } from "../../support/postgres_server.ts";
 import { silentLog } from "../../support/silent_log.ts";
 
 const [dynamoDb, postgres] = [await startDynamoDb(), await startPostgres()];
@@ -39,15 +39,17 @@ onDynamoDb(`${ON_A_TABLE} instances on a DynamoDB table write one chain and lose
   const access = dynamoDb!.access("shared");
   await createTable(access);
   const writers = await Promise.all(
-    Array.from({ length: ON_A_TABLE }, (_, index) => instance(retryWhenBusy(dynamoDbStore(access)), `node-${index}`)),
+    Array.from({ length: ON_A_TABLE }, (_, index) =>
+      openInstance(retryWhenBusy(dynamoDbStore(access)), `node-${index}`),
+    ),
   );
-  await expectOneChain(writers, await writeAtOnce(writers, 3));
+  await expectOneChain(writers, await writeConcurrently(writers, 3));
 });
 
 onPostgres(`${ON_POSTGRES} instances on a Postgres store write one chain and lose no entry`, async () => {
   const stores = await Promise.all(Array.from({ length: ON_POSTGRES }, () => postgresStore({ url: postgres!.url })));
-  const writers = await Promise.all(stores.map((store, index) => instance(store, `node-${index}`)));
-  await expectOneChain(writers, await writeAtOnce(writers, 5));
+  const writers = await Promise.all(stores.map((store, index) => openInstance(store, `node-${index}`)));
+  await expectOneChain(writers, await writeConcurrently(writers, 5));
   await Promise.all(stores.map((store) => store.close()));
 });
 
@@ -88,7 +90,7 @@ onDynamoDb("an idle cycle on DynamoDB reads only the head until another process 
   const clock = testClock();
   const store = dynamoDbStore({ ...access, fetch: send });
   const service = await countersign({ store, clock, log: silentLog, intent: manifest() });
-  const other = await instance(dynamoDbStore(access), "node-2");
+  const other = await openInstance(dynamoDbStore(access), "node-2");
   await other.bring("applied");
   const cycle = async (): Promise<number> => {
     send.mockClear();
@@ -111,7 +113,7 @@ onPostgres("an idle cycle on Postgres is one statement until another process wri
   const store = await postgresStore({ pool, name: "idle" });
   const clock = testClock();
   const service = await countersign({ store, clock, log: silentLog, intent: manifest() });
-  const other = await instance(await postgresStore({ url: postgres!.url, name: "idle" }), "node-2");
+  const other = await openInstance(await postgresStore({ url: postgres!.url, name: "idle" }), "node-2");
   await other.bring("applied");
   const queries = vi.spyOn(Client.prototype, "query");
   onTestFinished(() => queries.mockRestore());
@@ -135,10 +137,10 @@ onPostgres("an idle cycle on Postgres is one statement until another process wri
 
 onPostgres("an instance whose store stays busy answers 503 with Retry-After and changes nothing", async () => {
   const at = { url: postgres!.url, name: "busy" };
-  const store = await postgresStore({ ...at, ...notedPacing(), limits: { lock: 20 } });
-  const { post, audit } = await instance(store, "node-1");
+  const store = await postgresStore({ ...at, ...recordedPacing(), limits: { lock: 20 } });
+  const { post, audit } = await openInstance(store, "node-1");
   const before = await audit();
-  const releaseLock = await holdHead(postgres!.pool, at.name);
+  const releaseLock = await lockHead(postgres!.pool, at.name);
   const refused = await post("propose", PROPOSAL);
   expect(refused).toMatchObject({ status: 503, body: { code: "store_busy" } });
   expect(refused.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);

@@ -9,7 +9,14 @@ import { get } from "../../support/requests.ts";
 import { silentLog } from "../../support/silent_log.ts";
 import { testClock } from "../../support/clock.ts";
 import { core } from "../../support/core.ts";
-import { answers, lost, silent, startWebhookHost, type Trouble, type WebhookHost } from "../../support/webhook_host.ts";
+import {
+  respond,
+  loseConnection,
+  neverRespond,
+  startWebhookHost,
+  type FaultyResponse,
+  type WebhookHost,
+} from "../../support/webhook_host.ts";
 
 const SECRET = "a secret of the test";
 const CHANGE = { change_id: "chg_1", target: "ui.banner", value: { on: true }, revision: 3 } as Change;
@@ -61,7 +68,7 @@ describe("a request", () => {
 
   test("that changes something has one key for each revision of the change", async () => {
     const adapter = adapterOf();
-    host.trouble("apply", "after", lost, 2);
+    host.trouble("apply", "after", loseConnection, 2);
     await adapter.apply(CHANGE, never);
     await adapter.verify(CHANGE, never);
     await adapter.apply({ ...CHANGE, revision: 4 }, never);
@@ -72,7 +79,7 @@ describe("a request", () => {
 
 test("a read has a new id each time, and the same id when it is retried", async () => {
   const adapter = adapterOf();
-  host.trouble("verify", "after", lost, 1);
+  host.trouble("verify", "after", loseConnection, 1);
   await adapter.verify(CHANGE, never);
   await adapter.verify(CHANGE, never);
   const [first, again, second] = host.received.map(({ headers }) => headers["webhook-id"]);
@@ -130,7 +137,7 @@ describe("a capability", () => {
 
   test("fails from a rejected signature until another is accepted, whatever a ping finds", async () => {
     const adapter = adapterOf();
-    host.trouble("verify", "before", answers(401, { error: "not signed" }));
+    host.trouble("verify", "before", respond(401, { error: "not signed" }));
     await failure(adapter.verify(CHANGE, never));
     await adapter.ping!(never);
     expect(await adapter.findProblem!()).toContain("rejects the signature (401)");
@@ -146,15 +153,15 @@ describe("an answer", () => {
     expect(await adapter.verify(CHANGE, never)).toBe("absent");
     expect(await adapter.apply(CHANGE, never)).toEqual({ result: "applied" });
     expect(await adapter.verify(CHANGE, never)).toBe("applied");
-    host.trouble("rollback", "before", answers(200, { result: "superseded", detail: { by: "chg_9" }, more: 1 }));
+    host.trouble("rollback", "before", respond(200, { result: "superseded", detail: { by: "chg_9" }, more: 1 }));
     expect(await adapter.rollback(CHANGE, never)).toEqual({ result: "superseded", detail: { by: "chg_9" } });
-    host.trouble("validate", "before", answers(200, { ok: false, reason: "no such banner" }));
+    host.trouble("validate", "before", respond(200, { ok: false, reason: "no such banner" }));
     expect(await adapter.validate(CHANGE, never)).toEqual({ ok: false, reason: "no such banner" });
   });
 
   test.each(OPERATIONS)("to %s that is lost is requested again, and the work is done once", async (operation) => {
     const adapter = adapterOf();
-    host.trouble(operation, "after", lost, 2);
+    host.trouble(operation, "after", loseConnection, 2);
     await adapter[operation](CHANGE, never);
     expect(host.received).toHaveLength(3);
     expect(host.effects.length).toBeLessThanOrEqual(1);
@@ -171,32 +178,32 @@ describe("an answer", () => {
   });
 
   test.each([429, 502, 503, 504])("of status %i is requested again", async (status) => {
-    host.trouble("apply", "before", answers(status, "<html>proxy</html>"), 3);
+    host.trouble("apply", "before", respond(status, "<html>proxy</html>"), 3);
     expect(await adapterOf().apply(CHANGE, never)).toEqual({ result: "applied" });
     expect(pauses).toEqual([100, 400, 1600]);
   });
 
-  const wrong: [what: string, trouble: Trouble, message: string | RegExp][] = [
+  const wrong: [what: string, trouble: FaultyResponse, message: string | RegExp][] = [
     [
       "a redirect",
-      answers(307, "", { location: "http://127.0.0.1:1/" }),
+      respond(307, "", { location: "http://127.0.0.1:1/" }),
       "the host product answered apply with a redirect; give its final address",
     ],
     [
       "an error with words",
-      answers(500, { error: "disk full" }),
+      respond(500, { error: "disk full" }),
       "the host product answered apply with status 500: disk full",
     ],
-    ["an error without words", answers(404, "not here"), "the host product answered apply with status 404"],
-    ["no JSON", answers(200, "done"), "the host product's answer to apply is not JSON"],
-    ["nothing", answers(204, ""), "the host product's answer to apply is not JSON"],
-    ["another shape", answers(200, { done: true }), /^the host product's answer to apply is not as agreed: result: /],
+    ["an error without words", respond(404, "not here"), "the host product answered apply with status 404"],
+    ["no JSON", respond(200, "done"), "the host product's answer to apply is not JSON"],
+    ["nothing", respond(204, ""), "the host product's answer to apply is not JSON"],
+    ["another shape", respond(200, { done: true }), /^the host product's answer to apply is not as agreed: result: /],
     [
       "too much",
-      answers(200, { result: "x".repeat(65_536) }),
+      respond(200, { result: "x".repeat(65_536) }),
       "the host product's answer to apply has more than 64 KiB",
     ],
-    ["a gateway that stays lost", answers(502, ""), "the host product answered apply with status 502"],
+    ["a gateway that stays lost", respond(502, ""), "the host product answered apply with status 502"],
   ];
   test.each(wrong)("that is invalid fails with the reason: %s", async (_, trouble, message) => {
     host.trouble("apply", "before", trouble, Infinity);
@@ -223,7 +230,7 @@ describe("an answer", () => {
   });
 
   test("to verify with an unknown word is rejected", async () => {
-    host.trouble("verify", "before", answers(200, { state: "fine" }));
+    host.trouble("verify", "before", respond(200, { state: "fine" }));
     expect(await failure(adapterOf().verify(CHANGE, never))).toMatch(/not as agreed: state: /);
   });
 });
@@ -237,7 +244,7 @@ describe("a host product", () => {
   });
 
   test("that does not respond in time gets no second request", async () => {
-    host.trouble("apply", "after", silent, Infinity);
+    host.trouble("apply", "after", neverRespond, Infinity);
     const time = new AbortController();
     const reported = failure(adapterOf().apply(CHANGE, time.signal));
     await expect.poll(() => host.received.length, { timeout: 20_000 }).toBe(1);
@@ -248,7 +255,7 @@ describe("a host product", () => {
   });
 
   test("whose time limit ends between two tries gets no further request", async () => {
-    host.trouble("apply", "before", lost, Infinity);
+    host.trouble("apply", "before", loseConnection, Infinity);
     const time = new AbortController();
     const adapter = adapterOf({ sleep: async () => time.abort() });
     expect(await failure(adapter.apply(CHANGE, time.signal))).toBe("the host product did not answer apply in time");
@@ -279,11 +286,11 @@ describe("a governed change", () => {
   test("has one effect on the host product although every first answer is lost", async () => {
     const api = await core({ adapter: adapterOf() });
     const change_id = await api.bring("approved");
-    for (const operation of OPERATIONS) host.trouble(operation, "after", lost);
+    for (const operation of OPERATIONS) host.trouble(operation, "after", loseConnection);
     const applied = await api.act("apply", change_id);
     expect([applied.status, applied.body.adapter]).toEqual([200, { name: "webhook", result: "applied" }]);
     expect(host.effects).toEqual([`apply ${change_id}`]);
-    host.trouble("verify", "after", lost);
+    host.trouble("verify", "after", loseConnection);
     const rolledBack = await api.act("rollback", change_id);
     expect([rolledBack.status, rolledBack.body.status]).toEqual([200, "rolled_back"]);
     expect(host.effects).toEqual([`apply ${change_id}`, `rollback ${change_id}`]);
@@ -301,9 +308,9 @@ describe("a governed change", () => {
   test("that the host product rejects or fails stays approved, and applies later under a new key", async () => {
     const api = await core({ adapter: adapterOf() });
     const change_id = await api.bring("approved");
-    host.trouble("validate", "before", answers(200, { ok: false, reason: "no such banner" }));
+    host.trouble("validate", "before", respond(200, { ok: false, reason: "no such banner" }));
     expect((await api.act("apply", change_id)).body).toMatchObject({ code: "adapter_rejected" });
-    host.trouble("apply", "after", answers(500, { error: "disk full" }));
+    host.trouble("apply", "after", respond(500, { error: "disk full" }));
     const failed = await api.act("apply", change_id);
     expect(failed.body).toMatchObject({ code: "adapter_failed", stage: "apply", host: "rolled_back" });
     expect((await api.audit()).at(-1).detail).toContain("the host product answered apply with status 500: disk full");

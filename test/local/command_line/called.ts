@@ -2,7 +2,7 @@
 import { Readable, Writable } from "node:stream";
 import { app } from "../../../handlers/index.ts";
 import { type Io, run } from "../../../local/command_line/run.ts";
-import { opened, type TestDeps, type TestOptions } from "../../support/deps.ts";
+import { openDeps, type TestDeps, type TestOptions } from "../../support/deps.ts";
 
 /** The result of a call. */
 export interface Called {
@@ -24,7 +24,7 @@ export interface CommandLine {
 
 /** Opens a service and a command line that calls it. */
 export async function commandLine(options: TestOptions = {}): Promise<CommandLine> {
-  const deps = await opened(options);
+  const deps = await openDeps(options);
   const serve = app(deps);
   const requests: Request[] = [];
   const call: CommandLine["call"] = async (argv, over = {}) => {

@@ -2,15 +2,15 @@
 import { expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import type { Io } from "../../../local/command_line/run.ts";
-import { sshPen } from "../../support/passkeys.ts";
-import { AS_AGENT, INSIDE, MANDATED, PENS, PRINCIPALS } from "../../support/mandates.ts";
+import { sshSigner } from "../../support/passkeys.ts";
+import { AS_AGENT, INSIDE, MANDATE_INTENT, SIGNERS, PRINCIPALS } from "../../support/mandates.ts";
 import { json } from "../../support/requests.ts";
 import { person } from "../../support/signed.ts";
 import { commandLine } from "./called.ts";
 
-const una = sshPen();
-const PEN_OF = { ...PENS, una };
-const INTENT = { ...MANDATED, principals: { ...PRINCIPALS, una: person(una) } };
+const una = sshSigner();
+const PEN_OF = { ...SIGNERS, una };
+const INTENT = { ...MANDATE_INTENT, principals: { ...PRINCIPALS, una: person(una) } };
 const DRAFT = [
   ..."mandate draft --agent agent:pricing --max-per-day 3 --until 2026-01-20T00:00:00Z".split(" "),
   ...["--targets", '["price.*"]', "--kinds", '["config"]', "--tenants", '["t1"]'],

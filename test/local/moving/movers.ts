@@ -9,7 +9,7 @@ import type { Store } from "../../../lib/store/store.ts";
 import { run } from "../../../local/command_line/run.ts";
 import { type Client, client } from "../../support/client.ts";
 import { testClock } from "../../support/clock.ts";
-import { opened } from "../../support/deps.ts";
+import { openDeps } from "../../support/deps.ts";
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -53,7 +53,7 @@ export interface Service {
 export async function startService(store: Store, { exclusive = true } = {}): Promise<Service> {
   onTestFinished(() => store.close());
   const clock = testClock(new Date().toISOString());
-  const deps = await opened({ store, exclusive, clock, ids: risingIds() }).catch(async (error: unknown) => {
+  const deps = await openDeps({ store, exclusive, clock, ids: risingIds() }).catch(async (error: unknown) => {
     await store.close();
     throw error;
   });

@@ -11,7 +11,7 @@ import { parseScenarios, type Scenario } from "../../../local/scenarios/read.ts"
 import { testIntent } from "../../../local/scenarios/test_intent.ts";
 import { temporaryFolder } from "../../e2e/server.ts";
 import { makeIntent, type Manifest } from "../../support/intents.ts";
-import { passkey, sshPen } from "../../support/passkeys.ts";
+import { passkey, sshSigner } from "../../support/passkeys.ts";
 import { person } from "../../support/signed.ts";
 
 const EXAMPLE = join(import.meta.dirname, "../../../local/example");
@@ -120,7 +120,7 @@ describe("callers", () => {
   const agent = { kind: "agent", token_sha256: "ab".repeat(32), may: { targets: ["price.*"] } };
   const principals = {
     ana: person(passkey()),
-    bo: person(sshPen("ssh-ed25519")),
+    bo: person(sshSigner("ssh-ed25519")),
     "agent:pricing": agent,
   };
 

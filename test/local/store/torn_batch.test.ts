@@ -4,7 +4,7 @@
  */
 import { beforeEach, expect, test } from "vitest";
 import { rounds } from "../../support/length.ts";
-import { gate } from "../../support/scripted_adapter.ts";
+import { makeBarrier } from "../../support/scripted_adapter.ts";
 import type { Files } from "../../../local/store/files.ts";
 import { StoreDamaged } from "../../../local/store/journal_format.ts";
 import { COLLECTIONS, readContent, history, live, perform, seeded, workload } from "./model.ts";
@@ -27,7 +27,7 @@ const run = async (store: AnyFileStore, first: number, count: number): Promise<v
 /** Returns a journal of acknowledged commits, and the same with one more batch, of commits during its last sync. */
 async function written(): Promise<{ before: Buffer; after: Buffer; end: number; state: Buffer }> {
   const disk = simulatedDisk();
-  const { opened: ended, open: release } = gate();
+  const { opened: ended, open: release } = makeBarrier();
   let held = Promise.resolve();
   let syncing = 0;
   const sync = (fd: number): Promise<void> => {

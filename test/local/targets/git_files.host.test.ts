@@ -8,7 +8,7 @@ import { systemClock } from "../../../lib/kit/platform.ts";
 import { Unanswered } from "../../../lib/kit/time_limit.ts";
 import type { Entry } from "../../../lib/targets/port.ts";
 import { targetCases } from "../../contract/target_system_cases.ts";
-import { attempt, calm, change, clock, entry, gitBench, onPath } from "../../support/git_bench.ts";
+import { attempt, neverAborted, change, clock, entry, gitBench, onPath } from "../../support/git_bench.ts";
 import { makePipes, serveHttp, shadowProgram } from "../../support/git_server.ts";
 
 /** Text that another program wrote: parsing and rendering it would change every part of it. */
@@ -58,7 +58,7 @@ test("a rollback removes a file that its apply created, and no value written by 
   expect(await git("ls-tree", "-r", "--name-only", "main")).toBe("README.md");
   await apply(change(2, { change_id: "chg_b" }));
   const foreign = await commit({ "config/limits.json": "3\n" });
-  expect(await adapter.verify(change(2, { change_id: "chg_b" }), calm)).toBe("unknown");
+  expect(await adapter.verify(change(2, { change_id: "chg_b" }), neverAborted)).toBe("unknown");
   await expect(rollback(change(2, { change_id: "chg_b" }))).rejects.toMatchObject({ name: "TargetDrifted" });
   expect(await tip()).toBe(foreign);
 });
@@ -68,7 +68,13 @@ test("a stored text that differs from its stored value is not written", async ()
   const system = openSystem();
   const before = await tip();
   const next = { value: 2, raw: "3\n", version: "" };
-  const result = await system.compareAndSet(entry(2), next, await system.read(entry(2), calm), attempt(), calm);
+  const result = await system.compareAndSet(
+    entry(2),
+    next,
+    await system.read(entry(2), neverAborted),
+    attempt(),
+    neverAborted,
+  );
   expect([result, await tip()]).toEqual([{ done: false, rejected: expect.stringContaining("differs") }, before]);
 });
 
@@ -95,8 +101,8 @@ test("a commit to the branch during the push is no conflict if the file is uncha
     `[ -e '${raced}' ] || { touch '${raced}'; env -u GIT_QUARANTINE_PATH git update-ref refs/heads/main ${other}; }`,
   );
   const system = openSystem();
-  const held = await system.read(entry(2), calm);
-  expect(await system.compareAndSet(entry(2), { value: 2, version: "" }, held, attempt(), calm)).toMatchObject({
+  const held = await system.read(entry(2), neverAborted);
+  expect(await system.compareAndSet(entry(2), { value: 2, version: "" }, held, attempt(), neverAborted)).toMatchObject({
     done: true,
   });
   expect([existsSync(raced), await show("a.txt"), await show("config/limits.json")]).toEqual([
@@ -112,8 +118,8 @@ test("an edit of the file during the push is a conflict", async () => {
   const other = await commit({ "config/limits.json": "7\n" }, { branch: "other", from: "main" });
   await hook("pre-receive", `env -u GIT_QUARANTINE_PATH git update-ref refs/heads/main ${other}`);
   const system = openSystem();
-  const held = await system.read(entry(2), calm);
-  expect(await system.compareAndSet(entry(2), { value: 2, version: "" }, held, attempt(), calm)).toMatchObject({
+  const held = await system.read(entry(2), neverAborted);
+  expect(await system.compareAndSet(entry(2), { value: 2, version: "" }, held, attempt(), neverAborted)).toMatchObject({
     conflict: { value: 7 },
   });
   expect(await show("config/limits.json")).toBe("7");
@@ -122,7 +128,7 @@ test("an edit of the file during the push is a conflict", async () => {
 test("of three concurrent writes to one file exactly one succeeds", async () => {
   const { openSystem, show } = await gitBench({ files: { "config/limits.json": "0\n" } });
   const systems = [1, 2, 3].map(() => openSystem());
-  const held = await Promise.all(systems.map((system) => system.read(entry(0), calm)));
+  const held = await Promise.all(systems.map((system) => system.read(entry(0), neverAborted)));
   const results = await Promise.all(
     systems.map((system, i) =>
       system.compareAndSet(
@@ -130,7 +136,7 @@ test("of three concurrent writes to one file exactly one succeeds", async () => 
         { value: i + 1, version: "" },
         held[i]!,
         attempt({ attempt: `attempt-${i}` }),
-        calm,
+        neverAborted,
       ),
     ),
   );
@@ -186,9 +192,15 @@ describe("faults of the server", () => {
     const later = { now: () => clock.now() + 400 * 24 * 60 * 60_000 };
     const system = openSystem({ clock: later });
     const one = attempt({ at: new Date(later.now()).toISOString() });
-    await system.compareAndSet(entry(1), { value: 1, version: "" }, await system.read(entry(1), calm), one, calm);
+    await system.compareAndSet(
+      entry(1),
+      { value: 1, version: "" },
+      await system.read(entry(1), neverAborted),
+      one,
+      neverAborted,
+    );
     await commit({ "other.txt": "by a program with a wrong clock\n" });
-    expect(await openSystem({ clock: later }).resolve!(entry(1), one, calm)).toBe("done");
+    expect(await openSystem({ clock: later }).resolve!(entry(1), one, neverAborted)).toBe("done");
   });
 
   test("an aborted push has an unknown outcome until the server executes it", async () => {
@@ -197,17 +209,20 @@ describe("faults of the server", () => {
     const { started, gate, script } = await makePipes(root);
     await hook("pre-receive", script);
     const system = openSystem({ url: `${http.url}/app.git` });
-    const held = await system.read(entry(1), calm);
+    const held = await system.read(entry(1), neverAborted);
     const late = new AbortController();
     const pushed = new Promise<void>((done) => (http.onPushed = () => (done(), true)));
     const write = system.compareAndSet(entry(1), { value: 1, version: "" }, held, attempt(), late.signal);
     await readFile(started);
     late.abort(new Error("time is up"));
     await expect(write).rejects.toBeInstanceOf(Unanswered);
-    expect(await system.resolve!(entry(1), attempt(), calm)).toBe("open");
+    expect(await system.resolve!(entry(1), attempt(), neverAborted)).toBe("open");
     await writeFile(gate, "\n");
     await pushed;
-    expect([await system.resolve!(entry(1), attempt(), calm), await show("config/limits.json")]).toEqual(["done", "1"]);
+    expect([await system.resolve!(entry(1), attempt(), neverAborted), await show("config/limits.json")]).toEqual([
+      "done",
+      "1",
+    ]);
   });
 
   test("after a crash between commit and push the outcome is unknown for ten minutes", async () => {
@@ -215,14 +230,14 @@ describe("faults of the server", () => {
     const before = await tip();
     const path = await shadowProgram(root, "git", '[ "$3" != push ] || kill -9 $$\nPATH="$OTHERS" exec git "$@"');
     const dying = await onPath(path, () => openSystem());
-    const held = await dying.read(entry(1), calm);
-    const write = dying.compareAndSet(entry(1), { value: 1, version: "" }, held, attempt(), calm);
+    const held = await dying.read(entry(1), neverAborted);
+    const write = dying.compareAndSet(entry(1), { value: 1, version: "" }, held, attempt(), neverAborted);
     await expect(write).rejects.toBeInstanceOf(Unanswered);
     let now = clock.now();
     const system = openSystem({ clock: { now: () => now } });
-    expect(await system.resolve!(entry(1), attempt(), calm)).toBe("open");
+    expect(await system.resolve!(entry(1), attempt(), neverAborted)).toBe("open");
     now += 10 * 60_000;
-    expect([await system.resolve!(entry(1), attempt(), calm), await tip()]).toEqual(["not_done", before]);
+    expect([await system.resolve!(entry(1), attempt(), neverAborted), await tip()]).toEqual(["not_done", before]);
   });
 
   test("a failure before the push has a certain result", async () => {
@@ -230,14 +245,14 @@ describe("faults of the server", () => {
     const http = await serveHttp(root);
     const { system, apply, verify } = openAdapter({ url: `${http.url}/app.git` });
     const before = await tip();
-    const held = await system.read(entry(1), calm);
+    const held = await system.read(entry(1), neverAborted);
     http.isDown = true;
     const write = (version: string) =>
-      system.compareAndSet(entry(1), { value: 1, version: "" }, { version }, attempt(), calm);
+      system.compareAndSet(entry(1), { value: 1, version: "" }, { version }, attempt(), neverAborted);
     await expect(write("another")).rejects.toThrow("git ls-remote failed");
     expect(await write(held.version)).toMatchObject({ rejected: expect.stringContaining("git push failed") });
     http.isDown = false;
-    expect([await system.resolve!(entry(1), attempt(), calm), await tip()]).toEqual(["not_done", before]);
+    expect([await system.resolve!(entry(1), attempt(), neverAborted), await tip()]).toEqual(["not_done", before]);
     await apply(change(1));
     expect(await verify(change(1))).toBe("applied");
   });
@@ -248,7 +263,7 @@ describe("faults of the server", () => {
     const url = `${http.url}/app.git`;
     http.authorization = `Basic ${Buffer.from("x-access-token:s3cret").toString("base64")}`;
     const { apply, verify, system } = openAdapter({ url, token: "s3cret" });
-    await system.ping!(calm);
+    await system.ping!(neverAborted);
     expect(system.place(entry(1))).toBe(`git ${url} main "config/limits.json"`);
     http.isReadOnly = true;
     const before = await tip();
@@ -257,7 +272,7 @@ describe("faults of the server", () => {
     http.isReadOnly = false;
     await apply(change(1));
     const other = openAdapter({ url, token: "other:gu3ss" });
-    await expect(other.system.ping!(calm)).rejects.toThrow("the server rejects the credentials");
-    await expect(other.system.read(entry(1), calm)).rejects.toThrow(/^(?!.*gu3ss)git ls-remote failed/);
+    await expect(other.system.ping!(neverAborted)).rejects.toThrow("the server rejects the credentials");
+    await expect(other.system.read(entry(1), neverAborted)).rejects.toThrow(/^(?!.*gu3ss)git ls-remote failed/);
   });
 });

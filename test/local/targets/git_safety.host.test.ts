@@ -6,7 +6,7 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { freePort } from "../../support/free_port.ts";
-import { calm, change, entry, gitBench, onPath } from "../../support/git_bench.ts";
+import { neverAborted, change, entry, gitBench, onPath } from "../../support/git_bench.ts";
 import { shadowProgram } from "../../support/git_server.ts";
 
 test("a file that is not a plain JSON file is rejected with the reason", async () => {
@@ -39,7 +39,7 @@ test("a file that is not a plain JSON file is rejected with the reason", async (
     "run.json/deep": "is a file, not a folder",
   };
   for (const [target, reason] of Object.entries(reasons))
-    expect(await adapter.validate(change(1, { target }), calm)).toEqual({
+    expect(await adapter.validate(change(1, { target }), neverAborted)).toEqual({
       ok: false,
       reason: expect.stringContaining(reason),
     });
@@ -66,8 +66,8 @@ test("a path that leads elsewhere is rejected, and a missing branch says so", as
     expect(system.check(entry(1, { target })), target).toContain("the path");
   expect(openSystem({ path: () => "a.yaml" }).check(entry(1))).toContain("does not end in .json");
   const { adapter, system: lost } = openAdapter({ branch: "gone" });
-  await expect(adapter.validate(change(1), calm)).rejects.toThrow("the branch gone does not exist");
-  await expect(lost.ping!(calm)).rejects.toThrow("the branch gone does not exist");
+  await expect(adapter.validate(change(1), neverAborted)).rejects.toThrow("the branch gone does not exist");
+  await expect(lost.ping!(neverAborted)).rejects.toThrow("the branch gone does not exist");
 });
 
 test("an address or option that could run a program is rejected at the start", async () => {
@@ -122,9 +122,9 @@ test("hooks and settings that another program wrote into the cached clone are no
   await apply(change(2, { change_id: "chg_b" }));
   expect([await verify(change(2, { change_id: "chg_b" })), existsSync(touched)]).toEqual(["applied", false]);
   await chmod(folder, 0o755);
-  await expect(system.read(entry(1), calm)).rejects.toThrow("mode 0700");
+  await expect(system.read(entry(1), neverAborted)).rejects.toThrow("mode 0700");
   const elsewhere = openAdapter({ folder: root });
-  await expect(elsewhere.system.read(entry(1), calm)).rejects.toThrow("holds something else");
+  await expect(elsewhere.system.read(entry(1), neverAborted)).rejects.toThrow("holds something else");
 });
 
 describe("over ssh", () => {
@@ -199,6 +199,6 @@ describe("over ssh", () => {
     await apply(change(1));
     expect(await show("config/limits.json")).toBe("1");
     await trust(sshKeyFile);
-    await expect(system.ping!(calm)).rejects.toThrow("the server's host key is not the one");
+    await expect(system.ping!(neverAborted)).rejects.toThrow("the server's host key is not the one");
   });
 });

@@ -5,7 +5,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import { unleashTarget } from "../../../local/targets/unleash.ts";
 import { testClock } from "../../support/clock.ts";
-import { actOnRollout, AGENTS, STAGES, totals } from "../../support/rollouts.ts";
+import { rolloutClient, AGENTS, STAGES, totals } from "../../support/rollouts.ts";
 import { service } from "../../support/service.ts";
 import type { UnleashServer } from "../../support/unleash.ts";
 
@@ -71,7 +71,7 @@ export async function runRollouts(server: UnleashServer): Promise<void> {
       const proposal = { target: name, value: JSON.stringify(VALUES[name as keyof typeof VALUES]) };
       for (const rates of [GOOD, WORSE]) {
         const change_id = await api.bring("applied", { ...proposal, stages: JSON.stringify(STAGES) });
-        const { act, exposure, feedNow, hours } = actOnRollout(api, change_id);
+        const { act, exposure, feedNow, hours } = rolloutClient(api, change_id);
         const first = await expectShare(SHARES[0]!);
         hours(24);
         expect((await act(0, "hold")).status).toBe(200);

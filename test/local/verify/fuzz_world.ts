@@ -1,9 +1,9 @@
 /** The starting point of the fuzz test: a real log with signed decisions, contents, intents and all keys. */
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
-import { passkey, sshPen } from "../../support/passkeys.ts";
+import { passkey, sshSigner } from "../../support/passkeys.ts";
 import { service } from "../../support/service.ts";
-import { act, decide, type Pen, person, proven, requestStatement } from "../../support/signed.ts";
+import { postSignedAction, decide, type Signer, person, proofFields, requestStatement } from "../../support/signed.ts";
 import { keyPair } from "../../support/independent_witness.ts";
 import { data, MTH, PATH } from "../../lib/audit/reference_tree.ts";
 import { makeCheckpoint, newKey, parse, makeSigner, type SigningKey, write } from "../../tamper/world.ts";
@@ -43,7 +43,7 @@ export interface Carried {
 export interface FuzzWorld {
   entries: AuditEntry[];
   carried: Carried[];
-  pens: Record<string, Pen>;
+  pens: Record<string, Signer>;
   raw: RawPasskey;
   key: SigningKey;
   witness: ReturnType<typeof keyPair>;
@@ -65,12 +65,12 @@ export const fuzzWorld = (): Promise<FuzzWorld> => (world ??= makeWorld());
 /** Creates the log only by requests. */
 async function makeWorld(): Promise<FuzzWorld> {
   const raw = rawPasskey("gov.acme.example");
-  const pens: Record<string, Pen> = {
+  const pens: Record<string, Signer> = {
     ana: passkey("ES256"),
-    bo: sshPen("ssh-ed25519"),
+    bo: sshSigner("ssh-ed25519"),
     cy: passkey("RS256"),
-    dora: sshPen("sk-ecdsa-sha2-nistp256@openssh.com"),
-    eve: raw as unknown as Pen,
+    dora: sshSigner("sk-ecdsa-sha2-nistp256@openssh.com"),
+    eve: raw as unknown as Signer,
   };
   const key = newKey();
   const people = Object.fromEntries(Object.entries(pens).map(([name, pen]) => [name, person(pen)]));
@@ -98,15 +98,15 @@ async function makeWorld(): Promise<FuzzWorld> {
   await api.must("apply", minor.change_id);
   const urgent = { change_id: (await api.propose({ target: "ui.urgent" })).change_id, approver: "dora", note: "down" };
   const said = await requestStatement(api, { decision: "approve_emergency", ...urgent });
-  await api.post("approve", { ...urgent, emergency: true, ...proven(pens["dora"]!, said) });
+  await api.post("approve", { ...urgent, emergency: true, ...proofFields(pens["dora"]!, said) });
   await api.must("apply", urgent.change_id);
   const gone = await api.propose({ target: "ui.gone" });
   await decide(api, pens["bo"]!, "deny", { change_id: gone.change_id, approver: "bo" });
   const erasure = { change_id: gone.change_id, note: "asked for" };
   const statement = await requestStatement(api, { decision: "erase", approver: "ana", ...erasure });
-  await api.post("erase", { actor: "ana", ...erasure, ...proven(pens["ana"]!, statement) });
-  await act(api, pens["cy"]!, "freeze", { actor: "cy", note: "" });
-  await act(api, pens["bo"]!, "unfreeze", { actor: "bo" });
+  await api.post("erase", { actor: "ana", ...erasure, ...proofFields(pens["ana"]!, statement) });
+  await postSignedAction(api, pens["cy"]!, "freeze", { actor: "cy", note: "" });
+  await postSignedAction(api, pens["bo"]!, "unfreeze", { actor: "bo" });
   const noted = (await api.propose({ target: "ui.noted" })).change_id;
   await decide(api, pens["bo"]!, "deny", { change_id: noted, approver: "bo" });
   await decide(api, pens["ana"]!, "note", { change_id: noted, approver: "ana", item: "note", note: "Too soon." });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
 import { type CertificateReport, verifyCertificate } from "../../../local/verify/certificate.ts";
 import { certificateText } from "../../../local/verify/certificate_text.ts";
-import { rebuilt } from "../../support/certificate_parts.ts";
+import { rebuildCertificate } from "../../support/certificate_parts.ts";
 import { rewindingStore } from "../../support/rewinding_store.ts";
 import { service, type TestService } from "../../support/service.ts";
 import { pythonMissing, runPythonOften } from "../../tamper/verifiers.ts";
@@ -74,7 +74,7 @@ const entryIn = (part: string): { id: number; event_type: string } =>
   JSON.parse(Buffer.from(/\nextra (.*)\n/.exec(part)![1]!, "base64").toString());
 /** Returns the certificate without the entries for which `isLeft` is true. */
 const without = (text: string, isLeft: (entry: { id: number; event_type: string }) => boolean): string =>
-  rebuilt(text, (part, name) => (name === "proof" && isLeft(entryIn(part)) ? null : part));
+  rebuildCertificate(text, (part, name) => (name === "proof" && isLeft(entryIn(part)) ? null : part));
 
 test("new consents after an accepted loss count, and the loss is reported", () => {
   const report = verify(again);
@@ -118,9 +118,9 @@ test("one consent after an accepted loss and one before do not make two", () => 
 
 test("an accepted loss is listed in the order of entries, with a proof like theirs", () => {
   const isLoss = (part: string, name: string) => name === "proof" && entryIn(part).event_type === "loss_accepted";
-  const twice = rebuilt(again, (part, name) => (isLoss(part, name) ? [part, part] : part));
+  const twice = rebuildCertificate(again, (part, name) => (isLoss(part, name) ? [part, part] : part));
   expect(verify(twice).findings).toMatchObject([{ entry: loss, rule: "id" }]);
-  const edited = rebuilt(again, (part, name) =>
+  const edited = rebuildCertificate(again, (part, name) =>
     isLoss(part, name)
       ? part.replace(/(?<=\nextra ).*/, (extra) => {
           const entry = Buffer.from(extra, "base64").toString();

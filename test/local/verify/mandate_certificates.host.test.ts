@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { verifyCertificate } from "../../../local/verify/certificate.ts";
-import { rebuilt } from "../../support/certificate_parts.ts";
+import { rebuildCertificate } from "../../support/certificate_parts.ts";
 import { readHead } from "../../../lib/audit/chain.ts";
-import { mandated, PENS } from "../../support/mandates.ts";
+import { openWithMandates, SIGNERS } from "../../support/mandates.ts";
 import { rewindingStore } from "../../support/rewinding_store.ts";
 
 type Report = Record<string, unknown> & {
@@ -48,11 +48,16 @@ const eventOf = (proof: string): string => {
 /** Removes the n-th proof of an event. */
 const without = (text: string, event: string, nth = 0): string => {
   let found = 0;
-  return rebuilt(text, (part, name) => (name === "proof" && eventOf(part) === event && found++ === nth ? null : part));
+  return rebuildCertificate(text, (part, name) =>
+    name === "proof" && eventOf(part) === event && found++ === nth ? null : part,
+  );
 };
 
 beforeAll(async () => {
-  const { active, propose, apply, decideOn, api, send } = await mandated({}, { "price.basic": 100, "price.pro": 100 });
+  const { active, propose, apply, decideOn, api, send } = await openWithMandates(
+    {},
+    { "price.basic": 100, "price.pro": 100 },
+  );
   const id = await active();
   const first = (await propose()).body.change_id;
   await apply(first);
@@ -90,7 +95,7 @@ test.each([
 
 test("a loss suspends mandates signed before it until they are resumed", async () => {
   const rewinding = rewindingStore();
-  const { active, propose, apply, decideOn, api, send, statement } = await mandated({ store: rewinding.store });
+  const { active, propose, apply, decideOn, api, send, statement } = await openWithMandates({ store: rewinding.store });
   const id = await active();
   const before = await rewinding.copy();
   await send("kpi", { csat: 4.2 });
@@ -100,7 +105,7 @@ test("a loss suspends mandates signed before it until they are resumed", async (
   const loss = { note: "restored", length, head };
   const text = await statement("accept_loss", "ana", loss);
   const { at } = JSON.parse(text) as { at: string };
-  await send("audit/accept-loss", { actor: "ana", ...loss, proof: PENS["ana"]!.sign(text), at });
+  await send("audit/accept-loss", { actor: "ana", ...loss, proof: SIGNERS["ana"]!.sign(text), at });
   expect((await propose()).body).toMatchObject({ status: "pending_consent" });
   await decideOn("mandate_resume", id, "ana");
   await decideOn("mandate_resume", id, "bo");
@@ -116,7 +121,7 @@ test("a loss suspends mandates signed before it until they are resumed", async (
 });
 
 test("a certificate has also the entries of a mandate that its stored record omits", async () => {
-  const { active, propose, apply, decideOn, api } = await mandated();
+  const { active, propose, apply, decideOn, api } = await openWithMandates();
   const id = await active();
   const { change_id } = (await propose()).body;
   await apply(change_id);
@@ -131,11 +136,11 @@ test("a certificate has also the entries of a mandate that its stored record omi
 });
 
 test("a certificate without its intent is not valid, and without its mandate it is rejected", () => {
-  const none = rebuilt(honest, (part, name) =>
+  const none = rebuildCertificate(honest, (part, name) =>
     name === "proof" && eventOf(part).startsWith("mandate_") ? null : part,
   );
   expect(messages(none)).toEqual(["it was approved by a mandate: the entries of its mandate are not in this file"]);
-  expect(both(rebuilt(honest, (part, name) => (name === "intent" ? null : part)))).toMatchObject({
+  expect(both(rebuildCertificate(honest, (part, name) => (name === "intent" ? null : part)))).toMatchObject({
     verdict: "consistent",
   });
 });

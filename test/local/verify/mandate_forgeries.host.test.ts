@@ -9,9 +9,9 @@ import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { verifyCertificate } from "../../../local/verify/certificate.ts";
 import { fingerprint, decodeBase64 } from "../../../local/verify/policy.ts";
 import { data, PATH } from "../../lib/audit/reference_tree.ts";
-import { rebuilt } from "../../support/certificate_parts.ts";
+import { rebuildCertificate } from "../../support/certificate_parts.ts";
 import { DAY } from "../../support/clock.ts";
-import { mandated, PENS } from "../../support/mandates.ts";
+import { openWithMandates, SIGNERS } from "../../support/mandates.ts";
 import { makeCheckpoint, rehashed } from "../../tamper/world.ts";
 
 type Detail = Record<string, unknown>;
@@ -41,7 +41,7 @@ function certify(log: readonly AuditEntry[], other?: string, from = honest): str
       ].join("\n"),
     );
   let isFirst = true;
-  return rebuilt(from, (part, name) => {
+  return rebuildCertificate(from, (part, name) => {
     if (name === "intent" && other !== undefined) return [part, `${other}\n`];
     if (name !== "proof") return part;
     const given = isFirst ? proofs : null;
@@ -62,7 +62,7 @@ const unsigned: Change = ({ proof: _, statement: __, key: ___, ...detail }) => d
 /** The last signature made with a key that signs unattended. */
 const unattended: Change = (detail) => {
   const text = (detail["statement"] as string).replace('"approver":"bo"', '"approver":"una"');
-  const { public_key } = PENS["una"]!.key as { public_key: string };
+  const { public_key } = SIGNERS["una"]!.key as { public_key: string };
   const key = fingerprint(decodeBase64(public_key.split(" ")[1], "base64")!);
   return {
     ...detail,
@@ -70,7 +70,7 @@ const unattended: Change = (detail) => {
     actor: "una",
     authenticated: "signature_unattended",
     statement: text,
-    proof: PENS["una"]!.sign(text),
+    proof: SIGNERS["una"]!.sign(text),
     key,
   };
 };
@@ -80,7 +80,7 @@ const dayAfter = (time: string): string => new Date(Date.parse(time) + DAY).toIS
 /** The apply a day later, under another intent. */
 function under(change: (intent: Intent) => void): string {
   let intent!: Intent;
-  rebuilt(honest, (part, name) => {
+  rebuildCertificate(honest, (part, name) => {
     if (name === "intent") intent = JSON.parse(part) as Intent;
     return part;
   });
@@ -96,7 +96,7 @@ function under(change: (intent: Intent) => void): string {
 /** The change with another content. */
 function about(over: Detail): string {
   let text = "";
-  const file = rebuilt(honest, (part, name) => {
+  const file = rebuildCertificate(honest, (part, name) => {
     if (name !== "content") return part;
     text = JSON.stringify({ ...(JSON.parse(part) as Detail), ...over });
     return `${text}\n`;
@@ -269,7 +269,7 @@ const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = 
 ];
 
 beforeAll(async () => {
-  const { active, propose, apply, decideOn, api } = await mandated();
+  const { active, propose, apply, decideOn, api } = await openWithMandates();
   const limits = { schema: { type: "number", maximum: 200 }, max_step: { relative: 0.05, hours: 24 } };
   const id = await active({ limits, kpi_floor: { csat: 3 } });
   await decideOn("mandate_narrow", id, "ana", {

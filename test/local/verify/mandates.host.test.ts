@@ -1,7 +1,7 @@
 /** Verifies that both verifiers accept entries of mandates, and reject forged ones in a log with valid hashes. */
 import { beforeAll, expect, test } from "vitest";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
-import { mandated } from "../../support/mandates.ts";
+import { openWithMandates } from "../../support/mandates.ts";
 import { rehashed } from "../../tamper/world.ts";
 import { judgeExports } from "./judge_export.ts";
 
@@ -41,7 +41,7 @@ const FORGED: readonly (readonly [string, string, (detail: Detail) => Detail, st
 
 beforeAll(async () => {
   const limits = { schema: { type: "number", minimum: 0.5, maximum: 1e21 }, max_step: { relative: 0.05, hours: 24 } };
-  const { active, propose, apply, send, decideOn, api } = await mandated();
+  const { active, propose, apply, send, decideOn, api } = await openWithMandates();
   const id = await active({ limits, kpi_floor: { csat: -1e-7 } });
   const { change_id } = (await propose()).body;
   await apply(change_id);

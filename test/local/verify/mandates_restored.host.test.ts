@@ -5,12 +5,12 @@ import { migrate } from "../../../lib/changes/moving/migrate.ts";
 import { fastestSha256 } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { MINUTE } from "../../support/clock.ts";
-import { MANDATED, mandated, PENS } from "../../support/mandates.ts";
+import { MANDATE_INTENT, openWithMandates, SIGNERS } from "../../support/mandates.ts";
 import { rewindingStore } from "../../support/rewinding_store.ts";
 import { judgeExports } from "./judge_export.ts";
 
 type Acts = Pick<
-  Awaited<ReturnType<typeof mandated>>,
+  Awaited<ReturnType<typeof openWithMandates>>,
   "api" | "send" | "statement" | "mandate" | "decideOn" | "apply" | "propose"
 >;
 
@@ -23,7 +23,7 @@ async function acceptLoss({ api, send, statement }: Acts): Promise<void> {
   const act = async (path: string, decision: string, fields: object) => {
     const text = await statement(decision, "ana", fields);
     const { at } = JSON.parse(text) as { at: string };
-    expect(await send(path, { actor: "ana", ...fields, proof: PENS["ana"]!.sign(text), at })).toMatchObject({
+    expect(await send(path, { actor: "ana", ...fields, proof: SIGNERS["ana"]!.sign(text), at })).toMatchObject({
       status: 200,
     });
   };
@@ -33,7 +33,10 @@ async function acceptLoss({ api, send, statement }: Acts): Promise<void> {
 
 test("after a restore no mandate is in force; a resumed one continues its counts", async () => {
   const rewinding = rewindingStore();
-  const api = await mandated({ store: rewinding.store }, Object.fromEntries(TARGETS.map((target) => [target, 100])));
+  const api = await openWithMandates(
+    { store: rewinding.store },
+    Object.fromEntries(TARGETS.map((target) => [target, 100])),
+  );
   const { clock } = api.api.deps;
   const of = async (target: string, over: object = {}) => api.active({ targets: [target], ...over });
   const sign = async (decision: string, id: string, ...names: string[]) => {
@@ -96,7 +99,7 @@ test("after a restore no mandate is in force; a resumed one continues its counts
     { to, name: "there", actor: "ana" },
     { clock, sha256: fastestSha256() },
   );
-  const moved = await api.restart({ intent: MANDATED, store: to });
+  const moved = await api.restart({ intent: MANDATE_INTENT, store: to });
   expect(await states(moved)).toEqual(["draft", "active", "suspended", "ended"]);
   expect((await moved.propose({ target: TARGETS[0], value: 104 })).body).toMatchObject({ status: "approved" });
   expect(await outside(moved, 103)).toBe("max_per_day");

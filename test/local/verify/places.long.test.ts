@@ -6,21 +6,21 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import { routingAdapter } from "../../../lib/targets/routing.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
-import { sshPen } from "../../support/passkeys.ts";
+import { sshSigner } from "../../support/passkeys.ts";
 import { service } from "../../support/service.ts";
-import { person, proven, requestStatement } from "../../support/signed.ts";
+import { person, proofFields, requestStatement } from "../../support/signed.ts";
 import { pythonMissing, verify, verifyInPython } from "../../tamper/verifiers.ts";
 import { rehashed, write } from "../../tamper/world.ts";
 
 async function signedLog(): Promise<AuditEntry[]> {
-  const pen = sshPen();
+  const pen = sshSigner();
   const adapter = targetAdapter(memoryTarget().system, { store: memoryStore(), clock: systemClock });
   const targets = routingAdapter([{ name: "flags", match: ["*"], adapter }]);
   const api = await service({ adapter: targets, intent: { principals: { ana: person(pen) } } });
   const { change_id } = await api.propose({ target: "flags/a", value: "1" });
   const seen = JSON.stringify(["absent"]);
   const fields = { decision: "approve", approver: "ana", change_id, seen };
-  const proof = proven(pen, await requestStatement(api, fields));
+  const proof = proofFields(pen, await requestStatement(api, fields));
   const reply = await api.post("approve", { change_id, approver: "ana", seen, ...proof });
   expect(reply.status).toBe(200);
   return (await api.get("audit?limit=100")).body.entries;

@@ -10,7 +10,7 @@ import { toCells } from "../../../lib/rollout/samples.ts";
 import { verifyCertificate } from "../../../local/verify/certificate.ts";
 import { rehashed } from "../../tamper/world.ts";
 import { service } from "../../support/service.ts";
-import { actOnRollout, AGENTS, rollout, sample, STAGES, totals } from "../../support/rollouts.ts";
+import { rolloutClient, AGENTS, openRollout, sample, STAGES, totals } from "../../support/rollouts.ts";
 import { judgeExports } from "./judge_export.ts";
 
 /** A row of totals, as far as it is forged here. */
@@ -33,7 +33,7 @@ const MANUAL = { steps: [{ share: 1000, advance: "manual", min_hours: 24 }] };
 
 /** A rollout with a hold, a mismatch and a resume that is rolled back at its second step, and one that a person advances. */
 beforeAll(async () => {
-  const { api, act, feedNow, hours } = await rollout();
+  const { api, act, feedNow, hours } = await openRollout();
   await feedNow(totals(50_000, 1000));
   await act(0, "hold");
   await act(0, "resume");
@@ -48,7 +48,7 @@ beforeAll(async () => {
   const stages = JSON.stringify({ ...STAGES, ...MANUAL });
   const by_hand = await api.bring("applied", { target: "ui.b", value: "1", stages });
   hours(24);
-  const second = actOnRollout(api, by_hand);
+  const second = rolloutClient(api, by_hand);
   await second.feedNow();
   await second.act(0, "advance");
   honest = await api.audit();
@@ -57,7 +57,7 @@ beforeAll(async () => {
 });
 
 /** Reads the lines that stand behind the entries of proposals and intents. */
-async function readCarried({ list }: Pick<Awaited<ReturnType<typeof rollout>>["api"]["deps"]["store"], "list">) {
+async function readCarried({ list }: Pick<Awaited<ReturnType<typeof openRollout>>["api"]["deps"]["store"], "list">) {
   const lines = new Map<string, string>();
   for (const stored of await list("changes", { limit: 9 }))
     lines.set(
@@ -399,11 +399,11 @@ test("a plan that is none", async () => {
 });
 
 /** Honest logs that only few feeders write. */
-const HONEST: readonly (readonly [string, () => ReturnType<typeof rollout>])[] = [
+const HONEST: readonly (readonly [string, () => ReturnType<typeof openRollout>])[] = [
   [
     "impossible numbers of a later time before possible ones",
     async () => {
-      const opened = await rollout();
+      const opened = await openRollout();
       const { api, feed, feedNow, act, decide, hours } = opened;
       const as_of = new Date(Date.parse(api.deps.clock.iso()) + 4 * 60_000).toISOString();
       await feed([sample(api, { as_of, treated: { n: 1, sum: 5 } })]);
@@ -418,7 +418,7 @@ const HONEST: readonly (readonly [string, () => ReturnType<typeof rollout>])[] =
     "values up to 1e15",
     async () => {
       const watch = [{ ...STAGES.watch[0], kind: "mean", bounds: [0, 1e15] }];
-      const opened = await rollout({ stages: { watch } });
+      const opened = await openRollout({ stages: { watch } });
       const arm = { n: 10, sum: 1e15, sum2: 1e30 };
       await opened.feedNow({ treated: arm, control: arm });
       return opened;
@@ -429,7 +429,7 @@ const HONEST: readonly (readonly [string, () => ReturnType<typeof rollout>])[] =
       [
         `totals as of ${as_of}`,
         async () => {
-          const opened = await rollout();
+          const opened = await openRollout();
           await opened.act(0, "hold");
           await opened.feedNow({ as_of });
           await opened.act(0, "resume");
@@ -455,7 +455,7 @@ test("what a feeder may say is valid in both", async () => {
 test("a certificate has what both verifiers need to compute its decisions again", async () => {
   const api = await service({ intent: { principals: AGENTS } });
   const change_id = await api.bring("applied", { value: "true", stages: JSON.stringify({ ...STAGES, ...MANUAL }) });
-  const { act, feedNow, hours } = actOnRollout(api, change_id);
+  const { act, feedNow, hours } = rolloutClient(api, change_id);
   hours(24);
   await feedNow();
   await act(0, "advance");

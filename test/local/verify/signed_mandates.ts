@@ -1,13 +1,13 @@
 /** Entries about mandates with the intent under which they are judged, without signatures that anything verifies. */
 import type { RecordedEntry } from "../../../local/verify/detail.ts";
 import { parseIntent } from "../../../local/verify/intent.ts";
-import { passkey, sshPen } from "../../support/passkeys.ts";
+import { passkey, sshSigner } from "../../support/passkeys.ts";
 import { person } from "../../support/signed.ts";
 
 export type Detail = Record<string, unknown>;
 
 const PENS = {
-  ...{ ana: passkey(), bo: sshPen(), fin: passkey(), ona: passkey(), cy: sshPen("ssh-ed25519") },
+  ...{ ana: passkey(), bo: sshSigner(), fin: passkey(), ona: passkey(), cy: sshSigner("ssh-ed25519") },
 };
 export const intent = (over: object = {}) =>
   parseIntent({

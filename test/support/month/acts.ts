@@ -6,7 +6,7 @@ import type { Change } from "../../../lib/changes/rules/change.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
 import { type Client, client, type Reply } from "../client.ts";
 import { testClock } from "../clock.ts";
-import { opened, type TestDeps } from "../deps.ts";
+import { openDeps, type TestDeps } from "../deps.ts";
 import { filesInMemory } from "../files_in_memory.ts";
 import { fails, type ScriptedAdapter, scriptedAdapter } from "../scripted_adapter.ts";
 import { type Act, changeNamed, type Ledger, type LedgerChange, type LedgerTask } from "./ledger.ts";
@@ -27,7 +27,7 @@ export async function openMonth() {
   const host = scriptedAdapter();
   const files = filesInMemory();
   const clock = testClock(BEGIN);
-  const deps = await opened({ adapter: host, evolved: files, clock, intent: INTENT, identityHeader: PERSON });
+  const deps = await openDeps({ adapter: host, evolved: files, clock, intent: INTENT, identityHeader: PERSON });
   const ledger: Ledger = { acts: [], changes: new Map(), tasks: [] };
   return { ...acts(deps, client(app(deps)), host, ledger), deps, host, files, ledger };
 }

@@ -5,7 +5,7 @@ import { agree } from "../../contract/agree.ts";
 import type { AnyStore } from "../../contract/any_store.ts";
 import { equal, rejects } from "../../contract/check.ts";
 import { put, remove } from "../../contract/store_records.ts";
-import { gate } from "../scripted_adapter.ts";
+import { makeBarrier } from "../scripted_adapter.ts";
 
 /** The same storage with some of it replaced. */
 export const overrideStorage = (storage: ObjectStorage, over: Partial<ObjectStorage>): ObjectStorage => ({
@@ -21,7 +21,7 @@ const storeOn = (storage: ObjectStorage): AnyStore => durableObjectStore(storage
 /** Cases by name. */
 export const objectCases: Record<string, (storage: ObjectStorage) => Promise<void>> = {
   async "no answer leaves before what it tells of is durable: a write, a look, a refusal"(storage) {
-    const { opened, open } = gate();
+    const { opened, open } = makeBarrier();
     const store = storeOn(overrideStorage(storage, { sync: () => opened }));
     const answers: string[] = [];
     const noted = (name: string, work: Promise<unknown>) => work.catch(() => name).then(() => answers.push(name));
@@ -43,7 +43,7 @@ export const objectCases: Record<string, (storage: ObjectStorage) => Promise<voi
   },
 
   async "a sync that fails fails all that waited for it, and everything after it"(storage) {
-    const { opened, open } = gate();
+    const { opened, open } = makeBarrier();
     let syncs = 0;
     const failing = async (): Promise<void> => {
       syncs++;
@@ -68,7 +68,7 @@ export const objectCases: Record<string, (storage: ObjectStorage) => Promise<voi
   },
 
   async "close waits for what is not durable yet"(storage) {
-    const { opened, open } = gate();
+    const { opened, open } = makeBarrier();
     const store = storeOn(overrideStorage(storage, { sync: () => opened }));
     const written = put(store, "things", "a", 1);
     let closed = false;

@@ -21,7 +21,7 @@ export interface Write {
 }
 
 /** The request to the object. */
-export type Ask =
+export type StoreRequest =
   | { ask: "run"; name: string; storage?: string }
   | { ask: "failures"; store: string }
   | { ask: "own"; name: string }
@@ -81,7 +81,7 @@ export class StoreObject extends DurableObject {
     }
   }
 
-  async #answer(asked: Ask): Promise<unknown> {
+  async #answer(asked: StoreRequest): Promise<unknown> {
     switch (asked.ask) {
       case "run": {
         const wrap = asked.storage === undefined ? undefined : brokenStorages[asked.storage];

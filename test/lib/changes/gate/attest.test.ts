@@ -9,7 +9,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { type Envelope, signedBytes } from "../../../../lib/kit/dsse.ts";
 import { gateAdapter } from "../../../../lib/targets/gate.ts";
 import { scriptedAdapter } from "../../../support/scripted_adapter.ts";
-import { restarted } from "../../../support/deps.ts";
+import { restartDeps } from "../../../support/deps.ts";
 import { service, makeService, type TestService } from "../../../support/service.ts";
 import { commandLine } from "../../../local/command_line/called.ts";
 
@@ -106,7 +106,7 @@ test("the policy of an attestation is the intent under which the change was appr
   const before = api.deps.product!.manifest_hash;
   const intent = { update_epoch: 9, policy: { required_approvers: { standard: 2 } } };
   const options = { adapter: undefined, intent, attestationSigner: signerOf(PAIR), targets: targets() };
-  const later = makeService(await restarted(api.deps, options));
+  const later = makeService(await restartDeps(api.deps, options));
   // The new intent requires two consents; this change was applied with one, under the earlier intent.
   const { policies } = statementIn((await fetchAttestation(later, other)).body).predicate.verifier;
   expect(policies).toMatchObject([{ digest: { sha256: before } }]);
@@ -142,7 +142,7 @@ test("a change whose target no system covers is not attested", async () => {
   const id = await api.bring("applied", release);
   const targets = [{ name: "rest", match: ["ui.*"], adapter: scriptedAdapter() }];
   const options = { adapter: undefined, attestationSigner: signerOf(PAIR), targets };
-  const later = makeService(await restarted(api.deps, options));
+  const later = makeService(await restartDeps(api.deps, options));
   expect(await fetchAttestation(later, id)).toMatchObject({ status: 409, body: { code: "not_in_force" } });
 });
 

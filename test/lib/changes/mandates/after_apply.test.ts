@@ -7,19 +7,26 @@ import { decideRollouts } from "../../../../lib/changes/rollouts/decide_rollouts
 import { gateAdapter } from "../../../../lib/targets/gate.ts";
 import { routingAdapter } from "../../../../lib/targets/routing.ts";
 import { HOUR, testClock } from "../../../support/clock.ts";
-import { acts, BOUNDS, MANDATED, mandated, PENS, PRINCIPALS } from "../../../support/mandates.ts";
+import {
+  mandateClient,
+  BOUNDS,
+  MANDATE_INTENT,
+  openWithMandates,
+  SIGNERS,
+  PRINCIPALS,
+} from "../../../support/mandates.ts";
 import { get } from "../../../support/requests.ts";
 import { rewindingStore } from "../../../support/rewinding_store.ts";
-import { AGENTS, actOnRollout, STAGES, totals } from "../../../support/rollouts.ts";
+import { AGENTS, rolloutClient, STAGES, totals } from "../../../support/rollouts.ts";
 
-type Acts = ReturnType<typeof acts>;
+type Acts = ReturnType<typeof mandateClient>;
 
 const STAGED = {
-  ...MANDATED,
+  ...MANDATE_INTENT,
   principals: { ...PRINCIPALS, "agent:analytics": AGENTS["agent:analytics"] },
   kpis: { conversion: { baseline: 1, target: 2 } },
   policy: {
-    ...MANDATED.policy,
+    ...MANDATE_INTENT.policy,
     stages: { watch: ["conversion"], fed_by: ["agent:analytics"], max_allowed: { conversion: 0.05 } },
   },
 };
@@ -41,13 +48,13 @@ test.each([
   ["no longer matches the policy", async (api: Acts) => api.restart({ intent: OTHER_TARGETS }), 1000],
 ])("a rollout advances only if its mandate covers it: the mandate %s", async (_, changeMandate, share) => {
   const clock = testClock();
-  const before = await mandated({ intent: STAGED, clock });
+  const before = await openWithMandates({ intent: STAGED, clock });
   const id = await before.active();
   const { change_id } = (await before.propose({ stages: STAGES })).body;
   expect((await before.apply(change_id)).status).toBe(200);
   const api = await changeMandate(before, id);
   clock.advance(25 * HOUR);
-  const rollout = actOnRollout({ ...api.api, json: api.send } as never, change_id);
+  const rollout = rolloutClient({ ...api.api, json: api.send } as never, change_id);
   const row = { step: 0, kpi: "conversion", as_of: clock.iso(), ...totals(100_000, 1000) };
   expect((await rollout.feed([row])).status).toBe(200);
   await decideRollouts(api.api.deps);
@@ -59,7 +66,7 @@ test.each([
   ["is narrowed", narrow, "approved"],
 ])("an apply whose answer was lost is resolved if its mandate %s", async (_, changeMandate, status) => {
   const clock = testClock();
-  const api = await mandated({ clock });
+  const api = await openWithMandates({ clock });
   const id = await api.active();
   const { change_id } = (await api.propose()).body;
   api.target.system.resolve = async () => "open";
@@ -78,7 +85,9 @@ test("the gate of an applied change stays open after a revocation, but not after
     (await (await app(api.api.deps)(get(`/api/gate?target=price.basic&tenant_id=t1&head=${HEAD}`))).json()) as object;
   const applyRelease = async () => {
     const routes = [{ name: "prices", match: ["price.*"], adapter: gateAdapter("prices") }];
-    const api = await mandated({ adapter: routingAdapter(routes, { hash: "1", systems: [{ name: "prices" }] }) });
+    const api = await openWithMandates({
+      adapter: routingAdapter(routes, { hash: "1", systems: [{ name: "prices" }] }),
+    });
     const id = await api.active({ limits: undefined });
     const { change_id } = (await api.propose({ value: { head: HEAD } })).body;
     expect((await api.apply(change_id)).status).toBe(200);
@@ -95,7 +104,7 @@ test("the gate of an applied change stays open after a revocation, but not after
 
 test("a change that was applied under a mandate before a loss can be restored after it", async () => {
   const rewinding = rewindingStore();
-  const api = await mandated({ store: rewinding.store });
+  const api = await openWithMandates({ store: rewinding.store });
   await api.active();
   const { change_id } = (await api.propose()).body;
   expect((await api.apply(change_id)).status).toBe(200);
@@ -107,7 +116,7 @@ test("a change that was applied under a mandate before a loss can be restored af
   const signAndSend = async (path: string, decision: string, fields: object) => {
     const text = await api.statement(decision, "ana", fields);
     const { at } = JSON.parse(text) as { at: string };
-    return api.send(path, { actor: "ana", ...fields, proof: PENS["ana"]!.sign(text), at });
+    return api.send(path, { actor: "ana", ...fields, proof: SIGNERS["ana"]!.sign(text), at });
   };
   expect((await signAndSend("audit/accept-loss", "accept_loss", { note: "restored", length, head })).status).toBe(200);
   expect((await signAndSend("unfreeze", "unfreeze", { note: "restored" })).status).toBe(200);

@@ -4,12 +4,12 @@ import { migrate } from "../../../../lib/changes/moving/migrate.ts";
 import { formatAgentKey } from "../../../../lib/changes/records.ts";
 import { fastestSha256 } from "../../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
-import { AS_OTHER, MANDATED, mandated } from "../../../support/mandates.ts";
+import { AS_OTHER, MANDATE_INTENT, openWithMandates } from "../../../support/mandates.ts";
 
 const VALUES = { "price.basic": 100, "price.pro": 100 };
 
 test("a move keeps a mandate, its counts, its suspension and the signatures of its resumption", async () => {
-  const api = await mandated({}, VALUES);
+  const api = await openWithMandates({}, VALUES);
   const id = await api.active({ max_open: 2, max_per_day: 3 });
   const { change_id } = (await api.propose()).body;
   await api.apply(change_id);
@@ -25,14 +25,14 @@ test("a move keeps a mandate, its counts, its suspension and the signatures of i
     { to, name: "there", actor: "ana" },
   ] as const;
   await migrate(...ends, { clock, sha256: fastestSha256() });
-  const moved = await api.restart({ intent: MANDATED, store: to });
+  const moved = await api.restart({ intent: MANDATE_INTENT, store: to });
   expect(await moved.mandate(id)).toEqual(before);
   expect((await moved.decideOn("mandate_resume", id, "bo")).body).toMatchObject({ state: "active", revision: 2 });
   expect(await moved.mandate(id)).toMatchObject({ state: "active", left: { today: 1, open: 1 } });
 });
 
 test("a rollback that finds an edited value suspends the mandate", async () => {
-  const api = await mandated();
+  const api = await openWithMandates();
   const id = await api.active();
   const { change_id } = (await api.propose()).body;
   await api.apply(change_id);
@@ -46,7 +46,7 @@ test("a rollback that finds an edited value suspends the mandate", async () => {
 });
 
 test("a forged index row does not make a mandate valid for another agent", async () => {
-  const api = await mandated();
+  const api = await openWithMandates();
   const id = await api.active();
   await api.api.deps.store.transact(
     async (tx) => void tx.put("mandates_by_agent", formatAgentKey("agent:other") + id, true),

@@ -6,7 +6,7 @@ import { sampleClock } from "../../../../lib/changes/certain_time.ts";
 import { maintainMandates } from "../../../../lib/changes/mandates/narrow_revoke.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
 import { testClock } from "../../../support/clock.ts";
-import { opened, restarted } from "../../../support/deps.ts";
+import { openDeps, restartDeps } from "../../../support/deps.ts";
 import { dice } from "../../../support/dice.ts";
 import { memoryTarget } from "../../../support/memory_target.ts";
 import { rewindingStore } from "../../../support/rewinding_store.ts";
@@ -71,7 +71,7 @@ export async function runScenario(seed: number, actions: readonly Action[], tall
     world.values.set(model.targetKey(initial), [{ at: -Infinity, value: initial.value }]);
   }
   const adapter = makeAdapter(target, store, clock, world.address);
-  const deps = await opened({ store, clock, adapter, intent: intentFor(rules) });
+  const deps = await openDeps({ store, clock, adapter, intent: intentFor(rules) });
   const scenario: Scenario = { deps, fetch: app(deps), world, target, rewinding, seed, step: 0, tally };
   for (const action of actions) {
     // No two actions are whole hours apart, so no result depends on the exact ends of periods; targets are read every five seconds.
@@ -87,7 +87,7 @@ export async function runScenario(seed: number, actions: readonly Action[], tall
 async function restart(scenario: Scenario): Promise<void> {
   const { deps, world, target } = scenario;
   const adapter = makeAdapter(target, deps.store, deps.clock, world.address);
-  scenario.deps = await restarted(deps, { adapter, intent: intentFor(world.rules) });
+  scenario.deps = await restartDeps(deps, { adapter, intent: intentFor(world.rules) });
   scenario.fetch = app(scenario.deps);
 }
 

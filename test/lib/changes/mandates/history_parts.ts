@@ -2,8 +2,8 @@
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import type { dice } from "../../../support/dice.ts";
 import type { Manifest } from "../../../support/intents.ts";
-import { sshPen } from "../../../support/passkeys.ts";
-import { person, type Pen } from "../../../support/signed.ts";
+import { sshSigner } from "../../../support/passkeys.ts";
+import { person, type Signer } from "../../../support/signed.ts";
 import { type Bounds, DAY, HOUR, type Proposal, findPolicyErrors, type Rules, type World } from "./model.ts";
 
 type Roll = ReturnType<typeof dice>;
@@ -37,10 +37,10 @@ export const ACTION_TYPES = (
 )[];
 
 /** Two keys of each person; the intent lists one of them. The keys of `una` sign unattended. */
-export const PENS: Readonly<Record<string, readonly Pen[]>> = Object.fromEntries(
+export const PENS: Readonly<Record<string, readonly Signer[]>> = Object.fromEntries(
   ["ana", "bo", "cy", "una", "olga"].map((name) => {
     const type = name === "una" ? "ssh-ed25519" : "sk-ssh-ed25519@openssh.com";
-    return [name, [sshPen(type), sshPen(type)]];
+    return [name, [sshSigner(type), sshSigner(type)]];
   }),
 );
 

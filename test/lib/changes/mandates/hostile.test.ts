@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { DAY, HOUR, MINUTE } from "../../../support/clock.ts";
 import { dice } from "../../../support/dice.ts";
 import { rounds } from "../../../support/length.ts";
-import { AS_AGENT, AS_OTHER, mandated, PENS } from "../../../support/mandates.ts";
+import { AS_AGENT, AS_OTHER, openWithMandates, SIGNERS } from "../../../support/mandates.ts";
 
 const TARGETS = ["price.a", "price.b", "price.c", "plan.a"];
 const STEP = 0.05;
@@ -20,7 +20,7 @@ test("small steps, races, wrong clocks, replays and other agents approve nothing
   const roll = dice(47);
   const pick = <T>(list: readonly T[]): T => list[roll(list.length)]!;
   const values = Object.fromEntries(TARGETS.map((target) => [target, 100]));
-  const service = await mandated({}, values);
+  const service = await openWithMandates({}, values);
   const { api, active, propose, apply, decideOn, statement, send, mandate } = service;
   const { clock } = api.deps;
   const history = new Map<string, TimedValue[]>(TARGETS.map((target) => [target, [{ at: 0, value: 100 }]]));
@@ -116,7 +116,7 @@ test("small steps, races, wrong clocks, replays and other agents approve nothing
   };
   const proofOf = async (decision: string, change_id: string) => {
     const text = await statement(decision, "ana", { change_id });
-    return { proof: PENS["ana"]!.sign(text), at: JSON.parse(text).at };
+    return { proof: SIGNERS["ana"]!.sign(text), at: JSON.parse(text).at };
   };
   const renew = async (): Promise<void> => {
     if ((await mandate(id)).state === "active") await decideOn("mandate_revoke", id, "ana");
@@ -132,7 +132,7 @@ test("small steps, races, wrong clocks, replays and other agents approve nothing
   const replay = async (): Promise<void> => {
     const text = await statement("mandate_resume", "ana", { mandate_id: id });
     const { at } = JSON.parse(text);
-    const sent = { mandate_id: id, approver: "ana", proof: PENS["ana"]!.sign(text), at };
+    const sent = { mandate_id: id, approver: "ana", proof: SIGNERS["ana"]!.sign(text), at };
     const first = await send("mandate-resume", sent);
     const again = await send("mandate-resume", sent);
     expect([first.status, again.status].filter((status) => status === 200).length).toBeLessThanOrEqual(

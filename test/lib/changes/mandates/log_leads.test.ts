@@ -8,24 +8,24 @@ import { restoreEdited } from "../../../../lib/changes/restore_edited.ts";
 import type { Reads } from "../../../../lib/store/store.ts";
 import { app } from "../../../../handlers/index.ts";
 import { DAY, HOUR, MINUTE } from "../../../support/clock.ts";
-import { AS_OTHER, INSIDE, MANDATED, mandated, PENS, PRINCIPALS } from "../../../support/mandates.ts";
+import { AS_OTHER, INSIDE, MANDATE_INTENT, openWithMandates, SIGNERS, PRINCIPALS } from "../../../support/mandates.ts";
 import { get } from "../../../support/requests.ts";
 import { rewindingStore } from "../../../support/rewinding_store.ts";
 
-const { mandates: _, ...withoutMandates } = MANDATED.policy;
+const { mandates: _, ...withoutMandates } = MANDATE_INTENT.policy;
 
 test("a KPI below its floor suspends a mandate also while the intent allows no mandates", async () => {
-  const before = await mandated();
+  const before = await openWithMandates();
   const id = await before.active({ kpi_floor: { csat: 4 } });
-  const off = await before.restart({ intent: { ...MANDATED, policy: withoutMandates } });
+  const off = await before.restart({ intent: { ...MANDATE_INTENT, policy: withoutMandates } });
   expect((await off.send("kpi", { csat: 1 })).status).toBe(200);
-  const on = await off.restart({ intent: MANDATED });
+  const on = await off.restart({ intent: MANDATE_INTENT });
   expect(await on.mandate(id)).toMatchObject({ state: "suspended" });
   expect((await on.propose()).body).toMatchObject({ status: "pending_consent" });
 });
 
 test("a mandate whose suspension is missing from the log approves nothing below its floor", async () => {
-  const api = await mandated();
+  const api = await openWithMandates();
   const id = await api.active({ kpi_floor: { csat: 4 } });
   const { store } = api.api.deps;
   const [row] = await store.list("mandates_by_agent", { limit: 2 });
@@ -44,7 +44,7 @@ test("a mandate whose suspension is missing from the log approves nothing below 
 });
 
 test("narrowing to a floor that a KPI is already below suspends the mandate", async () => {
-  const api = await mandated();
+  const api = await openWithMandates();
   const id = await api.active();
   await api.send("kpi", { csat: 1 });
   await expect(api.decideOn("mandate_narrow", id, "ana", { narrow: { kpi_floor: { nps: 3 } } })).resolves.toMatchObject(
@@ -56,17 +56,17 @@ test("narrowing to a floor that a KPI is already below suspends the mandate", as
 });
 
 test("a mandate with a floor for a KPI that the intent no longer has is inactive", async () => {
-  const intent = { ...MANDATED, kpis: { errors: { baseline: 10, target: 5 } } };
-  const before = await mandated({ intent });
+  const intent = { ...MANDATE_INTENT, kpis: { errors: { baseline: 10, target: 5 } } };
+  const before = await openWithMandates({ intent });
   await before.active({ kpi_floor: { errors: 12 } });
-  const after = await before.restart({ intent: MANDATED });
+  const after = await before.restart({ intent: MANDATE_INTENT });
   const message = "Its floor is about errors, which is no KPI of the intent.";
   expect((await after.propose()).body).toMatchObject({ status: "pending_consent", outside: [{ message }] });
 });
 
 test("a draft that was edited to last longer than the policy allows cannot be signed", async () => {
-  const policy = { ...MANDATED.policy, mandates: { targets: ["price.*"], max_days: 5 } };
-  const api = await mandated({ intent: { ...MANDATED, policy } });
+  const policy = { ...MANDATE_INTENT.policy, mandates: { targets: ["price.*"], max_days: 5 } };
+  const api = await openWithMandates({ intent: { ...MANDATE_INTENT, policy } });
   const { store, clock } = api.api.deps;
   const { mandate_id } = (await api.draft({ until: api.until(4) })).body;
   const draft = (await store.get("mandates", mandate_id))!.value;
@@ -82,7 +82,7 @@ test("a draft that was edited to last longer than the policy allows cannot be si
 });
 
 test("after the clock is set back, the limit of a day counts that day's changes again", async () => {
-  const api = await mandated();
+  const api = await openWithMandates();
   await api.active({ max_per_day: 2, max_open: 20 });
   const statuses = async (values: readonly number[]): Promise<string[]> => {
     const all: string[] = [];
@@ -97,14 +97,16 @@ test("after the clock is set back, the limit of a day counts that day's changes 
   const note = "it ran ahead";
   const text = await api.statement("accept_clock", "ana", { note });
   const { at } = JSON.parse(text) as { at: string };
-  const accepted = await api.send("audit/accept-clock", { actor: "ana", note, proof: PENS["ana"]!.sign(text), at });
+  const accepted = await api.send("audit/accept-clock", { actor: "ana", note, proof: SIGNERS["ana"]!.sign(text), at });
   expect(accepted.status).toBe(200);
   expect(await statuses([100.1])).toEqual(["pending_consent"]);
 });
 
 test("an agent that may read only its own changes sees no entries of other agents' mandates", async () => {
   const other = { ...PRINCIPALS["agent:other" as keyof typeof PRINCIPALS], may: { read: "own" } };
-  const api = await mandated({ intent: { ...MANDATED, principals: { ...PRINCIPALS, "agent:other": other } } });
+  const api = await openWithMandates({
+    intent: { ...MANDATE_INTENT, principals: { ...PRINCIPALS, "agent:other": other } },
+  });
   const id = await api.active();
   await api.send("propose", INSIDE, AS_OTHER);
   const read = async (path: string) => (await app(api.api.deps)(get(path, AS_OTHER))).text();
@@ -114,7 +116,7 @@ test("an agent that may read only its own changes sees no entries of other agent
 
 test("after an accepted loss a draft and a resumption need all signatures again", async () => {
   const rewinding = rewindingStore();
-  const api = await mandated({ store: rewinding.store });
+  const api = await openWithMandates({ store: rewinding.store });
   const draft = (await api.draft()).body.mandate_id;
   await api.decideOn("mandate", draft, "ana");
   const suspended = await api.active();
@@ -130,7 +132,7 @@ test("after an accepted loss a draft and a resumption need all signatures again"
   const loss = { note: "restored", length, head };
   const text = await api.statement("accept_loss", "ana", loss);
   const { at } = JSON.parse(text) as { at: string };
-  const proof = PENS["ana"]!.sign(text);
+  const proof = SIGNERS["ana"]!.sign(text);
   expect(await api.send("audit/accept-loss", { actor: "ana", ...loss, proof, at })).toMatchObject({ status: 200 });
   expect((await api.decideOn("mandate", draft, "bo")).body).toMatchObject({ state: "draft" });
   expect((await api.decideOn("mandate_resume", suspended, "bo")).body).toMatchObject({ state: "suspended" });
@@ -141,7 +143,7 @@ test("after an accepted loss a draft and a resumption need all signatures again"
 
 test("after an accepted loss earlier signatures are valid only for actions that stop something", async () => {
   const rewinding = rewindingStore();
-  const api = await mandated({ store: rewinding.store });
+  const api = await openWithMandates({ store: rewinding.store });
   const { deps } = api.api;
   const id = await api.active();
   const { change_id } = (await api.propose()).body;
@@ -153,7 +155,7 @@ test("after an accepted loss earlier signatures are valid only for actions that 
     const text = await api.statement(decision, "ana", fields);
     const { at } = JSON.parse(text) as { at: string };
     const who = { [/^(approve|mandate)/.test(decision) ? "approver" : "actor"]: "ana" };
-    return [path, { ...fields, ...who, proof: PENS["ana"]!.sign(text), at }] as const;
+    return [path, { ...fields, ...who, proof: SIGNERS["ana"]!.sign(text), at }] as const;
   };
   const signed = [
     await sign("approve", "approve", { change_id: open }),
@@ -185,17 +187,17 @@ test("after an accepted loss earlier signatures are valid only for actions that 
 });
 
 test("a mandate of an agent that the intent no longer names approves and applies nothing", async () => {
-  const before = await mandated();
+  const before = await openWithMandates();
   const id = await before.active();
   const { change_id } = (await before.propose()).body;
   const { "agent:pricing": _pricing, ...others } = PRINCIPALS as Record<string, unknown>;
-  const after = await before.restart({ intent: { ...MANDATED, principals: others } });
+  const after = await before.restart({ intent: { ...MANDATE_INTENT, principals: others } });
   expect(await after.apply(change_id)).toMatchObject({ status: 403, body: { code: "consent_incomplete" } });
   expect(await after.mandate(id)).toMatchObject({ inactive: "agent:pricing is no agent of the intent." });
 });
 
 test("each entry of a plan counts towards the daily limit", async () => {
-  const api = await mandated({}, { "price.basic": 100, "price.pro": 100 });
+  const api = await openWithMandates({}, { "price.basic": 100, "price.pro": 100 });
   const id = await api.active({ max_per_day: 3 });
   const entry = (target: string) => ({ tenant_id: "t1", target, value: 101 });
   const plan = { target: "price.plan", value: undefined, sets: [entry("price.basic"), entry("price.pro")] };
@@ -213,7 +215,7 @@ test("each entry of a plan counts towards the daily limit", async () => {
 test.each(["rejected", "lost answer"] as const)(
   "a rollback suspends the mandate although the target system fails: %s",
   async (fault) => {
-    const api = await mandated();
+    const api = await openWithMandates();
     const id = await api.active();
     const { change_id } = (await api.propose()).body;
     await api.apply(change_id);
@@ -224,9 +226,9 @@ test.each(["rejected", "lost answer"] as const)(
 );
 
 test("a contested value of a plan suspends the mandate that approved it", async () => {
-  const policy = { ...MANDATED.policy, on_drift: "restore" };
+  const policy = { ...MANDATE_INTENT.policy, on_drift: "restore" };
   const initialValues = { "price.basic": 100, "price.pro": 100 };
-  const api = await mandated({ longLived: true, intent: { ...MANDATED, policy } }, initialValues);
+  const api = await openWithMandates({ longLived: true, intent: { ...MANDATE_INTENT, policy } }, initialValues);
   const id = await api.active();
   const { deps } = api.api;
   const sets = Object.keys(initialValues).map((target) => ({ tenant_id: "t1", target, value: 101 }));
@@ -248,8 +250,8 @@ test("a contested value of a plan suspends the mandate that approved it", async 
 });
 
 test("a mandate that is resumed after a contested value stays active", async () => {
-  const policy = { ...MANDATED.policy, on_drift: "restore" };
-  const api = await mandated({ longLived: true, intent: { ...MANDATED, policy } });
+  const policy = { ...MANDATE_INTENT.policy, on_drift: "restore" };
+  const api = await openWithMandates({ longLived: true, intent: { ...MANDATE_INTENT, policy } });
   const id = await api.active();
   const { deps } = api.api;
   await api.apply((await api.propose()).body.change_id);
@@ -271,7 +273,7 @@ test("a mandate that is resumed after a contested value stays active", async () 
 });
 
 test("a signature is valid only for the text that was signed", async () => {
-  const { active, api } = await mandated();
+  const { active, api } = await openWithMandates();
   const { store, product, clock } = api.deps;
   const mandate = (await store.get("mandates", await active()))!.value;
   const { origin } = (await readHead(store))!;

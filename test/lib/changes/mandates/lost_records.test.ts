@@ -1,9 +1,9 @@
 /** Mandates whose record or index row is missing: their state is read from the log. */
 import { expect, test } from "vitest";
 import { rebuildRecords } from "../../../../lib/changes/rebuild.ts";
-import { AS_OTHER, MANDATED, mandated } from "../../../support/mandates.ts";
+import { AS_OTHER, MANDATE_INTENT, openWithMandates } from "../../../support/mandates.ts";
 
-type Mandated = Awaited<ReturnType<typeof mandated>>;
+type Mandated = Awaited<ReturnType<typeof openWithMandates>>;
 
 /** Deletes the record of a mandate and its index row; returns the record. */
 async function deleteRecord({ api }: Pick<Mandated, "api">, id: string) {
@@ -17,7 +17,7 @@ async function deleteRecord({ api }: Pick<Mandated, "api">, id: string) {
 }
 
 test("a rollback suspends the mandate although its record is missing", async () => {
-  const api = await mandated({}, { "price.basic": 100, "price.pro": 100 });
+  const api = await openWithMandates({}, { "price.basic": 100, "price.pro": 100 });
   const id = await api.active();
   const { change_id } = (await api.propose()).body;
   expect((await api.apply(change_id)).status).toBe(200);
@@ -33,17 +33,17 @@ test("a rollback suspends the mandate although its record is missing", async () 
 });
 
 test("a mandate whose record is missing can be read and revoked", async () => {
-  const api = await mandated();
+  const api = await openWithMandates();
   const id = await api.active();
   await deleteRecord(api, id);
   expect(await api.mandate(id)).toMatchObject({ state: "active" });
   for (let feeds = 0; feeds < 3; feeds++) await api.send("kpi", { csat: 4.2 });
-  const again = await api.restart({ intent: MANDATED, tail: 2 });
+  const again = await api.restart({ intent: MANDATE_INTENT, tail: 2 });
   expect((await again.decideOn("mandate_revoke", id, "ana")).body).toMatchObject({ state: "ended" });
 });
 
 test("a KPI below its floor suspends a mandate without an index row", async () => {
-  const api = await mandated();
+  const api = await openWithMandates();
   const id = await api.active({ kpi_floor: { csat: 4 } });
   const record = await deleteRecord(api, id);
   const { store } = api.api.deps;
@@ -53,7 +53,7 @@ test("a KPI below its floor suspends a mandate without an index row", async () =
 });
 
 test("an ended mandate whose record was changed to a draft cannot be signed", async () => {
-  const api = await mandated();
+  const api = await openWithMandates();
   const id = await api.active();
   await api.decideOn("mandate_revoke", id, "ana");
   const { store } = api.api.deps;
@@ -68,7 +68,7 @@ test("an ended mandate whose record was changed to a draft cannot be signed", as
 });
 
 test("open changes are counted by the log although a record was edited", async () => {
-  const api = await mandated({}, { "price.basic": 100, "price.pro": 100 });
+  const api = await openWithMandates({}, { "price.basic": 100, "price.pro": 100 });
   const id = await api.active({ max_open: 2 });
   const applied = (await api.propose()).body.change_id;
   const { change_id } = (await api.propose({ target: "price.pro" })).body;
@@ -81,7 +81,7 @@ test("open changes are counted by the log although a record was edited", async (
   await api.apply(applied);
   expect(await api.mandate(id)).toMatchObject({ used: { open: 1 }, left: { open: 1 } });
   expect((await api.propose({ value: 102 })).body).toMatchObject({ status: "approved" });
-  const again = await api.restart({ intent: MANDATED });
+  const again = await api.restart({ intent: MANDATE_INTENT });
   expect(await again.mandate(id)).toMatchObject({ used: { open: 2 } });
   expect((await again.propose({ value: 101 })).body).toMatchObject(over);
 });

@@ -6,10 +6,10 @@ import { runCycle } from "../../../../lib/operations/cycle.ts";
 import { DAY, HOUR, MINUTE } from "../../../support/clock.ts";
 import { passkey } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
-import { AS_OTHER, BOUNDS, MANDATED, mandated, PENS } from "../../../support/mandates.ts";
+import { AS_OTHER, BOUNDS, MANDATE_INTENT, openWithMandates, SIGNERS } from "../../../support/mandates.ts";
 
 test("a draft approves nothing until the last signature of the quorum makes it active", async () => {
-  const { draft, decideOn, propose, mandate } = await mandated();
+  const { draft, decideOn, propose, mandate } = await openWithMandates();
   const drafted = await draft({ note: "Prices follow the market." });
   expect(drafted).toMatchObject({ status: 201, body: { state: "draft", revision: 1, left: { today: 10, open: 5 } } });
   const { mandate_id } = drafted.body;
@@ -32,7 +32,7 @@ test("a draft approves nothing until the last signature of the quorum makes it a
 });
 
 test("a change that a mandate approved can be applied until the mandate is suspended", async () => {
-  const { active, propose, apply, mandate, decideOn, send } = await mandated(
+  const { active, propose, apply, mandate, decideOn, send } = await openWithMandates(
     {},
     { "price.basic": 100, "price.pro": 100 },
   );
@@ -76,7 +76,7 @@ test.each([
 ])(
   "a proposal outside of the mandate needs consent, and the reply names the bound: %s",
   async (_, { headers, ...over }: Record<string, unknown> & { headers?: HeadersInit }, bound) => {
-    const { active, propose } = await mandated({}, { "price.basic": 100, "plan.basic": 100 });
+    const { active, propose } = await openWithMandates({}, { "price.basic": 100, "plan.basic": 100 });
     const mandate_id = await active();
     const reply = await propose(over, headers);
     if (reply.status !== 201) {
@@ -89,7 +89,7 @@ test.each([
 );
 
 test("the limits of a day and of open changes are exact, and a new day counts from zero", async () => {
-  const { active, propose, api } = await mandated();
+  const { active, propose, api } = await openWithMandates();
   await active({ max_per_day: 3, max_open: 3 });
   const states = [];
   for (let at = 0; at < 4; at++) states.push((await propose({ value: 100 + at })).body.status);
@@ -104,7 +104,7 @@ test.each([
   ["more open changes than the policy allows", { max_open: 21 }],
   ["a longer time than the policy allows", { days: 31 }],
 ])("a draft with %s is rejected", async (_, { days, ...over }: { days?: number } & object) => {
-  const { draft, until } = await mandated();
+  const { draft, until } = await openWithMandates();
   expect(await draft({ ...over, until: until(days) })).toMatchObject({
     status: 403,
     body: { code: "mandate_not_allowed" },
@@ -113,15 +113,15 @@ test.each([
 
 test("a pattern that is owned in part is rejected; owners of all of it must sign", async () => {
   const owned = (targets: string[], tenants?: string[]) => ({
-    ...MANDATED,
-    policy: { ...MANDATED.policy, owners: [{ targets, ...(tenants && { tenants }), approvers: ["olga"] }] },
+    ...MANDATE_INTENT,
+    policy: { ...MANDATE_INTENT.policy, owners: [{ targets, ...(tenants && { tenants }), approvers: ["olga"] }] },
   });
   for (const intent of [owned(["price.basic"]), owned(["*"], ["t9", "t1"]), owned(["*.basic"])]) {
-    const { draft } = await mandated({ intent });
+    const { draft } = await openWithMandates({ intent });
     const isOwnedCompletely = intent.policy.owners[0]!.targets[0] === "*";
     expect((await draft()).status).toBe(isOwnedCompletely ? 201 : 403);
   }
-  const { draft, decideOn } = await mandated({ intent: owned(["price.*"]) });
+  const { draft, decideOn } = await openWithMandates({ intent: owned(["price.*"]) });
   const { mandate_id } = (await draft()).body;
   await decideOn("mandate", mandate_id, "ana");
   expect((await decideOn("mandate", mandate_id, "bo")).body).toMatchObject({
@@ -132,13 +132,13 @@ test("a pattern that is owned in part is rejected; owners of all of it must sign
 });
 
 test("signatures by others, unattended, repeated, replayed or of another text are rejected", async () => {
-  const { draft, decideOn, send, statement, active } = await mandated();
+  const { draft, decideOn, send, statement, active } = await openWithMandates();
   const { mandate_id } = (await draft()).body;
   expect((await decideOn("mandate", mandate_id, "olga")).body.code).toBe("not_an_approver");
   expect((await decideOn("mandate", mandate_id, "una")).body.code).toBe("proof_invalid");
   expect((await send("mandate-sign", { mandate_id, approver: "ana" })).body.code).toBe("proof_required");
   const text = await statement("mandate", "ana", { mandate_id });
-  const signed = { mandate_id, approver: "ana", proof: PENS["ana"]!.sign(text), at: JSON.parse(text).at };
+  const signed = { mandate_id, approver: "ana", proof: SIGNERS["ana"]!.sign(text), at: JSON.parse(text).at };
   expect((await send("mandate-sign", { ...signed, approver: "bo" })).body.code).toBe("proof_invalid");
   expect((await send("mandate-sign", { ...signed, note: "more" })).body.code).toBe("proof_invalid");
   expect((await send("mandate-sign", signed)).status).toBe(200);
@@ -152,7 +152,7 @@ test("signatures by others, unattended, repeated, replayed or of another text ar
   const revocation = {
     mandate_id: id,
     approver: "ana",
-    proof: PENS["ana"]!.sign(revokeText),
+    proof: SIGNERS["ana"]!.sign(revokeText),
     at: JSON.parse(revokeText).at,
   };
   expect((await send("mandate-resume", revocation)).body.code).toBe("illegal_transition");
@@ -160,7 +160,7 @@ test("signatures by others, unattended, repeated, replayed or of another text ar
 });
 
 test("a mandate is suspended while a KPI is below its floor, also at its last signature", async () => {
-  const { active, draft, decideOn, send, mandate, propose } = await mandated();
+  const { active, draft, decideOn, send, mandate, propose } = await openWithMandates();
   const id = await active({ kpi_floor: { csat: 4 } });
   await send("kpi", { csat: 4 });
   expect((await mandate(id)).state).toBe("active");
@@ -177,7 +177,7 @@ test("a mandate is suspended while a KPI is below its floor, also at its last si
 });
 
 test("one person with any key can narrow and revoke a mandate", async () => {
-  const { active, decideOn, propose, apply, mandate } = await mandated();
+  const { active, decideOn, propose, apply, mandate } = await openWithMandates();
   const id = await active();
   expect((await decideOn("mandate_narrow", id, "una", { narrow: { max_per_day: 2 } })).body).toMatchObject({
     revision: 2,
@@ -197,7 +197,7 @@ test("one person with any key can narrow and revoke a mandate", async () => {
 });
 
 test("a draft that was revoked after one signature cannot be signed any more", async () => {
-  const { draft, decideOn, propose, mandate } = await mandated();
+  const { draft, decideOn, propose, mandate } = await openWithMandates();
   const { mandate_id } = (await draft()).body;
   await decideOn("mandate", mandate_id, "ana");
   expect((await decideOn("mandate_revoke", mandate_id, "una")).body).toMatchObject({
@@ -211,7 +211,7 @@ test("a draft that was revoked after one signature cannot be signed any more", a
 });
 
 test("the search lists the changes that a mandate approved", async () => {
-  const { active, propose, api } = await mandated();
+  const { active, propose, api } = await openWithMandates();
   const id = await active();
   const { change_id } = (await propose()).body;
   await propose({ value: 200 });
@@ -223,12 +223,12 @@ test("the search lists the changes that a mandate approved", async () => {
 });
 
 test("people can approve a change whose mandate was revoked", async () => {
-  const { active, decideOn, propose, apply, statement, send } = await mandated();
+  const { active, decideOn, propose, apply, statement, send } = await openWithMandates();
   const id = await active();
   const { change_id } = (await propose()).body;
   await decideOn("mandate_revoke", id, "ana");
   const text = await statement("approve", "ana", { change_id });
-  const proof = PENS["ana"]!.sign(text);
+  const proof = SIGNERS["ana"]!.sign(text);
   expect(await send("approve", { change_id, approver: "ana", proof, at: JSON.parse(text).at })).toMatchObject({
     status: 200,
   });
@@ -236,19 +236,19 @@ test("people can approve a change whose mandate was revoked", async () => {
 });
 
 test("people can approve a change that a narrowed mandate no longer covers", async () => {
-  const { active, decideOn, propose, apply, statement, send } = await mandated();
+  const { active, decideOn, propose, apply, statement, send } = await openWithMandates();
   const id = await active();
   const { change_id } = (await propose()).body;
   await decideOn("mandate_narrow", id, "ana", { narrow: { max_affected_users: 40 } });
   expect((await apply(change_id)).body).toMatchObject({ code: "consent_incomplete", allowed: ["approve", "revoke"] });
   const text = await statement("approve", "ana", { change_id });
-  const approval = { change_id, approver: "ana", proof: PENS["ana"]!.sign(text), at: JSON.parse(text).at };
+  const approval = { change_id, approver: "ana", proof: SIGNERS["ana"]!.sign(text), at: JSON.parse(text).at };
   expect((await send("approve", approval)).status).toBe(200);
   expect((await apply(change_id)).status).toBe(200);
 });
 
 test("a change that a mandate approved is not applied after a rollback of its target", async () => {
-  const { active, decideOn, propose, apply, send } = await mandated();
+  const { active, decideOn, propose, apply, send } = await openWithMandates();
   const first = await active();
   const rolledBack = (await propose()).body.change_id;
   await decideOn("mandate_narrow", first, "ana", { narrow: { max_open: 1 } });
@@ -262,21 +262,24 @@ test("a change that a mandate approved is not applied after a rollback of its ta
 });
 
 test("a new intent without the rule or a signer's key ends approvals; smaller bounds apply", async () => {
-  const { active, restart } = await mandated();
+  const { active, restart } = await openWithMandates();
   const id = await active();
-  const { mandates: _, ...without } = MANDATED.policy;
-  const { ana: __, ...others } = MANDATED.principals as Record<string, unknown>;
+  const { mandates: _, ...without } = MANDATE_INTENT.policy;
+  const { ana: __, ...others } = MANDATE_INTENT.principals as Record<string, unknown>;
   for (const intent of [
-    { ...MANDATED, policy: without },
-    { ...MANDATED, principals: others, policy: { ...MANDATED.policy, approvers: ["bo", "una"] } },
-    { ...MANDATED, policy: { ...MANDATED.policy, required_approvers: { standard: 1, major: 3 } } },
-    { ...MANDATED, policy: { ...MANDATED.policy, mandates: { targets: ["plan.*"] } } },
-    { ...MANDATED, principals: { ...MANDATED.principals, ana: person(passkey()) } },
+    { ...MANDATE_INTENT, policy: without },
+    { ...MANDATE_INTENT, principals: others, policy: { ...MANDATE_INTENT.policy, approvers: ["bo", "una"] } },
+    { ...MANDATE_INTENT, policy: { ...MANDATE_INTENT.policy, required_approvers: { standard: 1, major: 3 } } },
+    { ...MANDATE_INTENT, policy: { ...MANDATE_INTENT.policy, mandates: { targets: ["plan.*"] } } },
+    { ...MANDATE_INTENT, principals: { ...MANDATE_INTENT.principals, ana: person(passkey()) } },
   ]) {
     const next = await restart({ intent });
     expect((await next.propose()).body.status).toBe("pending_consent");
   }
-  const smaller = { ...MANDATED, policy: { ...MANDATED.policy, mandates: { targets: ["price.*"], max_per_day: 1 } } };
+  const smaller = {
+    ...MANDATE_INTENT,
+    policy: { ...MANDATE_INTENT.policy, mandates: { targets: ["price.*"], max_per_day: 1 } },
+  };
   const { propose, mandate } = await restart({ intent: smaller });
   expect((await propose()).body.status).toBe("approved");
   expect((await propose({ value: 103 })).body.outside).toMatchObject([{ mandate_id: id, bound: "max_per_day" }]);
@@ -284,7 +287,7 @@ test("a new intent without the rule or a signer's key ends approvals; smaller bo
 });
 
 test("a mandate ends when its time is over, and old drafts are deleted", async () => {
-  const { active, api, propose, apply, mandate, draft } = await mandated();
+  const { active, api, propose, apply, mandate, draft } = await openWithMandates();
   const id = await active();
   const { change_id } = (await propose()).body;
   const { mandate_id } = (await draft()).body;
@@ -302,7 +305,7 @@ test("a mandate ends when its time is over, and old drafts are deleted", async (
 });
 
 test("no mandate approves a change of a target for 24 hours after its rollback", async () => {
-  const { active, api, propose, apply, send } = await mandated();
+  const { active, api, propose, apply, send } = await openWithMandates();
   await active();
   const { change_id } = (await propose()).body;
   await apply(change_id);
@@ -314,19 +317,19 @@ test("no mandate approves a change of a target for 24 hours after its rollback",
 });
 
 test("a mandate does not cover a target system whose configuration changed since it was signed", async () => {
-  const { active, adapter, propose, restart } = await mandated();
+  const { active, adapter, propose, restart } = await openWithMandates();
   await active();
   const moved = {
     ...adapter,
     configuration: { hash: "2", systems: [{ name: "prices", type: "memory", address: "elsewhere" }] },
   };
-  const next = await restart({ intent: MANDATED, adapter: moved });
+  const next = await restart({ intent: MANDATE_INTENT, adapter: moved });
   expect((await next.propose()).body.outside).toMatchObject([{ bound: "systems" }]);
   expect((await propose()).status).toBe(201);
 });
 
 test("a change under a mandate applies by itself where the policy allows it", async () => {
-  const { active, propose, api } = await mandated();
+  const { active, propose, api } = await openWithMandates();
   await active();
   const { change_id, status } = (await propose({ apply_when: "approved" })).body;
   expect(status).toBe("approved");
@@ -337,7 +340,7 @@ test("a change under a mandate applies by itself where the policy allows it", as
 });
 
 test("the oldest mandate that covers a change approves it", async () => {
-  const { active, propose } = await mandated();
+  const { active, propose } = await openWithMandates();
   const [first, second] = [await active({ max_per_day: 1 }), await active()];
   const approvers = [];
   for (const value of [101, 102]) approvers.push((await propose({ value })).body.approver);
@@ -346,7 +349,7 @@ test("the oldest mandate that covers a change approves it", async () => {
 });
 
 test("an edited record of a mandate has no effect, is reported, and is rebuilt from the log", async () => {
-  const { active, api, propose, decideOn, mandate } = await mandated();
+  const { active, api, propose, decideOn, mandate } = await openWithMandates();
   const id = await active();
   const stored = (await api.deps.store.get("mandates", id))!.value;
   await api.deps.store.transact(async (tx) =>

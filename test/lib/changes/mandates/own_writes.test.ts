@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../../../lib/kit/platform.ts";
 import { targetAdapter } from "../../../../lib/targets/adapter.ts";
 import { routingAdapter } from "../../../../lib/targets/routing.ts";
-import { MANDATED, mandated } from "../../../support/mandates.ts";
+import { MANDATE_INTENT, openWithMandates } from "../../../support/mandates.ts";
 
 test("the same value is applied again after another one within seconds", async () => {
-  const api = await mandated();
+  const api = await openWithMandates();
   await api.active();
   for (const value of [104, 103, 104, 103]) {
     const { change_id } = (await api.propose({ value })).body;
@@ -15,7 +15,7 @@ test("the same value is applied again after another one within seconds", async (
 });
 
 test("a proposal within seconds of an apply by another process has read the new value", async () => {
-  const api = await mandated();
+  const api = await openWithMandates();
   await api.active();
   const { store } = api.api.deps;
   const inner = targetAdapter(api.target.system, { store, clock: systemClock });
@@ -24,7 +24,7 @@ test("a proposal within seconds of an apply by another process has read the new 
     hash: "1",
     systems: [{ name: "prices", type: "memory", address: "memory" }],
   });
-  const other = await api.restart({ intent: MANDATED, adapter });
+  const other = await api.restart({ intent: MANDATE_INTENT, adapter });
   await other.propose({ value: 103 });
   expect(await api.apply((await api.propose()).body.change_id)).toMatchObject({ status: 200 });
   const { change_id } = (await other.propose({ value: 103 })).body;

@@ -1,9 +1,9 @@
 /** Actions of people where a mandate does not suffice: approvals outside of it, and revocations of drafts. */
 import { expect, test } from "vitest";
-import { MANDATED, mandated } from "../../../support/mandates.ts";
+import { MANDATE_INTENT, openWithMandates } from "../../../support/mandates.ts";
 
 test("people may approve a change that its narrowed mandate no longer covers", async () => {
-  const api = await mandated();
+  const api = await openWithMandates();
   const id = await api.active();
   const { change_id } = (await api.propose()).body;
   await api.decideOn("mandate_narrow", id, "ana", { narrow: { max_affected_users: 1 } });
@@ -15,7 +15,7 @@ test("people may approve a change that its narrowed mandate no longer covers", a
 });
 
 test("unsigned drafts can be revoked without an entry, and then no longer count", async () => {
-  const api = await mandated();
+  const api = await openWithMandates();
   const { length } = (await api.api.get("audit")).body.entries;
   const ids: string[] = [];
   for (let drafts = 0; drafts < 100; drafts++) ids.push((await api.draft()).body.mandate_id);
@@ -31,7 +31,7 @@ test("unsigned drafts can be revoked without an entry, and then no longer count"
 });
 
 test("revoke ends an active mandate whose record was changed to an unsigned draft", async () => {
-  const api = await mandated();
+  const api = await openWithMandates();
   const id = await api.active();
   const { store } = api.api.deps;
   const record = (await store.get("mandates", id))!.value;
@@ -39,7 +39,7 @@ test("revoke ends an active mandate whose record was changed to an unsigned draf
     async (tx) => void tx.put("mandates", id, { ...record, state: "draft", revision: 1, audit: [] }),
   );
   for (let feeds = 0; feeds < 3; feeds++) await api.send("kpi", { csat: 4.2 });
-  const again = await api.restart({ intent: MANDATED, tail: 2 });
+  const again = await api.restart({ intent: MANDATE_INTENT, tail: 2 });
   const { body } = await again.decideOn("mandate_revoke", id, "ana");
   expect(body).toMatchObject({ state: "ended", revision: 2, audit_entry: { event_type: "mandate_ended" } });
 });

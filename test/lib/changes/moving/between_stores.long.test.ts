@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, onTestFinished, test, vi } from "vitest";
 import { readHead } from "../../../../lib/audit/chain.ts";
 import { exportContents } from "../../../../lib/changes/contents_export.ts";
-import { joined } from "../../../support/joined.ts";
+import { joinChunks } from "../../../support/joined.ts";
 import { migrate } from "../../../../lib/changes/moving/migrate.ts";
 import { fastestSha256 } from "../../../../lib/kit/platform.ts";
 import type { Store } from "../../../../lib/store/store.ts";
@@ -12,7 +12,7 @@ import type { Version } from "../../../../lib/store/version.ts";
 import { main as verifier } from "../../../../local/verify/main.ts";
 import { app } from "../../../../handlers/index.ts";
 import { client } from "../../../support/client.ts";
-import { restarted } from "../../../support/deps.ts";
+import { restartDeps } from "../../../support/deps.ts";
 import { chainFault } from "../../../support/independent_chain.ts";
 import { type Movable, movableStores } from "../../../support/movable_stores.ts";
 import { FULL } from "../../../support/length.ts";
@@ -60,7 +60,7 @@ const listRecords = (found: readonly Version[], length: number): string[] =>
     .map(({ collection, id, revision, json }) => `${collection}/${id} ${revision} ${json!.text}`)
     .sort();
 
-const readExport = (store: Store): Promise<string> => joined(exportContents(store));
+const readExport = (store: Store): Promise<string> => joinChunks(exportContents(store));
 
 /** Verifies the export of a store with the command-line verifier; returns its text. */
 async function verifyExport(store: Store, file: string): Promise<string> {
@@ -132,7 +132,7 @@ test.each(pairs)("a move from %s to %s and back keeps the log and the records", 
 
   // The destination accepts the next write, with a revision that was not used before.
   const { revision } = (await from.get("meta", "chain"))!;
-  const service = await restarted(month.deps, { store: from, intent: INTENT, identityHeader: PERSON });
+  const service = await restartDeps(month.deps, { store: from, intent: INTENT, identityHeader: PERSON });
   const fields = {
     tenant_id: "t-9",
     kind: "config",

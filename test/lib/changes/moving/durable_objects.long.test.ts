@@ -3,7 +3,7 @@ import { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readHead } from "../../../../lib/audit/chain.ts";
 import { exportContents } from "../../../../lib/changes/contents_export.ts";
-import { joined } from "../../../support/joined.ts";
+import { joinChunks } from "../../../support/joined.ts";
 import { exportStore } from "../../../../lib/changes/moving/export_store.ts";
 import { importStore } from "../../../../lib/changes/moving/import_store.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
@@ -39,7 +39,7 @@ test("moves in, on and out keep the log, and a store that was moved away rejects
   for (let count = 0; count < 5; count++) await store.transact((tx) => tx.put("review_due", "late", true));
   await store.transact((tx) => tx.delete("review_due", "late"));
   const { length, head, origin } = (await readHead(store))!;
-  const reported = await joined(exportContents(store));
+  const reported = await joinChunks(exportContents(store));
   let file = "";
   for await (const chunk of exportStore({ from: store.bulk!, name: "memory" }, { kind: "export", to: "the file" }))
     file += chunk;
@@ -62,5 +62,5 @@ test("moves in, on and out keep the log, and a store that was moved away rejects
   const lines = () => splitLines(new Blob([out]).stream());
   await importStore({ name: "the file", lines }, "import", { to, name: "memory" });
   expect(await readHead(to)).toMatchObject({ length: length + 3, origin });
-  expect((await joined(exportContents(to))).startsWith(reported)).toBe(true);
+  expect((await joinChunks(exportContents(to))).startsWith(reported)).toBe(true);
 });

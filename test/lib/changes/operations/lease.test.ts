@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import type { Lease } from "../../../../lib/changes/records.ts";
 import { events } from "../../../support/client.ts";
 import { SECOND } from "../../../support/clock.ts";
-import { restarted } from "../../../support/deps.ts";
-import { gate, type ScriptedAdapter, scriptedAdapter } from "../../../support/scripted_adapter.ts";
+import { restartDeps } from "../../../support/deps.ts";
+import { makeBarrier, type ScriptedAdapter, scriptedAdapter } from "../../../support/scripted_adapter.ts";
 import { core, makeCore, type Core } from "../../../support/core.ts";
 
 /** Waits until the code under test has reached a state, without a timer. */
@@ -17,11 +17,11 @@ async function midApply() {
   const adapter = scriptedAdapter();
   const first = await core({ adapter });
   const change_id = await first.bring("approved");
-  const hold = gate();
+  const hold = makeBarrier();
   adapter.on("apply", () => hold.opened, 1);
   const running = first.act("apply", change_id);
   await waitUntil(() => adapter.calls.includes("apply"));
-  const second = makeCore(await restarted(first.deps));
+  const second = makeCore(await restartDeps(first.deps));
   return { adapter, first, second, change_id, running, finish: hold.open };
 }
 
@@ -98,7 +98,7 @@ test("after a lease expires another process takes over, and the late result is r
 test("a late result is not recorded while another process has the lease", async () => {
   const { adapter, first, second, change_id, running, finish } = await midApply();
   first.deps.clock.advance(60 * SECOND);
-  const hold = gate();
+  const hold = makeBarrier();
   adapter.on("apply", () => hold.opened, 1);
   const newer = second.act("apply", change_id);
   await waitUntil(() => countCalls(adapter, "apply") === 2);
@@ -138,7 +138,7 @@ test("the next cycle resolves an operation whose lease expired", async () => {
 
 test("of two processes that take over concurrently only one runs the adapter", async () => {
   const { adapter, first, second, change_id, finish, running } = await midApply();
-  const third = makeCore(await restarted(first.deps));
+  const third = makeCore(await restartDeps(first.deps));
   first.deps.clock.advance(60 * SECOND);
   const replies = await Promise.all([second.act("apply", change_id), third.act("apply", change_id)]);
   expect(replies.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1);
@@ -154,7 +154,7 @@ test("each new lease on a change has a higher number", async () => {
   expect(number).toBe((await first.audit()).length + 1);
   finish();
   await running;
-  const hold = gate();
+  const hold = makeBarrier();
   adapter.on("rollback", () => hold.opened, 1);
   const rolling = first.act("rollback", change_id);
   await waitUntil(() => adapter.calls.includes("rollback"));
@@ -175,8 +175,8 @@ test("a process whose lease expired during validation does not call apply on the
   const adapter = scriptedAdapter();
   const first = await core({ adapter });
   const change_id = await first.bring("approved");
-  const second = makeCore(await restarted(first.deps));
-  const hold = gate();
+  const second = makeCore(await restartDeps(first.deps));
+  const hold = makeBarrier();
   adapter.on("validate", () => hold.opened, 1);
   const late = first.act("apply", change_id);
   await waitUntil(() => adapter.calls.includes("validate"));

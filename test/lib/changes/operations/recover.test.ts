@@ -5,11 +5,11 @@ import { memoryStore } from "../../../../lib/store/memory.ts";
 import { StoreBusy } from "../../../../lib/store/store.ts";
 import { events } from "../../../support/client.ts";
 import { SECOND } from "../../../support/clock.ts";
-import { restarted } from "../../../support/deps.ts";
+import { restartDeps } from "../../../support/deps.ts";
 import { failingStore } from "../../../support/failing_store.ts";
 import { unsureStore } from "../../../support/unsure_store.ts";
 import { chainFault } from "../../../support/independent_chain.ts";
-import { fails, gate, hangs, scriptedAdapter } from "../../../support/scripted_adapter.ts";
+import { fails, makeBarrier, hangs, scriptedAdapter } from "../../../support/scripted_adapter.ts";
 import { core, makeCore, type Core } from "../../../support/core.ts";
 
 type Operation = "apply" | "rollback";
@@ -32,12 +32,12 @@ async function crashDuring(operation: Operation, at: Step, host: HostState | "as
   });
   void before.act(operation, change_id);
   await reached;
-  adapter.calm();
+  adapter.removeScripts();
   return { adapter, before, change_id };
 }
 
 const start = async (before: Core, exclusive: boolean): Promise<Core> =>
-  makeCore(await restarted(before.deps, { exclusive }));
+  makeCore(await restartDeps(before.deps, { exclusive }));
 
 const CRASH_CASES: [Operation, Step, HostState | "as it was", status: string, event: string][] = [
   ["apply", "validate", "as it was", "approved", "change_apply_failed"],
@@ -86,7 +86,7 @@ test("a start that is not exclusive leaves a lease until it expires", async () =
 
 test("an interrupted operation is recorded as failed by a start without an adapter", async () => {
   const { before, change_id } = await crashDuring("apply", "apply", "applied");
-  const api = makeCore(await restarted(before.deps, { adapter: undefined, exclusive: true }));
+  const api = makeCore(await restartDeps(before.deps, { adapter: undefined, exclusive: true }));
   expect((await api.change(change_id)).status).toBe("approved");
   expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject({ stage: "interrupted", host: "unknown" });
 });
@@ -117,7 +117,7 @@ test("an operation that cannot be resolved is reported and blocks no other opera
     error: () => {},
     warn: (message: string, fields?: object) => warnings.push([message, fields]),
   };
-  const api = makeCore(await restarted(before.deps, { exclusive: true, adapter, log }));
+  const api = makeCore(await restartDeps(before.deps, { exclusive: true, adapter, log }));
   expect((await api.change(change_id)).status).toBe("applied");
   expect(warnings).toContainEqual([
     "an interrupted operation cannot be settled",
@@ -127,7 +127,7 @@ test("an operation that cannot be resolved is reported and blocks no other opera
 
 test("a start does not wait for a target system that is slow to answer", async () => {
   const { adapter, before, change_id } = await crashDuring("apply", "apply", "applied");
-  const answer = gate();
+  const answer = makeBarrier();
   adapter.on("verify", (change) => (change.change_id === change_id ? answer.opened : undefined));
   const api = await start(before, true);
   expect((await api.change(change_id)).status).toBe("approved");
@@ -147,7 +147,7 @@ test("a start resolves several interrupted operations", async () => {
   for (const change_id of ids) void before.act("apply", change_id);
   while (adapter.calls.filter((step) => step === "apply").length < 3)
     await new Promise((resolve) => setImmediate(resolve));
-  adapter.calm();
+  adapter.removeScripts();
   const api = await start(before, true);
   const statuses = await Promise.all(ids.map(async (change_id) => (await api.change(change_id)).status));
   expect(statuses).toEqual(["approved", "applied", "approved"]);
@@ -169,8 +169,8 @@ test.each([
     body: { code: "store_unavailable", error },
   });
   expect((await api.change(change_id)).status).toBe("approved");
-  store.mend();
-  adapter.calm();
+  store.recover();
+  adapter.removeScripts();
   expect((await api.act("apply", change_id)).body.code).toBe("illegal_transition");
   expect((await api.change(change_id)).status).toBe("applied");
   expect(adapter.calls.filter((step) => step === "apply")).toHaveLength(1);
@@ -191,7 +191,7 @@ test.each([
     body: { code: "store_unavailable", change_id, error },
   });
   expect((await api.change(change_id)).status).toBe(isStored ? "applied" : "approved");
-  adapter.calm();
+  adapter.removeScripts();
   expect((await api.act("apply", change_id)).body.code).toBe("illegal_transition");
   expect((await api.change(change_id)).status).toBe("applied");
   expect(adapter.calls.filter((step) => step === "apply")).toHaveLength(1);
@@ -205,7 +205,7 @@ test("writing a result is repeated while the store is busy", async () => {
   const change_id = await api.bring("approved");
   let failuresLeft = 4;
   const busy = (): Error => {
-    if (--failuresLeft === 0) store.mend();
+    if (--failuresLeft === 0) store.recover();
     return new StoreBusy("contended after 8 tries");
   };
   adapter.on("apply", () => void store.fail(busy));

@@ -7,9 +7,9 @@ import { targetAdapter } from "../../../../lib/targets/adapter.ts";
 import type { TargetSystem } from "../../../../lib/targets/port.ts";
 import { MINUTE, testClock } from "../../../support/clock.ts";
 import { core, type Core, makeCore } from "../../../support/core.ts";
-import { restarted, type TestDeps } from "../../../support/deps.ts";
+import { restartDeps, type TestDeps } from "../../../support/deps.ts";
 import { chainFault } from "../../../support/independent_chain.ts";
-import { dealt } from "../../../support/length.ts";
+import { selectCases } from "../../../support/length.ts";
 import { memoryTarget } from "../../../support/memory_target.ts";
 import { type CrashPoint, CRASH_MOMENTS, crashAtWrite } from "../../../support/mortal.ts";
 
@@ -46,7 +46,7 @@ async function withEditedTarget() {
     return died();
   };
   const start = async (adapter: ProductAdapter, on: Store): Promise<Core> =>
-    makeCore(await restarted({ ...first.deps, store: on } as TestDeps, { adapter, exclusive: true }));
+    makeCore(await restartDeps({ ...first.deps, store: on } as TestDeps, { adapter, exclusive: true }));
   return {
     change_id,
     first,
@@ -97,7 +97,7 @@ async function crashAtEachWrite(
   prepare: (one: Edited) => Promise<unknown> = async () => undefined,
 ): Promise<number> {
   let crashes = 0;
-  for (const when of dealt(CRASH_MOMENTS, 1))
+  for (const when of selectCases(CRASH_MOMENTS, 1))
     for (let at = 1, isAlive = false; !isAlive; at++) {
       const one = await withEditedTarget();
       await prepare(one);

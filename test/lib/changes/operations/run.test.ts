@@ -176,7 +176,7 @@ test.each(FAILURES)(
       allowed_actions: action === "apply" ? ["apply", "revoke"] : ["rollback"],
     });
 
-    adapter.calm();
+    adapter.removeScripts();
     // A rollback that the host has carried out is not repeated.
     const isCarriedOut = action === "rollback" && adapter.host.get(change_id) === "rolled_back" && host === "unknown";
     expect((await api.act(action, change_id)).status).toBe(isCarriedOut ? 400 : 200);

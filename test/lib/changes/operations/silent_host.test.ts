@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { HostState } from "../../../../lib/changes/operations/adapter_port.ts";
 import type { Action } from "../../../support/client.ts";
 import { makeCore, core, type Core } from "../../../support/core.ts";
-import { restarted } from "../../../support/deps.ts";
+import { restartDeps } from "../../../support/deps.ts";
 import { makeIntent } from "../../../support/intents.ts";
 import { fails, type ScriptedAdapter, scriptedAdapter } from "../../../support/scripted_adapter.ts";
 
@@ -24,7 +24,7 @@ async function withSilentHost(operation: Action, state: HostState) {
 }
 
 const makeHostAnswer = (adapter: ScriptedAdapter): void => {
-  adapter.calm();
+  adapter.removeScripts();
   adapter.calls.length = 0;
 };
 const readNewestDetail = async (api: Core) => JSON.parse((await api.audit()).at(-1).detail);
@@ -84,7 +84,7 @@ test("an apply may be requested again if the host answers that the state is unkn
 
 test("an operation that two processes resolve concurrently is recorded once", async () => {
   const { adapter, api, change_id } = await withSilentHost("apply", "applied");
-  const second = makeCore(await restarted(api.deps));
+  const second = makeCore(await restartDeps(api.deps));
   makeHostAnswer(adapter);
   const cycles = await Promise.all([api.cycle(), second.cycle()]);
   expect(cycles.map(({ recovered }) => recovered).sort()).toEqual([0, 1]);
@@ -140,7 +140,7 @@ test("a request resolves all operations that were left on other changes of its t
   const { value } = (await api.deps.store.list("leases", { limit: 1 }))[0]!;
   const place = value.place.replace(left[0]!, left[1]!);
   await api.deps.store.transact((tx) => tx.put("leases", place, { ...value, change_id: left[1]!, place }));
-  adapter.calm();
+  adapter.removeScripts();
   expect((await api.act("apply", own)).status).toBe(200);
   expect(await api.deps.store.list("leases", { limit: 1 })).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { webhookAdapter } from "../../../../lib/targets/webhook.ts";
 import { events } from "../../../support/client.ts";
 import { HOUR, MINUTE, pass, testClock } from "../../../support/clock.ts";
 import { core, makeCore } from "../../../support/core.ts";
-import { restarted } from "../../../support/deps.ts";
+import { restartDeps } from "../../../support/deps.ts";
 import type { Manifest } from "../../../support/intents.ts";
 import { makeIntent } from "../../../support/intents.ts";
 import { fails, scriptedAdapter } from "../../../support/scripted_adapter.ts";
@@ -60,7 +60,7 @@ test("an apply counts as failed if the host does not show it ten minutes after t
 
 test("another process resolves an apply that timed out under the same time limit", async () => {
   const { adapter, api, change_id } = await withTimedOutApply();
-  const next = makeCore(await restarted(api.deps, { exclusive: true }));
+  const next = makeCore(await restartDeps(api.deps, { exclusive: true }));
   expect((await next.change(change_id)).gates).toContainEqual(
     expect.objectContaining({ gate: "operation", state: "block" }),
   );
@@ -163,7 +163,7 @@ test.each([
   if (status === 200) return;
   expect(reply.body).toMatchObject({ code: "adapter_failed", stage: "verify", host: "absent" });
   expect((await readNewestDetail(api)).error).toContain("nobody can say that what was there before is back");
-  adapter.calm();
+  adapter.removeScripts();
   expect((await api.act("rollback", change_id)).status).toBe(200);
 });
 
@@ -184,7 +184,7 @@ test("a change that a host no longer shows counts as rolled back if the host sho
   adapter.on("rollback", (change) => (forgets(change), new Promise(() => {})), 1);
   void api.act("rollback", second);
   while (adapter.host.has(second)) await new Promise((resolve) => setImmediate(resolve));
-  const next = makeCore(await restarted(api.deps, { exclusive: true }));
+  const next = makeCore(await restartDeps(api.deps, { exclusive: true }));
   expect((await next.change(second)).status).toBe("rolled_back");
   adapter.host.delete(third);
   adapter.on("rollback", fails("away"));

@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { events } from "../../../support/client.ts";
 import { HOUR, SECOND, pass } from "../../../support/clock.ts";
 import { core, makeCore, type Core } from "../../../support/core.ts";
-import { restarted } from "../../../support/deps.ts";
+import { restartDeps } from "../../../support/deps.ts";
 import type { Manifest } from "../../../support/intents.ts";
-import { fails, gate, hangs, type ScriptedAdapter, scriptedAdapter } from "../../../support/scripted_adapter.ts";
+import { fails, makeBarrier, hangs, type ScriptedAdapter, scriptedAdapter } from "../../../support/scripted_adapter.ts";
 
 const BLOCK = { policy: { on_stale: "block" } };
 
@@ -20,7 +20,7 @@ async function withTwoApproved(intent: Manifest = BLOCK) {
 /** Creates two approved changes of one target, the first of which is being applied. */
 async function midApply(intent?: Manifest) {
   const world = await withTwoApproved(intent);
-  const hold = gate();
+  const hold = makeBarrier();
   world.adapter.on("apply", () => hold.opened, 1);
   const running = world.api.act("apply", world.first);
   while (!world.adapter.calls.includes("apply")) await new Promise((resolve) => setImmediate(resolve));
@@ -52,7 +52,7 @@ test.each(["in the same process", "in another process"])(
   "a second apply on a target is 409 while one is under way %s",
   async (process) => {
     const { adapter, api, first, second, running, finish } = await midApply();
-    const caller = process === "in the same process" ? api : makeCore(await restarted(api.deps, { intent: BLOCK }));
+    const caller = process === "in the same process" ? api : makeCore(await restartDeps(api.deps, { intent: BLOCK }));
     expect(await caller.act("apply", second)).toMatchObject(operationInProgress(second, first));
     const { gates } = await caller.change(second);
     expect(gates).toContainEqual({
@@ -79,7 +79,7 @@ test("an apply is 409 while a rollback on its target is under way, and the other
   const adapter = scriptedAdapter();
   const api = await core({ adapter, intent: BLOCK });
   const [first, second] = [await api.bring("applied"), await api.bring("approved")];
-  const hold = gate();
+  const hold = makeBarrier();
   adapter.on("rollback", () => hold.opened, 1);
   const running = api.act("rollback", first);
   while (!adapter.calls.includes("rollback")) await new Promise((resolve) => setImmediate(resolve));
@@ -89,7 +89,7 @@ test("an apply is 409 while a rollback on its target is under way, and the other
   expect((await api.act("apply", second)).body.code).toBe("target_moved");
   const third = await api.bring("applied");
   const fourth = await api.bring("approved");
-  const held = gate();
+  const held = makeBarrier();
   adapter.on("apply", () => held.opened, 1);
   const before = countApplies(adapter);
   const applying = api.act("apply", fourth);
@@ -119,7 +119,7 @@ test.each([
     adapter.on("apply", hangs, 1);
     void api.act("apply", first);
     while (!adapter.calls.includes("apply")) await new Promise((resolve) => setImmediate(resolve));
-    const next = makeCore(await restarted(api.deps, { intent: BLOCK }));
+    const next = makeCore(await restartDeps(api.deps, { intent: BLOCK }));
     expect(await next.act("apply", second)).toMatchObject(operationInProgress(second, first));
     adapter.host.set(first, left);
     next.deps.clock.advance(60 * SECOND);
@@ -138,7 +138,7 @@ test("no change is applied over one that the host has not reported on; then appl
   expect((await api.change(second)).gates).toContainEqual(
     expect.objectContaining({ gate: "operation", state: "block", message: expect.stringContaining("has not said") }),
   );
-  adapter.calm();
+  adapter.removeScripts();
   expect((await api.act("apply", second)).body.code).toBe("target_moved");
   expect((await api.change(first)).status).toBe("applied");
   expect(await listLeaseKeys(api)).toEqual([]);
@@ -165,7 +165,7 @@ test.each([
     });
     expect((await api.act("apply", second)).body.host).toBe("unknown");
     expect((await api.act("rollback", first)).status).toBe(200);
-    adapter.calm();
+    adapter.removeScripts();
     await api.cycle();
     expect((await api.change(second)).status).toBe(status);
     expect(adapter.host.get(second)).toBe(host);
@@ -177,7 +177,7 @@ test.each([
 test("a consent that expired while the host was silent does not count when it answers", async () => {
   const { adapter, api, first } = await withSilentHost("applied", { policy: { approval_ttl_hours: 1 } });
   await pass(api.deps, HOUR + 1);
-  adapter.calm();
+  adapter.removeScripts();
   await api.cycle();
   expect(adapter.host.get(first)).toBe("rolled_back");
   expect((await api.change(first)).resolution).toBe("lapsed");
@@ -188,7 +188,7 @@ test("a consent that expired while the host was silent does not count when it an
 
 test("without an adapter an operation left by an earlier adapter is resolved first", async () => {
   const { api, first, second } = await withSilentHost("applied");
-  const without = makeCore(await restarted(api.deps, { adapter: undefined }));
+  const without = makeCore(await restartDeps(api.deps, { adapter: undefined }));
   expect((await without.act("apply", second)).status).toBe(200);
   expect((await without.change(first)).status).toBe("approved");
   expect(await listLeaseKeys(without)).toEqual([]);
@@ -204,7 +204,7 @@ test("revoke first resolves an operation that a crash interrupted", async () => 
     const before = countApplies(adapter);
     void api.act("apply", change_id);
     while (countApplies(adapter) === before) await new Promise((resolve) => setImmediate(resolve));
-    const next = makeCore(await restarted(api.deps, { intent: BLOCK }));
+    const next = makeCore(await restartDeps(api.deps, { intent: BLOCK }));
     expect(await next.act("revoke", change_id)).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
     next.deps.clock.advance(60 * SECOND);
     adapter.host.set(change_id, left);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { sha256 } from "../../../../local/node_ports.ts";
 import { MINUTE } from "../../../support/clock.ts";
 import { core, makeCore } from "../../../support/core.ts";
-import { restarted } from "../../../support/deps.ts";
+import { restartDeps } from "../../../support/deps.ts";
 import { editableTarget } from "../../../support/editable_target.ts";
 
 type Resolution = "done" | "not_done" | "open" | undefined;
@@ -47,7 +47,7 @@ test("a rollback is rejected while a restore is unresolved, and is logged after 
 test("a restore that is found done after a restart is recorded once", async () => {
   const { api, adapter, system, events, rollback, value } = await withUnansweredRestore("lost answer", "open");
   await rollback();
-  const next = makeCore(await restarted(api.deps, { adapter, exclusive: true }));
+  const next = makeCore(await restartDeps(api.deps, { adapter, exclusive: true }));
   system.resolution = "done";
   await next.cycle();
   expect((await rollback({}, next)).status).toBe(200);

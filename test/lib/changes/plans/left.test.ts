@@ -10,7 +10,7 @@ import { gateAdapter } from "../../../../lib/targets/gate.ts";
 import { routingAdapter } from "../../../../lib/targets/routing.ts";
 import { MINUTE, testClock } from "../../../support/clock.ts";
 import { core, makeCore } from "../../../support/core.ts";
-import { restarted } from "../../../support/deps.ts";
+import { restartDeps } from "../../../support/deps.ts";
 import type { Manifest } from "../../../support/intents.ts";
 import { memoryTarget, type WriteFault } from "../../../support/memory_target.ts";
 import {
@@ -51,7 +51,7 @@ test("a failed plan whose rollback a crash interrupted is rolled back, and is no
   expect(hasCrashed).toBe(true);
   for (const { edits } of [a, b]) edits.length = 0;
   clock.advance(20 * MINUTE);
-  const next = makeCore(await restarted(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
+  const next = makeCore(await restartDeps(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
   await next.cycle();
   expect((await next.change(id)).status).toBe("approved");
   const values = ENTRIES.slice(0, 2).map((entry) => systems.get(entry.target[0]!)!.raw({ ...entry, kind: "config" }));
@@ -79,7 +79,7 @@ test.each([["a", "b"], ["a"], ["b"]])(
         return [name, { system: moved.includes(name) ? { ...system, place } : system }];
       }),
     );
-    const next = makeCore(await restarted(api.deps, { store, adapter: routeSystems(elsewhere, store, clock) }));
+    const next = makeCore(await restartDeps(api.deps, { store, adapter: routeSystems(elsewhere, store, clock) }));
     for (const name of ["a", "b"]) systems.get(name)!.faults.push("rejected", "rejected", "rejected");
     const revoked = await next.act("revoke", id);
     const isFree = moved.length === 2;
@@ -167,7 +167,7 @@ test("an erasure deletes all values of a plan although one of its systems is gon
   const effects = async () => JSON.stringify(await store.list("effects", { limit: 99 }));
   expect(await effects()).toContain("two");
   systems.delete("a");
-  const next = makeCore(await restarted(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
+  const next = makeCore(await restartDeps(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
   await store.transact((tx) => {
     for (const name of [memories.name, outcomes.name]) tx.put("cursors", name, { entry: 1e6 } as never);
   });

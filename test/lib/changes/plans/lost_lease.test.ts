@@ -4,7 +4,7 @@ import type { Store } from "../../../../lib/store/store.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
 import { MINUTE, testClock } from "../../../support/clock.ts";
 import { type Core, core, makeCore } from "../../../support/core.ts";
-import { restarted } from "../../../support/deps.ts";
+import { restartDeps } from "../../../support/deps.ts";
 import type { WriteFault } from "../../../support/memory_target.ts";
 import { bringPlan, memorySystems, planBench, planEntry, routeSystems } from "../../../support/plan_bench.ts";
 
@@ -53,7 +53,7 @@ test.each(["a/1", "b/1"])("an interrupted apply is rolled back although the leas
   expect(raw()).not.toContain(undefined);
   await deleteLease(store, lost);
   clock.advance(20 * MINUTE);
-  const next = makeCore(await restarted(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
+  const next = makeCore(await restartDeps(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
   await next.cycle();
   expect([raw(), await store.list("leases", { limit: 9 })]).toEqual([[undefined, undefined], []]);
   expect((await next.change(id)).status).toBe("approved");
@@ -81,7 +81,10 @@ async function withMovedSystems(
     }),
   );
   clock.advance(20 * MINUTE);
-  return { next: makeCore(await restarted(api.deps, { store, adapter: routeSystems(newSystems, store, clock) })), id };
+  return {
+    next: makeCore(await restartDeps(api.deps, { store, adapter: routeSystems(newSystems, store, clock) })),
+    id,
+  };
 }
 
 test.each([

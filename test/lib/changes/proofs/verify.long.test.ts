@@ -10,7 +10,13 @@ import type { KnownKey } from "../../../../lib/changes/rules/signing.ts";
 import { sha256 } from "../../../../local/node_ports.ts";
 import type { Proof } from "../../../../lib/changes/rules/proof.ts";
 import { FULL } from "../../../support/length.ts";
-import { armoured, type Bent, passkey, sshPen, unarmoured } from "../../../support/passkeys.ts";
+import {
+  encodeSshSignature,
+  type AssertionChanges,
+  passkey,
+  sshSigner,
+  decodeSshSignature,
+} from "../../../support/passkeys.ts";
 
 const STATEMENT = '{"decision":"approve","note":"é"}';
 const keyOf = (line: object): KnownKey => {
@@ -28,10 +34,10 @@ const PENS = {
   ES256: passkey("ES256"),
   EdDSA: passkey("EdDSA"),
   RS256: passkey("RS256"),
-  "sk-ssh-ed25519": sshPen("sk-ssh-ed25519@openssh.com"),
-  "sk-ecdsa": sshPen("sk-ecdsa-sha2-nistp256@openssh.com"),
-  "ssh-ed25519": sshPen("ssh-ed25519"),
-  ecdsa: sshPen("ecdsa-sha2-nistp256"),
+  "sk-ssh-ed25519": sshSigner("sk-ssh-ed25519@openssh.com"),
+  "sk-ecdsa": sshSigner("sk-ecdsa-sha2-nistp256@openssh.com"),
+  "ssh-ed25519": sshSigner("ssh-ed25519"),
+  ecdsa: sshSigner("ecdsa-sha2-nistp256"),
 };
 
 describe.each(Object.entries(PENS))("%s", (_, { key, sign }) => {
@@ -98,7 +104,7 @@ function* byteFlips(text: string): Generator<string> {
 }
 
 function* armourFlips(text: string): Generator<string> {
-  for (const flipped of flipEachBit(unarmoured(text))) yield armoured(flipped);
+  for (const flipped of flipEachBit(decodeSshSignature(text))) yield encodeSshSignature(flipped);
 }
 
 function* textFlips(text: string): Generator<string> {
@@ -107,8 +113,8 @@ function* textFlips(text: string): Generator<string> {
 
 describe("a passkey", () => {
   const { key, sign } = passkey();
-  const withMember = (json: string): Bent => ({ rewrite: (text) => text.replace("{", `{"x":${json},`) });
-  test.each<[string, Bent, string]>([
+  const withMember = (json: string): AssertionChanges => ({ rewrite: (text) => text.replace("{", `{"x":${json},`) });
+  test.each<[string, AssertionChanges, string]>([
     ["another origin", { origin: "https://evil.example" }, "asked for by a page of https://evil.example"],
     ["an origin below the relying party that is not listed", { origin: "https://a.gov.acme.example" }, "a page of"],
     ["another port", { origin: "https://gov.acme.example:8443" }, "a page of"],
@@ -168,31 +174,33 @@ describe("an SSH key", () => {
   test.each(["sk-ssh-ed25519@openssh.com", "sk-ecdsa-sha2-nistp256@openssh.com"] as const)(
     "of the type %s requires that a person was present and verified",
     async (type) => {
-      const { key, sign } = sshPen(type);
+      const { key, sign } = sshSigner(type);
       expect(await findFault(sign(STATEMENT, { flags: 4 }), key)).toContain("nobody was present");
       expect(await findFault(sign(STATEMENT, { flags: 1 }), key)).toContain("not verified");
     },
   );
 
   test("is accepted in the namespace countersign-consent only", async () => {
-    const { key, sign } = sshPen();
+    const { key, sign } = sshSigner();
     for (const namespace of ["git", "file", "", "countersign-consent2"])
       expect(await findFault(sign(STATEMENT, { namespace }), key)).toContain("namespace");
     expect(await findFault(sign(STATEMENT, { hash: "sha256" }), key)).toBe("");
   });
 
   test("is read with any line width, line ends and surrounding blanks", async () => {
-    const { key, sign } = sshPen();
+    const { key, sign } = sshSigner();
     const { signature } = sign(STATEMENT);
-    const text = unarmoured(signature).toString("base64");
+    const text = decodeSshSignature(signature).toString("base64");
     const one = `-----BEGIN SSH SIGNATURE-----\n${text}\n-----END SSH SIGNATURE-----`;
     expect(await findFault({ type: "ssh", signature: one }, key)).toBe("");
     expect(await findFault({ type: "ssh", signature: ` \n${signature.replaceAll("\n", "\r\n")}\t` }, key)).toBe("");
-    const longer = armoured(Buffer.concat([unarmoured(signature), Buffer.alloc(3)]));
+    const longer = encodeSshSignature(Buffer.concat([decodeSshSignature(signature), Buffer.alloc(3)]));
     expect(await findFault({ type: "ssh", signature: longer }, key)).not.toBe("");
     for (const torn of [signature.replaceAll("\n", " "), "signed, ana", longer])
       expect(await findFault({ type: "ssh", signature: torn }, key)).toContain("no SSH signature that can be read");
-    expect(await findFault(sshPen().sign(STATEMENT), key)).toContain("of no key that the intent lists under this name");
+    expect(await findFault(sshSigner().sign(STATEMENT), key)).toContain(
+      "of no key that the intent lists under this name",
+    );
   });
 });
 
@@ -240,7 +248,7 @@ describe.skipIf(skipReason !== undefined)("stock ssh-keygen", () => {
   test.each(["sk-ssh-ed25519@openssh.com", "sk-ecdsa-sha2-nistp256@openssh.com"] as const)(
     "verifies a signature of %s",
     (type) => {
-      const { key, sign } = sshPen(type);
+      const { key, sign } = sshSigner(type);
       for (let i = 0; i < 5; i++) expect(isValid(key.public_key, sign(STATEMENT).signature)).toBe(true);
       expect(isValid(key.public_key, sign(STATEMENT).signature, `${STATEMENT}\n`)).toBe(false);
     },

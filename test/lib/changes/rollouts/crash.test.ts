@@ -5,12 +5,12 @@ import { targetAdapter } from "../../../../lib/targets/adapter.ts";
 import type { TargetSystem } from "../../../../lib/targets/port.ts";
 import { MINUTE } from "../../../support/clock.ts";
 import { type Core, makeCore } from "../../../support/core.ts";
-import { restarted, type TestDeps } from "../../../support/deps.ts";
+import { restartDeps, type TestDeps } from "../../../support/deps.ts";
 import { dice } from "../../../support/dice.ts";
 import { chainFault } from "../../../support/independent_chain.ts";
-import { dealt, rounds } from "../../../support/length.ts";
+import { selectCases, rounds } from "../../../support/length.ts";
 import { type CrashPoint, CRASH_MOMENTS, crashAtWrite } from "../../../support/mortal.ts";
-import { actOnRollout, AGENTS, STAGES, totals } from "../../../support/rollouts.ts";
+import { rolloutClient, AGENTS, STAGES, totals } from "../../../support/rollouts.ts";
 import { FOREIGN, rolloutOnTarget } from "../../../support/target_rollout.ts";
 
 const INTENT = { principals: AGENTS };
@@ -21,7 +21,7 @@ async function createRollout() {
   const { api, store, system, change_id, clock } = one;
   const start = async (over: Store, set: TargetSystem): Promise<Core> =>
     makeCore(
-      await restarted({ ...api.deps, store: over } as TestDeps, {
+      await restartDeps({ ...api.deps, store: over } as TestDeps, {
         adapter: targetAdapter(set, { store: over, clock }),
         exclusive: true,
         intent: INTENT,
@@ -83,9 +83,9 @@ const WORSE = totals(100_000, 1000, [0.1, 0.2]);
 /** Actions during which the process crashes. */
 const ACTIONS = {
   "an advance": async (api: Core, { change_id }: RolloutBench) =>
-    void (await actOnRollout(api, change_id).feedNow(GOOD)),
+    void (await rolloutClient(api, change_id).feedNow(GOOD)),
   "a rollback by the rule": async (api: Core, { change_id }: RolloutBench) =>
-    void (await actOnRollout(api, change_id).feedNow(WORSE)),
+    void (await rolloutClient(api, change_id).feedNow(WORSE)),
   "a rollback by hand": async (api: Core, { change_id }: RolloutBench) =>
     void (await api.post("rollback", { change_id, actor: "ops" })),
 } as const;
@@ -94,7 +94,7 @@ test.each(Object.entries(ACTIONS))(
   "a crash at any write of %s exposes no share beyond the log or a stored lease",
   async (_, act) => {
     let crashes = 0;
-    for (const when of dealt(CRASH_MOMENTS, 1))
+    for (const when of selectCases(CRASH_MOMENTS, 1))
       for (let at = 1, isAlive = false; !isAlive; at++) {
         const one = await createRollout();
         one.hours(24);
@@ -125,7 +125,7 @@ test(`${CRASHES} crashes at random writes of rollouts skip no step and expose no
       const fault = roll(5);
       if (fault === 0) one.faults.push(roll(2) === 0 ? "lost answer" : "lost request");
       const hasCrashed = await one.runUntilCrash(death, async (api) => {
-        const { feed, decide, act } = actOnRollout(api, one.change_id);
+        const { feed, decide, act } = rolloutClient(api, one.change_id);
         if (roll(10) === 0) await act(step, "hold");
         else if (change.exposure!.waits_for === "by_hand") await act(step, "resume");
         await feed([{ step, kpi: "conversion", as_of: one.clock.iso(), ...sample }]);

@@ -6,7 +6,7 @@ import { decideRollouts } from "../../../../lib/changes/rollouts/decide_rollouts
 import { readTotalCounts } from "../../../../lib/projections/daily_counts.ts";
 import { MINUTE } from "../../../support/clock.ts";
 import { makeCore } from "../../../support/core.ts";
-import { restarted } from "../../../support/deps.ts";
+import { restartDeps } from "../../../support/deps.ts";
 import { AGENTS, STAGES, totals } from "../../../support/rollouts.ts";
 import { FOREIGN, rolloutOnTarget } from "../../../support/target_rollout.ts";
 
@@ -107,7 +107,7 @@ test("an automatic rollback is retried despite a hold, failures and a restart", 
   expect(faults).toHaveLength(1);
   clock.advance(1 * MINUTE);
   await decide();
-  const later = makeCore(await restarted(api.deps, { adapter, intent: { principals: AGENTS } }));
+  const later = makeCore(await restartDeps(api.deps, { adapter, intent: { principals: AGENTS } }));
   clock.advance(8 * MINUTE);
   expect((await decideRollouts(later.deps)).rolled_back).toEqual([change_id]);
   const blocked = (await events()).filter((type) => type === "stage_held");

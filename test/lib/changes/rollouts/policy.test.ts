@@ -2,10 +2,10 @@
 import { expect, test } from "vitest";
 import { PROPOSAL } from "../../../support/client.ts";
 import { core, makeCore } from "../../../support/core.ts";
-import { restarted } from "../../../support/deps.ts";
-import { sshPen } from "../../../support/passkeys.ts";
-import { actOnRollout, AGENTS, AS_OTHER, rollout, STAGES, totals } from "../../../support/rollouts.ts";
-import { person, proven, requestStatement } from "../../../support/signed.ts";
+import { restartDeps } from "../../../support/deps.ts";
+import { sshSigner } from "../../../support/passkeys.ts";
+import { rolloutClient, AGENTS, AS_OTHER, openRollout, STAGES, totals } from "../../../support/rollouts.ts";
+import { person, proofFields, requestStatement } from "../../../support/signed.ts";
 
 const WATCHED = { kpi: "incident_rate", kind: "binary", good: "down", allowed: 0.01 };
 const plan = (over: object = {}) => JSON.stringify({ ...STAGES, watch: [WATCHED], ...over });
@@ -69,17 +69,17 @@ test.each([
 );
 
 test("a signature on a rollout is required of people with keys, for one step and action", async () => {
-  const ANA = sshPen();
+  const ANA = sshSigner();
   const principals = { ...AGENTS, ana: person(ANA), eve: { kind: "person" } };
   const policy = { signed_only: false };
-  const { api, change_id } = await rollout();
-  const signing = makeCore(await restarted(api.deps, { intent: { principals, policy } }));
-  const { act, exposure, detail } = actOnRollout(signing, change_id);
+  const { api, change_id } = await openRollout();
+  const signing = makeCore(await restartDeps(api.deps, { intent: { principals, policy } }));
+  const { act, exposure, detail } = rolloutClient(signing, change_id);
   expect((await act(0, "hold")).body.code).toBe("proof_required");
   const sign = async (action: string) => {
     const fields = { change_id, step: 0, action };
     const statement = await requestStatement(signing, { decision: "stage", approver: "ana", ...fields });
-    return { change_id, step: 0, actor: "ana", ...proven(ANA, statement) };
+    return { change_id, step: 0, actor: "ana", ...proofFields(ANA, statement) };
   };
   const hold = await sign("hold");
   expect((await signing.post("stage", { ...hold, action: "hold" })).status).toBe(200);
@@ -91,20 +91,20 @@ test("a signature on a rollout is required of people with keys, for one step and
 });
 
 test("the next step waits while the newest resume or manual advance has no valid signature", async () => {
-  const [ANA, OTHER] = [sshPen(), sshPen()];
+  const [ANA, OTHER] = [sshSigner(), sshSigner()];
   const steps = [
     { share: 1000, advance: "manual", min_hours: 1 },
     { share: 5000, advance: "proven", min_hours: 1 },
   ];
-  const { api, change_id } = await rollout({ stages: { steps } });
+  const { api, change_id } = await openRollout({ stages: { steps } });
   const withKeyOfBo = async (pen: typeof ANA) => {
     const principals = { ...AGENTS, bo: person(pen), eve: { kind: "person" } };
-    const signing = makeCore(await restarted(api.deps, { intent: { principals, policy: { signed_only: false } } }));
-    const rolling = actOnRollout(signing, change_id);
+    const signing = makeCore(await restartDeps(api.deps, { intent: { principals, policy: { signed_only: false } } }));
+    const rolling = rolloutClient(signing, change_id);
     const act = async (step: number, action: string) => {
       const fields = { change_id, step, action };
       const statement = await requestStatement(signing, { decision: "stage", approver: "bo", ...fields });
-      return (await signing.post("stage", { ...fields, actor: "bo", ...proven(pen, statement) })).status;
+      return (await signing.post("stage", { ...fields, actor: "bo", ...proofFields(pen, statement) })).status;
     };
     const judge = async () => {
       await rolling.feedNow({ step: 1, ...totals(100_000, 5000) });

@@ -6,14 +6,14 @@ import { decideRollouts } from "../../../../lib/changes/rollouts/decide_rollouts
 import { readChangeDetail } from "../../../../lib/operations/change_views.ts";
 import { PROPOSAL } from "../../../support/client.ts";
 import { core, makeCore } from "../../../support/core.ts";
-import { restarted } from "../../../support/deps.ts";
+import { restartDeps } from "../../../support/deps.ts";
 import { scriptedAdapter } from "../../../support/scripted_adapter.ts";
 import {
-  actOnRollout,
+  rolloutClient,
   AGENTS,
   AS_FEEDER,
   AS_OTHER,
-  rollout,
+  openRollout,
   sample,
   STAGES,
   totals,
@@ -23,14 +23,14 @@ const errorOf = ({ status, body }: { status: number; body: { code?: string } }) 
 
 describe("a rollout", () => {
   test("is applied with the share of its first step", async () => {
-    const { api, change_id, exposure, detail } = await rollout();
+    const { api, change_id, exposure, detail } = await openRollout();
     expect((await api.change(change_id)).status).toBe("applied");
     expect(await exposure()).toEqual({ step: 0, share: 1000, since: api.deps.clock.iso(), waits_for: "no_data" });
     expect(await detail("change_applied")).toMatchObject({ stage: { step: 0, share: 1000 } });
   });
 
   test("advances step by step to the full share", async () => {
-    const { api, events, exposure, feedNow, hours, detail, decide } = await rollout();
+    const { api, events, exposure, feedNow, hours, detail, decide } = await openRollout();
     await feedNow();
     expect((await exposure())!.waits_for).toBe("min_hours");
     hours(24);
@@ -52,7 +52,7 @@ describe("a rollout", () => {
   });
 
   test("is rolled back as soon as samples show a KPI worse than allowed", async () => {
-    const { api, change_id, feedNow, detail, events } = await rollout();
+    const { api, change_id, feedNow, detail, events } = await openRollout();
     const pass = await feedNow(totals(100_000, 1000, [0.1, 0.2]));
     expect(pass).toEqual({ advanced: [], rolled_back: [change_id] });
     const change = await api.change(change_id);
@@ -63,7 +63,7 @@ describe("a rollout", () => {
   });
 
   test("is rolled back also while frozen, held by a person, or with a clock that is behind", async () => {
-    const { api, change_id, act, feed, decide } = await rollout();
+    const { api, change_id, act, feed, decide } = await openRollout();
     await act(0, "hold");
     await feed([sample(api, totals(100_000, 1000, [0.1, 0.2]))]);
     await api.post("freeze", { actor: "ana" });
@@ -72,7 +72,7 @@ describe("a rollout", () => {
   });
 
   test("is decided although the samples of another rollout are invalid", async () => {
-    const { api, change_id, feed, decide } = await rollout();
+    const { api, change_id, feed, decide } = await openRollout();
     const other = await api.bring("applied", { target: "ui.other", value: "1", stages: JSON.stringify(STAGES) });
     const rows = [sample(api, totals(100_000, 1000, [0.1, 0.2]))];
     expect((await feed(rows)).status).toBe(200);
@@ -88,15 +88,15 @@ describe("a rollout", () => {
   });
 
   test("is decided after a restart with the samples from before", async () => {
-    const { api, change_id, feed, hours } = await rollout();
+    const { api, change_id, feed, hours } = await openRollout();
     hours(24);
     await feed([sample(api)]);
-    const deps = await restarted(api.deps, { intent: { principals: AGENTS } });
+    const deps = await restartDeps(api.deps, { intent: { principals: AGENTS } });
     expect((await decideRollouts(deps)).advanced).toEqual([change_id]);
   });
 
   test("blocks applies of other changes of its target", async () => {
-    const { api, change_id, hours, feedNow } = await rollout();
+    const { api, change_id, hours, feedNow } = await openRollout();
     const other = await api.bring("approved", { value: "1" });
     const { status, body } = await api.act("apply", other);
     expect([status, body.code, body.conflicts]).toEqual([409, "rollout_in_progress", [change_id]]);
@@ -108,23 +108,23 @@ describe("a rollout", () => {
   });
 
   test("blocks another apply only if the value of that change is allowed", async () => {
-    const { api } = await rollout({ proposal: { value: "10" } });
+    const { api } = await openRollout({ proposal: { value: "10" } });
     const other = await api.bring("approved", { value: "14" });
     expect(errorOf(await api.act("apply", other))).toEqual([409, "rollout_in_progress"]);
     const targets = [{ match: ["ui.*"], schema: { type: "number", maximum: 9 } }];
-    const later = makeCore(await restarted(api.deps, { intent: { principals: AGENTS, policy: { targets } } }));
+    const later = makeCore(await restartDeps(api.deps, { intent: { principals: AGENTS, policy: { targets } } }));
     expect(errorOf(await later.act("apply", other))).toEqual([400, "value_not_allowed"]);
   });
 
   test("can be rolled back by a person", async () => {
-    const { api, change_id, decide } = await rollout();
+    const { api, change_id, decide } = await openRollout();
     await api.must("rollback", change_id);
     expect((await api.change(change_id)).status).toBe("rolled_back");
     expect(await decide()).toEqual({ advanced: [], rolled_back: [] });
   });
 
   test("can be rebuilt from the log, with its index", async () => {
-    const { api, change_id, exposure, act } = await rollout();
+    const { api, change_id, exposure, act } = await openRollout();
     await act(0, "hold");
     const before = await exposure();
     const { store } = api.deps;
@@ -142,7 +142,7 @@ describe("a rollout", () => {
 });
 
 test("a rollout shows an estimate before consent, and measured bounds while it runs", async () => {
-  const { api, change_id, feedNow, hours } = await rollout({ stages: { users_a_day: 10_000 } });
+  const { api, change_id, feedNow, hours } = await openRollout({ stages: { users_a_day: 10_000 } });
   const view = async (id = change_id) => (await readChangeDetail(api.deps, id)).rollout;
   const stages = JSON.stringify({ ...STAGES, users_a_day: 10_000 });
   const waiting = await api.bring("pending_consent", { value: "1", target: "ui.other", stages });
@@ -169,14 +169,14 @@ test("a rollout shows an estimate before consent, and measured bounds while it r
 
 describe("a rollout is held", () => {
   test("while samples prove neither harm nor safety", async () => {
-    const { feedNow, hours, exposure } = await rollout();
+    const { feedNow, hours, exposure } = await openRollout();
     hours(24);
     await feedNow(totals(200, 1000));
     expect((await exposure())!.waits_for).toBe("not_yet");
   });
 
   test("without samples, and when the newest are too old", async () => {
-    const { feedNow, hours, exposure, decide, events } = await rollout();
+    const { feedNow, hours, exposure, decide, events } = await openRollout();
     await decide();
     expect((await events()).length).toBe(3);
     await feedNow();
@@ -186,7 +186,7 @@ describe("a rollout is held", () => {
   });
 
   test("when as_of of the newest samples is too old, although they arrived just now", async () => {
-    const { api, feedNow, hours, exposure } = await rollout();
+    const { api, feedNow, hours, exposure } = await openRollout();
     const as_of = api.deps.clock.iso();
     hours(25);
     await feedNow({ as_of });
@@ -194,7 +194,7 @@ describe("a rollout is held", () => {
   });
 
   test("while the counts of users do not match the share, until a person resumes it", async () => {
-    const { api, feedNow, feed, hours, exposure, act, detail } = await rollout();
+    const { api, feedNow, feed, hours, exposure, act, detail } = await openRollout();
     await feedNow(totals(100_000, 900));
     expect((await exposure())!.waits_for).toBe("mismatch");
     hours(24);
@@ -213,7 +213,7 @@ describe("a rollout is held", () => {
   });
 
   test("after impossible samples, which are logged, until valid ones arrive", async () => {
-    const { api, feed, feedNow, exposure, detail, hours, decide, events } = await rollout();
+    const { api, feed, feedNow, exposure, detail, hours, decide, events } = await openRollout();
     await feedNow();
     const { n } = totals(100_000, 1000).treated;
     const { status, body } = await feed([sample(api, { treated: { n, sum: n + 1 } })]);
@@ -234,14 +234,14 @@ describe("a rollout is held", () => {
   });
 
   test("after a sample with over 1 % fewer users, which is rejected", async () => {
-    const { api, feed } = await rollout();
+    const { api, feed } = await openRollout();
     expect((await feed([sample(api)])).status).toBe(200);
     expect((await feed([sample(api, totals(99_100, 1000))])).status).toBe(200);
     expect(errorOf(await feed([sample(api, totals(98_900, 1000))]))).toEqual([400, "impossible_sample"]);
   });
 
   test("while the service is frozen", async () => {
-    const { api, feedNow, hours, exposure, decide } = await rollout();
+    const { api, feedNow, hours, exposure, decide } = await openRollout();
     await api.post("freeze", { actor: "ana" });
     hours(24);
     await feedNow();
@@ -253,19 +253,19 @@ describe("a rollout is held", () => {
 
   test("outside the windows of the intent", async () => {
     const deny = [{ from: "2026-01-03T00:00:00Z", to: "2026-01-05T00:00:00Z", reason: "weekend" }];
-    const { feedNow, hours, exposure } = await rollout({ policy: { windows: { deny } } });
+    const { feedNow, hours, exposure } = await openRollout({ policy: { windows: { deny } } });
     hours(24);
     await feedNow();
     expect((await exposure())!).toMatchObject({ step: 0, waits_for: "outside_window" });
   });
 
   test("without a valid consent, which it names, until another consent is given", async () => {
-    const { api, change_id, feed, hours } = await rollout({ policy: { approvers: ["ana", "bo"] } });
+    const { api, change_id, feed, hours } = await openRollout({ policy: { approvers: ["ana", "bo"] } });
     hours(24);
     await feed([sample(api)]);
     const intent = { principals: AGENTS, policy: { approvers: ["bo", "cleo"] } };
-    const later = makeCore(await restarted(api.deps, { intent }));
-    const { decide, detail, exposure } = actOnRollout(later, change_id);
+    const later = makeCore(await restartDeps(api.deps, { intent }));
+    const { decide, detail, exposure } = rolloutClient(later, change_id);
     await decide();
     expect(await detail("stage_held")).toMatchObject({
       reason: "consent_incomplete",
@@ -284,11 +284,11 @@ describe("a rollout is held", () => {
     ["value_not_allowed", { targets: [{ match: ["ui.*"], schema: { type: "string" } }] }],
     ["value_not_allowed", { stages: { targets: ["limits.*"] } }],
   ])("under a new intent with the code %s", async (code, policy) => {
-    const { api, change_id, feed, hours } = await rollout();
+    const { api, change_id, feed, hours } = await openRollout();
     hours(24);
     await feed([sample(api)]);
-    const later = makeCore(await restarted(api.deps, { intent: { principals: AGENTS, policy } }));
-    const { decide, exposure } = actOnRollout(later, change_id);
+    const later = makeCore(await restartDeps(api.deps, { intent: { principals: AGENTS, policy } }));
+    const { decide, exposure } = rolloutClient(later, change_id);
     await decide();
     expect((await exposure())!).toMatchObject({ step: 0, waits_for: code });
   });
@@ -298,7 +298,7 @@ describe("a person's action", () => {
   const MANUAL = { steps: [{ share: 1000, advance: "manual", min_hours: 24 }] };
 
   test("hold stops advances until a resume", async () => {
-    const { act, hours, feedNow, exposure, decide } = await rollout();
+    const { act, hours, feedNow, exposure, decide } = await openRollout();
     expect((await act(0, "hold")).status).toBe(200);
     hours(24);
     await feedNow();
@@ -311,7 +311,7 @@ describe("a person's action", () => {
   });
 
   test("must name the current step; a hold may name an earlier one", async () => {
-    const { act, hours, feedNow } = await rollout();
+    const { act, hours, feedNow } = await openRollout();
     hours(24);
     await feedNow();
     expect(errorOf(await act(0, "resume"))).toEqual([400, "illegal_transition"]);
@@ -320,7 +320,7 @@ describe("a person's action", () => {
   });
 
   test("advance is needed for a manual step, and is accepted after its minimum hours", async () => {
-    const { act, hours, feedNow, exposure, detail } = await rollout({ stages: MANUAL });
+    const { act, hours, feedNow, exposure, detail } = await openRollout({ stages: MANUAL });
     expect(errorOf(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
     await feedNow();
     expect((await exposure())!.waits_for).toBe("manual");
@@ -334,14 +334,14 @@ describe("a person's action", () => {
   });
 
   test("advance is rejected for a step that is not manual", async () => {
-    const { api, act, hours, feed } = await rollout();
+    const { api, act, hours, feed } = await openRollout();
     hours(24);
     await feed([sample(api)]);
     expect(errorOf(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
   });
 
   test("advance is rejected while the service is frozen", async () => {
-    const { api, act, hours, feedNow } = await rollout({ stages: MANUAL });
+    const { api, act, hours, feedNow } = await openRollout({ stages: MANUAL });
     hours(24);
     await feedNow();
     await api.post("freeze", { actor: "ana" });
@@ -349,14 +349,14 @@ describe("a person's action", () => {
   });
 
   test("resume and advance are rejected for the proposer and for people who may not approve", async () => {
-    const { api } = await rollout();
+    const { api } = await openRollout();
     const approvers = ["ana", "bo"];
     const later = makeCore(
-      await restarted(api.deps, { intent: { principals: AGENTS, policy: { approvers, self_approval: false } } }),
+      await restartDeps(api.deps, { intent: { principals: AGENTS, policy: { approvers, self_approval: false } } }),
     );
     const stages = JSON.stringify({ ...STAGES, ...MANUAL });
     const change_id = await later.bring("applied", { value: "1", target: "ui.other", stages, proposer: "bo" });
-    const { act } = actOnRollout(later, change_id);
+    const { act } = rolloutClient(later, change_id);
     expect((await act(0, "hold", "bo")).status).toBe(200);
     expect(errorOf(await act(0, "resume", "cleo"))).toEqual([403, "not_an_approver"]);
     expect(errorOf(await act(0, "resume", "bo"))).toEqual([403, "self_approval_forbidden"]);
@@ -371,10 +371,10 @@ describe("a person's action", () => {
   });
 
   test("hold is allowed for people who may approve, freeze or roll back", async () => {
-    const withoutFreezers = await rollout({ policy: { approvers: ["ana"], permissions: { rollback: ["rob"] } } });
+    const withoutFreezers = await openRollout({ policy: { approvers: ["ana"], permissions: { rollback: ["rob"] } } });
     expect((await withoutFreezers.act(0, "hold", "fred")).status).toBe(200);
     const permissions = { freeze: ["fred"], rollback: ["rob"] };
-    const withBoth = await rollout({ policy: { approvers: ["ana"], permissions } });
+    const withBoth = await openRollout({ policy: { approvers: ["ana"], permissions } });
     expect(errorOf(await withBoth.act(0, "hold", "eve"))).toEqual([403, "not_permitted"]);
     expect((await withBoth.act(0, "hold", "ana")).status).toBe(200);
   });
@@ -388,14 +388,14 @@ test("a proposal with stages is rejected if its target system supports no splits
 
 describe("samples", () => {
   test("are accepted only from the agent that the plan names", async () => {
-    const { api, feed } = await rollout();
+    const { api, feed } = await openRollout();
     expect(errorOf(await feed([sample(api)], AS_OTHER))).toEqual([403, "agent_may_not"]);
     expect(errorOf(await feed([sample(api)], {}))).toEqual([403, "agent_may_not"]);
     expect(await feed([sample(api)])).toMatchObject({ status: 200, body: { accepted: 1, step: 0 } });
   });
 
   test("have no effect when they are sent again", async () => {
-    const { feedNow, events } = await rollout();
+    const { feedNow, events } = await openRollout();
     await feedNow();
     const before = await events();
     await feedNow();
@@ -408,12 +408,12 @@ describe("samples", () => {
     ["with sums of another kind", { treated: { n: 1, sum: 1, sum2: 1 } }],
     ["more than five minutes ahead", { as_of: "2026-01-02T03:09:06.000Z" }],
   ])("%s are 400 invalid_field", async (_, over) => {
-    const { api, feed } = await rollout();
+    const { api, feed } = await openRollout();
     expect(errorOf(await feed([sample(api, over)]))).toEqual([400, "invalid_field"]);
   });
 
   test("older than the newest ones, or repeated in one request, are 400 invalid_field", async () => {
-    const { api, feed, hours } = await rollout();
+    const { api, feed, hours } = await openRollout();
     const as_of = api.deps.clock.iso();
     hours(1);
     await feed([sample(api)]);
@@ -422,7 +422,7 @@ describe("samples", () => {
   });
 
   test("of a change that is rolled back are 400 illegal_transition", async () => {
-    const { api, change_id, feed } = await rollout();
+    const { api, change_id, feed } = await openRollout();
     await api.must("rollback", change_id);
     expect(errorOf(await feed([sample(api)]))).toEqual([400, "illegal_transition"]);
   });

@@ -5,7 +5,7 @@ import { IntentInvalid, type LoadedIntent } from "../../../../lib/changes/rules/
 import { signingKeyId } from "../../../../lib/changes/rules/key_material.ts";
 import { makeIntent, type Manifest } from "../../../support/intents.ts";
 import { type numbers } from "../../../support/numbers.ts";
-import { sshPen, type SshPen } from "../../../support/passkeys.ts";
+import { sshSigner, type SshSigner } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
 import { ITSELF, type Rules, type Scope } from "./consent_model.ts";
 
@@ -17,13 +17,13 @@ export const SPELT = ["ana", "Ana", "bo", "CY", "cy", "dee"];
 export const TARGETS = ["a", "b"];
 
 /** Two keys of each person, of which the intent lists one or none. */
-const KEYS = Object.fromEntries(NAMES.map((name) => [name, [sshPen(), sshPen()].map(identified)]));
+const KEYS = Object.fromEntries(NAMES.map((name) => [name, [sshSigner(), sshSigner()].map(identified)]));
 /** Signers by key id. */
-export const PENS: ReadonlyMap<string, SshPen> = new Map(
+export const PENS: ReadonlyMap<string, SshSigner> = new Map(
   Object.values(KEYS).flatMap((pens) => pens.map(({ id, pen }) => [id, pen])),
 );
 
-function identified(pen: SshPen): { id: string; pen: SshPen } {
+function identified(pen: SshSigner): { id: string; pen: SshSigner } {
   return { id: signingKeyId(pen.key, portableSha256), pen };
 }
 

@@ -9,9 +9,9 @@ import { IntentInvalid, loadIntent } from "../../../../lib/changes/rules/intent.
 import { intentJsonSchema } from "../../../support/intent_json_schema.ts";
 import { describeRules } from "../../../../lib/changes/rules/describe_rules.ts";
 import { findContradictions } from "../../../../lib/changes/rules/contradictions.ts";
-import { passkey, sshPen } from "../../../support/passkeys.ts";
+import { passkey, sshSigner } from "../../../support/passkeys.ts";
 import { manifest, type Manifest } from "../../../support/intents.ts";
-import { dealt } from "../../../support/length.ts";
+import { selectCases } from "../../../support/length.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 
@@ -196,8 +196,8 @@ const FULL_INTENT = manifest({
   product_type: "crm",
   kpis: { csat: { baseline: 4, target: 5, weight: 2, deadline: "2026-12-31", tenant: "t1" } },
   principals: {
-    ana: { kind: "person", keys: [{ ...passkey().key, origins: ["https://gov.acme.example"] }, sshPen().key] },
-    bo: { kind: "person", keys: [sshPen("ssh-ed25519").key], idp: ["release"] },
+    ana: { kind: "person", keys: [{ ...passkey().key, origins: ["https://gov.acme.example"] }, sshSigner().key] },
+    bo: { kind: "person", keys: [sshSigner("ssh-ed25519").key], idp: ["release"] },
     "agent:pricing": {
       kind: "agent",
       token_sha256: "a".repeat(64),
@@ -339,7 +339,7 @@ test.each(listFieldPaths(FULL_INTENT).map((path) => [path.join("."), path] as co
         : `${misspelling}: did you mean ${field.length > 2 ? `${field}?` : ""}`;
     // These misspellings of unfreeze are one letter away from freeze, too.
     const misspellings = misspellingsOf(field).filter((misspelling) => !["ufreeze", "nfreeze"].includes(misspelling));
-    for (const misspelling of dealt(misspellings, 4))
+    for (const misspelling of selectCases(misspellings, 4))
       expect(misspelt(misspelling), misspelling).toThrow(expectedError(misspelling));
   },
 );
@@ -413,7 +413,7 @@ test.each<[string, object, string]>([
 
 const person = (...keys: object[]) => ({ kind: "person", keys });
 const ANA = passkey();
-const [SSH, PLAIN] = [sshPen(), sshPen("ssh-ed25519")];
+const [SSH, PLAIN] = [sshSigner(), sshSigner("ssh-ed25519")];
 const { unattended: _, ...ATTENDED } = PLAIN.key;
 
 test.each<[string, object, string]>([

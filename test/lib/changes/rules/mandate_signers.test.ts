@@ -7,7 +7,7 @@ import {
   listMissingSignatures,
 } from "../../../../lib/changes/rules/mandate_signers.ts";
 import { makeIntent } from "../../../support/intents.ts";
-import { passkey, sshPen } from "../../../support/passkeys.ts";
+import { passkey, sshSigner } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
 
 const owner = (over: object = {}) => ({ targets: ["price.*"], approvers: ["fin", "ona"], required: 2, ...over });
@@ -51,7 +51,7 @@ test.each<[string, ReturnType<typeof covering>, object[], { pattern: string; own
   expect(findPartlyOwned(bounds, { owners } as never)).toEqual(expected);
 });
 
-const UNATTENDED = { ...sshPen("ssh-ed25519"), key: { ...sshPen("ssh-ed25519").key, unattended: true as const } };
+const UNATTENDED = { ...sshSigner("ssh-ed25519"), key: { ...sshSigner("ssh-ed25519").key, unattended: true as const } };
 const NAMES = ["ana", "bo", "fin", "ona", "una"];
 const principals = {
   ...Object.fromEntries(NAMES.slice(0, 4).map((name) => [name, person(passkey())])),

@@ -2,13 +2,13 @@
 import { describe, expect, test } from "vitest";
 import { listAgents, isAgent, findPrincipal, principalFacts } from "../../../../lib/changes/rules/principals.ts";
 import { IntentInvalid } from "../../../../lib/changes/rules/intent.ts";
-import { passkey, sshPen } from "../../../support/passkeys.ts";
+import { passkey, sshSigner } from "../../../support/passkeys.ts";
 import { makeIntent } from "../../../support/intents.ts";
 
 const HASH = "ab".repeat(32);
 const OTHER = "cd".repeat(32);
 const agent = (token_sha256 = HASH) => ({ kind: "agent", token_sha256 });
-const [PASSKEY, SSH] = [passkey().key, sshPen().key];
+const [PASSKEY, SSH] = [passkey().key, sshSigner().key];
 const person = (...keys: object[]) => ({ kind: "person", ...(keys.length > 0 ? { keys } : {}) });
 
 const loading = (principals: unknown, policy: object = {}) => {

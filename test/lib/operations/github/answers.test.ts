@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import { createGithubAnswers } from "../../../../lib/operations/github/answers.ts";
 import { gateAdapter } from "../../../../lib/targets/gate.ts";
 import { DAY, HOUR, MINUTE, testClock } from "../../../support/clock.ts";
-import { type TestDeps, opened } from "../../../support/deps.ts";
+import { type TestDeps, openDeps } from "../../../support/deps.ts";
 import {
   appKeyPem,
   type Deployment,
@@ -330,7 +330,7 @@ test("lost deliveries are requested again until one arrives, also after a restar
   const lost = Array.from({ length: 110 }, () => github.deploy(PRODUCTION));
   for (const one of lost) await github.request(one, undefined);
   clock.advance(HOUR);
-  const deps = await opened({ store: api.deps.store, clock, targets });
+  const deps = await openDeps({ store: api.deps.store, clock, targets });
   const { pass } = answers(deps);
   await pass();
   expect(github.redeliveries).toHaveLength(110);

@@ -11,7 +11,7 @@ import { gateAdapter } from "../../../../lib/targets/gate.ts";
 import { app } from "../../../../handlers/index.ts";
 import { client } from "../../../support/client.ts";
 import { MINUTE, SECOND, testClock } from "../../../support/clock.ts";
-import { opened } from "../../../support/deps.ts";
+import { openDeps } from "../../../support/deps.ts";
 import { dice } from "../../../support/dice.ts";
 import { type Deployment, type Fault, GithubStub, hookRequest, sign } from "../../../support/github_stub.ts";
 import { countedIds } from "../../../support/ids.ts";
@@ -125,7 +125,7 @@ async function runScenario(seed: number) {
   };
   const start = async () => {
     const mortal = mortalStore(base);
-    const deps = await opened({ store: mortal.dying, clock, ids, targets });
+    const deps = await openDeps({ store: mortal.dying, clock, ids, targets });
     deps.github = createGithubAnswers(deps, { random: () => roll(1000) / 1000 });
     const handle = app(deps);
     return { ...mortal, deps, api: client(handle), hook: handle };

@@ -11,7 +11,7 @@ import type { Notification } from "../../../../lib/operations/notify/notificatio
 import type { ChangeRecord } from "../../../../lib/changes/rules/record.ts";
 import { HOUR, MINUTE, pass } from "../../../support/clock.ts";
 import { inLong, inShort } from "../../../support/length.ts";
-import { restarted, type TestDeps } from "../../../support/deps.ts";
+import { restartDeps, type TestDeps } from "../../../support/deps.ts";
 import { openOperations } from "../operations_service.ts";
 
 const BEGINNING = { audit: 0, growth: 0, notice: 0, tick: 0 };
@@ -45,7 +45,7 @@ inShort(test)("a pending change is announced once, when a quarter of its time is
     data: { change: { change_id }, expires_at: "2026-01-03T19:04:05.678Z", missing: [{ count: 1 }] },
   });
   await wait(svc.deps, HOUR);
-  const again = await restarted(svc.deps, { intent: { policy: TTL } });
+  const again = await restartDeps(svc.deps, { intent: { policy: TTL } });
   await wait(again, HOUR);
   await wait(again, HOUR);
   expect(await reported(again, "change.expiring")).toEqual([first]);
@@ -114,7 +114,7 @@ inLong(test)("a wrong clock during one start makes nothing expire", async () => 
 inShort(test)("of two processes on one store one announces", async () => {
   const svc = await openOperations({ intent: { policy: TTL } });
   await svc.propose();
-  const other = await restarted(svc.deps, { intent: { policy: TTL } });
+  const other = await restartDeps(svc.deps, { intent: { policy: TTL } });
   await pass(svc.deps, 30 * HOUR);
   await pass(other, 0);
   await Promise.all([noticeExpiring(svc.deps), noticeExpiring(other)]);
@@ -183,13 +183,13 @@ inShort(test)("a broken log is notified once, also after a restart, and again af
   expect(first!.text).toMatch(/^The audit chain does not hold at entry 3: “.+”; nothing is decided on it until/);
   expect(first!.data.change).toBeNull();
 
-  const broken = await restarted(svc.deps);
+  const broken = await restartDeps(svc.deps);
   await wait(broken, MINUTE);
   await wait(broken, MINUTE);
   expect(await reported(broken, "breach.found")).toEqual([first]);
 
   await edit(sound.detail);
-  const repaired = await restarted(svc.deps);
+  const repaired = await restartDeps(svc.deps);
   await wait(repaired, MINUTE);
   // A process that was not restarted still reports the breach.
   await wait(broken, MINUTE);
@@ -217,7 +217,7 @@ inShort(test)("a record that does not match the log is notified once per episode
   expect(first!.url).toBe(`https://gov.acme.example/#/changes/${ids[0]}`);
   expect(JSON.stringify(first)).not.toContain("Ignore");
 
-  const again = await restarted(svc.deps, { publicUrl });
+  const again = await restartDeps(svc.deps, { publicUrl });
   // The new process has not found the mismatch yet.
   await noticeMismatches(again);
   await wait(again, MINUTE);

@@ -7,7 +7,7 @@ import { storeContract } from "../../../contract/store_contract.ts";
 import { put } from "../../../contract/store_records.ts";
 import { type DynamoDbServer, startDynamoDb } from "../../../support/dynamodb_server.ts";
 import { numbers } from "../../../support/numbers.ts";
-import { gate } from "../../../support/scripted_adapter.ts";
+import { makeBarrier } from "../../../support/scripted_adapter.ts";
 
 const server = await startDynamoDb();
 afterAll(() => server?.stop());
@@ -45,7 +45,7 @@ async function subject(): Promise<Subject> {
       return stores.at(-1)!;
     },
     stall() {
-      const { opened, open: release } = gate();
+      const { opened, open: release } = makeBarrier();
       commitsMayGoOn = opened;
       return release;
     },

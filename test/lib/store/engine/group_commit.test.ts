@@ -13,7 +13,7 @@ import {
   StoreBusy,
 } from "../../../../lib/store/store.ts";
 import type { AnyTx } from "../../../contract/any_store.ts";
-import { notedPacing } from "../../../support/noted_pacing.ts";
+import { recordedPacing } from "../../../support/noted_pacing.ts";
 
 /** An engine in memory that a test changes as another process would. */
 interface SharedEngine {
@@ -105,7 +105,7 @@ type Decide<T> = (tx: AnyTx) => Promise<T>;
 /** Creates a group commit over a shared engine, with recorded pauses between its attempts. */
 function service() {
   const store = createSharedEngine();
-  const pacing = notedPacing();
+  const pacing = recordedPacing();
   const { transact } = groupCommit(store.engine, pacing);
   const decide = <T>(decision: Decide<T>, prefetch?: (reads: AnyReads) => Promise<unknown>): Promise<T> =>
     transact(decision as unknown as Parameters<Store["transact"]>[0], prefetch as unknown as Prefetch) as Promise<T>;

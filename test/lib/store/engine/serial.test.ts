@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { serial } from "../../../../lib/store/engine/serial.ts";
-import { gate } from "../../../support/scripted_adapter.ts";
+import { makeBarrier } from "../../../support/scripted_adapter.ts";
 
 /** An empty view. */
 const emptyView = { versions: (keys: readonly unknown[]) => keys.map(() => undefined), list: () => [] };
 
 test("a few of many concurrent decisions run per turn of the event loop, and all in the end", async () => {
-  const turns = [gate(), gate()];
+  const turns = [makeBarrier(), makeBarrier()];
   let ran = 0;
   let turn = 0;
   const store = serial(emptyView, { keep: () => undefined, nextTurn: () => turns[turn++]!.opened });

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "vitest";
 import { postgresStore } from "../../../../lib/store/postgres/store.ts";
 import { StoreUnavailable } from "../../../../lib/store/store.ts";
 import type { AnyStore } from "../../../contract/any_store.ts";
-import { notedPacing } from "../../../support/noted_pacing.ts";
+import { recordedPacing } from "../../../support/noted_pacing.ts";
 import { startPostgres } from "../../../support/postgres_server.ts";
 
 const server = await startPostgres();
@@ -39,7 +39,7 @@ const increment = (store: AnyStore): Promise<number> =>
 
 /** Runs 120 increments by three writers, and returns their results in order. */
 async function countTo120(pool: Pool, name: string): Promise<number[]> {
-  const open = (): Promise<AnyStore> => postgresStore({ pool, name, random: notedPacing().random });
+  const open = (): Promise<AnyStore> => postgresStore({ pool, name, random: recordedPacing().random });
   const stores = [await open(), await open(), await open()];
   const reported = await Promise.all(Array.from({ length: 120 }, (_, index) => increment(stores[index % 3]!)));
   await Promise.all(stores.map((store) => store.close()));
@@ -101,7 +101,7 @@ onPostgres("a start fails with a clear error if the database allows one connecti
   await pool.query("grant all on schema public to single; grant all on all tables in schema public to single");
   const url = new URL(server!.url);
   url.username = "single";
-  const refused = await postgresStore({ url: url.href, name: "single", ...notedPacing() }).catch(
+  const refused = await postgresStore({ url: url.href, name: "single", ...recordedPacing() }).catch(
     (error: unknown) => error,
   );
   expect(refused).toBeInstanceOf(StoreUnavailable);
