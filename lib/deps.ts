@@ -1,4 +1,4 @@
-/** Dependencies that the rooms declare, joined, with the best default that each platform has. */
+/** Combines the dependencies of all parts of `lib`, with the best default that each platform has. */
 import type { ProductAdapter } from "./changes/operations/adapter_port.ts";
 import { IdentityMismatch, makeIdentity } from "./changes/open.ts";
 import { recordIntent } from "./changes/record_intent.ts";
@@ -117,7 +117,7 @@ function requireKnownSystems({ policy }: Intent, adapter: ProductAdapter | undef
   throw new IntentInvalid(`policy.promotion names the target system ${unknown}, and ${known}`);
 }
 
-/** Rejects a secret that stands for two: a caller who has it could be either. */
+/** Rejects an agent's secret that is also the admin or read token: its bearer could be either. */
 function rejectSharedSecret({ adminToken, readToken, sha256 }: Deps, agents: ReturnType<typeof listAgents>): void {
   for (const [token, kind] of [
     [adminToken, "admin"],

@@ -26,7 +26,7 @@ export const runtime = endpoint(
     product: true,
     input: () =>
       z.object({
-        before: changeId().optional().describe("Only changes older than this id: next of the page before."),
+        before: changeId().optional().describe("Only changes older than this id: `next` of the previous page."),
         limit: integer(1, 1000).default(1000).describe("Maximum number of changes."),
         status: word(STATUSES).optional().describe("Only changes of this status."),
         tenant_id: line(200).optional().describe("Only changes of this tenant."),
@@ -38,19 +38,19 @@ export const runtime = endpoint(
         identity: identitySchema(),
         intent: intentSummary(),
         changes: z.array(changeSchema()).describe("Changes, newest first."),
-        total: z.number().int().describe("How many there are, or match the filters."),
-        next: z.string().nullable().describe("before of the next page; null at the end."),
+        total: z.number().int().describe("Number of changes that match the filters."),
+        next: z.string().nullable().describe("`before` for the next page; null on the last page."),
         audit: z
           .object({
             origin: z.string().meta({ description: "Name of the log.", examples: ["acme-crm/audit/0f3a"] }),
-            length: z.number().int().describe("How many entries the log has."),
+            length: z.number().int().describe("Number of entries in the log."),
             head: z.string().meta({
               description: "current_hash of its last entry; empty without any.",
               examples: ["a38b13eb…"],
             }),
             entries: z.array(entrySchema()).describe("Its newest entries, in the order of the chain."),
           })
-          .describe("The newest of the audit log."),
+          .describe("The end of the audit log."),
       }),
     errors: ["reads_busy"],
   },

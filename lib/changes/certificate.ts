@@ -115,8 +115,8 @@ export function createCertifier(
 }
 
 /**
- * The accepted losses of the log's end that ended consents of a change: those between the first signature of its mandate, or its
- * proposal, and its apply, or up to now where it is not applied yet.
+ * Lists the accepted losses of the log's end that invalidated consents of a change. The range starts at the first entry of its
+ * mandate, or else at the proposal. It ends at the apply, and is open while the change is pending or approved.
  */
 async function listRelevantLosses(
   deps: WitnessDeps,

@@ -1,14 +1,14 @@
 import * as z from "zod";
 
-/** Result of a reply other than its text. `content` holds the fields of the POST that would submit it. */
+/** A draft that a chat reply made. `content` has the fields of the POST that would submit it. */
 export const draftResultSchema = z.object({
-  kind: z.enum(["change", "task"]).describe("A change is a proposal; a task is a suggestion."),
-  stored: z.boolean().describe("True once the change is on record; a task never is."),
+  kind: z.enum(["change", "task"]).describe("`change`: a drafted proposal. `task`: a suggested task."),
+  stored: z.boolean().describe("True if the reply stored the change; a task is never stored."),
   draft_id: z
     .string()
     .nullable()
     .meta({
-      description: "Its confirm_draft; null where it has none.",
+      description: "Send it as confirm_draft to store the draft; null if it cannot be confirmed.",
       examples: ["draft_0000000000000007"],
     }),
   change_id: z.string().nullable().describe("Id of the stored change; null when nothing was stored."),

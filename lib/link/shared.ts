@@ -35,8 +35,8 @@ interface SharedRecord {
 }
 
 /**
- * Own insights after a number, with the number of the last of them and of the newest of all. A number beyond the newest is
- * another store's: the page then begins again.
+ * Returns own insights numbered above `after`, the number of the last one returned, and the newest number. An `after` above the
+ * newest comes from another store, so reading starts again at the first insight.
  */
 export async function readShared(store: Store, self: PeerIdentity, after: number, limit: number) {
   const last = await readNewestNumber(store);
@@ -78,7 +78,8 @@ export function insightMaker(deps: ProjectionDeps, self: PeerIdentity): () => Pr
     const at = new Date(deps.clock.now()).toISOString();
     const { due } = read.state;
     const newest = `${read.as_of + read.behind} ${due}`;
-    // A verdict is given by the clock; what follows the log waits until the time is certain, and may have several to catch up.
+    // An outcome becomes due by time and not by an entry, and the projection waits until the time is certain. So while `due` has
+    // passed, each call checks.
     const isDue = due !== null && due <= at;
     if (newest === lastChecked && !isDue) return [];
     const changed = await findChangedInsights(deps, self, read, at);
@@ -94,7 +95,7 @@ interface ChangedInsight {
   record: SharedRecord;
 }
 
-/** Finds insights whose outcomes may have moved: the newest, and older ones with a stored insight that was not the last. */
+/** Finds insights whose outcomes may have moved: the newest, and older ones whose stored insight is not final. */
 async function findChangedInsights(
   { store, sha256, product }: ProjectionDeps,
   self: PeerIdentity,

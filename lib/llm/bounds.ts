@@ -21,10 +21,10 @@ export const MAX_CALL_TIMEOUT_S = 3600;
 const HOUR_MS = 3_600_000;
 const LIMITS = { atOnce: 4, waiting: 16, waitMs: 5_000 };
 
-/** State of one model in one process. */
-interface Bounds {
+/** Options of `limitLlm`. */
+interface LlmLimits {
   clock: Clock;
-  /** Started in any hour; none are started beyond it. */
+  /** Maximum number of calls that are started within any hour. */
   callsPerHour?: number | undefined;
   /** Time limit of each call. */
   timeoutSeconds?: number | undefined;
@@ -34,7 +34,7 @@ interface Bounds {
 /** Returns the model with limits. Errors: `LlmFailed`, also for a call that was not made because of a limit. */
 export function limitLlm(
   llm: Llm,
-  { clock, callsPerHour = CALLS_PER_HOUR, timeoutSeconds = CALL_TIMEOUT_S, limits = {} }: Bounds,
+  { clock, callsPerHour = CALLS_PER_HOUR, timeoutSeconds = CALL_TIMEOUT_S, limits = {} }: LlmLimits,
 ): Llm {
   const limitMs = timeoutSeconds * 1000;
   const { atOnce, waiting: maxWaiting, waitMs } = { ...LIMITS, ...limits };

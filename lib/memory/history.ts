@@ -66,8 +66,8 @@ export async function addTurn(tx: Tx, turn: Omit<Turn, "message_id">): Promise<T
 }
 
 /**
- * Messages in the order they were written: the newest, or those before a message id; of one conversation, or of all. `next`
- * is the `before` of the page before this one, or `null`.
+ * Lists messages, oldest first: the newest ones, or those before a message id; of one conversation, or of all. `next` is the
+ * `before` that reads the next older page; `null` at the oldest.
  */
 export async function readTurns(
   store: Store,

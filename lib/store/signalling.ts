@@ -1,7 +1,7 @@
 import type { CommitSignal } from "../kit/commit_signal.ts";
 import type { Store } from "./store.ts";
 
-/** A store whose commits are counted, those of other processes too as far as it tells of them. */
+/** Wraps a store so that each commit notifies `commits`; those of other processes too if the store reports them (`others`). */
 export function signalling(store: Store, commits: CommitSignal): Store {
   if (store.others) commits.setOthersSource(() => store.others!());
   return {

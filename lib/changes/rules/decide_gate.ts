@@ -16,10 +16,10 @@ export interface GateDecision {
   reasons: string[];
 }
 
-/** A change of a target, by the log. */
+/** A change of a target, as the log records it. */
 export interface Release {
   change: Lifecycle;
-  /** The head that it releases; absent if its value is not a release, or was erased. */
+  /** The commit that it releases; absent if its value is not a release, or was erased. */
   head?: string | undefined;
   /** The entry of its last consent. */
   consented: number;
@@ -29,16 +29,17 @@ export interface Release {
 
 /** Facts about a target when a tool requests a release. */
 export interface GateFacts {
+  /** The commit to deploy; not the head of the log. */
   head: string;
   /** The approved or applied change with the newest last consent. */
   newest: Release | undefined;
-  /** The owner of the target: its newest applied change. */
+  /** Id of the change in force on the target: its newest applied one. */
   owner: string | null;
-  /** The rejection that an apply of `newest` would meet; if it is applied, a use of its consents. */
+  /** The error that applying `newest` would cause; if it is applied, the error that relying on its consents would cause. */
   obstacle: AppError | undefined;
-  /** The newest change with the head that waits for consents, with what it lacks. */
+  /** The newest change with this commit that waits for consents, with what it lacks. */
   pending: { release: Release; overdue: string | undefined; missing: readonly MissingConsent[] } | undefined;
-  /** Another change with the head. */
+  /** Another change with this commit. */
   other: Release | undefined;
 }
 
@@ -52,7 +53,7 @@ const TEMPORARY_OBSTACLES: ReadonlySet<ErrorCode> = new Set([
   "promotion_not_ready",
 ]);
 
-/** Decides on a head. Only the change of the target with the newest consent can allow it. */
+/** Decides on a commit. Only the change of the target with the newest consent can allow it. */
 export function decideGate(facts: GateFacts): GateDecision {
   const { head, newest, pending, other } = facts;
   if (newest?.mismatch !== undefined)

@@ -50,9 +50,9 @@ export interface EventDetail {
   sets?: readonly PlanTarget[];
   /** Spelling of the target at its first apply, if the change spells it differently. */
   target_spelling?: string;
-  /** The owner of the target before an apply; in a rollback, that owner if it is still applied. */
+  /** The change in force on the target before an apply; in a rollback, that change if it is still applied. */
   target_held?: string | null;
-  /** The owner of the target after a rollback. */
+  /** The change in force on the target after a rollback. */
   target_holds?: string | null;
   /** In a proposal under `on_conflict: block`: no other change of its target was live. */
   alone?: true;
@@ -99,8 +99,9 @@ export interface EventDetail {
   values?: Record<string, number>;
   tripped?: (Omit<GuardrailEvidence, "at" | "entry"> & { change_id: string })[];
   previous_digest?: string | null;
-  /** Numbers that targets with limited steps held, and that no change of this service had set. */
+  /** Current numbers of targets with a step limit where another program set them; the limit counts from these. */
   step_base?: readonly StepBase[];
+  /** The change in force on the target at the approval. */
   target_owner?: ChangeInForce;
   emergency?: boolean;
   /** In the consent that completes an emergency's quorum. */

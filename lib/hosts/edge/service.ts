@@ -42,9 +42,9 @@ export interface EdgeState {
 const CHECKED_ENTRIES = 1_000;
 
 /**
- * Opens the service on an object's storage. It is not opened as the exclusive user of the store: no other can write to
- * it, but what an object that was reset had asked of the host product may still be on its way there. Such a claim is
- * settled when its time is over, after which the host's answer can be relied on. Its cycle keeps a checkpoint too.
+ * Opens the service on an object's storage. Although no other process writes to this store, it is not opened with `exclusive`: a
+ * request that an object sent to the host product before a reset may still arrive there. Such an operation is resolved when its
+ * lease expires, because only then is the host's answer reliable. The cycle also stores a checkpoint.
  *
  * Notifications and exported audit entries are sent after each write, and again with the next cycle where that failed, so that no
  * wait keeps the object in memory.
@@ -81,7 +81,7 @@ export async function openEdge(
       tokenCapability(settings),
       ...workerCapabilities(env, { adapter: hasAdapter, notify: Boolean(notify) }),
     ],
-    // An alarm outlives the object, so that a cycle that was asked for comes.
+    // An alarm survives a reset of the object, so a requested cycle always runs.
     wake: () => void storage.setAlarm(Date.now()).catch((error: unknown) => consoleLog.warn("no alarm", { error })),
     tail: CHECKED_ENTRIES,
   });

@@ -1,13 +1,13 @@
 /**
- * Engines that keep the last revision of each deleted record have none of those that were deleted before they were loaded:
- * for these there is one deletion of no id in each collection, and whatever is not there begins above it.
+ * Revision floors. An engine knows the last revision of each record that was deleted since it was loaded, but not of earlier
+ * deletions. So each collection has one floor, a tombstone with the id `""`: a new record gets a revision above it.
  */
 import { type Awaitable, mapAwaitable, type View } from "./view.ts";
 import type { Key, Version } from "../version.ts";
 
 type FoundVersions = readonly (Version | undefined)[];
 
-/** The versions that a view finds, with the floors of their collections. */
+/** Reads versions; a missing record gets the floor of its collection. */
 export function versionsOverFloors(view: Pick<View, "versions">, keys: readonly Key[]): Awaitable<FoundVersions> {
   const names = [...new Set(keys.map(({ collection }) => collection))];
   const floorKeys = names.map((collection) => ({ collection, id: "" }));
@@ -17,7 +17,7 @@ export function versionsOverFloors(view: Pick<View, "versions">, keys: readonly 
   });
 }
 
-/** A version, or what is left of a record that is not there. */
+/** Returns the version, or for a missing record a tombstone whose revision is at least the floor. */
 export const applyFloor = (
   { collection, id }: Key,
   version: Version | undefined,

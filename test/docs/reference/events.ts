@@ -28,27 +28,27 @@ export const EVENT_REFERENCE: Readonly<Record<EventType, readonly [when: string,
   ],
   change_applied: [
     "an apply succeeded",
-    "`target`, `adapter` (its name and result), `target_held`, `kpis`, `previous_digest`, `by`, `note`, `target_moved`, `emergency`, `late`, `resolved_after_interruption`, `value_moved` (places that held another value than a consent saw); of a plan `sets`: `tenant_id`, `target`, `adapter`, `target_held` and `previous_digest` of each target",
+    "`target`, `adapter` (its name and result), `target_held`, `kpis`, `previous_digest`, `by`, `note`, `target_moved`, `emergency`, `late`, `resolved_after_interruption`, `value_moved` (places that held another value than a consent saw); for a plan also `sets`: `tenant_id`, `target`, `adapter`, `target_held` and `previous_digest` of each target",
   ],
   change_apply_failed: [
     "an apply was rejected or failed",
-    "`stage`, `error`, `host`, `rejected`, `unanswered`, `late`, `by`, `note`, `emergency`; of a plan `sets`: the state of each target (`host`; `rolled_back` or `absent`: undone) and the error there",
+    "`stage`, `error`, `host`, `rejected`, `unanswered`, `late`, `by`, `note`, `emergency`; for a plan also `sets`: the state of each target (`host`; `rolled_back` or `absent`: undone) and the error there",
   ],
   change_rolled_back: [
     "a rollback succeeded",
-    "`target`, `adapter`, `target_held`, `target_holds`, `by`, `note`, `over_drift`, `evidence` (of a guardrail), `mended`, `clock`, `late`, `resolved_after_interruption`; of a plan `sets`: `tenant_id`, `target`, `adapter`, `target_held` and `target_holds` of each target that it still owned",
+    "`target`, `adapter`, `target_held`, `target_holds`, `by`, `note`, `over_drift`, `evidence` (of a guardrail), `mended`, `clock`, `late`, `resolved_after_interruption`; for a plan also `sets`: `tenant_id`, `target`, `adapter`, `target_held` and `target_holds` of each target that it still owned",
   ],
   change_rollback_failed: [
     "a rollback failed; for attempts that the service repeats, once a day for each reason",
-    "`stage`, `error`, `host`, `drifted` (another program set the target), `unanswered`, `late`, `by`, `note`, `evidence`, `mended`, `clock`; of a plan `sets`: the state of each target; a target with `target_holds` is rolled back and no longer belongs to the plan",
+    "`stage`, `error`, `host`, `drifted` (another program set the target), `unanswered`, `late`, `by`, `note`, `evidence`, `mended`, `clock`; for a plan also `sets`: the state of each target; a target with `target_holds` is rolled back and no longer belongs to the plan",
   ],
   change_drifted: [
     "the host product no longer has the value of an applied change",
-    "`state`, `host`; of a plan `sets`: the drifted target",
+    "`state`, `host`; for a plan also `sets`: the drifted target",
   ],
   value_restored: [
     "the value of a change is restored after an edit by another program",
-    "`target`, `adapter`, `replaced_digest` (of the replaced value; null: none), `host` (the state, if the value is not there afterwards), `by`, `note`, `late`, `resolved_after_interruption`; of a plan `sets`: `tenant_id`, `target`, `adapter`, `replaced_digest` and `host` of each target that was restored",
+    "`target`, `adapter`, `replaced_digest` (of the replaced value; null: none), `host` (the state, if the value is not there afterwards), `by`, `note`, `late`, `resolved_after_interruption`; for a plan also `sets`: `tenant_id`, `target`, `adapter`, `replaced_digest` and `host` of each target that was restored",
   ],
   stage_advanced: [
     "a rollout advances to its next step",
