@@ -11,7 +11,8 @@ import { type Job, createQueue } from "./queue.ts";
 import { createReadCache, type ReadCache } from "./read_cache.ts";
 import { type BatchResult, runBatch } from "./run.ts";
 
-const MAX_DECISIONS_PER_BATCH = 256;
+/** A commit takes about 100 writes, so more decisions than this rarely fit; all that wait are prefetched. */
+const MAX_DECISIONS_PER_BATCH = 100;
 /** After this many commits without one of another process between them, the last commit is taken to be the head still. */
 const COMMITS_UNTIL_ALONE = 3;
 /** A process that held the head for longer waits as long before its next batch, so that others can write. */
@@ -83,9 +84,10 @@ async function attempt(
   const { cache } = sharing;
   const isAlone = sharing.aloneCommits >= COMMITS_UNTIL_ALONE;
   const base = engine.begin(isAlone ? cache.head : undefined);
+  const isOutdated = sharing.conflicted || cache.head === undefined;
+  const early = isOutdated ? undefined : prefetch(jobs, base, cache);
+  early?.catch(() => undefined);
   try {
-    const isOutdated = sharing.conflicted || cache.head === undefined;
-    const early = isOutdated ? undefined : prefetch(jobs, base, cache);
     const head = await base.head;
     const since = now();
     await early;
@@ -106,6 +108,8 @@ async function attempt(
     sharing.cache = createReadCache();
     sharing.aloneCommits = 0;
     sharing.readsAll = !isAlone;
+    // No read may be sent after the attempt has released its connection.
+    await early?.catch(() => undefined);
     await base.abandon();
     throw error;
   }

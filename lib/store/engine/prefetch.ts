@@ -1,5 +1,6 @@
 /** Fetches what waiting decisions declare, before any of them runs. */
 import { yieldToEventLoop } from "../../kit/event_loop.ts";
+import { Contended } from "./attempt.ts";
 import type { Job } from "./queue.ts";
 import type { Page, ReadCache } from "./read_cache.ts";
 import { type Key, makeReads, recordName, type Version, type View } from "./view.ts";
@@ -29,7 +30,7 @@ interface WaitingReads {
 
 /**
  * Runs the prefetch functions of jobs at the same time. What they read within one turn of the event loop is one round trip. A
- * read that fails is made again by its decision.
+ * read that fails is made again by its decision. Errors: `Contended`, which ends the attempt.
  */
 export async function prefetch(jobs: readonly Job[], base: View, cache: ReadCache): Promise<void> {
   const fetches: Promise<void>[] = [];
@@ -72,5 +73,6 @@ export async function prefetch(jobs: readonly Job[], base: View, cache: ReadCach
   await Promise.allSettled(jobs.map(async (job) => job.prefetch?.(reads)));
   ended = true;
   // A late answer would replace what was written meanwhile.
-  await Promise.allSettled(fetches);
+  for (const result of await Promise.allSettled(fetches))
+    if (result.status === "rejected" && result.reason instanceof Contended) throw result.reason;
 }

@@ -1,4 +1,5 @@
 /** Runs the decisions of a batch, one after another, over the cache of the store. */
+import { yieldToEventLoop } from "../../kit/event_loop.ts";
 import type { Attempt, Engine, Write } from "./attempt.ts";
 import { fetchReads } from "./prefetch.ts";
 import type { Job } from "./queue.ts";
@@ -31,7 +32,7 @@ export async function runBatch(
   const ends: (() => void)[] = [];
   let count = 0;
   let bytes = 0;
-  let pending: Promise<void>[] = [];
+  const pending: Promise<void>[] = [];
   let failure: { error: unknown } | undefined;
 
   /** Adds the writes of a decision, if the commit has room for them. */
@@ -60,8 +61,8 @@ export async function runBatch(
     return own ? { found: own } : cache.version(key);
   };
 
-  /** `unread`: collects the records that a decision puts as new without reading them. */
-  const createView = (unread: Map<string, Key>): View => ({
+  /** `unread`: collects the records that a decision puts as new without reading them; absent: it reads them. */
+  const createView = (unread: Map<string, Key> | undefined): View => ({
     versions(keys) {
       const unknown = keys.filter((key) => !findKnown(key));
       const fetched = unknown.length > 0 ? fetch({ keys: unknown, pages: [] }, base, cache) : undefined;
@@ -69,7 +70,7 @@ export async function runBatch(
     },
     untouched(key) {
       const known = findKnown(key);
-      if (known) return known;
+      if (known || !unread) return known;
       const absent = engine.untouched?.(key);
       if (absent) unread.set(recordName(key), key);
       return absent;
@@ -82,17 +83,19 @@ export async function runBatch(
       }),
   });
 
+  const runWithView = async (job: Job, unread: Map<string, Key> | undefined): Promise<DecisionResult> => {
+    const result = await runDecision(job, createView(unread), engine);
+    // Reads that the decision did not wait for are included, and those that follow them.
+    for (; pending.length > 0; await yieldToEventLoop()) await Promise.allSettled(pending.splice(0));
+    if (failure) throw failure.error;
+    return result;
+  };
   const run = async (job: Job): Promise<DecisionResult> => {
     const unread = new Map<string, Key>();
-    const result = await runDecision(job, createView(unread), engine);
-    // Reads that the decision did not wait for are included.
-    await Promise.allSettled(pending);
-    pending = [];
-    if (failure) throw failure.error;
-    if (!result.isRejected || unread.size === 0) return result;
-    // A rejection writes nothing, so no commit verifies that these records are absent: they are read, and it runs again.
-    await fetchReads({ keys: [...unread.values()], pages: [] }, base, cache);
-    return run(job);
+    const result = await runWithView(job, unread);
+    // A rejection writes nothing, so no commit verifies that its unread records are absent: it runs again and reads them. Its
+    // ids may be other ones then, so what the first run left unread does not help.
+    return result.isRejected && unread.size > 0 ? runWithView(job, undefined) : result;
   };
 
   for (const job of jobs) if (!accept(await run(job))) break;

@@ -212,6 +212,21 @@ test("after a failed prefetch the decision reads the records itself", async () =
   expect(await decide(add, failing)).toBe(2);
 });
 
+test("a conflict during a prefetch ends the attempt, which is repeated", async () => {
+  const { store, pacing } = service();
+  let conflicts = 1;
+  const begin = (): Attempt => {
+    const attempt = store.engine.begin();
+    const versions: Attempt["versions"] = (keys) =>
+      conflicts-- > 0 ? Promise.reject(new Contended("a deadlock")) : attempt.versions(keys);
+    return { ...attempt, versions };
+  };
+  const { transact } = groupCommit({ ...store.engine, begin }, pacing);
+  const prefetch = ((reads: AnyReads) => reads.get("things", "n")) as unknown as Prefetch;
+  expect(await transact(add as unknown as Parameters<Store["transact"]>[0], prefetch)).toBe(1);
+  expect(pacing.pauses).toHaveLength(1);
+});
+
 test("the response to an unawaited prefetch arrives before the decisions run", async () => {
   const { store, pacing } = service();
   store.write("slow", 1);
@@ -420,6 +435,18 @@ test("an error of a decision is verified on stored data, also for records that i
     throw new Error(`d is ${(await tx.get("things", "d"))!.value}`);
   };
   await expect(decide(putNewAndThrow)).rejects.toThrow(RevisionConflict);
+});
+
+test("a rejected decision that puts another id in each run is run twice, and no more", async () => {
+  const { decide } = serviceThatTrustsHead();
+  let runs = 0;
+  const putAndThrow: Decide<void> = async (tx) => {
+    const id = `id ${++runs}`;
+    tx.put("things", id, "new", 0);
+    throw new Error(`not ${(await tx.get("things", id))!.value}`);
+  };
+  await expect(decide(putAndThrow)).rejects.toThrow("not new");
+  expect(runs).toBe(2);
 });
 
 test("a decision that joined after the first try has its own number of tries", async () => {
