@@ -14,7 +14,7 @@ export const OPERATIONS = {
     summary: "Changes and audit state",
     description: "A page of changes, newest first, with identity, intent and the newest audit entries.",
     fields: {
-      before: { type: "string", description: "Only changes older than this id: next of the page before." },
+      before: { type: "string", description: "Only changes older than this id: `next` of the previous page." },
       limit: { type: "integer", description: "Maximum number of changes." },
       status: {
         type: "string",

@@ -9,7 +9,7 @@ export interface paths {
     get: {
       parameters: {
         query?: {
-          /** Only changes older than this id: next of the page before. */
+          /** Only changes older than this id: `next` of the previous page. */
           before?: string | undefined;
 
           /** Maximum number of changes. */
@@ -96,18 +96,18 @@ export interface paths {
               /** Changes, newest first. */
               changes: components["schemas"]["Change"][];
 
-              /** How many there are, or match the filters. */
+              /** Number of changes that match the filters. */
               total: number;
 
-              /** before of the next page; null at the end. */
+              /** `before` for the next page; null on the last page. */
               next: string | null;
 
-              /** The newest of the audit log. */
+              /** The end of the audit log. */
               audit: {
                 /** Name of the log. */
                 origin: string;
 
-                /** How many entries the log has. */
+                /** Number of entries in the log. */
                 length: number;
 
                 /** current_hash of its last entry; empty without any. */
@@ -2941,13 +2941,13 @@ export interface paths {
 
               /** What a model drafted; empty under rules. */
               drafts: {
-                /** A change is a proposal; a task is a suggestion. */
+                /** `change`: a drafted proposal. `task`: a suggested task. */
                 kind: "change" | "task";
 
-                /** True once the change is on record; a task never is. */
+                /** True if the reply stored the change; a task is never stored. */
                 stored: boolean;
 
-                /** Its confirm_draft; null where it has none. */
+                /** Send it as confirm_draft to store the draft; null if it cannot be confirmed. */
                 draft_id: string | null;
 
                 /** Id of the stored change; null when nothing was stored. */

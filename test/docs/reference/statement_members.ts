@@ -8,7 +8,7 @@ export const STATEMENT_MEMBERS: Readonly<Record<"v" | keyof StatementFacts, stri
   manifest_hash: "the intent's hash, as in `GET /api/product/intent`",
   decision:
     "`approve`, `approve_emergency`, `deny`, `revoke`, `review`, `withdraw`, `propose`, `note`, `apply`, `rollback`, `restore` or `stage`",
-  approver: "the name as sent of the person who decides, acts, proposes or writes",
+  approver: "the name, as in the request, of the person who decides, acts, proposes or adds a note",
   change_id: "the change; absent in a proposal",
   digest: "the SHA-256 of the change's content",
   places: "of a consent: where each value is set",
