@@ -85,7 +85,7 @@ export const inboxSchema = z.object({
   totals: z
     .object({
       pending: z.number().int().describe("Changes that wait for consent."),
-      waiting_for_you: z.number().int().nullable().describe("Of these, waiting for the person; null if unnamed."),
+      waiting_for_you: z.number().int().nullable().describe("Number that waits for the person; null if unnamed."),
       approved: z.number().int().describe("Changes that wait for their apply."),
       review_due: z.number().int().describe("Emergency consents that wait for review."),
       drifted: z.number().int().describe("Drifted changes."),

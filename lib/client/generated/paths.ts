@@ -2337,7 +2337,7 @@ export interface paths {
                 /** Changes that wait for consent. */
                 pending: number;
 
-                /** Of these, waiting for the person; null if unnamed. */
+                /** Number that waits for the person; null if unnamed. */
                 waiting_for_you: number | null;
 
                 /** Changes that wait for their apply. */

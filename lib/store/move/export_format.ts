@@ -136,8 +136,13 @@ function versionOf(text: string, number: number): Version {
 }
 
 function endOf(text: string, found: { records: number; sha256: string }, number: number): ExportEnd {
-  const { records, sha256: told, ...end } = parsed(text, number) as ExportEnd & { records: number; sha256: string };
+  const {
+    records,
+    sha256: statedHash,
+    ...end
+  } = parsed(text, number) as ExportEnd & { records: number; sha256: string };
   if (records !== found.records) throw new MoveRejected(`it has ${found.records} records, and tells of ${records}`);
-  if (told !== found.sha256) throw new MoveRejected("it was changed after it was written: its SHA-256 is another one");
+  if (statedHash !== found.sha256)
+    throw new MoveRejected("it was changed after it was written: its SHA-256 is another one");
   return end;
 }

@@ -56,10 +56,10 @@ const inFlight = new Map<string, { answer: Promise<unknown>; since: number; read
 async function readShared<T>(
   key: string,
   read: (signal: AbortSignal) => Promise<T>,
-  { signal, anew }: { signal: AbortSignal; anew: boolean },
+  { signal, isReload }: { signal: AbortSignal; isReload: boolean },
 ): Promise<T> {
   let shared = inFlight.get(key);
-  if (anew || !shared || shared.since !== eventCount || shared.gone.signal.aborted) {
+  if (isReload || !shared || shared.since !== eventCount || shared.gone.signal.aborted) {
     const gone = new AbortController();
     const begun = { answer: read(gone.signal), since: eventCount, readers: 0, gone };
     inFlight.set(key, begun);
@@ -97,13 +97,13 @@ export function useResource<T>(
     let known = cache.has(key);
     let last = 0;
 
-    const run = async ({ forced, anew = false }: { forced: boolean; anew?: boolean }): Promise<void> => {
+    const run = async ({ forced, isReload = false }: { forced: boolean; isReload?: boolean }): Promise<void> => {
       if (running) return void (again = true);
       running = true;
       again = false;
       const since = eventCount;
       try {
-        const data = await readShared(key, (signal) => latest.current.read(signal), { signal: gone.signal, anew });
+        const data = await readShared(key, (signal) => latest.current.read(signal), { signal: gone.signal, isReload });
         if (gone.signal.aborted) return;
         if (!forced && known && openDialogs.get() > 0) again = true;
         else {
@@ -135,7 +135,7 @@ export function useResource<T>(
 
     const fresh = isFresh(key);
     show({ key, loading: !fresh, ...(known ? { data: cache.get(key)!.data as T } : {}) });
-    runner.current = () => run({ forced: true, anew: true });
+    runner.current = () => run({ forced: true, isReload: true });
     if (!fresh) void run({ forced: true });
     const unsubscribeEvents = subscribeToEvents(
       (event) => (event === null || (latest.current.concerns?.(event) ?? true)) && scheduleRead(),
