@@ -1,0 +1,143 @@
+/** The decision on a release, from the changes of its target. */
+import { expect, test } from "vitest";
+import { AppError } from "../../../../lib/kit/errors.ts";
+import {
+  decideGate,
+  type GateDecision,
+  type GateFacts,
+  type Release,
+} from "../../../../lib/changes/rules/decide_gate.ts";
+
+const HEAD = "a".repeat(40);
+const OTHER_HEAD = "b".repeat(40);
+
+const createRelease = (change_id: string, over: Partial<Release> & { status?: string; resolution?: string } = {}) => {
+  const { status = "approved", resolution = null, ...release } = over;
+  return { change: { change_id, status, resolution }, head: HEAD, consented: 1, ...release } as unknown as Release;
+};
+
+const decide = (facts: Partial<GateFacts>): GateDecision =>
+  decideGate({
+    head: HEAD,
+    newest: undefined,
+    owner: null,
+    obstacle: undefined,
+    pending: undefined,
+    other: undefined,
+    ...facts,
+  });
+
+const newest = createRelease("chg_1");
+const applied = createRelease("chg_1", { status: "applied" });
+const pending = { release: createRelease("chg_2", { status: "pending_consent" }), overdue: undefined, missing: [] };
+const missing = { rule: "required_approvers", count: 1, of: [] };
+const createObstacle = (code: ConstructorParameters<typeof AppError>[0], details = {}) =>
+  new AppError(code, "no", details);
+
+test.each<[string, Partial<GateFacts>, GateDecision["state"], string | null, string?]>([
+  ["an approved change allows its head", { newest }, "allowed", "chg_1"],
+  ["an applied change in force allows its head", { newest: applied, owner: "chg_1" }, "allowed", "chg_1"],
+  ["an applied change no longer in force does not", { newest: applied, owner: "chg_9" }, "refused", "chg_1", "chg_9"],
+  ["nor does one whose target no change holds", { newest: applied }, "refused", "chg_1", "no change"],
+  ["no change of the target", {}, "refused", null, "propose one"],
+  [
+    "a record that is not trusted waits, whatever its head",
+    { newest: createRelease("chg_1", { head: OTHER_HEAD, mismatch: "it was edited" }), pending },
+    "waiting",
+    "chg_1",
+    "it was edited",
+  ],
+  ["a freeze waits", { newest, obstacle: createObstacle("outside_window") }, "waiting", "chg_1", "no"],
+  [
+    "a lasting obstacle is a rejection",
+    { newest, obstacle: createObstacle("forbidden_target") },
+    "refused",
+    "chg_1",
+    "no",
+  ],
+  [
+    "an approved change that lacks consents waits",
+    { newest, obstacle: createObstacle("consent_incomplete") },
+    "waiting",
+    "chg_1",
+  ],
+  [
+    "an applied change that lacks consents waits for a new proposal",
+    { newest: applied, owner: "chg_1", obstacle: createObstacle("consent_incomplete") },
+    "waiting",
+    "chg_1",
+    "propose the release again",
+  ],
+  [
+    "an applied change with a lasting obstacle is a rejection",
+    { newest: applied, owner: "chg_1", obstacle: createObstacle("forbidden_target") },
+    "refused",
+    "chg_1",
+  ],
+  ["a pending change waits", { pending: { ...pending, missing: [missing] } }, "waiting", "chg_2", "1 more consent"],
+  ["a pending change with all consents waits", { pending }, "waiting", "chg_2", "chg_2 waits for a consent"],
+  ["an overdue change is a rejection", { pending: { ...pending, overdue: "late" } }, "refused", "chg_2", "late"],
+  [
+    "a pending change with the head comes before a newer one with another",
+    { newest: createRelease("chg_1", { head: OTHER_HEAD }), pending },
+    "waiting",
+    "chg_2",
+  ],
+  [
+    "a pending change comes before a rejection of the newest",
+    { newest, obstacle: createObstacle("forbidden_target"), pending },
+    "waiting",
+    "chg_2",
+  ],
+  ["an allowed head needs no pending change", { newest, pending }, "allowed", "chg_1"],
+  [
+    "a change that was rolled back",
+    { other: createRelease("chg_3", { status: "rolled_back" }) },
+    "refused",
+    "chg_3",
+    "rolled back",
+  ],
+  [
+    "a change that was withdrawn",
+    { other: createRelease("chg_3", { status: "denied", resolution: "withdrawn" }) },
+    "refused",
+    "chg_3",
+    "withdrawn",
+  ],
+  [
+    "an older change than the newest of another head",
+    { newest: createRelease("chg_1", { head: OTHER_HEAD }), other: createRelease("chg_3") },
+    "refused",
+    "chg_3",
+    "chg_1",
+  ],
+])("%s", (_, facts, state, change_id, reason) => {
+  const decision = decide(facts);
+  expect(decision).toMatchObject({ state, change_id });
+  expect(decision.reasons).toHaveLength(state === "allowed" ? 0 : 1);
+  if (reason !== undefined) expect(decision.reasons[0]).toContain(reason);
+});
+
+test.each(["operation_in_progress", "rollout_in_progress", "promotion_not_ready"] as const)("%s is temporary", (code) =>
+  expect(decide({ newest, obstacle: createObstacle(code) }).state).toBe("waiting"),
+);
+
+test("the note of a freeze is left out of the reason, which names who froze and until when", () => {
+  const freeze = { actor: "ana", until: null, note: "a secret" };
+  const { state, reasons } = decide({ newest, obstacle: createObstacle("frozen", { freeze }) });
+  expect(state).toBe("waiting");
+  expect(reasons[0]).toContain("ana");
+  expect(reasons[0]).not.toContain("secret");
+  const until = "2026-01-02T00:00:00.000Z";
+  expect(decide({ newest, obstacle: createObstacle("frozen", { freeze: { ...freeze, until } }) }).reasons[0]).toContain(
+    until,
+  );
+});
+
+test("each rule that lacks consents is a reason, with the names that may give them", () => {
+  const owners = { rule: "owners ui.*", count: 2, of: ["ana", "bo"] };
+  const { reasons } = decide({ pending: { ...pending, missing: [missing, owners] } });
+  expect(reasons).toHaveLength(2);
+  expect(reasons[0]).toMatch(/1 more consent \(/);
+  expect(reasons[1]).toMatch(/2 more consents of ana, bo \(owners ui/);
+});

@@ -1,0 +1,168 @@
+/** The gates of a change: which conditions pass, warn or block its apply. */
+import { expect, test } from "vitest";
+import type { Change } from "../../../../lib/changes/rules/change.ts";
+import { type GateInput, listGates } from "../../../../lib/changes/rules/gates.ts";
+import { makeIntent } from "../../../support/intents.ts";
+
+const AT = "2026-01-02T00:00:00.000Z";
+const APPROVAL = { approver: "ana", note: "", at: AT };
+const EMERGENCY_POLICY = {
+  approvers: ["ana", "bo"],
+  break_glass: { approvers: ["oncall"], required: 1, review_hours: 1 },
+};
+const EMERGENCY = {
+  status: "approved",
+  approvals: [{ approver: "oncall", note: "", at: AT, emergency: true }],
+  review: { due_at: "2026-01-03T00:00:00.000Z", verdict: null },
+};
+
+const createChange = (over: object = {}): Change =>
+  ({
+    change_id: "chg_1",
+    status: "approved",
+    tier: "standard",
+    tenant_id: "t1",
+    kind: "config",
+    target: "ui.banner",
+    proposer: "pat",
+    reversible: true,
+    required_approvers: 1,
+    approvals: [APPROVAL],
+    ...over,
+  }) as unknown as Change;
+
+/** Lists the gates as "name state". */
+const list = (change: object, policy: object = {}, input: Partial<GateInput> = {}): string[] =>
+  find(change, policy, input).map(({ gate, state }) => `${gate} ${state}`);
+
+const find = (change: object, policy: object, input: Partial<GateInput> = {}) =>
+  listGates(createChange(change), { intent: makeIntent({ policy }).intent, conflicts: [], holds: [], ...input });
+
+const PASSES = ["consent pass", "forbidden_target pass"];
+
+test.each<[string, object, object, Partial<GateInput>, string[]]>([
+  ["an approved change passes", {}, {}, {}, PASSES],
+  [
+    "a pending change lacks a consent",
+    { status: "pending_consent", approvals: [] },
+    {},
+    {},
+    ["consent block", PASSES[1]!],
+  ],
+  [
+    "a quorum larger than today's blocks",
+    {},
+    { required_approvers: { standard: 2 } },
+    {},
+    ["consent block", PASSES[1]!],
+  ],
+  [
+    "an owner's consent is missing",
+    {},
+    { owners: [{ targets: ["ui.*"], approvers: ["bo"], required: 1 }] },
+    {},
+    ["consent pass", "owners block", "forbidden_target pass"],
+  ],
+  ["a forbidden target blocks", {}, { forbidden_targets: ["ui.*"] }, {}, ["consent pass", "forbidden_target block"]],
+  ["a deadline blocks", {}, {}, { overdue: "too late" }, ["consent pass", "deadline block", "forbidden_target pass"]],
+  ["a value that is not allowed blocks", {}, {}, { not_allowed: "too large" }, [...PASSES, "value_not_allowed block"]],
+  ["other open changes of the target warn", {}, {}, { conflicts: ["chg_2"] }, [...PASSES, "target_conflict warn"]],
+  [
+    "another owner of the target blocks if the policy says so",
+    {},
+    { on_stale: "block" },
+    { owners: { before: null, now: "chg_2" } },
+    [...PASSES, "target_moved block"],
+  ],
+  [
+    "another owner of the target warns",
+    {},
+    {},
+    { owners: { before: null, now: "chg_2" } },
+    [...PASSES, "target_moved warn"],
+  ],
+  ["the same owner is no gate", {}, {}, { owners: { before: "chg_2", now: "chg_2" } }, PASSES],
+  [
+    "a stopped automation warns",
+    { automation_stopped: { at: AT, reason: "late" } },
+    {},
+    {},
+    [...PASSES, "automation_stopped warn"],
+  ],
+  ["an irreversible change warns", { reversible: false }, {}, {}, [...PASSES, "reversible warn"]],
+  [
+    "a hold blocks",
+    {},
+    {},
+    { holds: [{ gate: "freeze", code: "frozen", message: "m", details: {} }] },
+    [...PASSES, "freeze block"],
+  ],
+  [
+    "a hold only warns an emergency, whose review is due",
+    EMERGENCY,
+    EMERGENCY_POLICY,
+    { holds: [{ gate: "freeze", code: "frozen", message: "m", details: {} }] },
+    [...PASSES, "freeze warn", "review warn"],
+  ],
+  ["an operation blocks", {}, {}, { operation: "running" }, [...PASSES, "operation block"]],
+  ["an unresolved operation blocks", {}, {}, { operation: "unresolved" }, [...PASSES, "operation block"]],
+  [
+    "an operation of another change blocks",
+    {},
+    {},
+    { other_operation: { change_id: "chg_2", state: "running" } },
+    [...PASSES, "operation block"],
+  ],
+  ["permissions of the apply pass", {}, { permissions: { apply: ["bo"] } }, {}, [...PASSES, "permission pass"]],
+  ["an applied change has no gate of its consents", { status: "applied", reversible: false }, {}, {}, []],
+  [
+    "permissions of the rollback pass",
+    { status: "applied" },
+    { permissions: { rollback: ["bo"] } },
+    {},
+    ["permission pass"],
+  ],
+  ["a denied change has no permission gate", { status: "denied" }, { permissions: { apply: ["bo"] } }, {}, []],
+  [
+    "a tripped guardrail warns",
+    { status: "applied" },
+    {},
+    { guardrail: { kpi: "csat", regression: 2, max_regression: 1 } as GateInput["guardrail"] },
+    ["guardrail warn"],
+  ],
+])("%s", (_, change, policy, input, expected) => {
+  expect(list(change, policy, input)).toEqual(expected);
+});
+
+const message = (gate: string, ...input: Parameters<typeof find>): string =>
+  find(...input).find((found) => found.gate === gate)!.message;
+
+test("the gate of consents counts them, and says why none is missing", () => {
+  expect(message("consent", {}, {})).toBe("1 of 1 consent");
+  expect(message("consent", {}, { required_approvers: { standard: 2 } })).toBe("1 of 2 consents");
+  expect(message("consent", EMERGENCY, EMERGENCY_POLICY)).toContain("emergency");
+  expect(
+    message("consent", { tier: "minor", approvals: [], required_approvers: 0 }, { minor: { kinds: ["config"] } }),
+  ).toContain("minor");
+});
+
+test("a rule that too few people can meet names those who may end the change", () => {
+  const policy = { approvers: ["ana", "pat"], required_approvers: { standard: 2 }, self_approval: false };
+  expect(message("consent", {}, policy)).toMatch(/1 of 2 consents; .*ana may revoke it/);
+  const owners = { ...policy, owners: [{ targets: ["ui.*"], approvers: ["bo"], required: 1 }] };
+  expect(message("owners", {}, owners)).not.toContain("may revoke");
+});
+
+test("a review that nobody may make says so", () => {
+  const policy = { ...EMERGENCY_POLICY, approvers: ["ana"] };
+  expect(message("review", EMERGENCY, policy)).not.toContain("nobody");
+  const approvals = [...EMERGENCY.approvals, { ...APPROVAL, emergency: true }];
+  expect(message("review", { ...EMERGENCY, approvals }, policy)).toContain("nobody");
+});
+
+test("an unresolved operation names the targets of a plan", () => {
+  const unresolved_targets = ["ui.banner", "ui.footer"];
+  expect(message("operation", {}, {}, { operation: "unresolved", unresolved_targets })).toContain(
+    "ui.banner, ui.footer",
+  );
+});
