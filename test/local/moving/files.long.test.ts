@@ -13,12 +13,19 @@ import { newDoor } from "../../../local/moving/owner_door.ts";
 import { storeAddress } from "../../../local/moving/store_addresses.ts";
 import { openFile } from "../../../local/open_store.ts";
 import { openFileStore } from "../../../local/store/file_store.ts";
-import { runMover, runRejected, type Service, startService, expectKept, writing } from "./movers.ts";
+import {
+  runCommand,
+  runFailingCommand,
+  type Service,
+  startService,
+  expectEntriesStored,
+  proposeUntilMoved,
+} from "./commands.ts";
 import { silentLog } from "../../support/silent_log.ts";
 
 let folder: string;
-const at = (name: string): string => join(folder, name);
-const live = (): string => at("live/state.json");
+const pathOf = (name: string): string => join(folder, name);
+const sourcePath = (): string => pathOf("live/state.json");
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "moving-"));
@@ -26,33 +33,33 @@ beforeEach(() => {
 });
 
 const environment = (): Record<string, string> => ({
-  ELSEWHERE: at("elsewhere/state.json"),
+  ELSEWHERE: pathOf("elsewhere/state.json"),
   SVC_URL: "no address",
   SVC_ADMIN_TOKEN: "a",
   SVC_AGENT_TOKEN: "b",
 });
-const done = (...argv: string[]): Promise<string> => runMover(environment(), ...argv);
-const refused = (...argv: string[]): Promise<string> => runRejected(environment(), ...argv);
+const run = (...argv: string[]): Promise<string> => runCommand(environment(), ...argv);
+const runFailing = (...argv: string[]): Promise<string> => runFailingCommand(environment(), ...argv);
 
 /** Opens a service on a file store, which it then owns. */
-const serviceOn = async (path: string): Promise<Service> => startService(await openFile(path, silentLog));
+const openService = async (path: string): Promise<Service> => startService(await openFile(path, silentLog));
 
-/** A service with a few changes. */
-async function lived(path = live()): Promise<Service> {
-  const service = await serviceOn(path);
+/** Starts a service and proposes three changes. */
+async function startServiceWithChanges(path = sourcePath()): Promise<Service> {
+  const service = await openService(path);
   for (let count = 0; count < 3; count++) await service.api.propose();
   return service;
 }
 
-const headIn = async (path: string): Promise<unknown> => {
-  const { store } = await serviceOn(path);
+const readHeadOf = async (path: string): Promise<unknown> => {
+  const { store } = await openService(path);
   const head = await readHead(store);
   await store.close();
   return head;
 };
 
-/** Every file of a folder with its content. */
-const contentOf = (path: string): Record<string, string> =>
+/** Returns the content of each file in a folder, by path. */
+const readFolder = (path: string): Record<string, string> =>
   Object.fromEntries(
     readdirSync(path, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -61,10 +68,10 @@ const contentOf = (path: string): Record<string, string> =>
   );
 
 test("a store moves while a service uses it; that service rejects writes and goes on reading", async () => {
-  const { api, store } = await lived();
+  const { api, store } = await startServiceWithChanges();
   const head = (await readHead(store))!;
-  const said = await done("migrate", live(), "env:ELSEWHERE", "--actor", "ana");
-  expect(said).toContain(`log ${head.origin}, ${head.length} entries, head ${head.head}`);
+  const output = await run("migrate", sourcePath(), "env:ELSEWHERE", "--actor", "ana");
+  expect(output).toContain(`log ${head.origin}, ${head.length} entries, head ${head.head}`);
 
   const reply = await api.json("propose", { tenant_id: "t1", kind: "config", target: "a.b", summary: "late" });
   expect([reply.status, reply.body.code]).toEqual([503, "store_moved"]);
@@ -73,77 +80,92 @@ test("a store moves while a service uses it; that service rejects writes and goe
   expect((await api.get("runtime")).body.audit).toMatchObject({ length: head.length, head: head.head });
   expect((await api.get("/readyz")).status).toBe(503);
   await store.close();
-  await expect(serviceOn(live())).rejects.toThrow(/it moved to .*, where its log goes on/);
+  await expect(openService(sourcePath())).rejects.toThrow(/it moved to .*, where its log goes on/);
 
-  const { api: next, store: there } = await serviceOn(at("elsewhere/state.json"));
+  const { api: next, store: destination } = await openService(pathOf("elsewhere/state.json"));
   const [entry] = (await next.get(`audit?after=${head.length}`)).body.entries;
   expect(entry).toMatchObject({ event_type: "store_moved", id: head.length + 1, previous_hash: head.head });
-  expect(JSON.parse(entry.detail)).toMatchObject({ from: live(), to: at("elsewhere/state.json"), actor: "ana" });
+  expect(JSON.parse(entry.detail)).toMatchObject({
+    from: sourcePath(),
+    to: pathOf("elsewhere/state.json"),
+    actor: "ana",
+  });
   await next.propose();
-  expect((await readHead(there))!.length).toBe(head.length + 2);
+  expect((await readHead(destination))!.length).toBe(head.length + 2);
 });
 
 test("writes during a move are either in the moved store or rejected", async () => {
-  const { api } = await lived();
-  const writers = writing([api]);
-  await done("migrate", live(), at("there/state.json"));
-  const taken = await writers;
-  const { store } = await serviceOn(at("there/state.json"));
-  await expectKept(store, taken);
+  const { api } = await startServiceWithChanges();
+  const writers = proposeUntilMoved([api]);
+  await run("migrate", sourcePath(), pathOf("there/state.json"));
+  const acknowledged = await writers;
+  const { store } = await openService(pathOf("there/state.json"));
+  await expectEntriesStored(store, acknowledged);
 });
 
 test("an export fences its store and can be imported elsewhere; a backup does not fence", async () => {
-  const { api, store } = await lived();
+  const { api, store } = await startServiceWithChanges();
   const before = await readHead(store);
-  expect(await done("backup", at("b.jsonl"), "--state", live())).toContain("stays in use");
+  expect(await run("backup", pathOf("b.jsonl"), "--state", sourcePath())).toContain("stays in use");
   await api.propose();
   const head = (await readHead(store))!;
-  expect(await done("export", at("e.jsonl"), "--state", live())).toContain(head.head);
+  expect(await run("export", pathOf("e.jsonl"), "--state", sourcePath())).toContain(head.head);
   expect((await api.json("propose", { tenant_id: "t", kind: "config", target: "a.b", summary: "x" })).status).toBe(503);
-  expect(statSync(at("e.jsonl")).mode & 0o777).toBe(0o600);
+  expect(statSync(pathOf("e.jsonl")).mode & 0o777).toBe(0o600);
 
-  expect(await refused("import", at("b.jsonl"), "--state", at("two/state.json"))).toContain("countersign restore");
-  expect(await refused("restore", at("e.jsonl"), "--state", at("two/state.json"))).toContain("countersign import");
-  await done("import", at("e.jsonl"), "--state", at("two/state.json"));
-  expect(await headIn(at("two/state.json"))).toMatchObject({ length: head.length + 1, origin: head.origin });
-  await done("restore", at("b.jsonl"), "--state", at("three/state.json"));
-  expect(await headIn(at("three/state.json"))).toMatchObject({ length: before!.length + 1, origin: before!.origin });
+  expect(await runFailing("import", pathOf("b.jsonl"), "--state", pathOf("two/state.json"))).toContain(
+    "countersign restore",
+  );
+  expect(await runFailing("restore", pathOf("e.jsonl"), "--state", pathOf("two/state.json"))).toContain(
+    "countersign import",
+  );
+  await run("import", pathOf("e.jsonl"), "--state", pathOf("two/state.json"));
+  expect(await readHeadOf(pathOf("two/state.json"))).toMatchObject({ length: head.length + 1, origin: head.origin });
+  await run("restore", pathOf("b.jsonl"), "--state", pathOf("three/state.json"));
+  expect(await readHeadOf(pathOf("three/state.json"))).toMatchObject({
+    length: before!.length + 1,
+    origin: before!.origin,
+  });
 });
 
 test("an export can be imported into its own store, also after the store's file was lost", async () => {
-  const { store } = await lived();
+  const { store } = await startServiceWithChanges();
   const head = (await readHead(store))!;
-  await done("export", at("e.jsonl"), "--state", live());
-  expect(await refused("export", at("f.jsonl"), "--state", live())).toContain("it moved to the file");
-  rmSync(at("e.jsonl"));
+  await run("export", pathOf("e.jsonl"), "--state", sourcePath());
+  expect(await runFailing("export", pathOf("f.jsonl"), "--state", sourcePath())).toContain("it moved to the file");
+  rmSync(pathOf("e.jsonl"));
   await store.close();
-  await done("export", at("e.jsonl"), "--state", live());
-  await done("import", at("e.jsonl"), "--state", live());
-  expect(await headIn(live())).toMatchObject({ length: head.length + 1, origin: head.origin });
+  await run("export", pathOf("e.jsonl"), "--state", sourcePath());
+  await run("import", pathOf("e.jsonl"), "--state", sourcePath());
+  expect(await readHeadOf(sourcePath())).toMatchObject({ length: head.length + 1, origin: head.origin });
 });
 
 test("a restored backup does not remove the fence of a store that has moved", async () => {
-  const { store } = await lived();
+  const { store } = await startServiceWithChanges();
   await store.close();
-  await done("migrate", live(), at("there/state.json"));
-  await done("backup", at("b.jsonl"), "--state", live());
-  expect(await refused("restore", at("b.jsonl"), "--state", live())).toContain("it moved to");
-  await expect(serviceOn(live())).rejects.toThrow(/it moved to .*, where its log goes on/);
+  await run("migrate", sourcePath(), pathOf("there/state.json"));
+  await run("backup", pathOf("b.jsonl"), "--state", sourcePath());
+  expect(await runFailing("restore", pathOf("b.jsonl"), "--state", sourcePath())).toContain("it moved to");
+  await expect(openService(sourcePath())).rejects.toThrow(/it moved to .*, where its log goes on/);
 
-  await done("export", at("e.jsonl"), "--state", at("there/state.json"));
-  await done("backup", at("c.jsonl"), "--state", at("there/state.json"));
-  expect(await refused("restore", at("c.jsonl"), "--state", at("there/state.json"))).toContain("it moved to the file");
-  // A backup whose first line was edited to name the move.
-  const [first, ...lines] = readFileSync(at("c.jsonl"), "utf8").trimEnd().split("\n");
-  const { move } = JSON.parse(readFileSync(at("e.jsonl"), "utf8").split("\n", 1)[0]!);
+  await run("export", pathOf("e.jsonl"), "--state", pathOf("there/state.json"));
+  await run("backup", pathOf("c.jsonl"), "--state", pathOf("there/state.json"));
+  expect(await runFailing("restore", pathOf("c.jsonl"), "--state", pathOf("there/state.json"))).toContain(
+    "it moved to the file",
+  );
+  // A backup whose first line was editExport to name the move.
+  const [first, ...lines] = readFileSync(pathOf("c.jsonl"), "utf8").trimEnd().split("\n");
+  const { move } = JSON.parse(readFileSync(pathOf("e.jsonl"), "utf8").split("\n", 1)[0]!);
   const named = [JSON.stringify({ ...JSON.parse(first!), move }), ...lines];
-  writeFileSync(at("d.jsonl"), signed(named));
-  expect(await refused("restore", at("d.jsonl"), "--state", at("there/state.json"))).toContain("it moved to the file");
-  await expect(serviceOn(at("there/state.json"))).rejects.toThrow(/it moved to .*, where its log goes on/);
+  writeFileSync(pathOf("d.jsonl"), joinWithDigest(named));
+  expect(await runFailing("restore", pathOf("d.jsonl"), "--state", pathOf("there/state.json"))).toContain(
+    "it moved to the file",
+  );
+  await expect(openService(pathOf("there/state.json"))).rejects.toThrow(/it moved to .*, where its log goes on/);
 });
 
-/** Joins lines to a file and computes its digest again. */
-function signed(lines: readonly string[]): string {
+/** Joins lines to a file and computes its digest reopened. */
+function joinWithDigest(lines: readonly string[]): string {
   const body = lines.slice(0, -1);
   const sha256 = createHash("sha256")
     .update(`${body.join("\n")}\n`)
@@ -151,22 +173,22 @@ function signed(lines: readonly string[]): string {
   return `${[...body, JSON.stringify({ ...JSON.parse(lines.at(-1)!), records: body.length - 1, sha256 })].join("\n")}\n`;
 }
 
-/** Edits a file's lines; with `signs` its digest is computed again. */
-function edited(name: string, edit: (lines: string[]) => string[], { signs = false } = {}): string {
-  const lines = edit(readFileSync(at("e.jsonl"), "utf8").trimEnd().split("\n"));
-  writeFileSync(at(name), signs ? signed(lines) : `${lines.join("\n")}\n`);
-  return at(name);
+/** Edits a file's lines; with `updatesDigest` its digest is computed reopened. */
+function editExport(name: string, edit: (lines: string[]) => string[], { updatesDigest = false } = {}): string {
+  const lines = edit(readFileSync(pathOf("e.jsonl"), "utf8").trimEnd().split("\n"));
+  writeFileSync(pathOf(name), updatesDigest ? joinWithDigest(lines) : `${lines.join("\n")}\n`);
+  return pathOf(name);
 }
 
 test("the owner closes a silent connection, and sets the fence for a later command", async () => {
   const door = newDoor(500);
-  const lock = await acquireLock(live(), undefined, door.enter);
+  const lock = await acquireLock(sourcePath(), undefined, door.enter);
   const store = await openFileStore({ path: lock.path, log: silentLog });
   door.open(store.bulk!);
   const { api } = await startService({ ...store, close: () => door.close().then(store.close).finally(lock.release) });
   await api.propose();
-  const source = await storeAddress(live(), {}).departed();
-  const lockedBy = await lockFolder(live());
+  const source = await storeAddress(sourcePath(), {}).departed();
+  const lockedBy = await lockFolder(sourcePath());
   const silent = connect(join(lockedBy, readdirSync(lockedBy)[0]!)).resume();
   await once(silent, "close");
 
@@ -185,147 +207,153 @@ test("the owner closes a silent connection, and sets the fence for a later comma
 });
 
 test("a failed move can be cancelled, so that its source accepts writes; an ended one cannot", async () => {
-  const { api, store } = await lived();
-  const moving = { state: "moving", move: "m", to: at("to/state.json"), at: "2026-01-01T00:00:00.000Z" } as const;
+  const { api, store } = await startServiceWithChanges();
+  const moving = { state: "moving", move: "m", to: pathOf("to/state.json"), at: "2026-01-01T00:00:00.000Z" } as const;
   await store.bulk!.commit([], { from: undefined, to: moving });
   const reply = await api.json("propose", { tenant_id: "t1", kind: "config", target: "a.b", summary: "late" });
   expect([reply.status, reply.body.code]).toEqual([503, "store_moved"]);
   expect(reply.body.error).toContain("countersign unfence");
-  expect(await done("unfence", "--state", live())).toContain("takes writes again");
-  expect(await refused("unfence", "--state", live())).toContain("is not fenced");
+  expect(await run("unfence", "--state", sourcePath())).toContain("takes writes again");
+  expect(await runFailing("unfence", "--state", sourcePath())).toContain("is not fenced");
   await api.propose();
 
-  await done("migrate", live(), at("to/state.json"));
-  expect(await refused("unfence", "--state", live())).toContain("two stores would go on with one log");
+  await run("migrate", sourcePath(), pathOf("to/state.json"));
+  expect(await runFailing("unfence", "--state", sourcePath())).toContain("two stores would go on with one log");
   expect((await api.json("propose", { tenant_id: "t", kind: "config", target: "a.c", summary: "x" })).status).toBe(503);
-  await done("unfence", "--state", live(), "--force");
+  await run("unfence", "--state", sourcePath(), "--force");
   await api.propose();
 });
 
 test("a move whose last step failed is completed by the same command", async () => {
-  const { store } = await lived();
+  const { store } = await startServiceWithChanges();
   const { length } = (await readHead(store))!;
-  await done("migrate", live(), at("to/state.json"));
+  await run("migrate", sourcePath(), pathOf("to/state.json"));
   const moved = (await store.bulk!.moveState())!;
   await store.bulk!.commit([], { from: moved, to: { ...moved, state: "moving" } as MoveState });
-  expect(await done("migrate", live(), at("to/state.json"))).toContain(`${length} entries`);
+  expect(await run("migrate", sourcePath(), pathOf("to/state.json"))).toContain(`${length} entries`);
   expect((await store.bulk!.moveState())?.state).toBe("moved");
-  expect(await headIn(at("to/state.json"))).toMatchObject({ length: length + 1 });
+  expect(await readHeadOf(pathOf("to/state.json"))).toMatchObject({ length: length + 1 });
 });
 
 test("a store without a log is neither moved nor copied, and a file has only one store", async () => {
-  await (await openFile(live(), silentLog)).close();
-  for (const given of [
-    ["backup", at("b.jsonl"), "--state", live()],
-    ["export", at("e.jsonl"), "--state", live()],
-    ["migrate", live(), at("to/state.json")],
+  await (await openFile(sourcePath(), silentLog)).close();
+  for (const argv of [
+    ["backup", pathOf("b.jsonl"), "--state", sourcePath()],
+    ["export", pathOf("e.jsonl"), "--state", sourcePath()],
+    ["migrate", sourcePath(), pathOf("to/state.json")],
   ])
-    expect(await refused(...given)).toContain(`${live()} has no log`);
+    expect(await runFailing(...argv)).toContain(`${sourcePath()} has no log`);
   expect(readdirSync(folder)).toEqual(["live"]);
-  const named = await refused("backup", at("b.jsonl"), "--state", live(), "--store-name", "shop");
+  const named = await runFailing("backup", pathOf("b.jsonl"), "--state", sourcePath(), "--store-name", "shop");
   expect(named).toContain("has no stores of several names");
 });
 
-test("an incomplete, edited or newer file is rejected before anything is touched", async () => {
-  const { store } = await lived();
-  await done("export", at("e.jsonl"), "--state", live());
+test("an incomplete, editExport or newer file is rejected before anything is touched", async () => {
+  const { store } = await startServiceWithChanges();
+  await run("export", pathOf("e.jsonl"), "--state", sourcePath());
   await store.close();
-  const later = (lines: string[]) => [
+  const withNewerFormat = (lines: string[]) => [
     lines[0]!.replace("countersign-export/1", "countersign-export/2"),
     ...lines.slice(1),
   ];
   const isAudit = (line: string): boolean => line.startsWith('["audit"');
-  const changed = (lines: string[]) => lines.map((line) => (isAudit(line) ? line.replace("config", "confiG") : line));
-  const fewer = (lines: string[]) => lines.filter((line, index) => !isAudit(line) || isAudit(lines[index - 1]!));
-  const cases: [file: string, why: RegExp][] = [
-    [edited("cut", (lines) => lines.slice(0, -1)), /it was cut/],
-    [edited("half", (lines) => [...lines.slice(0, 5), lines[5]!.slice(0, 9)]), /line 6 is not JSON/],
+  const withChangedEntry = (lines: string[]) =>
+    lines.map((line) => (isAudit(line) ? line.replace("config", "confiG") : line));
+  const withoutFirstEntry = (lines: string[]) =>
+    lines.filter((line, index) => !isAudit(line) || isAudit(lines[index - 1]!));
+  const cases: [file: string, message: RegExp][] = [
+    [editExport("cut", (lines) => lines.slice(0, -1)), /it was cut/],
+    [editExport("half", (lines) => [...lines.slice(0, 5), lines[5]!.slice(0, 9)]), /line 6 is not JSON/],
     [
-      edited("later", later, { signs: true }),
+      editExport("later", withNewerFormat, { updatesDigest: true }),
       /format countersign-export\/2, and this version reads countersign-export\/1/,
     ],
-    [edited("other", () => ["hello"]), /no file that export or backup wrote/],
-    [edited("changed", changed), /its SHA-256 is another one/],
-    [edited("forged", changed, { signs: true }), /its log does not hold at entry \d+/],
-    [edited("fewer", fewer, { signs: true }), /its log does not hold at entry 1/],
-    [edited("more", (lines) => [...lines, lines[3]!]), /something follows its last line/],
+    [editExport("other", () => ["hello"]), /no file that export or backup wrote/],
+    [editExport("changed", withChangedEntry), /its SHA-256 is another one/],
+    [editExport("forged", withChangedEntry, { updatesDigest: true }), /its log does not hold at entry \d+/],
+    [editExport("fewer", withoutFirstEntry, { updatesDigest: true }), /its log does not hold at entry 1/],
+    [editExport("more", (lines) => [...lines, lines[3]!]), /something follows its last line/],
   ];
-  for (const [file, why] of cases) {
-    const [from, there] = [contentOf(folder), readdirSync(folder)];
-    expect(await refused("import", file, "--state", at("to/state.json"))).toMatch(why);
-    expect([contentOf(folder), readdirSync(folder)]).toEqual([from, there]);
+  for (const [file, message] of cases) {
+    const before = [readFolder(folder), readdirSync(folder)];
+    expect(await runFailing("import", file, "--state", pathOf("to/state.json"))).toMatch(message);
+    expect([readFolder(folder), readdirSync(folder)]).toEqual(before);
   }
-  await done("import", at("e.jsonl"), "--state", at("to/state.json"));
+  await run("import", pathOf("e.jsonl"), "--state", pathOf("to/state.json"));
 });
 
 test("a move to a store that is not empty is rejected, and the source goes on", async () => {
-  const { api } = await lived();
-  const other = await lived(at("other/state.json"));
+  const { api } = await startServiceWithChanges();
+  const other = await startServiceWithChanges(pathOf("other/state.json"));
   const head = await readHead(other.store);
   await other.store.close();
-  const said = await refused("migrate", live(), at("other/state.json"));
-  expect(said).toContain(`is not empty: it has the log ${head!.origin} with ${head!.length} entries`);
+  const output = await runFailing("migrate", sourcePath(), pathOf("other/state.json"));
+  expect(output).toContain(`is not empty: it has the log ${head!.origin} with ${head!.length} entries`);
   await api.propose();
-  expect(await headIn(at("other/state.json"))).toEqual(head);
-  expect(await refused("migrate", at("none/state.json"), at("to/state.json"))).toContain("there is no store at");
+  expect(await readHeadOf(pathOf("other/state.json"))).toEqual(head);
+  expect(await runFailing("migrate", pathOf("none/state.json"), pathOf("to/state.json"))).toContain(
+    "there is no store at",
+  );
   expect(readdirSync(folder).sort()).toEqual(["live", "other"]);
 });
 
 test("an incomplete destination cannot be opened by a service, and the next move clears it", async () => {
-  const { api, store } = await lived();
-  const broken = await openFile(at("to/state.json"), console);
-  const mark = { state: "loading", move: "another", from: live(), at: "2026-01-01T00:00:00.000Z" } as const;
-  await broken.bulk!.commit([], { from: undefined, to: mark });
-  for await (const page of store.bulk!.dump()) await broken.bulk!.commit(page, { from: mark, to: mark });
-  await broken.close();
-  await expect(serviceOn(at("to/state.json"))).rejects.toThrow(/a move into it has not ended \(from .*live/);
+  const { api, store } = await startServiceWithChanges();
+  const incomplete = await openFile(pathOf("to/state.json"), console);
+  const moveState = { state: "loading", move: "another", from: sourcePath(), at: "2026-01-01T00:00:00.000Z" } as const;
+  await incomplete.bulk!.commit([], { from: undefined, to: moveState });
+  for await (const page of store.bulk!.dump()) await incomplete.bulk!.commit(page, { from: moveState, to: moveState });
+  await incomplete.close();
+  await expect(openService(pathOf("to/state.json"))).rejects.toThrow(/a move into it has not ended \(from .*live/);
   await api.propose();
-  await done("migrate", live(), at("to/state.json"));
-  expect(await headIn(at("to/state.json"))).toMatchObject({ length: (await readHead(store))!.length + 1 });
+  await run("migrate", sourcePath(), pathOf("to/state.json"));
+  expect(await readHeadOf(pathOf("to/state.json"))).toMatchObject({ length: (await readHead(store))!.length + 1 });
 });
 
 test("an incomplete destination of another command is removed only by that, or with --force", async () => {
-  const { store } = await lived();
-  await done("backup", at("b.jsonl"), "--state", live());
-  const to = at("to/state.json");
-  const broken = await openFile(to, silentLog);
-  const mark = { state: "loading", move: "another", from: "elsewhere", at: "2026-01-01T00:00:00.000Z" } as const;
-  await broken.bulk!.commit([], { from: undefined, to: mark });
-  await broken.close();
-  for (const given of [
-    ["restore", at("b.jsonl"), "--state", to],
-    ["migrate", live(), to],
+  const { store } = await startServiceWithChanges();
+  await run("backup", pathOf("b.jsonl"), "--state", sourcePath());
+  const to = pathOf("to/state.json");
+  const incomplete = await openFile(to, silentLog);
+  const moveState = { state: "loading", move: "another", from: "elsewhere", at: "2026-01-01T00:00:00.000Z" } as const;
+  await incomplete.bulk!.commit([], { from: undefined, to: moveState });
+  await incomplete.close();
+  for (const argv of [
+    ["restore", pathOf("b.jsonl"), "--state", to],
+    ["migrate", sourcePath(), to],
   ])
-    expect(await refused(...given)).toContain(
+    expect(await runFailing(...argv)).toContain(
       `${to} takes nothing: a move into it, from elsewhere, has not ended. Give that command again, or add --force`,
     );
-  const again = await openFile(to, silentLog);
-  expect(await again.bulk!.moveState()).toEqual(mark);
-  await again.close();
-  await done("restore", at("b.jsonl"), "--state", to, "--force");
-  expect(await headIn(to)).toMatchObject({ length: (await readHead(store))!.length + 1 });
+  const reopened = await openFile(to, silentLog);
+  expect(await reopened.bulk!.moveState()).toEqual(moveState);
+  await reopened.close();
+  await run("restore", pathOf("b.jsonl"), "--state", to, "--force");
+  expect(await readHeadOf(to)).toMatchObject({ length: (await readHead(store))!.length + 1 });
 });
 
 test("a missing or wrong file is rejected before the destination is touched", async () => {
-  const { store } = await lived();
-  await done("backup", at("b.jsonl"), "--state", live());
-  expect(await refused("import", at("no.jsonl"), "--state", at("to/state.json"))).toMatch(/ENOENT.*no\.jsonl/);
-  expect(await refused("import", at("b.jsonl"), "--state", at("to/state.json"))).toContain("is a backup");
+  const { store } = await startServiceWithChanges();
+  await run("backup", pathOf("b.jsonl"), "--state", sourcePath());
+  expect(await runFailing("import", pathOf("no.jsonl"), "--state", pathOf("to/state.json"))).toMatch(
+    /ENOENT.*no\.jsonl/,
+  );
+  expect(await runFailing("import", pathOf("b.jsonl"), "--state", pathOf("to/state.json"))).toContain("is a backup");
   await store.close();
-  await done("migrate", live(), at("there/state.json"));
-  expect(await refused("migrate", live(), at("to/state.json"))).toContain("it moved to");
+  await run("migrate", sourcePath(), pathOf("there/state.json"));
+  expect(await runFailing("migrate", sourcePath(), pathOf("to/state.json"))).toContain("it moved to");
   expect(readdirSync(folder).sort()).toEqual(["b.jsonl", "live", "there"]);
 
-  // The copy stays in its place after the file of this name is no backup any more.
-  const half = await openFile(at("half/state.json"), silentLog);
-  const mark = { state: "loading", move: "m", from: at("b.jsonl"), at: "2026-01-01T00:00:00.000Z" } as const;
-  await half.bulk!.commit([], { from: undefined, to: mark });
-  await half.close();
-  writeFileSync(at("b.jsonl"), "hello\n");
-  expect(await refused("restore", at("b.jsonl"), "--state", at("half/state.json"), "--force")).toContain(
+  // The file is no backup any more, and the destination stays.
+  const incomplete = await openFile(pathOf("half/state.json"), silentLog);
+  const moveState = { state: "loading", move: "m", from: pathOf("b.jsonl"), at: "2026-01-01T00:00:00.000Z" } as const;
+  await incomplete.bulk!.commit([], { from: undefined, to: moveState });
+  await incomplete.close();
+  writeFileSync(pathOf("b.jsonl"), "hello\n");
+  expect(await runFailing("restore", pathOf("b.jsonl"), "--state", pathOf("half/state.json"), "--force")).toContain(
     "no file that",
   );
-  const again = await openFile(at("half/state.json"), silentLog);
-  expect(await again.bulk!.moveState()).toEqual(mark);
-  await again.close();
+  const reopened = await openFile(pathOf("half/state.json"), silentLog);
+  expect(await reopened.bulk!.moveState()).toEqual(moveState);
+  await reopened.close();
 });

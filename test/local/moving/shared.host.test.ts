@@ -16,23 +16,23 @@ import { openFile } from "../../../local/open_store.ts";
 import { program } from "../../e2e/server.ts";
 import { startDynamoDb } from "../../support/dynamodb_server.ts";
 import { startPostgres } from "../../support/postgres_server.ts";
-import { runMover, expectKept, runRejected, startService, writing } from "./movers.ts";
+import { runCommand, expectEntriesStored, runFailingCommand, startService, proposeUntilMoved } from "./commands.ts";
 import { silentLog } from "../../support/silent_log.ts";
 
 const [postgres, dynamoDb] = await Promise.all([startPostgres(), startDynamoDb()]);
 afterAll(() => Promise.all([postgres?.stop(), dynamoDb?.stop()]));
 const KEYS = { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" };
-let made = 0;
+let databases = 0;
 
 /** A store that does not exist yet: its address, its name, and how a process opens it. */
-interface Place {
+interface StoreAddress {
   address: string;
   name: string;
   open(): Promise<Store>;
 }
 
-async function inPostgres(): Promise<Place> {
-  const database = `product_${++made}`;
+async function addressInPostgres(): Promise<StoreAddress> {
+  const database = `product_${++databases}`;
   await postgres!.pool.query(`create database ${database}`);
   const address = Object.assign(new URL(postgres!.url), { pathname: `/${database}` }).href;
   return {
@@ -42,21 +42,21 @@ async function inPostgres(): Promise<Place> {
   };
 }
 
-async function inDynamoDb(): Promise<Place> {
-  const access = dynamoDb!.access(`product-${++made}`);
+async function addressInDynamoDb(): Promise<StoreAddress> {
+  const access = dynamoDb!.access(`product-${++databases}`);
   await createTable(access);
   const name = `dynamodb://${access.table}?region=eu-central-1`;
   const address = `${name}&endpoint=${encodeURIComponent(access.endpoint!)}`;
   return { address, name, open: async () => dynamoDbStore(access) };
 }
 
-const open = async (place: Place): Promise<Store> => {
-  const store = await place.open();
+const open = async (location: StoreAddress): Promise<Store> => {
+  const store = await location.open();
   onTestFinished(() => store.close());
   return store;
 };
 
-const folderOf = (): string => {
+const createFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), "moving-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
@@ -64,90 +64,96 @@ const folderOf = (): string => {
 
 if (postgres && dynamoDb) {
   test.each([
-    ["Postgres", "DynamoDB", inPostgres, inDynamoDb],
-    ["DynamoDB", "Postgres", inDynamoDb, inPostgres],
-  ])("from %s to %s while two processes write: what was acknowledged is there", async (_a, _b, here, there) => {
-    const [from, to] = [await here(), await there()];
-    const services = [
-      await startService(await open(from), { exclusive: false }),
-      await startService(await open(from), { exclusive: false }),
-    ];
-    for (let count = 0; count < 20; count++) await services[0]!.api.propose();
-    const writers = writing(services.map(({ api }) => api));
-    const env = { ...KEYS, FROM: from.address, TO: to.address };
-    const said = await runMover(env, "migrate", "env:FROM", "env:TO", "--actor", "ana");
-    const taken = await writers;
-    const { store, api } = await startService(await open(to), { exclusive: false });
-    await expectKept(store, taken);
+    ["Postgres", "DynamoDB", addressInPostgres, addressInDynamoDb],
+    ["DynamoDB", "Postgres", addressInDynamoDb, addressInPostgres],
+  ])(
+    "from %s to %s while two processes write: each acknowledged entry is moved",
+    async (_a, _b, createSource, createDestination) => {
+      const [from, to] = [await createSource(), await createDestination()];
+      const services = [
+        await startService(await open(from), { exclusive: false }),
+        await startService(await open(from), { exclusive: false }),
+      ];
+      for (let count = 0; count < 20; count++) await services[0]!.api.propose();
+      const writers = proposeUntilMoved(services.map(({ api }) => api));
+      const env = { ...KEYS, FROM: from.address, TO: to.address };
+      const output = await runCommand(env, "migrate", "env:FROM", "env:TO", "--actor", "ana");
+      const acknowledged = await writers;
+      const { store, api } = await startService(await open(to), { exclusive: false });
+      await expectEntriesStored(store, acknowledged);
 
-    for (const { api: fenced } of services) {
-      const reply = await fenced.json("propose", { tenant_id: "t", kind: "config", target: "a.b", summary: "late" });
-      expect([reply.status, reply.body.code]).toEqual([503, "store_moved"]);
-      expect(reply.body.error).toMatch(/it moved to .*, where its log goes on/);
-      expect((await fenced.get("runtime")).status).toBe(200);
-    }
-    await expect(startService(await open(from), { exclusive: false })).rejects.toThrow(/where its log goes on/);
-    const log = (await api.get("audit?event_type=store_moved")).body.entries;
-    expect(JSON.parse(log[0].detail)).toMatchObject({ from: from.name, to: to.name, actor: "ana" });
-    for (const text of [said, JSON.stringify(log)]) expect(text).not.toMatch(/password|test:/);
-    await api.propose();
-    const { length } = (await readHead(store))!;
-    expect(await runMover(env, "migrate", "env:FROM", "env:TO")).toContain(to.name);
-    expect((await readHead(store))!.length).toBe(length);
-  });
-
-  test.each([
-    ["Postgres", inPostgres],
-    ["DynamoDB", inDynamoDb],
-  ])("a backup of %s, taken while it is written to, is whole, and the store goes on", async (_, here) => {
-    const place = await here();
-    const { api, store } = await startService(await open(place), { exclusive: false });
-    for (let count = 0; count < 20; count++) await api.propose();
-    const { length } = (await readHead(store))!;
-    const file = join(folderOf(), "b.jsonl");
-    let isOver = false;
-    const load = (async () => {
-      while (!isOver)
-        await api.json("propose", {
-          tenant_id: "t",
-          kind: "config",
-          target: `b.${Math.random()}`,
-          summary: "meanwhile",
-        });
-    })();
-    expect(await runMover({ ...KEYS, SVC_STATE: place.address }, "backup", file)).toContain("stays in use");
-    isOver = true;
-    await load;
-    await api.propose();
-    expect(await store.bulk!.moveState()).toBeUndefined();
-    const path = join(dirname(file), "restored/state.json");
-    await runMover({}, "restore", file, "--state", path);
-    const restored = await startService(await openFile(path, silentLog));
-    expect((await readHead(restored.store))!.length).toBeGreaterThan(length);
-    const { body } = await restored.api.get("audit/verify");
-    expect(body).toMatchObject({ valid: true, state: { mismatched: 0 } });
-    expect(readFileSync(file, "utf8").split("\n", 1)[0]).toContain('"kind":"backup"');
-  });
+      for (const { api: fenced } of services) {
+        const reply = await fenced.json("propose", { tenant_id: "t", kind: "config", target: "a.b", summary: "late" });
+        expect([reply.status, reply.body.code]).toEqual([503, "store_moved"]);
+        expect(reply.body.error).toMatch(/it moved to .*, where its log goes on/);
+        expect((await fenced.get("runtime")).status).toBe(200);
+      }
+      await expect(startService(await open(from), { exclusive: false })).rejects.toThrow(/where its log goes on/);
+      const log = (await api.get("audit?event_type=store_moved")).body.entries;
+      expect(JSON.parse(log[0].detail)).toMatchObject({ from: from.name, to: to.name, actor: "ana" });
+      for (const text of [output, JSON.stringify(log)]) expect(text).not.toMatch(/password|test:/);
+      await api.propose();
+      const { length } = (await readHead(store))!;
+      expect(await runCommand(env, "migrate", "env:FROM", "env:TO")).toContain(to.name);
+      expect((await readHead(store))!.length).toBe(length);
+    },
+  );
 
   test.each([
-    ["Postgres", inPostgres],
-    ["DynamoDB", inDynamoDb],
-  ])("in %s a hold that nobody renews is over, and its holder gets an error", async (_, here) => {
-    const store = await open(await here());
-    const { bulk: whole } = store;
+    ["Postgres", addressInPostgres],
+    ["DynamoDB", addressInDynamoDb],
+  ])(
+    "a backup of %s, acknowledged while it is written to, is complete, and the store stays in use",
+    async (_, createAddress) => {
+      const location = await createAddress();
+      const { api, store } = await startService(await open(location), { exclusive: false });
+      for (let count = 0; count < 20; count++) await api.propose();
+      const { length } = (await readHead(store))!;
+      const file = join(createFolder(), "b.jsonl");
+      let isOver = false;
+      const load = (async () => {
+        while (!isOver)
+          await api.json("propose", {
+            tenant_id: "t",
+            kind: "config",
+            target: `b.${Math.random()}`,
+            summary: "meanwhile",
+          });
+      })();
+      expect(await runCommand({ ...KEYS, SVC_STATE: location.address }, "backup", file)).toContain("stays in use");
+      isOver = true;
+      await load;
+      await api.propose();
+      expect(await store.bulk!.moveState()).toBeUndefined();
+      const path = join(dirname(file), "restored/state.json");
+      await runCommand({}, "restore", file, "--state", path);
+      const restored = await startService(await openFile(path, silentLog));
+      expect((await readHead(restored.store))!.length).toBeGreaterThan(length);
+      const { body } = await restored.api.get("audit/verify");
+      expect(body).toMatchObject({ valid: true, state: { mismatched: 0 } });
+      expect(readFileSync(file, "utf8").split("\n", 1)[0]).toContain('"kind":"backup"');
+    },
+  );
+
+  test.each([
+    ["Postgres", addressInPostgres],
+    ["DynamoDB", addressInDynamoDb],
+  ])("in %s a hold that is not renewed ends, and its holder gets an error", async (_, createAddress) => {
+    const store = await open(await createAddress());
+    const { bulk } = store;
     const held = { state: "held", move: "gone", until: new Date(Date.now() + 600_000).toISOString() } as const;
     const write = (id: string) => store.transact((tx) => tx.put("review_due", id, true));
-    await whole!.commit([], { from: undefined, to: held });
+    await bulk!.commit([], { from: undefined, to: held });
     await expect(write("a")).rejects.toThrow(/the store is being copied/);
-    await whole!.commit([], { from: held, to: { ...held, until: new Date(Date.now() - 1).toISOString() } });
+    await bulk!.commit([], { from: held, to: { ...held, until: new Date(Date.now() - 1).toISOString() } });
     await write("b");
     const moved = { state: "moved", move: "gone", to: "b", at: held.until } as const;
-    await expect(whole!.commit([], { from: held, to: moved })).rejects.toThrow(/the hold on the store ended/);
+    await expect(bulk!.commit([], { from: held, to: moved })).rejects.toThrow(/the hold on the store ended/);
     await write("c");
   });
 
   test("only the named product of a shared database moves; a missing one is not created", async () => {
-    const { address, name } = await inPostgres();
+    const { address, name } = await addressInPostgres();
     const tables = async (url: string): Promise<string[]> => {
       const client = new Client({ connectionString: url });
       await client.connect();
@@ -155,10 +161,12 @@ if (postgres && dynamoDb) {
       await client.end();
       return rows.map(({ tablename }) => tablename);
     };
-    const env = { SVC_STATE: address, SVC_STORE_NAME: "shop", TO: (await inPostgres()).address };
+    const env = { SVC_STATE: address, SVC_STORE_NAME: "shop", TO: (await addressInPostgres()).address };
     const file = (one: string): string => join(folder, one);
-    const folder = folderOf();
-    expect(await runRejected(env, "backup", file("none.jsonl"))).toContain(`${name} has no store shop: it has none`);
+    const folder = createFolder();
+    expect(await runFailingCommand(env, "backup", file("none.jsonl"))).toContain(
+      `${name} has no store shop: it has none`,
+    );
     expect(await tables(address)).toEqual([]);
 
     const named = (store: string) => postgresStore({ url: address, name: store });
@@ -166,22 +174,24 @@ if (postgres && dynamoDb) {
     await (await startService(shop, { exclusive: false })).api.propose();
     const { origin, length } = (await readHead(shop))!;
     for (const verb of ["backup", "export"])
-      expect(await runRejected({ SVC_STATE: address }, verb, file(verb))).toContain(
+      expect(await runFailingCommand({ SVC_STATE: address }, verb, file(verb))).toContain(
         `${name} has no store countersign: it has shop`,
       );
-    expect(await runRejected(env, "migrate", address, "env:TO", "--to-name", "shop")).toContain("no store countersign");
+    expect(await runFailingCommand(env, "migrate", address, "env:TO", "--to-name", "shop")).toContain(
+      "no store countersign",
+    );
     expect(await tables(env.TO)).toEqual([]);
 
-    expect(await runMover(env, "backup", file("b.jsonl"))).toContain(origin);
+    expect(await runCommand(env, "backup", file("b.jsonl"))).toContain(origin);
     expect(JSON.parse(readFileSync(file("b.jsonl"), "utf8").split("\n", 1)[0]!)).toMatchObject({
       from: `${name}, store shop`,
     });
-    await runMover(env, "restore", file("b.jsonl"), "--store-name", "drill");
+    await runCommand(env, "restore", file("b.jsonl"), "--store-name", "drill");
     const drill = await named("drill");
     onTestFinished(() => drill.close());
     expect(await readHead(drill)).toMatchObject({ origin, length: length + 1 });
 
-    expect(await runMover(env, "migrate", "env:SVC_STATE", "env:TO", "--to-name", "corner")).toContain(
+    expect(await runCommand(env, "migrate", "env:SVC_STATE", "env:TO", "--to-name", "corner")).toContain(
       ", store corner",
     );
     const corner = await postgresStore({ url: env.TO, name: "corner" });
@@ -195,41 +205,41 @@ if (postgres && dynamoDb) {
   });
 
   test("a record that the destination cannot store fails the move, which can be cancelled", async () => {
-    const [from, to] = [await inPostgres(), await inDynamoDb()];
+    const [from, to] = [await addressInPostgres(), await addressInDynamoDb()];
     const { api, store } = await startService(await open(from), { exclusive: false });
     await api.propose();
     await store.transact((tx) => tx.put("manifests", "large", { text: "x".repeat(500_000) } as never));
     const env = { ...KEYS, FROM: from.address, TO: to.address };
-    const said = await runRejected(env, "migrate", "env:FROM", "env:TO");
-    expect(said).toContain("manifests/large has 500011 bytes as JSON; a record in DynamoDB may have 405504");
-    expect(said).toContain(
+    const output = await runFailingCommand(env, "migrate", "env:FROM", "env:TO");
+    expect(output).toContain("manifests/large has 500011 bytes as JSON; a record in DynamoDB may have 405504");
+    expect(output).toContain(
       "takes no writes now. Give the same command again, or give the move up: countersign unfence",
     );
     expect((await api.json("propose", { tenant_id: "t", kind: "config", target: "a.b", summary: "x" })).status).toBe(
       503,
     );
-    await runMover({ ...KEYS, SVC_STATE: from.address }, "unfence");
+    await runCommand({ ...KEYS, SVC_STATE: from.address }, "unfence");
     await api.propose();
     await store.transact((tx) => tx.delete("manifests", "large"));
-    await runMover(env, "migrate", "env:FROM", "env:TO");
+    await runCommand(env, "migrate", "env:FROM", "env:TO");
   });
 
   test.each([
-    ["Postgres", inPostgres],
-    ["DynamoDB", inDynamoDb],
+    ["Postgres", addressInPostgres],
+    ["DynamoDB", addressInDynamoDb],
   ])("into %s the same restore, given twice at once: one fails, and of the other all is there", async (_, there) => {
-    const file = join(folderOf(), "b.jsonl");
-    const state = join(folderOf(), "state.json");
+    const file = join(createFolder(), "b.jsonl");
+    const state = join(createFolder(), "state.json");
     const { api, store } = await startService(await openFile(state, silentLog));
     await api.propose();
     for (let page = 0; page < 30; page++)
       await store.transact((tx) => {
         for (let one = 0; one < 50; one++) tx.put("manifests", `m-${page}-${one}`, { text: "x".repeat(200) } as never);
       });
-    await runMover({ SVC_STATE: state }, "backup", file);
-    const place = await there();
-    const to = await open(place);
-    const env = { ...KEYS, SVC_STATE: place.address };
+    await runCommand({ SVC_STATE: state }, "backup", file);
+    const location = await there();
+    const to = await open(location);
+    const env = { ...KEYS, SVC_STATE: location.address };
     const main = join(dirname(await program()), "command_line/main.js");
     const first = spawn(process.execPath, [main, "restore", file], { env: { ...process.env, ...env } });
     const reported = text(first.stderr);
@@ -239,10 +249,10 @@ if (postgres && dynamoDb) {
       .toBe(1);
     // Halted in the middle, so that the other comes before its end.
     first.kill("SIGSTOP");
-    await runMover(env, "restore", file);
+    await runCommand(env, "restore", file);
     first.kill("SIGCONT");
     expect(await ended).toEqual([1, null]);
-    expect(await reported).toContain("another move has taken over the store that this one loads");
+    expect(await reported).toContain("another move has acknowledged over the store that this one loads");
     expect(await to.bulk!.moveState()).toBeUndefined();
     const manifests = { limit: 5000 };
     expect((await to.list("manifests", manifests)).length).toBe((await store.list("manifests", manifests)).length);
@@ -251,7 +261,7 @@ if (postgres && dynamoDb) {
 
   test("a command killed while it loads leaves a fenced source and can be run again", async () => {
     const main = join(dirname(await program()), "command_line/main.js");
-    const state = join(folderOf(), "state.json");
+    const state = join(createFolder(), "state.json");
     const { api, store } = await startService(await openFile(state, silentLog));
     await api.propose();
     const record = { revision: 1, json: json({ text: "x".repeat(200) }) };
@@ -259,7 +269,7 @@ if (postgres && dynamoDb) {
       await store.transact((tx) => {
         for (let one = 0; one < 50; one++) tx.put("manifests", `m-${page}-${one}`, record.json as never);
       });
-    const to = await inDynamoDb();
+    const to = await addressInDynamoDb();
     const loading = await open(to);
     const env = { ...process.env, ...KEYS };
     const child = spawn(process.execPath, [main, "migrate", state, to.address], { env, stdio: "ignore" });
@@ -272,7 +282,7 @@ if (postgres && dynamoDb) {
 
     await expect(startService(await open(to), { exclusive: false })).rejects.toThrow(/a move into it has not ended/);
     const head = (await readHead(store))!;
-    await runMover(KEYS, "migrate", state, to.address);
+    await runCommand(KEYS, "migrate", state, to.address);
     expect(await readHead(loading)).toMatchObject({ origin: head.origin, length: head.length + 1 });
     expect((await api.json("propose", { tenant_id: "t", kind: "config", target: "a.b", summary: "late" })).status).toBe(
       503,

@@ -1,6 +1,6 @@
 /** Runs the command line on stores, with services that use them and callers that write meanwhile. */
 import { Readable, Writable } from "node:stream";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { readHead } from "../../../lib/audit/chain.ts";
@@ -14,12 +14,13 @@ import { openDeps } from "../../support/deps.ts";
 type Environment = Readonly<Record<string, string>>;
 
 /** The result of a command. */
-export async function callMover(
+export async function callCommandLine(
   env: Environment,
   ...argv: string[]
 ): Promise<{ code: number | void; out: string; err: string }> {
   const [out, err]: [string[], string[]] = [[], []];
-  const never = (): Promise<never> => Promise.reject(new Error("a store asks no service and nobody"));
+  const never = (): Promise<never> =>
+    Promise.reject(new Error("a command on stores sends no request and asks nothing"));
   const code = await run(argv, {
     ...{ env, columns: undefined, input: Readable.from([]), output: new Writable(), now: Date.now },
     ...{ fetch: never, confirm: never, run: never, save: never },
@@ -30,15 +31,15 @@ export async function callMover(
 }
 
 /** Returns the output of a command that succeeds. */
-export async function runMover(env: Environment, ...argv: string[]): Promise<string> {
-  const { code, out, err } = await callMover(env, ...argv);
+export async function runCommand(env: Environment, ...argv: string[]): Promise<string> {
+  const { code, out, err } = await callCommandLine(env, ...argv);
   expect([code, err]).toEqual([0, ""]);
   return out;
 }
 
 /** Returns the message of a failing command. */
-export async function runRejected(env: Environment, ...argv: string[]): Promise<string> {
-  const { code, err } = await callMover(env, ...argv);
+export async function runFailingCommand(env: Environment, ...argv: string[]): Promise<string> {
+  const { code, err } = await callCommandLine(env, ...argv);
   expect(code).toBe(1);
   return err;
 }
@@ -61,34 +62,34 @@ export async function startService(store: Store, { exclusive = true } = {}): Pro
 }
 
 /** An entry that was acknowledged. */
-interface Receipt {
+interface AcknowledgedEntry {
   id: number;
   current_hash: string;
 }
 
 /** Proposes by several callers until each gets the error that the store has moved; returns the acknowledged entries. */
-export async function writing(apis: readonly Client[]): Promise<Receipt[]> {
-  const taken: Receipt[] = [];
+export async function proposeUntilMoved(apis: readonly Client[]): Promise<AcknowledgedEntry[]> {
+  const acknowledged: AcknowledgedEntry[] = [];
   const caller = async (api: Client, number: number): Promise<void> => {
     for (let count = 0; ; count++) {
       const fields = { tenant_id: `t${number}`, kind: "config", target: `a.${number}.${count}`, summary: "meanwhile" };
       const { status, body } = await api.json("propose", fields);
       // A rejected move does not yield to the event loop, which a real move needs.
-      await nextTurn();
-      if (status === 201) taken.push(body.audit_entry);
+      await yieldToEventLoop();
+      if (status === 201) acknowledged.push(body.audit_entry);
       else expect([status, body.code]).toEqual([503, expect.stringMatching(/^store_(busy|moved)$/)]);
       if (body.code === "store_moved") return;
     }
   };
-  await Promise.all(apis.flatMap((api, at) => [0, 1, 2, 3].map((one) => caller(api, at * 10 + one))));
-  return taken;
+  await Promise.all(apis.flatMap((api, index) => [0, 1, 2, 3].map((number) => caller(api, index * 10 + number))));
+  return acknowledged;
 }
 
 /** Verifies receipts against a log. */
-export async function expectKept(store: Store, taken: readonly Receipt[]): Promise<void> {
+export async function expectEntriesStored(store: Store, acknowledged: readonly AcknowledgedEntry[]): Promise<void> {
   const { length } = (await readHead(store))!;
-  const kept = await store.list("audit", { limit: length });
-  const hashes = new Map(kept.map(({ value }) => [value.id, value.current_hash]));
-  expect(taken.length).toBeGreaterThan(0);
-  expect(taken.filter(({ id, current_hash }) => hashes.get(id) !== current_hash)).toEqual([]);
+  const entries = await store.list("audit", { limit: length });
+  const hashes = new Map(entries.map(({ value }) => [value.id, value.current_hash]));
+  expect(acknowledged.length).toBeGreaterThan(0);
+  expect(acknowledged.filter(({ id, current_hash }) => hashes.get(id) !== current_hash)).toEqual([]);
 }
