@@ -24,81 +24,87 @@ import { decide, requireOperable } from "../../../../lib/changes/rules/state_mac
 import { histories } from "../../../support/length.ts";
 import { numbers } from "../../../support/numbers.ts";
 import {
-  aged,
-  answer,
-  type Ask,
-  type Idea,
+  expireIfDue,
+  decideRequest,
+  type ChangeRequest,
+  type ProposalRequest,
   isComplete,
-  type Modelled,
-  proposed,
+  type ModelChange,
+  decideProposal,
   type Rules,
   type World,
 } from "./consent_model.ts";
-import { randomRules, someKey, SPELT, TARGETS } from "./consent_world.ts";
+import { drawValidRules, drawKey, SPELLED_NAMES, TARGETS } from "./random_rules.ts";
 
-const ASKS: Ask["what"][] = "approve approve approve approve deny withdraw revoke apply apply rollback review".split(
-  " ",
-) as Ask["what"][];
+const REQUESTED_ACTIONS: ChangeRequest["action"][] =
+  "approve approve approve approve deny withdraw revoke apply apply rollback review".split(
+    " ",
+  ) as ChangeRequest["action"][];
 const STEPS = 120;
-const CHANGES = 6;
+const MAX_CHANGES = 6;
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-/** The name of a plan that sets all targets, and its entries. */
+/** The target of a plan in the model: the targets that the plan sets, joined by a plus. */
 const PLAN = TARGETS.join("+");
 const ENTRIES = TARGETS.map((target) => ({ tenant_id: "t1", target, value: 1 }));
 const splitTargets = (target: string): string[] => target.split("+");
 
-/** Returns the changes in force on the targets of a change, as `owner` for the rules and `holds` for the model. */
+/** Returns the changes in force on the targets of a change, as `owner` for the rules and as `changeInForce` for the model. */
 function findOwners(
   applied: ReadonlyMap<string, string[]>,
   target: string,
-): { owner: ChangeInForce; holds: string | null } {
-  const owners = splitTargets(target).map((one) => applied.get(one)!.at(-1) ?? null);
-  return target === PLAN ? { owner: owners, holds: owners.join() } : { owner: owners[0]!, holds: owners[0]! };
+): { owner: ChangeInForce; changeInForce: string | null } {
+  const owners = splitTargets(target).map((name) => applied.get(name)!.at(-1) ?? null);
+  if (target === PLAN) return { owner: owners, changeInForce: owners.join() };
+  return { owner: owners[0]!, changeInForce: owners[0]! };
 }
 
-/** Combines the rules in the order in which a request applies them. */
-function machine() {
+/** Combines the rules that are tested, in the order in which a request applies them. */
+function makeStateMachine() {
   const records = new Map<string, ChangeRecord>();
   const entries: Parameters<typeof parseEvent>[0][] = [];
-  const enact = (change_id: string, command: Command, { intent, manifest_hash }: LoadedIntent, at: number) => {
+  const execute = (change_id: string, command: Command, { intent, manifest_hash }: LoadedIntent, at: number) => {
     const before = records.get(change_id);
     const isSigned = "signature" in command && command.signature !== undefined && "key" in command.signature;
     const actor = isSigned ? signerActor("the signer") : serviceActor();
-    const decided = decide(before?.change, command, { intent, manifest_hash, sha256: portableSha256, actor });
-    const event = { id: entries.length + 1, timestamp: iso(at), event_type: decided.event_type, change_id };
-    entries.push({ ...event, detail: JSON.stringify(decided.detail) });
+    const decision = decide(before?.change, command, { intent, manifest_hash, sha256: portableSha256, actor });
+    const event = { id: entries.length + 1, timestamp: iso(at), event_type: decision.event_type, change_id };
+    entries.push({ ...event, detail: JSON.stringify(decision.detail) });
     const state = evolve(before, parseEvent(entries.at(-1)!));
-    if (!state) throw new Error(`${command.type} does not follow`);
-    records.set(change_id, { ...state, change: toChange(state, decided.content ?? before?.change) } as ChangeRecord);
+    if (!state) throw new Error(`${command.type} cannot follow`);
+    records.set(change_id, { ...state, change: toChange(state, decision.content ?? before?.change) } as ChangeRecord);
   };
   const toSignature = (name: string, key: string | undefined, { policy }: Intent): SignatureResult | undefined => {
     if (key === undefined) return undefined;
-    const known = listKeys(name, policy.signing).find(({ id }) => id === key);
-    if (!known) return { refused: "this key does not stand under the name" };
-    return { statement: "", proof: { type: "ssh", signature: "" }, key: known };
+    const listedKey = listKeys(name, policy.signing).find(({ id }) => id === key);
+    if (!listedKey) return { refused: "the intent does not list this key under the name" };
+    return { statement: "", proof: { type: "ssh", signature: "" }, key: listedKey };
   };
-  const toCommand = ({ what, name, emergency, key }: Ask, target_owner: ChangeInForce, intent: Intent): Command => {
-    const decided = { name, note: "because", signature: toSignature(name, key, intent) };
-    if (what === "approve") return { type: what, ...decided, emergency, target_owner };
-    if (what === "review") return { type: what, ...decided, verdict: "accepted" };
-    if (what === "apply" || what === "rollback") return { type: "succeed", operation: what, circumstance: {} };
-    return { type: what, ...decided };
-  };
-  const toProposal = (
-    { target, proposer, minor, key }: Idea,
-    { owner: target_owner, now, rolledBack }: World & { owner: ChangeInForce },
+  const toCommand = (
+    { action, name, emergency, key }: ChangeRequest,
+    target_owner: ChangeInForce,
     intent: Intent,
   ): Command => {
-    const isRecent = rolledBack !== undefined && now - rolledBack <= DAY_MS;
-    const rolled_back = isRecent ? { target: splitTargets(target)[0]!, at: iso(rolledBack) } : undefined;
-    const reach = minor ? ({ tier: "minor", affected_users: 0, risk: "low", reversible: true } as const) : {};
-    const stated = target === PLAN ? { target: TARGETS[0]!, sets: ENTRIES } : { target };
-    const input = { tenant_id: "t1", kind: "config", ...stated, summary: "s", proposer, ...reach } as const;
+    const decision = { name, note: "because", signature: toSignature(name, key, intent) };
+    if (action === "approve") return { type: action, ...decision, emergency, target_owner };
+    if (action === "review") return { type: action, ...decision, verdict: "accepted" };
+    if (action === "apply" || action === "rollback") return { type: "succeed", operation: action, circumstance: {} };
+    return { type: action, ...decision };
+  };
+  const toProposalCommand = (
+    { target, proposer, requestsMinor, key }: ProposalRequest,
+    { owner: target_owner, now, lastRollbackAt }: World & { owner: ChangeInForce },
+    intent: Intent,
+  ): Command => {
+    const isRecent = lastRollbackAt !== undefined && now - lastRollbackAt <= DAY_MS;
+    const rolled_back = isRecent ? { target: splitTargets(target)[0]!, at: iso(lastRollbackAt) } : undefined;
+    const impact = requestsMinor ? ({ tier: "minor", affected_users: 0, risk: "low", reversible: true } as const) : {};
+    const targets = target === PLAN ? { target: TARGETS[0]!, sets: ENTRIES } : { target };
+    const input = { tenant_id: "t1", kind: "config", ...targets, summary: "s", proposer, ...impact } as const;
     const signature = toSignature(proposer, key, intent);
     return { type: "propose", input, minor_today: 0, target_owner, rolled_back, live: [], signature };
   };
-  const admit = (
+  const requireApplicable = (
     change: Change,
     target_owner: ChangeInForce | undefined,
     world: World & { owner: ChangeInForce },
@@ -110,24 +116,24 @@ function machine() {
     requireUnmovedTarget({ before: target_owner, now: world.owner }, policy);
     if (!isEmergencyApproved(change, intent)) requireNoHold(listHolds(policy, freeze, world.now));
   };
-  return { records, entries, enact, toCommand, toProposal, admit };
+  return { records, entries, execute, toCommand, toProposalCommand, requireApplicable };
 }
 
-/** Runs a scenario; adds the error codes and statuses to `seen`. */
-function runScenario(seed: number, seen: Set<string>): void {
+/** Runs a scenario; adds the error codes and statuses to `results`. */
+function runScenario(seed: number, results: Set<string>): void {
   const random = numbers(seed * 7919);
-  const { records, entries, enact, toCommand, toProposal, admit } = machine();
-  const model = new Map<string, Modelled>();
+  const { records, entries, execute, toCommand, toProposalCommand, requireApplicable } = makeStateMachine();
+  const model = new Map<string, ModelChange>();
   const applied = new Map<string, string[]>(TARGETS.map((target) => [target, []]));
-  const rolledBack = new Map<string, number>();
+  const lastRollbackAt = new Map<string, number>();
   let now = Date.UTC(2026, 0, 2);
   let certain = now;
-  let { rules, loaded } = randomRules(random, now);
+  let { rules, loaded } = drawValidRules(random, now);
   let freeze: Freeze | undefined;
   for (let step = 0; step < STEPS; step++) {
-    const what = `seed ${seed}, step ${step}`;
+    const label = `seed ${seed}, step ${step}`;
     const chance = random(16);
-    if (chance === 0) ({ rules, loaded } = randomRules(random, now));
+    if (chance === 0) ({ rules, loaded } = drawValidRules(random, now));
     else if (chance === 1) {
       // The clock advances, and mostly also the time that has certainly passed.
       now += random(12) * HOUR_MS;
@@ -135,64 +141,76 @@ function runScenario(seed: number, seen: Set<string>): void {
     } else if (chance === 2) {
       const until = random(2) === 0 ? iso(now + 3 * HOUR_MS) : null;
       freeze = freeze ? undefined : { actor: "ops", note: "", until, at: iso(now), entry: 0 };
-    } else if (model.size === 0 || (chance < 5 && model.size < CHANGES)) {
-      const proposer = SPELT[random(SPELT.length)]!;
+    } else if (model.size === 0 || (chance < 5 && model.size < MAX_CHANGES)) {
+      const proposer = SPELLED_NAMES[random(SPELLED_NAMES.length)]!;
       const target = random(4) === 0 ? PLAN : TARGETS[random(2)]!;
-      const idea: Idea = { target, proposer, minor: random(3) === 0, key: someKey(proposer, rules, random) };
+      const proposal: ProposalRequest = {
+        target,
+        proposer,
+        requestsMinor: random(3) === 0,
+        key: drawKey(proposer, rules, random),
+      };
       const change_id = `chg_${model.size}`;
-      const last = Math.max(...splitTargets(target).map((one) => rolledBack.get(one) ?? -Infinity));
+      const last = Math.max(...splitTargets(target).map((one) => lastRollbackAt.get(one) ?? -Infinity));
       const world = {
         ...{ rules, now, frozen: false, ...findOwners(applied, target) },
-        ...(last > -Infinity && { rolledBack: last }),
+        ...(last > -Infinity && { lastRollbackAt: last }),
       };
-      const expected = proposed(idea, world);
-      const reported = errorCodeOf(() => enact(change_id, toProposal(idea, world, loaded.intent), loaded, now));
-      expect(reported, `${what}: a proposal by ${proposer}`).toBe(typeof expected === "string" ? expected : undefined);
-      if (typeof expected === "string") seen.add(expected);
+      const expected = decideProposal(proposal, world);
+      const errorCode = catchErrorCode(() =>
+        execute(change_id, toProposalCommand(proposal, world, loaded.intent), loaded, now),
+      );
+      expect(errorCode, `${label}: a proposal by ${proposer}`).toBe(
+        typeof expected === "string" ? expected : undefined,
+      );
+      if (typeof expected === "string") results.add(expected);
       else model.set(change_id, expected);
     } else {
       const change_id = `chg_${random(model.size)}`;
-      const name = SPELT[random(SPELT.length)]!;
-      const ask: Ask = {
-        what: ASKS[random(ASKS.length)]!,
+      const name = SPELLED_NAMES[random(SPELLED_NAMES.length)]!;
+      const request: ChangeRequest = {
+        action: REQUESTED_ACTIONS[random(REQUESTED_ACTIONS.length)]!,
         name,
         emergency: random(3) === 0,
-        key: someKey(name, rules, random),
+        key: drawKey(name, rules, random),
       };
       const { target } = model.get(change_id)!;
       const frozen = freeze !== undefined && (freeze.until === null || now < Date.parse(freeze.until));
       const world = { rules, now, certain, frozen, ...findOwners(applied, target) };
 
       const overdue = findOverdueStep(records.get(change_id)!.change, loaded.intent.policy, certain);
-      if (overdue) enact(change_id, { type: overdue }, loaded, now);
-      const before = aged(model.get(change_id)!, world);
-      const expected = answer(before, ask, world);
+      if (overdue) execute(change_id, { type: overdue }, loaded, now);
+      const before = expireIfDue(model.get(change_id)!, world);
+      const expected = decideRequest(before, request, world);
       const { change, target_owner } = records.get(change_id)!;
-      const reported = errorCodeOf(() => {
-        if (ask.what === "approve" || ask.what === "apply") requireInTime(change, { intent: loaded.intent, now });
-        if (ask.what === "apply") admit(change, target_owner, world, freeze, loaded.intent);
-        enact(change_id, toCommand(ask, world.owner, loaded.intent), loaded, now);
+      const errorCode = catchErrorCode(() => {
+        if (request.action === "approve" || request.action === "apply")
+          requireInTime(change, { intent: loaded.intent, now });
+        if (request.action === "apply") requireApplicable(change, target_owner, world, freeze, loaded.intent);
+        execute(change_id, toCommand(request, world.owner, loaded.intent), loaded, now);
       });
-      expect(reported, `${what}: ${ask.what} by ${ask.name}`).toBe(typeof expected === "string" ? expected : undefined);
+      expect(errorCode, `${label}: ${request.action} by ${request.name}`).toBe(
+        typeof expected === "string" ? expected : undefined,
+      );
       const isLate = explainOverdue(change, { intent: loaded.intent, now }) !== undefined;
-      if (ask.what === "approve" && !ask.emergency && !isLate && !reported?.startsWith("proof_"))
-        expect(isConsentExpected(change, name, loaded.intent), `${what}: whether it waits for ${name}`).toBe(
-          reported === undefined && hasProgressed(change, records.get(change_id)!.change, loaded.intent),
+      if (request.action === "approve" && !request.emergency && !isLate && !errorCode?.startsWith("proof_"))
+        expect(isConsentExpected(change, name, loaded.intent), `${label}: a consent by ${name} is expected`).toBe(
+          errorCode === undefined && hasProgressed(change, records.get(change_id)!.change, loaded.intent),
         );
       const after = typeof expected === "string" ? before : expected;
       model.set(change_id, after);
-      seen.add(reported ?? after.resolution ?? after.status);
-      if (overdue) seen.add(before.resolution!);
-      for (const one of reported === undefined ? splitTargets(target) : []) {
+      results.add(errorCode ?? after.resolution ?? after.status);
+      if (overdue) results.add(before.resolution!);
+      for (const one of errorCode === undefined ? splitTargets(target) : []) {
         const owners = applied.get(one)!;
-        if (ask.what === "apply") owners.push(change_id);
-        if (ask.what === "rollback") {
+        if (request.action === "apply") owners.push(change_id);
+        if (request.action === "rollback") {
           owners.splice(owners.indexOf(change_id), 1);
-          rolledBack.set(one, now);
+          lastRollbackAt.set(one, now);
         }
-        if (ask.what === "approve" && after.status === "approved") rolledBack.delete(one);
+        if (request.action === "approve" && after.status === "approved") lastRollbackAt.delete(one);
       }
-      agree(records.get(change_id)!.change, after, rules, loaded.intent, what);
+      verifyAgreement(records.get(change_id)!.change, after, rules, loaded.intent, label);
     }
   }
   for (const [change_id, record] of records) {
@@ -209,7 +227,8 @@ const hasProgressed = (before: Change, after: Change, intent: Intent): boolean =
 const countMissing = (change: Change, intent: Intent): number =>
   listMissingConsents(change, intent).reduce((sum, { count }) => sum + count, 0);
 
-function errorCodeOf(step: () => void): string | undefined {
+/** Returns the code of the error that a step throws, or undefined. */
+function catchErrorCode(step: () => void): string | undefined {
   try {
     step();
   } catch (error) {
@@ -218,24 +237,25 @@ function errorCodeOf(step: () => void): string | undefined {
   }
 }
 
-function agree(change: Change, model: Modelled, rules: Rules, intent: Intent, what: string): void {
-  expect([change.status, change.resolution], what).toEqual([model.status, model.resolution]);
+/** Verifies that a change and its model have the same status, consents and review. */
+function verifyAgreement(change: Change, model: ModelChange, rules: Rules, intent: Intent, label: string): void {
+  expect([change.status, change.resolution], label).toEqual([model.status, model.resolution]);
   expect(change.approvals.map(({ approver, emergency = false, key }) => [approver, emergency, key])).toEqual(
-    model.given.map(({ name, emergency, key }) => [name, emergency, key]),
+    model.consents.map(({ name, emergency, key }) => [name, emergency, key]),
   );
-  expect(listMissingConsents(change, intent).length === 0, what).toBe(isComplete(model, rules));
-  expect(isReviewDue(change), what).toBe(model.review === "due" && model.status !== "denied");
+  expect(listMissingConsents(change, intent).length === 0, label).toBe(isComplete(model, rules));
+  expect(isReviewDue(change), label).toBe(model.review === "due" && model.status !== "denied");
 }
 
 const slices = histories([1, 60], [61, 140], [61, 700], 330);
 
 test.each(slices)(
-  "the state machine and the model agree in scenarios %i to %i",
+  "the state machine and the model verifyAgreement in scenarios %i to %i",
   { timeout: 300_000 },
   (first, last) => {
-    const seen = new Set<string>();
-    for (let seed = first; seed <= last; seed++) runScenario(seed, seen);
-    expect([...seen].sort()).toEqual(
+    const results = new Set<string>();
+    for (let seed = first; seed <= last; seed++) runScenario(seed, results);
+    expect([...results].sort()).toEqual(
       [
         ...["pending_consent", "approved", "applied", "rolled_back", "denied", "withdrawn", "revoked"],
         ...["expired", "lapsed"],

@@ -7,13 +7,13 @@ export interface Rules {
   self_approval: boolean;
   owners: { target: string; approvers: string[]; required: number }[];
   break_glass: { approvers: string[]; required: number } | undefined;
-  forbidden: string | undefined;
-  /** True if a change without owners whose proposal asks for the tier minor is minor. */
-  minor: boolean;
+  forbiddenTarget: string | undefined;
+  /** True if a proposal that requests the tier minor can be minor, for a target without owners. */
+  allowsMinor: boolean;
   on_stale: "report" | "block";
   consent_ttl: number | undefined;
   approval_ttl: number | undefined;
-  denied: [from: number, to: number][];
+  deniedPeriods: [from: number, to: number][];
   /** Key ids by name, for people who have a key. */
   keys: Readonly<Record<string, string>>;
   signed_only: boolean;
@@ -21,10 +21,10 @@ export interface Rules {
   operators?: string[] | undefined;
   /** Limits for the value of one target: a maximum, and the largest step within a number of milliseconds. */
   limit?: Limit | undefined;
-  /** Ways in which the service may apply changes by itself; absent: none. */
-  automatic?: readonly ("approved" | "scheduled")[] | undefined;
+  /** Modes of automatic apply that the policy allows; absent: none. */
+  allowedApplyWhen?: readonly ("approved" | "scheduled")[] | undefined;
   /** Permissions for automatic changes, and for changes of agents, to be minor. */
-  minor_may?: { apply_when: boolean; agents: boolean } | undefined;
+  minorOptions?: { apply_when: boolean; agents: boolean } | undefined;
   /** Scopes of agents by name. */
   agents?: Readonly<Record<string, Scope>> | undefined;
 }
@@ -42,19 +42,19 @@ interface Limit {
   target: string;
   maximum: number;
   step: number;
-  ms: number;
+  periodMs: number;
 }
 
-/** An apply or a rollback of a target, with the change and the number that it set. */
-export interface Moved {
+/** An apply or a rollback of a target; `value` is the number that its change sets. */
+export interface TargetOperation {
   at: number;
   id: string;
   value: number | undefined;
-  what: "apply" | "rollback";
+  action: "apply" | "rollback";
 }
 
 /** A change in the model. */
-export interface Modelled {
+export interface ModelChange {
   target: string;
   tenant?: string | undefined;
   value?: number | undefined;
@@ -65,151 +65,161 @@ export interface Modelled {
   resolution: string | null;
   created: number;
   approved: number;
-  given: Given[];
+  consents: Consent[];
   /** The change in force on the target at the last approval. */
-  seen: string | null;
-  review: "none" | "due" | "given";
-  /** When the service applies it: once approved, or at a time in milliseconds. Absent: a person applies it. */
+  changeInForceAtApproval: string | null;
+  review: "none" | "due" | "done";
+  /** When the service applies the change: once approved, or at a time in milliseconds. Absent: a person applies it. */
   apply_when?: "approved" | number | undefined;
-  /** True if a person has to apply it although `apply_when` is set. */
+  /** True if a person has to apply the change although `apply_when` is set. */
   stopped?: boolean;
 }
 
-/** A consent, and the key it was signed with. */
-interface Given {
+/** A consent; `key` is the id of the key that signed it. */
+interface Consent {
   name: string;
   emergency: boolean;
   key: string | undefined;
 }
 
-/** A request, its caller, and the key that signs it. */
-export interface Ask {
-  what: "approve" | "deny" | "withdraw" | "revoke" | "apply" | "rollback" | "review";
+/** A request about a change; `name` is the caller, and `key` the id of the key that signs the request. */
+export interface ChangeRequest {
+  action: "approve" | "deny" | "withdraw" | "revoke" | "apply" | "rollback" | "review";
   name: string;
   emergency?: boolean;
   key?: string | undefined;
 }
 
-/** The state other than the change. */
+/** The rules, the clock and the state of the target on which the answer to a request depends. */
 export interface World {
   rules: Rules;
   now: number;
   /** The timestamp of the next entry, which is never before that of the previous one. Absent: now. */
-  stamp?: number;
+  entryTime?: number;
   /** The latest time that has certainly passed, which may be before the time of the clock. Absent: now. */
   certain?: number;
   frozen: boolean;
   /** The newest applied change of the target. */
-  holds: string | null;
+  changeInForce: string | null;
   /** Time of the last rollback of the target, unless a person has approved a change of it since. */
-  rolledBack?: number | undefined;
+  lastRollbackAt?: number | undefined;
   /** Applies and rollbacks of the target, the oldest first. */
-  history?: readonly Moved[];
-  /** Changes of the proposing agent: the number of open ones, and the times of all its proposals. */
-  own?: { open: number; times: readonly number[] };
+  history?: readonly TargetOperation[];
+  /** Number of open changes of the proposing agent, and times of all its proposals. */
+  agentChanges?: { open: number; proposalTimes: readonly number[] };
 }
 
-/** Returns the number from which a step is measured: the value at `start`, else the last one before, else the first one since. */
-function findStepBase(history: readonly Moved[], start: number): number | undefined {
-  const early = history.filter(({ at }) => at < start);
-  const rolledBack = new Set(early.filter(({ what }) => what === "rollback").map(({ id }) => id));
-  const numbers = (some: readonly Moved[]) =>
-    some.filter(({ what, value }) => what === "apply" && value !== undefined).map(({ value }) => value!);
-  const inForce = numbers(early.filter(({ id }) => !rolledBack.has(id)));
-  return inForce.at(-1) ?? numbers(early).at(-1) ?? numbers(history.slice(early.length))[0];
+/**
+ * Returns the number from which a step is measured: the value in force at `start`, otherwise the last one applied before `start`,
+ * otherwise the first one applied after it.
+ */
+function findStepBase(history: readonly TargetOperation[], start: number): number | undefined {
+  const earlier = history.filter(({ at }) => at < start);
+  const rolledBackIds = new Set(earlier.filter(({ action }) => action === "rollback").map(({ id }) => id));
+  const listAppliedNumbers = (operations: readonly TargetOperation[]) =>
+    operations.filter(({ action, value }) => action === "apply" && value !== undefined).map(({ value }) => value!);
+  const inForce = listAppliedNumbers(earlier.filter(({ id }) => !rolledBackIds.has(id)));
+  return inForce.at(-1) ?? listAppliedNumbers(earlier).at(-1) ?? listAppliedNumbers(history.slice(earlier.length))[0];
 }
 
-/** Compares a number with the limits of its target: outside, within, or the first number of the target. */
+/** Compares a number with the limits of its target; returns `first` if the target had no number before. */
 function compareWithLimit(
-  { target, value }: Pick<Modelled, "target" | "value">,
-  { rules: { limit }, now, stamp = now, history = [] }: World,
+  { target, value }: Pick<ModelChange, "target" | "value">,
+  { rules: { limit }, now, entryTime = now, history = [] }: World,
 ): "outside" | "first" | "within" {
   if (limit?.target !== target || value === undefined) return "within";
   if (value > limit.maximum) return "outside";
-  const base = findStepBase(history, Math.max(now, stamp) - limit.ms);
+  const base = findStepBase(history, Math.max(now, entryTime) - limit.periodMs);
   if (base === undefined) return "first";
   return value - base > limit.step || base - value > limit.step ? "outside" : "within";
 }
 
-/** The actor of applies that the service does by itself. */
-export const ITSELF = "policy:apply_when";
+/** The actor of automatic applies. */
+export const AUTOMATIC_ACTOR = "policy:apply_when";
 
 /** Returns true if the intent names principals. */
 const hasPrincipals = ({ keys, agents = {} }: Rules): boolean => Object.keys({ ...keys, ...agents }).length > 0;
 
-/** Returns the error code if a caller without a signature may not apply or roll back. */
-function findPermissionError({ what, name }: Ask, { apply_when }: Modelled, rules: Rules): string | undefined {
-  const { operators, break_glass, keys, automatic = [] } = rules;
-  if (name === ITSELF)
-    return automatic.includes(apply_when === "approved" ? "approved" : "scheduled") ? undefined : "not_permitted";
+/** Returns the error code if the caller of an unsigned request may not apply or roll back. */
+function findPermissionError(
+  { action, name }: ChangeRequest,
+  { apply_when }: ModelChange,
+  rules: Rules,
+): string | undefined {
+  const { operators, break_glass, keys, allowedApplyWhen = [] } = rules;
+  if (name === AUTOMATIC_ACTOR)
+    return allowedApplyWhen.includes(apply_when === "approved" ? "approved" : "scheduled")
+      ? undefined
+      : "not_permitted";
   if (!operators) return undefined;
-  const listed = [...operators, ...(what === "rollback" ? (break_glass?.approvers ?? []) : [])];
-  if (!listed.includes(plain(name))) return "not_permitted";
-  if (plain(name) in keys) return "proof_required";
-  // If the intent names principals, a name without keys is only claimed.
+  const listed = [...operators, ...(action === "rollback" ? (break_glass?.approvers ?? []) : [])];
+  if (!listed.includes(normalizeName(name))) return "not_permitted";
+  if (normalizeName(name) in keys) return "proof_required";
+  // If the intent names principals, a name without keys proves nothing.
   return hasPrincipals(rules) ? "not_permitted" : undefined;
 }
 
 const DAY = 24 * 60 * 60 * 1000;
 
-const plain = (name: string): string => name.trim().toLowerCase();
+const normalizeName = (name: string): string => name.trim().toLowerCase();
 
-const mustSign = (name: string, { keys, signed_only }: Rules): boolean => signed_only || plain(name) in keys;
+const mustSign = (name: string, { keys, signed_only }: Rules): boolean => signed_only || normalizeName(name) in keys;
 
 /** Returns true if a consent has the signature that the rules require. */
-const hasRequiredSignature = ({ name, key }: Given, rules: Rules): boolean =>
-  !mustSign(name, rules) || (key !== undefined && rules.keys[plain(name)] === key);
+const hasRequiredSignature = ({ name, key }: Consent, rules: Rules): boolean =>
+  !mustSign(name, rules) || (key !== undefined && rules.keys[normalizeName(name)] === key);
 
-/** A freeze or unfreeze, its caller, and the key that signs it. */
-export interface AskedAct {
-  what: "freeze" | "unfreeze";
+/** A freeze or unfreeze; `name` is the caller, and `key` the id of the key that signs the request. */
+export interface ServiceRequest {
+  action: "freeze" | "unfreeze";
   name: string;
   key?: string | undefined;
 }
 
-/** Returns the error code, or whether the service is frozen afterwards. A freeze without a key needs no signature. */
-export function acted(
-  { what, name, key }: AskedAct,
+/** Returns the error code, or true if the service is frozen afterwards. A freeze by a person without keys needs no signature. */
+export function decideServiceRequest(
+  { action, name, key }: ServiceRequest,
   { rules, frozen }: Pick<World, "rules" | "frozen">,
 ): string | boolean {
-  const own = rules.keys[plain(name)];
+  const listedKey = rules.keys[normalizeName(name)];
   const mayLift = rules.approvers && [...rules.approvers, ...(rules.break_glass?.approvers ?? [])];
-  if (what === "unfreeze" && mayLift && !mayLift.includes(plain(name))) return "not_permitted";
-  if (key !== undefined && key !== own) return "proof_invalid";
-  if (key === undefined && (own !== undefined || (what === "unfreeze" && rules.signed_only))) return "proof_required";
-  if (what === "unfreeze" && !frozen) return "illegal_transition";
-  return what === "freeze";
+  if (action === "unfreeze" && mayLift && !mayLift.includes(normalizeName(name))) return "not_permitted";
+  if (key !== undefined && key !== listedKey) return "proof_invalid";
+  if (key === undefined && (listedKey !== undefined || (action === "unfreeze" && rules.signed_only)))
+    return "proof_required";
+  if (action === "unfreeze" && !frozen) return "illegal_transition";
+  return action === "freeze";
 }
 
 /** Returns the error code if a signature is invalid or missing. */
-function findSignatureError({ what, name, key }: Ask, rules: Rules): string | undefined {
+function findSignatureError({ action, name, key }: ChangeRequest, rules: Rules): string | undefined {
   // An agent is authenticated by its secret.
   if (rules.agents && name in rules.agents) return undefined;
-  if (key !== undefined) return rules.keys[plain(name)] === key ? undefined : "proof_invalid";
-  if (what === "withdraw") {
-    if (plain(name) in rules.keys) return "proof_required";
+  if (key !== undefined) return rules.keys[normalizeName(name)] === key ? undefined : "proof_invalid";
+  if (action === "withdraw") {
+    if (normalizeName(name) in rules.keys) return "proof_required";
     return rules.signed_only && !rules.self_approval ? "proposer_unknown" : undefined;
   }
   return mustSign(name, rules) ? "proof_required" : undefined;
 }
 
 /** Returns true if a change has all consents that the rules require. */
-export const isComplete = (change: Modelled, rules: Rules): boolean =>
-  isUrgent(change, rules) || hasOrdinaryConsents(change, rules);
+export const isComplete = (change: ModelChange, rules: Rules): boolean =>
+  isEmergencyApproved(change, rules) || hasOrdinaryConsents(change, rules);
 
 /** Returns true if a change is approved as an emergency, which needs a review. */
-const isUrgent = (change: Modelled, rules: Rules): boolean =>
+const isEmergencyApproved = (change: ModelChange, rules: Rules): boolean =>
   change.review !== "none" && hasEmergencyConsents(change, rules);
 
-const hasOrdinaryConsents = (change: Modelled, rules: Rules): boolean => countMissing(change, rules) === 0;
+const hasOrdinaryConsents = (change: ModelChange, rules: Rules): boolean => countMissing(change, rules) === 0;
 
 /** Returns true if a change sets a target; the target of a plan is its targets joined by a plus. */
 const sets = (change: { target: string }, target: string): boolean => change.target.split("+").includes(target);
 
 /** Returns the number of consents that the rules still require, summed over all rules. */
-function countMissing(change: Modelled, rules: Rules): number {
+function countMissing(change: ModelChange, rules: Rules): number {
   const names = new Set(listValidNames(change, rules, false));
-  if (!rules.self_approval) names.delete(plain(change.proposer));
+  if (!rules.self_approval) names.delete(normalizeName(change.proposer));
   const quorum = [...names].filter((name) => !rules.approvers || rules.approvers.includes(name));
   const owned = rules.owners
     .filter(({ target }) => sets(change, target))
@@ -218,40 +228,41 @@ function countMissing(change: Modelled, rules: Rules): number {
   return [needed - quorum.length, ...owned].reduce((sum, count) => sum + Math.max(0, count), 0);
 }
 
-const listValidNames = (change: Modelled, rules: Rules, urgent: boolean): string[] =>
-  change.given
-    .filter((given) => given.emergency === urgent && hasRequiredSignature(given, rules))
-    .map(({ name }) => plain(name));
+/** Returns the names of the consents, or of the emergency consents, that have the required signature. */
+const listValidNames = (change: ModelChange, rules: Rules, isEmergency: boolean): string[] =>
+  change.consents
+    .filter((consent) => consent.emergency === isEmergency && hasRequiredSignature(consent, rules))
+    .map(({ name }) => normalizeName(name));
 
-function hasEmergencyConsents(change: Modelled, rules: Rules): boolean {
+function hasEmergencyConsents(change: ModelChange, rules: Rules): boolean {
   const { break_glass, self_approval } = rules;
   if (!break_glass) return false;
   const names = new Set(listValidNames(change, rules, true));
-  if (!self_approval) names.delete(plain(change.proposer));
+  if (!self_approval) names.delete(normalizeName(change.proposer));
   return break_glass.approvers.filter((name) => names.has(name)).length >= break_glass.required;
 }
 
-const mayDecide = (name: string, change: Modelled, rules: Rules): boolean =>
+const mayDecide = (name: string, change: ModelChange, rules: Rules): boolean =>
   !rules.approvers ||
   rules.approvers.includes(name) ||
   rules.owners.some((owner) => sets(change, owner.target) && owner.approvers.includes(name));
 
-/** Returns true if a name may revoke a change: its approvers or, if none of them may decide any more, all who may approve. */
-function mayRevoke(name: string, change: Modelled, rules: Rules): boolean {
-  if (change.given.some((one) => plain(one.name) === name)) return true;
-  const isAble = (one: Given): boolean =>
-    (!rules.signed_only || plain(one.name) in rules.keys) &&
-    (mayDecide(plain(one.name), change, rules) ||
-      (one.emergency && rules.break_glass?.approvers.includes(plain(one.name)) === true));
-  return change.status === "approved" && !change.given.some(isAble) && mayDecide(name, change, rules);
+/** Returns true for a name that consented to a change or, if no person who consented may still decide, that may approve. */
+function mayRevoke(name: string, change: ModelChange, rules: Rules): boolean {
+  if (change.consents.some((one) => normalizeName(one.name) === name)) return true;
+  const canStillDecide = (consent: Consent): boolean =>
+    (!rules.signed_only || normalizeName(consent.name) in rules.keys) &&
+    (mayDecide(normalizeName(consent.name), change, rules) ||
+      (consent.emergency && rules.break_glass?.approvers.includes(normalizeName(consent.name)) === true));
+  return change.status === "approved" && !change.consents.some(canStillDecide) && mayDecide(name, change, rules);
 }
 
-/** A proposal, its proposer, and the key that signs it. */
-export interface Idea {
+/** A proposal; `key` is the id of the key that signs it. */
+export interface ProposalRequest {
   target: string;
   value?: number | undefined;
   proposer: string;
-  minor: boolean;
+  requestsMinor: boolean;
   key?: string | undefined;
   tenant?: string | undefined;
   kind?: string | undefined;
@@ -259,7 +270,10 @@ export interface Idea {
 }
 
 /** Returns true if a proposal is in the scope of its agent. */
-const isInScope = ({ target, tenant = "t1", kind = "config" }: Idea, { targets, tenants, kinds }: Scope): boolean =>
+const isInScope = (
+  { target, tenant = "t1", kind = "config" }: ProposalRequest,
+  { targets, tenants, kinds }: Scope,
+): boolean =>
   [
     [targets, target],
     [tenants, tenant],
@@ -267,39 +281,50 @@ const isInScope = ({ target, tenant = "t1", kind = "config" }: Idea, { targets, 
   ].every(([list, one]) => !list || list.includes(one as string));
 
 /** Returns true if the rules allow the `apply_when` of a proposal. */
-function mayApplyItself({ apply_when }: Idea, { automatic = [], consent_ttl, approval_ttl }: Rules, now: number) {
+function isApplyWhenAllowed(
+  { apply_when }: ProposalRequest,
+  { allowedApplyWhen = [], consent_ttl, approval_ttl }: Rules,
+  now: number,
+) {
   if (apply_when === undefined) return true;
-  if (apply_when === "approved") return automatic.includes("approved");
-  if (!automatic.includes("scheduled") || apply_when <= now) return false;
+  if (apply_when === "approved") return allowedApplyWhen.includes("approved");
+  if (!allowedApplyWhen.includes("scheduled") || apply_when <= now) return false;
   if (consent_ttl === undefined && approval_ttl === undefined) return true;
   return apply_when - now <= (consent_ttl ?? 0) + (approval_ttl ?? 0);
 }
 
-const dayOf = (ms: number): number => Math.floor(ms / DAY);
+const toDay = (ms: number): number => Math.floor(ms / DAY);
 
 /** Returns the error code, or the new change. */
-export function proposed(idea: Idea, world: World): string | Modelled {
-  const { target, value, proposer, minor, key, tenant, kind = "config", apply_when } = idea;
-  const { rules, now, stamp = now, holds, rolledBack = -Infinity, own } = world;
+export function decideProposal(proposal: ProposalRequest, world: World): string | ModelChange {
+  const { target, value, proposer, requestsMinor, key, tenant, kind = "config", apply_when } = proposal;
+  const { rules, now, entryTime = now, changeInForce, lastRollbackAt = -Infinity, agentChanges } = world;
   const scope = rules.agents?.[proposer];
   const limit = compareWithLimit({ target, value }, world);
-  const isUnknown = key === undefined && !scope && hasPrincipals(rules);
-  const isOwned = rules.owners.some((owner) => sets(idea, owner.target));
-  const may = rules.minor_may;
-  const mayBeMinor = (apply_when === undefined || may?.apply_when) && (!scope || may?.agents) && kind === "config";
+  const isUnauthenticated = key === undefined && !scope && hasPrincipals(rules);
+  const isOwned = rules.owners.some((owner) => sets(proposal, owner.target));
+  const minorOptions = rules.minorOptions;
+  const mayBeMinor =
+    (apply_when === undefined || minorOptions?.apply_when) && (!scope || minorOptions?.agents) && kind === "config";
   const isMinor =
-    minor && rules.minor && mayBeMinor && !isUnknown && !isOwned && limit !== "first" && stamp - rolledBack > DAY;
-  if (scope && !isInScope(idea, scope)) return "agent_may_not";
-  if (!mayApplyItself(idea, rules, now)) return "invalid_field";
-  if (rules.forbidden !== undefined && sets(idea, rules.forbidden)) return "forbidden_target";
+    requestsMinor &&
+    rules.allowsMinor &&
+    mayBeMinor &&
+    !isUnauthenticated &&
+    !isOwned &&
+    limit !== "first" &&
+    entryTime - lastRollbackAt > DAY;
+  if (scope && !isInScope(proposal, scope)) return "agent_may_not";
+  if (!isApplyWhenAllowed(proposal, rules, now)) return "invalid_field";
+  if (rules.forbiddenTarget !== undefined && sets(proposal, rules.forbiddenTarget)) return "forbidden_target";
   if (limit === "outside") return "value_not_allowed";
   if (scope) {
-    const today = own!.times.filter((at) => dayOf(at) === dayOf(Math.max(now, stamp)));
-    if (own!.open >= scope.max_open || today.length >= scope.max_per_day) return "too_many_open";
+    const today = agentChanges!.proposalTimes.filter((at) => toDay(at) === toDay(Math.max(now, entryTime)));
+    if (agentChanges!.open >= scope.max_open || today.length >= scope.max_per_day) return "too_many_open";
   }
-  if (key !== undefined && rules.keys[plain(proposer)] !== key) return "proof_invalid";
-  const mustBeKnown = plain(proposer) in rules.keys || (rules.signed_only && !rules.self_approval);
-  if (key === undefined && !scope && mustBeKnown) return "proposer_unknown";
+  if (key !== undefined && rules.keys[normalizeName(proposer)] !== key) return "proof_invalid";
+  const mustAuthenticate = normalizeName(proposer) in rules.keys || (rules.signed_only && !rules.self_approval);
+  if (key === undefined && !scope && mustAuthenticate) return "proposer_unknown";
   return {
     target,
     tenant,
@@ -308,10 +333,10 @@ export function proposed(idea: Idea, world: World): string | Modelled {
     required: isMinor ? 0 : rules.required,
     status: isMinor ? "approved" : "pending_consent",
     resolution: null,
-    created: stamp,
-    approved: isMinor ? stamp : 0,
-    given: [],
-    seen: isMinor ? holds : null,
+    created: entryTime,
+    approved: isMinor ? entryTime : 0,
+    consents: [],
+    changeInForceAtApproval: isMinor ? changeInForce : null,
     review: "none",
     apply_when,
     stopped: false,
@@ -319,73 +344,72 @@ export function proposed(idea: Idea, world: World): string | Modelled {
 }
 
 /** Returns true if a window or a freeze blocks a change. */
-const isHeld = (change: Modelled, { rules, now, frozen }: World): boolean =>
-  !isUrgent(change, rules) && (frozen || rules.denied.some(([from, to]) => from <= now && now < to));
+const isBlocked = (change: ModelChange, { rules, now, frozen }: World): boolean =>
+  !isEmergencyApproved(change, rules) && (frozen || rules.deniedPeriods.some(([from, to]) => from <= now && now < to));
 
-/** Returns what the service does with an automatic change: wait, apply it, or leave it to people for a reason. */
-export function automated(change: Modelled, world: World): "none" | "wait" | "apply" | { stops: string } {
+/** Decides on an automatic change: wait, apply, or stop the automation with an error code, so that people have to apply. */
+export function decideAutomaticApply(change: ModelChange, world: World): "none" | "wait" | "apply" | { stops: string } {
   const { now, certain = now } = world;
   const { status, apply_when, stopped, approved } = change;
   if (status !== "approved" || apply_when === undefined || stopped) return "none";
   const due = apply_when === "approved" ? approved : apply_when;
-  // A scheduled time must have certainly passed.
+  // A scheduled apply waits until its time has certainly passed.
   if (now < due || (apply_when !== "approved" && certain < due)) return "wait";
   if (now > due + DAY) return certain > due + DAY ? { stops: "postponed_too_long" } : "wait";
-  if (isHeld(change, world)) return "wait";
-  const judged = answer(change, { what: "apply", name: ITSELF }, world);
-  return typeof judged === "string" ? { stops: judged } : "apply";
+  if (isBlocked(change, world)) return "wait";
+  const applied = decideRequest(change, { action: "apply", name: AUTOMATIC_ACTOR }, world);
+  return typeof applied === "string" ? { stops: applied } : "apply";
 }
 
-/** Returns true if a consent at this time is later than the scheduled time of a change, which people then have to apply. */
-export const isTooLate = ({ status, apply_when, stopped }: Modelled, at: number): boolean =>
+/** Returns true if a consent at `at` comes after the scheduled time of a change, so that people have to apply the change. */
+export const isConsentTooLate = ({ status, apply_when, stopped }: ModelChange, at: number): boolean =>
   (status === "pending_consent" || status === "approved") &&
   typeof apply_when === "number" &&
   !stopped &&
   apply_when <= at;
 
 /** Returns the error code, or the change after the request. */
-export function answer(change: Modelled, ask: Ask, world: World): string | Modelled {
-  const { what, name: spelling, emergency = false, key } = ask;
-  const { rules, now, stamp = now, holds } = world;
-  const name = plain(spelling);
-  const isOwn = !rules.self_approval && name === plain(change.proposer);
+export function decideRequest(change: ModelChange, request: ChangeRequest, world: World): string | ModelChange {
+  const { action, name: spelling, emergency = false, key } = request;
+  const { rules, now, entryTime = now, changeInForce } = world;
+  const name = normalizeName(spelling);
+  const isForbiddenSelfApproval = !rules.self_approval && name === normalizeName(change.proposer);
   const { status } = change;
-  // A change that has expired by the clock, but not certainly, is not denied yet and accepts no consents.
-  if ((what === "approve" || what === "apply") && overdue(change, rules, now) !== undefined)
+  // A change that has expired only by the clock is not denied yet, but accepts no consents.
+  if ((action === "approve" || action === "apply") && findExpiry(change, rules, now) !== undefined)
     return "illegal_transition";
-  const signed = <T>(done: T): string | T => findSignatureError(ask, rules) ?? done;
-  const close = (resolution: string) => signed<Modelled>({ ...change, status: "denied", resolution });
-  switch (what) {
+  const requireSignature = (after: ModelChange): string | ModelChange => findSignatureError(request, rules) ?? after;
+  const close = (resolution: string) => requireSignature({ ...change, status: "denied", resolution });
+  switch (action) {
     case "approve": {
-      const lacks = emergency ? !isUrgent(change, rules) : !isComplete(change, rules);
-      if (status !== "pending_consent" && !(status === "approved" && lacks)) return "illegal_transition";
+      const lacksConsent = emergency ? !isEmergencyApproved(change, rules) : !isComplete(change, rules);
+      if (status !== "pending_consent" && !(status === "approved" && lacksConsent)) return "illegal_transition";
       if (emergency && !rules.break_glass?.approvers.includes(name)) return "not_an_approver";
       if (!emergency && !mayDecide(name, change, rules)) return "not_an_approver";
-      if (isOwn) return "self_approval_forbidden";
+      if (isForbiddenSelfApproval) return "self_approval_forbidden";
       // If new rules require fewer consents, a pending change may lack none; one more consent then approves it.
-      const waits = status === "pending_consent" && !emergency && hasOrdinaryConsents(change, rules);
-      const moves = emergency ? hasEmergencyConsents(change, rules) : waits;
-      if (!moves && listValidNames(change, rules, emergency).includes(name)) return "already_decided";
-      const last = { name: spelling, emergency, key };
-      const stopped = change.stopped === true || isTooLate(change, stamp);
-      const after = { ...change, given: [...change.given, last], stopped };
+      const lacksOnlyApproval = status === "pending_consent" && !emergency && hasOrdinaryConsents(change, rules);
+      const mayRepeat = emergency ? hasEmergencyConsents(change, rules) : lacksOnlyApproval;
+      if (!mayRepeat && listValidNames(change, rules, emergency).includes(name)) return "already_decided";
+      const consent = { name: spelling, emergency, key };
+      const stopped = change.stopped === true || isConsentTooLate(change, entryTime);
+      const after = { ...change, consents: [...change.consents, consent], stopped };
       if (
         !emergency &&
-        !waits &&
-        hasRequiredSignature(last, rules) &&
+        !lacksOnlyApproval &&
+        hasRequiredSignature(consent, rules) &&
         countMissing(after, rules) === countMissing(change, rules)
       )
         return "not_an_approver";
-      const reached = emergency ? hasEmergencyConsents(after, rules) : hasOrdinaryConsents(after, rules);
-      if (status === "pending_consent" && !reached) return signed(after);
-      const review = emergency && reached && change.review !== "due" ? "due" : change.review;
-      const sees = !emergency || reached;
-      return signed<Modelled>({
+      const isReached = emergency ? hasEmergencyConsents(after, rules) : hasOrdinaryConsents(after, rules);
+      if (status === "pending_consent" && !isReached) return requireSignature(after);
+      const review = emergency && isReached && change.review !== "due" ? "due" : change.review;
+      return requireSignature({
         ...after,
         status: "approved",
         review,
-        seen: sees ? holds : change.seen,
-        approved: status === "approved" ? change.approved : stamp,
+        changeInForceAtApproval: !emergency || isReached ? changeInForce : change.changeInForceAtApproval,
+        approved: status === "approved" ? change.approved : entryTime,
       });
     }
     case "deny":
@@ -393,46 +417,47 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
       return mayDecide(name, change, rules) ? close("denied") : "not_an_approver";
     case "withdraw":
       if (status !== "pending_consent") return "illegal_transition";
-      return name === plain(change.proposer) ? close("withdrawn") : "not_the_proposer";
+      return name === normalizeName(change.proposer) ? close("withdrawn") : "not_the_proposer";
     case "revoke":
-      if (status === "pending_consent" ? change.given.length === 0 : status !== "approved") return "illegal_transition";
+      if (status === "pending_consent" ? change.consents.length === 0 : status !== "approved")
+        return "illegal_transition";
       return mayRevoke(name, change, rules) ? close("revoked") : "not_an_approver";
     case "apply":
       if (status !== "approved") return "illegal_transition";
-      if (rules.forbidden !== undefined && sets(change, rules.forbidden)) return "forbidden_target";
+      if (rules.forbiddenTarget !== undefined && sets(change, rules.forbiddenTarget)) return "forbidden_target";
       if (!isComplete(change, rules)) return "consent_incomplete";
-      if (findPermissionError(ask, change, rules)) return findPermissionError(ask, change, rules)!;
+      if (findPermissionError(request, change, rules)) return findPermissionError(request, change, rules)!;
       if (compareWithLimit(change, world) === "outside") return "value_not_allowed";
-      if (rules.on_stale === "block" && change.seen !== holds) return "target_moved";
-      if (!isUrgent(change, rules)) {
+      if (rules.on_stale === "block" && change.changeInForceAtApproval !== changeInForce) return "target_moved";
+      if (!isEmergencyApproved(change, rules)) {
         if (world.frozen) return "frozen";
-        if (rules.denied.some(([from, to]) => from <= now && now < to)) return "outside_window";
+        if (rules.deniedPeriods.some(([from, to]) => from <= now && now < to)) return "outside_window";
       }
       return { ...change, status: "applied" };
     case "rollback":
       if (status !== "applied") return "illegal_transition";
-      return findPermissionError(ask, change, rules) ?? { ...change, status: "rolled_back" };
+      return findPermissionError(request, change, rules) ?? { ...change, status: "rolled_back" };
     case "review":
       if (change.review !== "due" || status === "denied") return "illegal_transition";
       if (!mayDecide(name, change, rules)) return "not_an_approver";
-      if (isOwn || change.given.some((one) => one.emergency && plain(one.name) === name))
+      if (isForbiddenSelfApproval || change.consents.some((one) => one.emergency && normalizeName(one.name) === name))
         return "self_approval_forbidden";
-      return signed<Modelled>({ ...change, review: "given" });
+      return requireSignature({ ...change, review: "done" });
   }
 }
 
 /** Returns the resolution of a change that has expired at a time. */
-function overdue(change: Modelled, rules: Rules, at: number): "expired" | "lapsed" | undefined {
+function findExpiry(change: ModelChange, rules: Rules, at: number): "expired" | "lapsed" | undefined {
   if (change.status === "pending_consent" && at - change.created > (rules.consent_ttl ?? Infinity)) return "expired";
   if (change.status === "approved" && at - change.approved > (rules.approval_ttl ?? Infinity)) return "lapsed";
   return undefined;
 }
 
 /** Denies a change that has certainly expired. */
-export function aged(
-  change: Modelled,
+export function expireIfDue(
+  change: ModelChange,
   { rules, now, certain = now }: Pick<World, "rules" | "now" | "certain">,
-): Modelled {
-  const resolution = overdue(change, rules, now) && overdue(change, rules, certain);
+): ModelChange {
+  const resolution = findExpiry(change, rules, now) && findExpiry(change, rules, certain);
   return resolution ? { ...change, status: "denied", resolution } : change;
 }

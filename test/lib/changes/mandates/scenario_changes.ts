@@ -4,30 +4,33 @@ import { checkDrift, checkDueDrift } from "../../../../lib/changes/check_drift.t
 import { maintainMandates } from "../../../../lib/changes/mandates/narrow_revoke.ts";
 import { restoreEdited } from "../../../../lib/changes/restore_edited.ts";
 import { MINUTE } from "../../../support/clock.ts";
-import { agree, decide, toEntry, type Scenario, type Roll, send } from "./history_life.ts";
-import { drawProposal, SECRETS, toFields } from "./history_parts.ts";
-import * as model from "./model.ts";
+import { verifyReply, decide, toEntry, type Scenario, type Roll, send } from "./scenario.ts";
+import { drawProposal, SECRETS, toProposalFields } from "./random_mandates.ts";
+import * as model from "./mandate_model.ts";
 
 export async function propose(scenario: Scenario, roll: Roll): Promise<void> {
   const { world } = scenario;
   const proposal = drawProposal(roll, world);
   if (!world.rules.agents.includes(proposal.agent)) return;
   const headers = { authorization: `Bearer ${SECRETS[proposal.agent]}` };
-  const reply = await send(scenario, "propose", toFields(proposal), headers);
-  if (!agree(scenario, "propose", reply, [])) return;
-  const { by, outside } = model.judge(proposal, world);
+  const reply = await send(scenario, "propose", toProposalFields(proposal), headers);
+  if (!verifyReply(scenario, "propose", reply, [])) return;
+  const { mandateId, outside } = model.decideProposal(proposal, world);
   const at = `seed ${scenario.seed}, step ${scenario.step}: ${JSON.stringify(proposal)}: ${reply.text.slice(0, 600)}`;
   const { status, approver, change_id } = reply.body;
-  expect([status, by && approver], at).toEqual([by ? "approved" : "pending_consent", by && `mandate:${by}`]);
-  if (!by && world.rules.mandates) {
+  expect([status, mandateId && approver], at).toEqual([
+    mandateId ? "approved" : "pending_consent",
+    mandateId && `mandate:${mandateId}`,
+  ]);
+  if (!mandateId && world.rules.mandates) {
     const outsideReply = (reply.body.outside ?? []) as { mandate_id: string; bound: string }[];
     const ended = world.mandates.filter((one) => model.currentState(one, world) === "ended").map(({ id }) => id);
-    const named = outsideReply.filter(({ mandate_id }) => !ended.includes(mandate_id));
+    const reported = outsideReply.filter(({ mandate_id }) => !ended.includes(mandate_id));
     expect(
-      named.map(({ mandate_id }) => mandate_id),
+      reported.map(({ mandate_id }) => mandate_id),
       at,
     ).toEqual(outside.map(({ id }) => id));
-    for (const [index, { bound }] of named.entries()) {
+    for (const [index, { bound }] of reported.entries()) {
       expect(outside[index]!.bounds, at).toContain(bound);
       scenario.tally.set(`outside ${bound}`, (scenario.tally.get(`outside ${bound}`) ?? 0) + 1);
     }
@@ -35,15 +38,15 @@ export async function propose(scenario: Scenario, roll: Roll): Promise<void> {
   const isMajor = proposal.risk === "high" || proposal.reversible === false;
   world.changes.push({
     ...proposal,
-    ...{ id: change_id, status: by ? "approved" : "pending_consent", approved_at: world.now, stopped: false },
+    ...{ id: change_id, status: mandateId ? "approved" : "pending_consent", approved_at: world.now, stopped: false },
     required: isMajor ? world.rules.major : 1,
     isMajor,
     people: [],
-    mandate: by === undefined ? undefined : { id: by, seq: world.seq, at: world.now },
-    seen: proposal.entries.map((entry) => model.currentValue(world, entry)),
-    replaced: [],
+    mandate: mandateId === undefined ? undefined : { id: mandateId, actionNumber: world.actionNumber, at: world.now },
+    valuesAtProposal: proposal.entries.map((entry) => model.currentValue(world, entry)),
+    replacedValues: [],
   });
-  if (by) scenario.tally.set("approved by a mandate", (scenario.tally.get("approved by a mandate") ?? 0) + 1);
+  if (mandateId) scenario.tally.set("approved by a mandate", (scenario.tally.get("approved by a mandate") ?? 0) + 1);
 }
 
 export async function approve(scenario: Scenario, change: model.Change, name: string): Promise<void> {
@@ -52,56 +55,57 @@ export async function approve(scenario: Scenario, change: model.Change, name: st
   const names = model.listConsents(change, world);
   const isWaiting = status === "pending_consent";
   const lacksConsent = status === "approved" && model.findApplyErrors(change, world).includes("consent_incomplete");
-  const [before, after] = [names, [...names, name]].map((some) => model.countMissingConsents(some, change, world));
-  const reasons = [
-    ...(isWaiting || lacksConsent ? [] : ["illegal_transition"]),
-    ...(names.includes(name) && !(isWaiting && before === 0) ? ["already_decided"] : []),
-    ...(model.mayApprove(name, change, world) && (before !== after || (isWaiting && before === 0))
-      ? []
-      : ["not_an_approver"]),
-  ];
+  const before = model.countMissingConsents(names, change, world);
+  const after = model.countMissingConsents([...names, name], change, world);
+  const lacksOnlyApproval = isWaiting && before === 0;
+  const isUseful = before !== after || lacksOnlyApproval;
+  const reasons: string[] = [];
+  if (!isWaiting && !lacksConsent) reasons.push("illegal_transition");
+  if (names.includes(name) && !lacksOnlyApproval) reasons.push("already_decided");
+  if (!model.mayApprove(name, change, world) || !isUseful) reasons.push("not_an_approver");
   const reply = await decide(scenario, "approve", "approve", name, { change_id: id });
-  if (!agree(scenario, "approve", reply, reasons)) return;
-  change.people.push({ name, key: world.rules.keys[name]!, seq: world.seq });
-  if (isWaiting && after! > 0) return;
+  if (!verifyReply(scenario, "approve", reply, reasons)) return;
+  change.people.push({ name, key: world.rules.keys[name]!, actionNumber: world.actionNumber });
+  if (isWaiting && after > 0) return;
   if (isWaiting) Object.assign(change, { status: "approved", approved_at: world.now });
   for (const entry of change.entries) world.rolled_back.delete(model.targetKey(entry));
 }
 
-export function hasApplied(change: model.Change, world: model.World): void {
+/** Records in the model that a change was applied. */
+export function recordApply(change: model.Change, world: model.World): void {
   change.status = "applied";
-  change.replaced = change.entries.map((entry) => model.currentValue(world, entry));
+  change.replacedValues = change.entries.map((entry) => model.currentValue(world, entry));
   for (const entry of change.entries) {
     const key = model.targetKey(entry);
     world.values.set(key, [...(world.values.get(key) ?? []), { at: world.now, value: entry.value }]);
-    world.owners.set(key, [...(world.owners.get(key) ?? []), change.id]);
+    world.appliedChanges.set(key, [...(world.appliedChanges.get(key) ?? []), change.id]);
   }
 }
 
 export async function apply(scenario: Scenario, change: model.Change): Promise<void> {
   const { world } = scenario;
   const reply = await send(scenario, "apply", { change_id: change.id, actor: "ana" });
-  if (!agree(scenario, "apply", reply, model.findApplyErrors(change, world))) return;
+  if (!verifyReply(scenario, "apply", reply, model.findApplyErrors(change, world))) return;
   if (change.mandate && model.isMandated(change, world)) scenario.tally.set("applied by a mandate", 1);
-  hasApplied(change, world);
+  recordApply(change, world);
 }
 
 /** Returns the applied changes that still own all of their targets. */
-export const listOwners = ({ changes, owners }: model.World): model.Change[] =>
+export const listRollbackCandidates = ({ changes, appliedChanges }: model.World): model.Change[] =>
   changes.filter(
     ({ status, entries, id }) =>
-      status === "applied" && entries.every((entry) => owners.get(model.targetKey(entry))!.at(-1) === id),
+      status === "applied" && entries.every((entry) => appliedChanges.get(model.targetKey(entry))!.at(-1) === id),
   );
 
 export async function rollBack(scenario: Scenario, change: model.Change): Promise<void> {
   const { world } = scenario;
   const reply = await send(scenario, "rollback", { change_id: change.id, actor: "ana" });
-  if (!agree(scenario, "rollback", reply, [])) return;
+  if (!verifyReply(scenario, "rollback", reply, [])) return;
   change.status = "rolled_back";
   for (const [index, entry] of change.entries.entries()) {
     const key = model.targetKey(entry);
-    world.values.get(key)!.push({ at: world.now, value: change.replaced[index] });
-    world.owners.get(key)!.pop();
+    world.values.get(key)!.push({ at: world.now, value: change.replacedValues[index] });
+    world.appliedChanges.get(key)!.pop();
     world.rolled_back.set(key, world.now);
   }
   model.suspend(world, ({ id }) => id === change.mandate?.id);

@@ -10,11 +10,11 @@ import { openDeps, restartDeps } from "../../../support/deps.ts";
 import { dice } from "../../../support/dice.ts";
 import { memoryTarget } from "../../../support/memory_target.ts";
 import { rewindingStore } from "../../../support/rewinding_store.ts";
-import { approve, apply, contest, hasApplied, listOwners, propose, rollBack } from "./history_changes.ts";
+import { approve, apply, contest, recordApply, listRollbackCandidates, propose, rollBack } from "./scenario_changes.ts";
 import {
   makeAdapter,
-  agree,
-  compare,
+  verifyReply,
+  verifyState,
   decide,
   toEntry,
   type Scenario,
@@ -22,34 +22,35 @@ import {
   type Roll,
   type Tally,
   send,
-} from "./history_life.ts";
-import { draft, isClosed, resume, sign } from "./history_mandates.ts";
+} from "./scenario.ts";
+import { draft, isClosed, resume, sign } from "./scenario_mandates.ts";
 import {
-  drawAllowed,
+  drawAllowedBounds,
   drawBounds,
   drawNarrowing,
   drawRules,
-  intentFor,
+  toIntent,
   ACTION_TYPES,
   INITIAL_VALUES,
-} from "./history_parts.ts";
-import * as model from "./model.ts";
-import { DAY, HOUR } from "./model.ts";
+} from "./random_mandates.ts";
+import * as model from "./mandate_model.ts";
+import { DAY, HOUR } from "./mandate_model.ts";
 
-/** One action of a scenario; `n` is the seed of its details, so that other actions can be left out. */
+/** One action of a scenario. It has a seed of its own for its details, so that other actions can be left out. */
 export interface Action {
   what: (typeof ACTION_TYPES)[number];
-  n: number;
+  detailSeed: number;
 }
 
 /** Draws the actions of a scenario. */
 export function drawActions(seed: number): Action[] {
   const roll = dice(seed * 48_611);
-  const begin: Action[] = ["make", "propose", "apply"].map((what) => ({ what: what as Action["what"], n: roll(1e9) }));
+  const firstTypes: Action["what"][] = ["sign_new", "propose", "apply"];
+  const begin = firstTypes.map((what): Action => ({ what, detailSeed: roll(1e9) }));
   const hasLoss = roll(8) === 0;
   const rest = Array.from({ length: 10 + roll(14) }, (): Action => {
     const what = ACTION_TYPES[roll(ACTION_TYPES.length)]!;
-    return { what: what === "loss" && !hasLoss ? "cycle" : what, n: roll(1e9) };
+    return { what: what === "loss" && !hasLoss ? "cycle" : what, detailSeed: roll(1e9) };
   });
   return [...begin, ...rest];
 }
@@ -62,8 +63,17 @@ export async function runScenario(seed: number, actions: readonly Action[], tall
   const store = rewinding?.store ?? memoryStore();
   const rules = drawRules(dice(seed), true);
   const world: model.World = {
-    ...{ rules, now: clock.now(), seq: 0, address: "one", kpis: {}, mandates: [], changes: [], loss: 0 },
-    ...{ values: new Map(), owners: new Map(), rolled_back: new Map() },
+    ...{
+      rules,
+      now: clock.now(),
+      actionNumber: 0,
+      address: "one",
+      kpis: {},
+      mandates: [],
+      changes: [],
+      lossAccepted: 0,
+    },
+    ...{ values: new Map(), appliedChanges: new Map(), rolled_back: new Map() },
   };
   for (const initial of INITIAL_VALUES) {
     if (initial.value === undefined) continue;
@@ -71,15 +81,16 @@ export async function runScenario(seed: number, actions: readonly Action[], tall
     world.values.set(model.targetKey(initial), [{ at: -Infinity, value: initial.value }]);
   }
   const adapter = makeAdapter(target, store, clock, world.address);
-  const deps = await openDeps({ store, clock, adapter, intent: intentFor(rules) });
+  const deps = await openDeps({ store, clock, adapter, intent: toIntent(rules) });
   const scenario: Scenario = { deps, fetch: app(deps), world, target, rewinding, seed, step: 0, tally };
   for (const action of actions) {
-    // No two actions are whole hours apart, so no result depends on the exact ends of periods; targets are read every five seconds.
+    // No two actions are whole hours apart, so no result depends on the exact end of a period. At least five seconds pass, so that
+    // the service reads the targets again.
     clock.advance(6007 + 1009 * ++scenario.step);
     world.now = clock.now();
-    world.seq++;
-    await RUN[action.what](scenario, dice(action.n));
-    await compare(scenario, action.what, scenario.step % 8 === 0 || scenario.step === actions.length);
+    world.actionNumber++;
+    await ACTIONS[action.what](scenario, dice(action.detailSeed));
+    await verifyState(scenario, action.what, scenario.step % 8 === 0 || scenario.step === actions.length);
   }
 }
 
@@ -87,10 +98,11 @@ export async function runScenario(seed: number, actions: readonly Action[], tall
 async function restart(scenario: Scenario): Promise<void> {
   const { deps, world, target } = scenario;
   const adapter = makeAdapter(target, deps.store, deps.clock, world.address);
-  scenario.deps = await restartDeps(deps, { adapter, intent: intentFor(world.rules) });
+  scenario.deps = await restartDeps(deps, { adapter, intent: toIntent(world.rules) });
   scenario.fetch = app(scenario.deps);
 }
 
+/** Runs one cycle of the service: clock sample, due applies, and ends of mandates. */
 async function cycle({ deps, world }: Scenario): Promise<void> {
   const certain = world.now;
   await sampleClock(deps);
@@ -105,37 +117,39 @@ async function cycle({ deps, world }: Scenario): Promise<void> {
     const end = change.approved_at + DAY;
     if (world.now > end) change.stopped = certain > end;
     else if (model.findApplyErrors(change, world).length > 0) change.stopped = true;
-    else hasApplied(change, world);
+    else recordApply(change, world);
   }
   for (const mandate of world.mandates)
     if (["active", "suspended"].includes(mandate.state) && mandate.bounds.until <= certain) mandate.state = "ended";
 }
 
+/** Feeds KPIs; the model suspends the mandates whose KPI floor they break. */
 async function feed(scenario: Scenario, kpis: Record<string, number>): Promise<void> {
   const { world } = scenario;
-  if (!agree(scenario, "feed", await send(scenario, "kpi", kpis), [])) return;
+  if (!verifyReply(scenario, "feed", await send(scenario, "kpi", kpis), [])) return;
   Object.assign(world.kpis, kpis);
-  model.suspend(world, (mandate) => model.isBelow(mandate, kpis));
+  model.suspend(world, (mandate) => model.isBelowFloor(mandate, kpis));
 }
 
 /** Rewinds the store by one entry and accepts the loss. */
-async function lose(scenario: Scenario): Promise<void> {
+async function loseEntry(scenario: Scenario): Promise<void> {
   const { deps, rewinding, world } = scenario;
-  const before = await rewinding!.copy();
+  const backup = await rewinding!.copy();
   await send(scenario, "kpi", { csat: 5 });
-  await rewinding!.goBack(before);
+  await rewinding!.goBack(backup);
   await send(scenario, "kpi", { csat: 5 });
   const { length, head } = (await readHead(deps.store))!;
   const loss = { note: "restored", length, head };
-  agree(scenario, "accept loss", await decide(scenario, "accept_loss", "audit/accept-loss", "ana", loss), []);
-  agree(scenario, "unfreeze", await decide(scenario, "unfreeze", "unfreeze", "ana", { note: "restored" }), []);
-  world.loss = world.seq;
+  verifyReply(scenario, "accept loss", await decide(scenario, "accept_loss", "audit/accept-loss", "ana", loss), []);
+  verifyReply(scenario, "unfreeze", await decide(scenario, "unfreeze", "unfreeze", "ana", { note: "restored" }), []);
+  world.lossAccepted = world.actionNumber;
 }
 
-const RUN: Record<Action["what"], (scenario: Scenario, roll: Roll) => Promise<void>> = {
+const ACTIONS: Record<Action["what"], (scenario: Scenario, roll: Roll) => Promise<void>> = {
   draft: async (scenario, roll) => void (await draft(scenario, drawBounds(roll, scenario.world))),
-  async make(scenario, roll) {
-    const mandate = await draft(scenario, drawAllowed(roll, scenario.world));
+  /** Drafts a mandate and collects signatures until it is active. */
+  async sign_new(scenario, roll) {
+    const mandate = await draft(scenario, drawAllowedBounds(roll, scenario.world));
     if (mandate)
       for (const name of ["ana", "bo", "cy", "olga"])
         if (mandate.state === "draft") await sign(scenario, mandate, name);
@@ -162,10 +176,10 @@ const RUN: Record<Action["what"], (scenario: Scenario, roll: Roll) => Promise<vo
     if (!isNarrower) reasons.push("invalid_field");
     if (!model.maySign(name, mandate, world)) reasons.push("not_an_approver");
     const reply = await decide(scenario, "mandate_narrow", "mandate-narrow", name, { mandate_id: mandate.id, narrow });
-    if (!agree(scenario, "narrow", reply, reasons)) return;
+    if (!verifyReply(scenario, "narrow", reply, reasons)) return;
     const resumes = mandate.state === "active" ? mandate.resumes : [];
     Object.assign(mandate, { bounds: after, revision: mandate.revision + 1, resumes });
-    model.suspend(world, (one) => one === mandate && model.isBelow(one, world.kpis));
+    model.suspend(world, (one) => one === mandate && model.isBelowFloor(one, world.kpis));
   },
   async revoke(scenario, roll) {
     const { world } = scenario;
@@ -177,7 +191,7 @@ const RUN: Record<Action["what"], (scenario: Scenario, roll: Roll) => Promise<vo
     if (mandate.state === "draft" && world.now > mandate.created + 7 * DAY) return;
     if (!model.maySign(name, mandate, world)) reasons.push("not_an_approver");
     const reply = await decide(scenario, "mandate_revoke", "mandate-revoke", name, { mandate_id: mandate.id });
-    if (!agree(scenario, "revoke a mandate", reply, reasons)) return;
+    if (!verifyReply(scenario, "revoke a mandate", reply, reasons)) return;
     // An unsigned draft is deleted and has no entry in the log.
     if (isSigned) mandate.state = "ended";
     else world.mandates.splice(world.mandates.indexOf(mandate), 1);
@@ -200,7 +214,7 @@ const RUN: Record<Action["what"], (scenario: Scenario, roll: Roll) => Promise<vo
     const name = pick(world.rules.approvers, roll)!;
     if (what === "revoke" && !isFirst) return;
     const reply = await decide(scenario, what, what, name, { change_id: change.id });
-    if (agree(scenario, what, reply, [])) change.status = "denied";
+    if (verifyReply(scenario, what, reply, [])) change.status = "denied";
   },
   async apply(scenario, roll) {
     const change = pick(
@@ -210,11 +224,11 @@ const RUN: Record<Action["what"], (scenario: Scenario, roll: Roll) => Promise<vo
     if (change) await apply(scenario, change);
   },
   async rollback(scenario, roll) {
-    const change = pick(listOwners(scenario.world), roll);
+    const change = pick(listRollbackCandidates(scenario.world), roll);
     if (change) await rollBack(scenario, change);
   },
   async contest(scenario, roll) {
-    const change = roll(3) === 0 ? pick(listOwners(scenario.world), roll) : undefined;
+    const change = roll(3) === 0 ? pick(listRollbackCandidates(scenario.world), roll) : undefined;
     if (change) await contest(scenario, change);
   },
   feed: (scenario, roll) => feed(scenario, roll(2) === 0 ? { csat: 3 + roll(4) } : { latency: 90 + 10 * roll(4) }),
@@ -232,5 +246,5 @@ const RUN: Record<Action["what"], (scenario: Scenario, roll: Roll) => Promise<vo
     scenario.world.address = scenario.world.address === "one" ? "two" : "one";
     await restart(scenario);
   },
-  loss: (scenario) => lose(scenario),
+  loss: (scenario) => loseEntry(scenario),
 };

@@ -4,19 +4,20 @@ import type { dice } from "../../../support/dice.ts";
 import type { Manifest } from "../../../support/intents.ts";
 import { sshSigner } from "../../../support/passkeys.ts";
 import { person, type Signer } from "../../../support/signed.ts";
-import { type Bounds, DAY, HOUR, type Proposal, findPolicyErrors, type Rules, type World } from "./model.ts";
+import { type Bounds, DAY, HOUR, type Proposal, findPolicyErrors, type Rules, type World } from "./mandate_model.ts";
 
 type Roll = ReturnType<typeof dice>;
 const pick = <T>(list: readonly T[], roll: Roll): T => list[roll(list.length)]!;
-const maybe = <T>(roll: Roll, of: number, value: T): T | undefined => (roll(of) === 0 ? value : undefined);
+/** Returns the value once in `interval` draws on average. */
+const maybe = <T>(roll: Roll, interval: number, value: T): T | undefined => (roll(interval) === 0 ? value : undefined);
 const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** Types of actions; frequent ones are listed several times. */
 export const ACTION_TYPES = (
-  "make make draft sign resume resume narrow narrow revoke propose propose propose propose propose propose propose " +
+  "sign_new sign_new draft sign resume resume narrow narrow revoke propose propose propose propose propose propose propose " +
   "propose approve approve approve close apply apply apply apply rollback contest feed cycle cycle wait wait intent move loss"
 ).split(" ") as (
-  | "make"
+  | "sign_new"
   | "draft"
   | "sign"
   | "resume"
@@ -37,7 +38,7 @@ export const ACTION_TYPES = (
 )[];
 
 /** Two keys of each person; the intent lists one of them. The keys of `una` sign unattended. */
-export const PENS: Readonly<Record<string, readonly Signer[]>> = Object.fromEntries(
+export const SIGNERS: Readonly<Record<string, readonly Signer[]>> = Object.fromEntries(
   ["ana", "bo", "cy", "una", "olga"].map((name) => {
     const type = name === "una" ? "ssh-ed25519" : "sk-ssh-ed25519@openssh.com";
     return [name, [sshSigner(type), sshSigner(type)]];
@@ -76,7 +77,7 @@ export function drawRules(roll: Roll, isFirst: boolean): Rules {
     ],
     roll,
   );
-  const keys = Object.fromEntries(Object.keys(PENS).map((name) => [name, name === "bo" && roll(5) === 0 ? 1 : 0]));
+  const keys = Object.fromEntries(Object.keys(SIGNERS).map((name) => [name, name === "bo" && roll(5) === 0 ? 1 : 0]));
   const mandates = {
     targets: pick([["*"], ["*"], ["p.*"], ["p.a", "q.*"]], roll),
     days: pick([30, 30, 5], roll),
@@ -94,10 +95,10 @@ export function drawRules(roll: Roll, isFirst: boolean): Rules {
   };
 }
 
-/** Converts rules to an intent. It limits the step of every target, so that the service records earlier values. */
-export const intentFor = ({ approvers, major, owners, keys, agents, mandates }: Rules): Manifest => ({
+/** Converts rules to an intent. The intent limits the step of every target, so that the service records earlier values. */
+export const toIntent = ({ approvers, major, owners, keys, agents, mandates }: Rules): Manifest => ({
   principals: {
-    ...Object.fromEntries(Object.entries(keys).map(([name, key]) => [name, person(PENS[name]![key]!)])),
+    ...Object.fromEntries(Object.entries(keys).map(([name, key]) => [name, person(SIGNERS[name]![key]!)])),
     ...Object.fromEntries(
       agents.map((name) => [
         name,
@@ -130,7 +131,7 @@ export const intentFor = ({ approvers, major, owners, keys, agents, mandates }: 
 });
 
 /** Draws bounds that the policy allows, if a few tries find some. */
-export function drawAllowed(roll: Roll, world: World): Bounds {
+export function drawAllowedBounds(roll: Roll, world: World): Bounds {
   for (let tries = 0; ; tries++) {
     const bounds = drawBounds(roll, world);
     if (tries > 6 || findPolicyErrors(bounds, world.now, world.rules).length === 0) return bounds;
@@ -165,16 +166,25 @@ export function drawBounds(roll: Roll, { now, rules }: World): Bounds {
   };
 }
 
-const toLimits = ({ minimum, maximum, absolute, percent, hours }: NonNullable<Bounds["limits"]>) => ({
+const toLimitFields = ({ minimum, maximum, absolute, percent, hours }: NonNullable<Bounds["limits"]>) => ({
   ...(minimum !== undefined && { schema: { type: "number", minimum, maximum } }),
   ...(absolute !== undefined && { max_step: { absolute, hours } }),
   ...(percent !== undefined && { max_step: { relative: percent / 100, hours } }),
 });
 
 /** Converts bounds to the fields of the API. */
-export const toBounds = ({ limits, users, per_day, open, floor, from, until, ...bounds }: Partial<Bounds>): object => ({
+export const toBoundFields = ({
+  limits,
+  users,
+  per_day,
+  open,
+  floor,
+  from,
+  until,
+  ...bounds
+}: Partial<Bounds>): object => ({
   ...bounds,
-  ...(limits && { limits: toLimits(limits) }),
+  ...(limits && { limits: toLimitFields(limits) }),
   ...(users !== undefined && { max_affected_users: users }),
   ...(per_day !== undefined && { max_per_day: per_day }),
   ...(open !== undefined && { max_open: open }),
@@ -183,11 +193,11 @@ export const toBounds = ({ limits, users, per_day, open, floor, from, until, ...
   ...(until !== undefined && { until: iso(until) }),
 });
 
-/** Draws a change of one bound, which may be narrower or wider. */
+/** Draws a change of one bound; `isNarrower` is false if the changed bound is wider or the same. */
 export function drawNarrowing(before: Bounds, roll: Roll): { narrow: object; after: Bounds; isNarrower: boolean } {
   const isNarrower = roll(4) > 0;
-  const by = isNarrower ? 1 : -1;
-  const lower = (count: number): number => Math.max(1, count - by);
+  const direction = isNarrower ? 1 : -1;
+  const lower = (count: number): number => Math.max(1, count - direction);
   const draw = (): Partial<Bounds> => {
     const { limits, floor = {} } = before;
     switch (roll(7)) {
@@ -196,22 +206,22 @@ export function drawNarrowing(before: Bounds, roll: Roll): { narrow: object; aft
       case 1:
         return { open: lower(before.open) };
       case 2:
-        return { users: before.users === undefined ? 60 : Math.max(0, before.users - 20 * by) };
+        return { users: before.users === undefined ? 60 : Math.max(0, before.users - 20 * direction) };
       case 3:
-        return { until: before.until - by * 12 * HOUR };
+        return { until: before.until - direction * 12 * HOUR };
       case 4:
         return isNarrower ? { targets: before.targets.slice(0, 1) } : { targets: [...before.targets, "p.d"] };
       case 5:
-        return { floor: { ...floor, csat: (floor["csat"] ?? 3.5) + 0.5 * by } };
+        return { floor: { ...floor, csat: (floor["csat"] ?? 3.5) + 0.5 * direction } };
       default: {
         if (!limits) return { limits: { minimum: 80, maximum: 120, hours: 0 } };
         const { hours, absolute, percent, minimum, maximum } = limits;
         return {
           limits: {
-            hours: hours === 0 ? 0 : hours + by,
+            hours: hours === 0 ? 0 : hours + direction,
             ...(absolute !== undefined && { absolute: isNarrower ? Math.max(1, absolute - 1) : absolute }),
             ...(percent !== undefined && { percent: isNarrower ? Math.max(1, percent - 1) : percent }),
-            ...(minimum !== undefined && { minimum: minimum + by, maximum: maximum! - by }),
+            ...(minimum !== undefined && { minimum: minimum + direction, maximum: maximum! - direction }),
           },
         };
       }
@@ -224,7 +234,7 @@ export function drawNarrowing(before: Bounds, roll: Roll): { narrow: object; aft
   const [key] = Object.keys(changed) as (keyof Bounds)[];
   const isNew = before[key!] === undefined || (key === "floor" && before.floor?.["csat"] === undefined);
   const isCount = (key === "per_day" || key === "open") && after[key] < before[key];
-  return { narrow: toBounds(changed), after, isNarrower: !isSame && (isNarrower || isNew || isCount) };
+  return { narrow: toBoundFields(changed), after, isNarrower: !isSame && (isNarrower || isNew || isCount) };
 }
 
 /** Draws a proposal, most of them inside usual bounds. */
@@ -236,9 +246,9 @@ export function drawProposal(roll: Roll, { mandates }: World): Proposal {
   const drawn = Array.from({ length: roll(5) === 0 ? 2 + roll(2) : 1 }, entry);
   const entries = [...new Map(drawn.map((one) => [`${one.tenant} ${one.target}`, one])).values()];
   const [{ tenant, target }] = entries as [(typeof entries)[number]];
-  const last = mandates.at(-1)?.bounds.agent;
+  const lastAgent = mandates.at(-1)?.bounds.agent;
   return {
-    agent: last && roll(6) > 0 ? last : pick(AGENTS, roll),
+    agent: lastAgent && roll(6) > 0 ? lastAgent : pick(AGENTS, roll),
     tenant,
     target: entries.length === 1 ? target : pick(["p.plan", "p.plan", "q.plan"], roll),
     entries,
@@ -251,7 +261,7 @@ export function drawProposal(roll: Roll, { mandates }: World): Proposal {
 }
 
 /** Converts a proposal to the fields of the API. */
-export const toFields = ({
+export const toProposalFields = ({
   tenant,
   target,
   entries,

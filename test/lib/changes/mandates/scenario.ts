@@ -9,9 +9,9 @@ import { dice } from "../../../support/dice.ts";
 import type { memoryTarget } from "../../../support/memory_target.ts";
 import { get, json } from "../../../support/requests.ts";
 import type { RewindingStore } from "../../../support/rewinding_store.ts";
-import { PENS } from "./history_parts.ts";
-import * as model from "./model.ts";
-import { DAY } from "./model.ts";
+import { SIGNERS } from "./random_mandates.ts";
+import * as model from "./mandate_model.ts";
+import { DAY } from "./mandate_model.ts";
 
 /** Numbers of replies by action and result. */
 export type Tally = Map<string, number>;
@@ -54,13 +54,13 @@ export async function decide(
   const statementReply = await send(scenario, "consent-statement", { decision, approver: name, ...fields });
   if (statementReply.status !== 200) return statementReply;
   const { statement } = statementReply.body as { statement: string };
-  const proof = PENS[name]![scenario.world.rules.keys[name]!]!.sign(statement);
-  const who = ["freeze", "unfreeze", "accept_loss"].includes(decision) ? "actor" : "approver";
-  return send(scenario, path, { [who]: name, ...fields, proof, at: JSON.parse(statement).at });
+  const proof = SIGNERS[name]![scenario.world.rules.keys[name]!]!.sign(statement);
+  const callerField = ["freeze", "unfreeze", "accept_loss"].includes(decision) ? "actor" : "approver";
+  return send(scenario, path, { [callerField]: name, ...fields, proof, at: JSON.parse(statement).at });
 }
 
-/** Checks that a reply has one of the error codes in `reasons`, or is successful if there are none; returns true if so. */
-export function agree(
+/** Verifies that a reply has one of the error codes in `reasons`, or is successful if the list is empty; returns true for success. */
+export function verifyReply(
   { tally, seed, step }: Scenario,
   what: string,
   reply: Reply,
@@ -74,26 +74,19 @@ export function agree(
 }
 
 /** Compares all stored mandates and changes with the model, and `withViews` also the mandates that clients see. */
-export async function compare(scenario: Scenario, what: string, withViews: boolean): Promise<void> {
+export async function verifyState(scenario: Scenario, what: string, withViews: boolean): Promise<void> {
   const { world, deps, fetch, seed, step } = scenario;
   const at = `seed ${seed}, step ${step}: after ${what}`;
   const mandates = world.mandates.filter(({ state }) => state !== "draft");
-  for (const [index, stored] of (
-    await deps.store.getMany(
-      "mandates",
-      mandates.map(({ id }) => id),
-    )
-  ).entries()) {
+  const listIds = (items: readonly { id: string }[]): string[] => items.map(({ id }) => id);
+  const storedMandates = await deps.store.getMany("mandates", listIds(mandates));
+  for (const [index, stored] of storedMandates.entries()) {
     const { state, revision } = mandates[index]!;
     expect(stored!.value.state, `${at}: ${stored!.id}`).toBe(state);
     if (state !== "ended") expect(stored!.value.revision, `${at}: ${stored!.id}`).toBe(revision);
   }
-  for (const [index, stored] of (
-    await deps.store.getMany(
-      "changes",
-      world.changes.map(({ id }) => id),
-    )
-  ).entries())
+  const storedChanges = await deps.store.getMany("changes", listIds(world.changes));
+  for (const [index, stored] of storedChanges.entries())
     expect(stored!.value.change.status, `${at}: ${stored!.id}`).toBe(world.changes[index]!.status);
   if (!withViews) return;
   const page = (await (await fetch(get("/api/product/mandates?limit=100"))).json()) as { mandates: View[] };
