@@ -8,7 +8,7 @@ export const GROUPS = {
     minScore: 85,
     tests: [
       "test/lib/changes/rules/**/*.test.ts",
-      "test/lib/changes/{apply_when,break_glass,closing,late_note,permissions,seen,value_limits}.test.ts",
+      "test/lib/changes/{apply_when,break_glass,final_outcomes,late_note,permissions,value_limits}.test.ts",
       "test/lib/changes/rollouts/rollout.test.ts",
       "test/lib/changes/mandates/mandates.test.ts",
       "test/handlers/gate.test.ts",

@@ -1,4 +1,4 @@
-/** A log whose last entry was dated by a clock that ran ahead: which actions still work, and how accept-clock resolves it. */
+/** Actions after a clock that ran ahead dated the last entry, and accept-clock, which makes the other actions possible again. */
 import { describe, expect, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
 import { PROPOSAL } from "../../support/client.ts";
@@ -12,8 +12,8 @@ import { service } from "../../support/service.ts";
 import { postSignedAction, person, proofFields, requestStatement } from "../../support/signed.ts";
 
 const AHEAD_MS = 400 * DAY;
-const BEHIND = { status: 503, body: { code: "clock_behind" } };
-const accept = (api: Pick<Core, "post">, fields: object = { actor: "ops", note: "it ran ahead" }) =>
+const CLOCK_BEHIND_ERROR = { status: 503, body: { code: "clock_behind" } };
+const acceptClock = (api: Pick<Core, "post">, fields: object = { actor: "ops", note: "it ran ahead" }) =>
   api.post("audit/accept-clock", { ...fields });
 
 /** Writes an entry while the clock is 400 days ahead, and corrects the clock. */
@@ -25,7 +25,7 @@ async function writeAhead<A extends Core>(api: A): Promise<A> {
 }
 
 describe("while the clock is far behind the log", () => {
-  test("governed writes are rejected with both times and the way to resolve it", async () => {
+  test("governed writes are rejected with both times and the request that resolves it", async () => {
     const api = await core();
     const change_id = await api.bring("approved");
     await writeAhead(api);
@@ -38,7 +38,7 @@ describe("while the clock is far behind the log", () => {
       ["unfreeze", { actor: "ops" }],
     ] as const) {
       const rejected = await api.post(path, { ...fields });
-      expect(rejected).toMatchObject(BEHIND);
+      expect(rejected).toMatchObject(CLOCK_BEHIND_ERROR);
       for (const part of [api.deps.clock.iso(), at, "POST /api/product/audit/accept-clock"])
         expect(rejected.body.error).toContain(part);
     }
@@ -106,7 +106,7 @@ describe("while the clock is far behind the log", () => {
       return [status, body.checks.clock] as const;
     };
     expect(await readClockCheck()).toEqual([503, { ok: false, reason: expect.stringContaining("accept-clock") }]);
-    expect((await accept(api)).status).toBe(200);
+    expect((await acceptClock(api)).status).toBe(200);
     expect(await readClockCheck()).toEqual([200, { ok: true, reason: null }]);
   });
 });
@@ -115,7 +115,7 @@ describe("accept-clock", () => {
   test("writes an entry dated before the previous one, and later entries follow the clock", async () => {
     const api = await writeAhead(await core());
     const { at: last } = (await readHead(api.deps.store))!;
-    const { status, body } = await accept(api);
+    const { status, body } = await acceptClock(api);
     expect([status, body.at, body.last]).toEqual([200, api.deps.clock.iso(), last]);
     expect(body.audit_entry).toMatchObject({ event_type: "clock_accepted", timestamp: api.deps.clock.iso() });
     expect(JSON.parse(body.audit_entry.detail)).toEqual({
@@ -132,29 +132,29 @@ describe("accept-clock", () => {
     expect(chainFault(await api.audit())).toBeNull();
     // A clock that falls behind later is rejected again.
     api.deps.clock.set(-2 * DAY);
-    expect(await api.post("propose", PROPOSAL)).toMatchObject(BEHIND);
+    expect(await api.post("propose", PROPOSAL)).toMatchObject(CLOCK_BEHIND_ERROR);
   });
 
   test("under a new manifest first records the manifest, dated like the previous entry", async () => {
     const before = await writeAhead(await core());
     const api = makeCore(await restartDeps(before.deps, { intent: { version: "2" } }));
-    expect((await accept(api)).status).toBe(200);
-    const [fed, reported, accepted] = (await api.audit()).slice(-3);
-    expect([reported.event_type, reported.timestamp]).toEqual(["intent_in_force", fed.timestamp]);
-    expect([accepted.event_type, accepted.timestamp]).toEqual(["clock_accepted", api.deps.clock.iso()]);
+    expect((await acceptClock(api)).status).toBe(200);
+    const [kpiEntry, intentEntry, clockEntry] = (await api.audit()).slice(-3);
+    expect([intentEntry.event_type, intentEntry.timestamp]).toEqual(["intent_in_force", kpiEntry.timestamp]);
+    expect([clockEntry.event_type, clockEntry.timestamp]).toEqual(["clock_accepted", api.deps.clock.iso()]);
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
   });
 
   test("is rejected if the clock is not behind, and without a name", async () => {
     const api = await core();
     await api.propose();
-    expect(await accept(api)).toMatchObject({ status: 400, body: { code: "illegal_transition", allowed: [] } });
+    expect(await acceptClock(api)).toMatchObject({ status: 400, body: { code: "illegal_transition", allowed: [] } });
     await writeAhead(api);
-    expect(await accept(api, { note: "x" })).toMatchObject({ status: 400, body: { code: "invalid_field" } });
-    const once = { "idempotency-key": "k" };
-    const first = await api.post("audit/accept-clock", { actor: "ops" }, once);
-    expect((await api.post("audit/accept-clock", { actor: "ops" }, once)).body).toEqual(first.body);
-    expect((await accept(api)).status).toBe(400);
+    expect(await acceptClock(api, { note: "x" })).toMatchObject({ status: 400, body: { code: "invalid_field" } });
+    const idempotencyKey = { "idempotency-key": "k" };
+    const first = await api.post("audit/accept-clock", { actor: "ops" }, idempotencyKey);
+    expect((await api.post("audit/accept-clock", { actor: "ops" }, idempotencyKey)).body).toEqual(first.body);
+    expect((await acceptClock(api)).status).toBe(400);
   });
 
   test("lets a lease that was taken by the wrong clock expire", async () => {
@@ -163,64 +163,64 @@ describe("accept-clock", () => {
     const change_id = await before.bring("approved");
     before.deps.clock.set(AHEAD_MS);
     await before.post("kpi", { csat: 4 });
-    const reached = makeBarrier();
-    adapter.on("apply", () => (reached.open(), new Promise(() => {})), 1);
+    const applyBegan = makeBarrier();
+    adapter.on("apply", () => (applyBegan.open(), new Promise(() => {})), 1);
     void before.act("apply", change_id);
-    await reached.opened;
+    await applyBegan.opened;
     before.deps.clock.set(-AHEAD_MS);
     const api = makeCore(await restartDeps(before.deps, { owner: "two" }));
-    expect((await accept(api)).status).toBe(200);
+    expect((await acceptClock(api)).status).toBe(200);
     api.deps.clock.advance(HOUR);
     expect((await api.cycle()).recovered).toBe(1);
     expect((await api.act("apply", change_id)).status).toBe(200);
   });
 });
 
-describe("who may accept the clock", () => {
+describe("the caller of accept-clock", () => {
   const [ANA, BO] = [passkey(), sshSigner()];
   const agent = "a".repeat(40);
 
-  test("with an admin token: its holder, and no agent", async () => {
+  test("holds the admin token, and is no agent", async () => {
     const sha256 = (await core()).deps.sha256;
     const principals = { "agent:x": { kind: "agent", token_sha256: sha256(agent) } };
     const api = await writeAhead(await core({ intent: { principals }, adminToken: undefined }));
     const guarded = makeCore(Object.assign(api.deps, { adminToken: "s".repeat(16) }));
-    expect((await accept(guarded)).status).toBe(401);
+    expect((await acceptClock(guarded)).status).toBe(401);
     const token = { "x-svc-admin-token": "s".repeat(16) };
-    const both = { ...token, authorization: `Bearer ${agent}` };
-    const rejected = await guarded.post("audit/accept-clock", { actor: "ops" }, both);
+    const bothCredentials = { ...token, authorization: `Bearer ${agent}` };
+    const rejected = await guarded.post("audit/accept-clock", { actor: "ops" }, bothCredentials);
     expect(rejected).toMatchObject({ status: 403, body: { code: "agent_may_not" } });
-    const named = await guarded.post("audit/accept-clock", { actor: "agent:x" }, token);
-    expect(named).toMatchObject({ status: 403, body: { code: "identity_mismatch" } });
+    const asAgentName = await guarded.post("audit/accept-clock", { actor: "agent:x" }, token);
+    expect(asAgentName).toMatchObject({ status: 403, body: { code: "identity_mismatch" } });
     const { status, body } = await guarded.post("audit/accept-clock", { actor: "ops" }, token);
     expect([status, JSON.parse(body.audit_entry.detail).authenticated]).toEqual([200, "token"]);
   });
 
-  test("behind a proxy: the person whom the proxy names", async () => {
+  test("is the person whom the proxy names", async () => {
     const api = await core({ identityHeader: "x-person" });
     const ana = { "x-person": "ana" };
     api.deps.clock.set(AHEAD_MS);
     await api.post("kpi", { csat: 4 }, ana);
     api.deps.clock.set(-AHEAD_MS);
-    expect(await accept(api)).toMatchObject({ status: 403, body: { code: "person_required" } });
+    expect(await acceptClock(api)).toMatchObject({ status: 403, body: { code: "person_required" } });
     expect((await api.post("audit/accept-clock", { actor: "bo" }, ana)).body.code).toBe("identity_mismatch");
     const { body } = await api.post("audit/accept-clock", {}, ana);
     expect(JSON.parse(body.audit_entry.detail)).toMatchObject({ actor: "ana", authenticated: "proxy" });
   });
 
-  test("with keys in the intent: only with a signature, which works once", async () => {
+  test("signs if the intent has keys, and each signature works once", async () => {
     const principals = { ana: person(ANA), bo: person(BO), eve: { kind: "person" } };
     const api = await writeAhead(await core({ intent: { principals } }));
     for (const actor of ["ana", "eve", "nobody"])
-      expect(await accept(api, { actor })).toMatchObject({ status: 403, body: { code: "proof_required" } });
+      expect(await acceptClock(api, { actor })).toMatchObject({ status: 403, body: { code: "proof_required" } });
     const statement = await requestStatement(api, { decision: "accept_clock", approver: "ana" });
     expect(JSON.parse(statement)).toMatchObject({ decision: "accept_clock", actor: "ana", note: "" });
     const proof = proofFields(ANA, statement);
-    expect((await accept(api, { actor: "ana", note: "other", ...proof })).body.code).toBe("proof_invalid");
-    expect((await accept(api, { actor: "bo", ...proof })).body.code).toBe("proof_invalid");
-    expect((await accept(api, { actor: "ana", ...proof })).status).toBe(200);
+    expect((await acceptClock(api, { actor: "ana", note: "other", ...proof })).body.code).toBe("proof_invalid");
+    expect((await acceptClock(api, { actor: "bo", ...proof })).body.code).toBe("proof_invalid");
+    expect((await acceptClock(api, { actor: "ana", ...proof })).status).toBe(200);
     api.deps.clock.set(-HOUR / 60);
-    expect((await accept(api, { actor: "ana", ...proof })).body.code).toBe("proof_invalid");
+    expect((await acceptClock(api, { actor: "ana", ...proof })).body.code).toBe("proof_invalid");
     expect((await postSignedAction(api, BO, "accept_clock", { actor: "bo", note: "again" })).status).toBe(200);
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
   });

@@ -1,4 +1,4 @@
-/** Agents can propose in their own name, withdraw and read, and nothing else; an adversary here has an agent's secret. */
+/** Agents can propose in their own name, withdraw and read, and nothing else, also if an adversary has an agent's secret. */
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
 import { isWrite } from "../../../lib/http/admission.ts";
@@ -41,7 +41,7 @@ describe("every write endpoint, called with an agent's secret", () => {
     ["with both", { ...WITH_TOKEN, "x-person": "ana@acme.example" }],
   ])("%s", (_, extra) => {
     test.each(WRITES.filter((path) => !OPEN_TO_AGENTS.includes(path)))(
-      "POST %s is 403 agent_may_not, and nothing is written",
+      "POST %s is rejected with agent_may_not, and nothing is written",
       async (path) => {
         const api = await openService({ adminToken: ADMIN, identityHeader: "x-person" });
         const { change_id } = await proposeAsAgent(api);
@@ -129,7 +129,7 @@ describe("an agent's name", () => {
     });
   });
 
-  test("is accepted unproven if the intent names no principals", async () => {
+  test("is accepted without proof if the intent names no principals", async () => {
     const api = await service();
     const { proposer_kind, status } = await api.propose({ proposer: "agent:pricing" });
     expect([proposer_kind, status]).toEqual(["agent", "pending_consent"]);
@@ -159,16 +159,16 @@ describe("an agent's consent", () => {
     expect(gates).toContainEqual({ gate: "consent", state: "block", message: "0 of 1 consent" });
   });
 
-  test("cannot be replaced by the intent's: its changes are minor only if minor.agents is true", async () => {
+  test("is not replaced by the intent: changes of agents are minor only if minor.agents is true", async () => {
     const minor = { kinds: ["config"], targets: ["ui.*"] };
-    const small = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
+    const minorFields = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
     const tierWithRule = async (rule: object) =>
-      (await proposeAsAgent(await openService({ intent: { policy: { minor: rule } } }), small)).tier;
+      (await proposeAsAgent(await openService({ intent: { policy: { minor: rule } } }), minorFields)).tier;
     expect(await tierWithRule(minor)).toBe("standard");
     expect(await tierWithRule({ ...minor, agents: false })).toBe("standard");
     expect(await tierWithRule({ ...minor, agents: true })).toBe("minor");
     const api = await service({ intent: { policy: { minor } } });
-    expect((await api.propose({ ...small, proposer: "agent:x" })).tier).toBe("standard");
+    expect((await api.propose({ ...minorFields, proposer: "agent:x" })).tier).toBe("standard");
   });
 });
 
@@ -176,10 +176,10 @@ describe("an agent's withdrawal", () => {
   test("is accepted only for the agent's own proposals", async () => {
     const api = await openService();
     const own = await proposeAsAgent(api);
-    const robos = await proposeAsAgent(api, {}, AS_ROBO);
-    const anas = await api.propose({ proposer: "ana@acme.example" });
+    const robosChange = await proposeAsAgent(api, {}, AS_ROBO);
+    const anasChange = await api.propose({ proposer: "ana@acme.example" });
     const anonymous = await api.propose();
-    for (const { change_id } of [robos, anas, anonymous])
+    for (const { change_id } of [robosChange, anasChange, anonymous])
       expect(await api.post("withdraw", { change_id }, AS_AGENT)).toMatchObject({
         status: 403,
         body: { code: "not_the_proposer" },
@@ -212,7 +212,7 @@ describe("a bearer token", () => {
     `Bearer:${SECRET}`,
     `Bearer=${SECRET}`,
     `Bearer"${SECRET}"`,
-  ])("%j that is no agent's is 401 if the intent names agents", async (authorization) => {
+  ])("%j is rejected with 401 if the intent names agents", async (authorization) => {
     const api = await openService();
     for (const reply of [
       await api.get("intent", { authorization }),
@@ -240,7 +240,7 @@ describe("a bearer token", () => {
     expect((await (await service()).post("propose", PROPOSAL, UNKNOWN_TOKEN)).status).toBe(201);
   });
 
-  test("is hashed as a whole and compared with every agent's hash", async () => {
+  test("is hashed completely and compared with every agent's hash", async () => {
     const hashed: unknown[] = [];
     const sha256 = (data: string | Uint8Array) => (hashed.push(data), portableSha256(data));
     const api = await openService({ sha256 });
@@ -278,16 +278,16 @@ test("autonomy levels are computed from the authenticated proposers and approver
   await decide(await proposeAsAgent(api), ana);
   await decide(await proposeAsAgent(api, {}, { "x-person": "pat" }), ana);
   const claimed = await openService({ ...api.deps, intent: {}, identityHeader: undefined });
-  const pats = await claimed.propose({ proposer: "pat" });
-  await claimed.post("approve", { change_id: pats.change_id, approver: "ana@acme.example" });
+  const patsChange = await claimed.propose({ proposer: "pat" });
+  await claimed.post("approve", { change_id: patsChange.change_id, approver: "ana@acme.example" });
   await claimed.post("withdraw", { change_id: (await proposeAsAgent(claimed)).change_id }, AS_AGENT);
   const { points, totals } = (await claimed.get("/api/l1l5_trend?days=1")).body;
   expect(totals).toEqual({ L1: 1, L2: 0, L3: 1, L4: 0, L5: 0, unattributed: 1 });
   expect(points).toMatchObject([totals]);
 
-  const before = await service();
-  await before.must("approve", (await before.propose()).change_id);
-  expect((await before.get("/api/l1l5_trend?days=1")).body.totals).toMatchObject({ L1: 1, unattributed: 0 });
+  const withoutPrincipals = await service();
+  await withoutPrincipals.must("approve", (await withoutPrincipals.propose()).change_id);
+  expect((await withoutPrincipals.get("/api/l1l5_trend?days=1")).body.totals).toMatchObject({ L1: 1, unattributed: 0 });
 });
 
 test("an agent with the hash of an empty secret is rejected", async () => {
@@ -299,8 +299,8 @@ test("an agent with the hash of an empty secret is rejected", async () => {
 
 test("a proxy user with an agent's name is no agent, and may only read", async () => {
   const api = await openService({ identityHeader: "x-person" });
-  const me = (await api.get("/api/whoami", { "x-person": "robo" })).body;
-  expect(me).toMatchObject({ name: null, kind: "unknown", may: ["read"] });
+  const whoami = (await api.get("/api/whoami", { "x-person": "robo" })).body;
+  expect(whoami).toMatchObject({ name: null, kind: "unknown", may: ["read"] });
 });
 
 test("a wrong bearer token is counted and delayed even with a valid read token", async () => {

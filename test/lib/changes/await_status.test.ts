@@ -15,8 +15,8 @@ afterEach(() => void vi.useRealTimers());
 
 /** Starts to wait for a change; `pass` advances the fake time, so that scheduled reads happen. */
 function startWaiting(api: TestService, id: string, options: Partial<WaitOptions> = {}) {
-  let state: "waiting" | "settled" = "waiting";
-  const result = awaitStatus(api.deps, id, { seconds: 60, ...options }).finally(() => (state = "settled"));
+  let state: "waiting" | "ended" = "waiting";
+  const result = awaitStatus(api.deps, id, { seconds: 60, ...options }).finally(() => (state = "ended"));
   result.catch(() => undefined);
   return { result, state: () => state, pass: (ms: number) => vi.advanceTimersByTimeAsync(ms) };
 }
@@ -85,14 +85,14 @@ test("a waiting request reads at most ten times a second, however many commits t
 test("without a change of status, waiting ends at the timeout or at the host's maximum", async () => {
   const api = await service();
   const id = await api.bring("pending_consent");
-  const one = startWaiting(api, id, { seconds: 30 });
-  const other = awaitStatus({ ...api.deps, maxWaitSeconds: 20 }, id, { seconds: 30 });
-  await one.pass(20_000);
-  expect(await other).toMatchObject({ moved: false, change: { status: "pending_consent" } });
-  await one.pass(9_999);
-  expect(one.state()).toBe("waiting");
-  await one.pass(2);
-  expect(await one.result).toMatchObject({ moved: false });
+  const longWait = startWaiting(api, id, { seconds: 30 });
+  const shortWait = awaitStatus({ ...api.deps, maxWaitSeconds: 20 }, id, { seconds: 30 });
+  await longWait.pass(20_000);
+  expect(await shortWait).toMatchObject({ moved: false, change: { status: "pending_consent" } });
+  await longWait.pass(9_999);
+  expect(longWait.state()).toBe("waiting");
+  await longWait.pass(2);
+  expect(await longWait.result).toMatchObject({ moved: false });
   expect(vi.getTimerCount()).toBe(0);
 });
 
@@ -202,13 +202,13 @@ test("a client that disconnects no longer counts as waiting", async () => {
     commits.close();
     await server.stop();
   });
-  const until = async (count: number): Promise<void> => {
+  const waitForCount = async (count: number): Promise<void> => {
     while (waiting !== count) await new Promise<void>((resolve) => changed.push(resolve));
   };
   const client = new AbortController();
   const request = fetch(`${server.url}/api/product/changes/${id}?wait=60`, { signal: client.signal });
-  await until(1);
+  await waitForCount(1);
   client.abort();
   await expect(request).rejects.toThrow("aborted");
-  await until(0);
+  await waitForCount(0);
 });

@@ -44,7 +44,7 @@ test("an emergency quorum approves, apply ignores freeze and windows, and a revi
   expect((await api.get("audit/verify")).body.state.mismatched).toBe(0);
 });
 
-test("only emergency consents count towards the emergency quorum, and only towards it", async () => {
+test("emergency consents and ordinary consents count towards separate quorums", async () => {
   const api = await coreWithPolicy({ break_glass: { approvers: ["oncall", "ana"], required: 2 } });
   const { change_id } = await api.propose();
   await api.post("approve", { change_id, approver: "ana" });
@@ -68,7 +68,7 @@ test.each([
   expect(await api.post("approve", fields)).toMatchObject({ status, body: { code } });
 });
 
-test("emergency consent needs break_glass in the intent, and is not for the proposer themselves", async () => {
+test("an emergency consent needs break_glass in the intent, and cannot come from the proposer", async () => {
   const api = await coreWithPolicy({ break_glass: undefined });
   const { change_id } = await api.propose();
   expect((await approveInEmergency(api, change_id)).body.code).toBe("not_an_approver");
@@ -114,7 +114,7 @@ test("an emergency consent stops counting when its approver is removed from the 
 });
 
 test.each(["accepted", "not_accepted"])(
-  "an ordinary approver other than the consenting one completes the review: %s",
+  "an ordinary approver who did not consent completes the review: %s",
   async (verdict) => {
     const api = await coreWithPolicy({ break_glass: { approvers: ["oncall", "ana"] } });
     const { change_id } = await api.propose();

@@ -3,7 +3,7 @@ import { test } from "vitest";
 import { checkEditsAreRestored, openFileTarget } from "../../support/bypass.ts";
 import { rounds } from "../../support/length.ts";
 
-const [places, edits] = rounds<[number, number]>([20, 60], [40, 120], [400, 1000]);
+const [targetCount, editCount] = rounds<[number, number]>([20, 60], [40, 120], [400, 1000]);
 
 test("each edit of an adversary is reported, and restored by the next cycle", () =>
-  checkEditsAreRestored({ targets: places, edits, seed: 11 }, openFileTarget));
+  checkEditsAreRestored({ targets: targetCount, edits: editCount, seed: 11 }, openFileTarget));

@@ -8,7 +8,7 @@ import { startPostgres } from "../../support/postgres_server.ts";
 const server = await startPostgres();
 afterAll(() => server?.stop());
 
-const [places, edits] = rounds<[number, number]>([20, 60], [40, 120], [100, 250]);
+const [targetCount, editCount] = rounds<[number, number]>([20, 60], [40, 120], [100, 250]);
 const seeds = rounds([13], [13], [13, 14, 15, 16]);
 
 describe.skipIf(!server)("a Postgres column", () => {
@@ -16,7 +16,7 @@ describe.skipIf(!server)("a Postgres column", () => {
     const { pool, url } = server!;
     await pool.query("drop schema if exists app cascade; create schema app");
     await pool.query("create table app.settings (key text primary key, value jsonb)");
-    await checkEditsAreRestored({ targets: places, edits, seed }, () => ({
+    await checkEditsAreRestored({ targets: targetCount, edits: editCount, seed }, () => ({
       system: postgresTarget({
         name: "settings",
         url,
@@ -25,11 +25,11 @@ describe.skipIf(!server)("a Postgres column", () => {
         valueColumn: "value",
         key: ({ target }) => target,
       }),
-      async edit(made) {
-        const values = [...made.values()].map((value) => JSON.stringify(value));
+      async edit(edits) {
+        const values = [...edits.values()].map((value) => JSON.stringify(value));
         await pool.query(
           "update app.settings set value = made.value::jsonb from unnest($1::text[], $2::text[]) made(key, value) where settings.key = made.key",
-          [[...made.keys()], values],
+          [[...edits.keys()], values],
         );
       },
       async read() {

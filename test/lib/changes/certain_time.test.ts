@@ -22,7 +22,7 @@ describe("one process started with the clock 400 days ahead, corrected before th
     return { wrong, start, clock, pending, approved, applied, length: (await first.audit()).length };
   };
 
-  test("nothing expires, and every change can go on once the clock is right", async () => {
+  test("nothing expires, and every action works once the clock is right", async () => {
     const { wrong, start, clock, pending, approved, applied, length } = await startWithWrongClock();
     for (let minute = 0; minute < 9; minute++) {
       expect(await wrong.cycle()).toMatchObject({ expired: 0, drift: { checked: 1 } });
@@ -72,7 +72,7 @@ describe("one process started with the clock 400 days ahead, corrected before th
     }
   });
 
-  test("after entries dated by the wrong clock, accept-clock lets all changes go on", async () => {
+  test("after entries dated by the wrong clock, accept-clock makes every action work again", async () => {
     const { wrong, start, clock, pending, approved, applied } = await startWithWrongClock();
     await wrong.post("kpi", { csat: 4 });
     clock.set(-400 * DAY);
@@ -109,54 +109,54 @@ test("an interrupted apply is not recovered while the clock is wrong", async () 
 });
 
 describe("short-lived processes", () => {
-  /** Processes that share nothing but the store, and have no monotonic clock. */
-  const shortLivedProcesses = async (clock: TestClock) => {
-    const { monotonic: _, ...wall } = clock;
-    const first = await core({ clock: wall as TestClock, intent: LIMITS });
+  /** Starts processes that share only the store, and have no monotonic clock. */
+  const startShortLived = async (clock: TestClock) => {
+    const { monotonic: _, ...wallClock } = clock;
+    const first = await core({ clock: wallClock as TestClock, intent: LIMITS });
     return {
       pending: await first.bring("pending_consent"),
-      next: async () => makeCore(await restartDeps(first.deps, { intent: LIMITS })),
+      startNext: async () => makeCore(await restartDeps(first.deps, { intent: LIMITS })),
     };
   };
 
   test("cycles store their clock samples, and a cycle ten minutes later expires the change", async () => {
     const clock = testClock();
-    const { pending, next } = await shortLivedProcesses(clock);
+    const { pending, startNext } = await startShortLived(clock);
     clock.advance(73 * HOUR);
     for (let minute = 0; minute < 10; minute++) {
-      expect((await (await next()).cycle()).expired, `minute ${minute}`).toBe(0);
+      expect((await (await startNext()).cycle()).expired, `minute ${minute}`).toBe(0);
       clock.advance(MINUTE);
     }
-    expect((await (await next()).cycle()).expired).toBe(1);
-    expect((await (await next()).change(pending)).resolution).toBe("expired");
+    expect((await (await startNext()).cycle()).expired).toBe(1);
+    expect((await (await startNext()).change(pending)).resolution).toBe("expired");
   });
 
   test("reads without a cycle expire nothing", async () => {
     const clock = testClock();
-    const { pending, next } = await shortLivedProcesses(clock);
+    const { pending, startNext } = await startShortLived(clock);
     clock.advance(73 * HOUR);
-    expect((await (await next()).change(pending)).status).toBe("pending_consent");
+    expect((await (await startNext()).change(pending)).status).toBe("pending_consent");
     clock.advance(HOUR);
-    expect((await (await next()).change(pending)).status).toBe("pending_consent");
+    expect((await (await startNext()).change(pending)).status).toBe("pending_consent");
   });
 
-  test("a process whose clock is ahead expires nothing, and its samples mislead no later one", async () => {
+  test("a process whose clock is ahead expires nothing, and its samples mislead no later process", async () => {
     const clock = testClock();
-    const { pending, next } = await shortLivedProcesses(clock);
+    const { pending, startNext } = await startShortLived(clock);
     for (let round = 0; round < 5; round++) {
-      await (await next()).cycle();
+      await (await startNext()).cycle();
       clock.set(400 * DAY);
-      expect((await (await next()).cycle()).expired).toBe(0);
+      expect((await (await startNext()).cycle()).expired).toBe(0);
       clock.set(-400 * DAY);
       clock.advance(11 * MINUTE);
     }
-    expect((await (await next()).change(pending)).status).toBe("pending_consent");
+    expect((await (await startNext()).change(pending)).status).toBe("pending_consent");
   });
 
   test("at most 12 samples are stored, and not every cycle writes", async () => {
     const clock = testClock();
-    const { next } = await shortLivedProcesses(clock);
-    const api = await next();
+    const { startNext } = await startShortLived(clock);
+    const api = await startNext();
     const storedSamples = async () => (await api.deps.store.get("meta", "clock"))!;
     for (let second = 0; second < 7200; second += 30) {
       await api.cycle();

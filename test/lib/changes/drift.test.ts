@@ -11,22 +11,22 @@ import { MINUTE, SECOND } from "../../support/clock.ts";
 import { fails, makeBarrier, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { core } from "../../support/core.ts";
 
-/** A service with one applied change. */
-async function applied() {
+/** Opens a service with one applied change, and functions to check for drift and to read its entries. */
+async function coreWithAppliedChange() {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring("applied");
-  const check = async () => {
+  const runCheck = async () => {
     api.deps.clock.advance(SECOND);
     await api.cycle();
     return (await api.get("drift")).body;
   };
   const drifted = async () => (await api.audit()).filter(({ event_type }) => event_type === "change_drifted");
-  return { adapter, api, change_id, check, drifted };
+  return { adapter, api, change_id, runCheck, driftEntries };
 }
 
 test("before the first check all results are null", async () => {
-  const { api } = await applied();
+  const { api } = await coreWithAppliedChange();
   expect((await api.get("drift")).body).toEqual({
     result: null,
     in_sync: null,
@@ -38,27 +38,27 @@ test("before the first check all results are null", async () => {
 });
 
 test("an applied change that its adapter verifies as applied is in sync", async () => {
-  const { api, check, drifted } = await applied();
-  expect(await check()).toMatchObject({ result: "in_sync", in_sync: true, checked_at: api.deps.clock.iso() });
-  expect(await drifted()).toEqual([]);
+  const { api, runCheck, driftEntries } = await coreWithAppliedChange();
+  expect(await runCheck()).toMatchObject({ result: "in_sync", in_sync: true, checked_at: api.deps.clock.iso() });
+  expect(await driftEntries()).toEqual([]);
 });
 
 test.each([
   [{ value: 8 }, "drifted", "unknown"],
   [null, "missing", "absent"],
-])("an adapter that reports applied while the current value is %j is %s", async (found, result, host) => {
+])("a target whose adapter reports applied while its value is %j is %s", async (found, result, host) => {
   let current: { value: unknown } | null = { value: 9 };
   const adapter = { ...scriptedAdapter(), held: async () => current };
   const api = await core({ adapter });
   const change_id = await api.bring("applied", { value: "9" });
-  const check = async () => {
+  const runCheck = async () => {
     api.deps.clock.advance(SECOND);
     await api.cycle();
     return (await api.get("drift")).body;
   };
-  expect(await check()).toMatchObject({ result: "in_sync" });
+  expect(await runCheck()).toMatchObject({ result: "in_sync" });
   current = found;
-  expect(await check()).toMatchObject({ result, [result]: [{ change_id, host }] });
+  expect(await runCheck()).toMatchObject({ result, [result]: [{ change_id, host }] });
   const second = await api.bring("approved", { target: "ui.other", value: "1" });
   const { status, body } = await api.post("apply", { change_id: second });
   expect([status, body.code]).toEqual([502, "adapter_failed"]);
@@ -69,14 +69,14 @@ test.each([
   ["rolled_back", "drifted"],
   ["absent", "missing"],
 ] as const)("a change that its adapter reports as %s is %s, audited once per episode", async (host, result) => {
-  const { adapter, api, change_id, check, drifted } = await applied();
+  const { adapter, api, change_id, runCheck, driftEntries } = await coreWithAppliedChange();
   adapter.host.set(change_id, host);
-  const report = await check();
+  const report = await runCheck();
   const since = api.deps.clock.iso();
   expect(report).toMatchObject({ result, in_sync: false });
   expect(report[result]).toEqual([{ change_id, target: "ui.banner", tenant_id: "t1", state: result, host, since }]);
-  expect((await check())[result]).toEqual(report[result]);
-  const [entry, ...more] = await drifted();
+  expect((await runCheck())[result]).toEqual(report[result]);
+  const [entry, ...more] = await driftEntries();
   expect(more).toEqual([]);
   expect(entry).toMatchObject({ change_id, tenant: "t1" });
   expect(JSON.parse(entry.detail)).toMatchObject({ state: result, host });
@@ -84,58 +84,58 @@ test.each([
 });
 
 test("recovery ends an episode, and the next episode is audited again", async () => {
-  const { adapter, change_id, check, drifted } = await applied();
+  const { adapter, change_id, runCheck, driftEntries } = await coreWithAppliedChange();
   for (const [host, result, audited] of [
     ["absent", "missing", 1],
     ["applied", "in_sync", 1],
     ["absent", "missing", 2],
   ] as const) {
     adapter.host.set(change_id, host);
-    expect((await check()).result).toBe(result);
-    expect(await drifted()).toHaveLength(audited);
+    expect((await runCheck()).result).toBe(result);
+    expect(await driftEntries()).toHaveLength(audited);
   }
 });
 
 test("a drifted change that then goes missing stays in the same episode", async () => {
-  const { adapter, change_id, check, drifted } = await applied();
+  const { adapter, change_id, runCheck, driftEntries } = await coreWithAppliedChange();
   adapter.host.set(change_id, "unknown");
-  const { drifted: before } = await check();
+  const { drifted: before } = await runCheck();
   adapter.host.set(change_id, "absent");
-  const after = await check();
+  const after = await runCheck();
   expect(after).toMatchObject({ result: "missing", drifted: [], missing: [{ since: before[0].since }] });
-  expect(await drifted()).toHaveLength(1);
+  expect(await driftEntries()).toHaveLength(1);
 });
 
 test("only the newest applied change of a target is checked", async () => {
-  const { adapter, api, change_id: older, check } = await applied();
+  const { adapter, api, change_id: older, runCheck } = await coreWithAppliedChange();
   const newer = await api.bring("applied", { target: "UI.Banner" });
   const otherTenant = await api.bring("applied", { tenant_id: "t2" });
   adapter.host.set(older, "absent");
-  expect((await check()).result).toBe("in_sync");
+  expect((await runCheck()).result).toBe("in_sync");
   adapter.host.set(otherTenant, "absent");
-  expect((await check()).missing).toMatchObject([{ change_id: otherTenant }]);
+  expect((await runCheck()).missing).toMatchObject([{ change_id: otherTenant }]);
   adapter.host.set(otherTenant, "applied");
   await api.must("rollback", newer);
-  expect((await check()).missing).toMatchObject([{ change_id: older }]);
+  expect((await runCheck()).missing).toMatchObject([{ change_id: older }]);
 });
 
 test("a rolled back change is no longer reported as missing", async () => {
-  const { adapter, api, change_id, check } = await applied();
+  const { adapter, api, change_id, runCheck } = await coreWithAppliedChange();
   adapter.host.set(change_id, "absent");
-  await check();
+  await runCheck();
   await api.must("rollback", change_id);
-  expect(await check()).toMatchObject({ result: "in_sync", missing: [] });
+  expect(await runCheck()).toMatchObject({ result: "in_sync", missing: [] });
 });
 
 test("a change that is being rolled back is not reported as drifted", async () => {
-  const { adapter, api, change_id, drifted } = await applied();
+  const { adapter, api, change_id, driftEntries } = await coreWithAppliedChange();
   const other = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
   const mayEnd = makeBarrier();
   adapter.on("rollback", ({ change_id: id }) => (adapter.host.set(id, "unknown"), mayEnd.opened), 1);
   const running = api.act("rollback", change_id);
   while (!adapter.calls.includes("rollback")) await new Promise((resolve) => setImmediate(resolve));
   await checkDrift(other.deps);
-  expect(await drifted()).toEqual([]);
+  expect(await driftEntries()).toEqual([]);
   mayEnd.open();
   await running;
 });
@@ -145,7 +145,7 @@ test("targets are verified in rounds, most recent first, for five seconds per cy
   const adapter = targetAdapter(target.system, { store: memoryStore(), clock: systemClock });
   const api = await core({ adapter });
   const ids: string[] = [];
-  for (let one = 0; one < 20; one++) ids.push(await api.bring("applied", { target: `ui.x${one}`, value: "1" }));
+  for (let index = 0; index < 20; index++) ids.push(await api.bring("applied", { target: `ui.x${index}`, value: "1" }));
   await observeTargets(api.deps, await api.change(ids[3]!), true);
   const verified: string[] = [];
   const { verify } = adapter;
@@ -174,7 +174,7 @@ test("targets are verified in rounds, most recent first, for five seconds per cy
 });
 
 test("a target that cannot be read leaves oldest_verified_at unchanged", async () => {
-  const { adapter, api } = await applied();
+  const { adapter, api } = await coreWithAppliedChange();
   await api.cycle();
   const first = api.deps.clock.iso();
   const oldest = async () => (await api.get("drift")).body.oldest_verified_at;
@@ -189,18 +189,18 @@ test("a target that cannot be read leaves oldest_verified_at unchanged", async (
 });
 
 test("a failed verification neither begins nor ends an episode", async () => {
-  const { adapter, change_id, check, drifted } = await applied();
+  const { adapter, change_id, runCheck, driftEntries } = await coreWithAppliedChange();
   adapter.on("verify", fails("connection refused"), 1);
-  expect(await check()).toMatchObject({ result: "in_sync" });
+  expect(await runCheck()).toMatchObject({ result: "in_sync" });
   adapter.host.set(change_id, "absent");
-  expect(await check()).toMatchObject({ result: "missing" });
+  expect(await runCheck()).toMatchObject({ result: "missing" });
   adapter.on("verify", fails("connection refused"), 1);
-  expect(await check()).toMatchObject({ result: "missing" });
-  expect(await drifted()).toHaveLength(1);
+  expect(await runCheck()).toMatchObject({ result: "missing" });
+  expect(await driftEntries()).toHaveLength(1);
 });
 
 test("drift that two processes find concurrently is audited once", async () => {
-  const { adapter, api, change_id, drifted } = await applied();
+  const { adapter, api, change_id, driftEntries } = await coreWithAppliedChange();
   const other = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
   adapter.host.set(change_id, "absent");
   const [bothVerify, mayAnswer] = [makeBarrier(), makeBarrier()];
@@ -213,11 +213,11 @@ test("drift that two processes find concurrently is audited once", async () => {
   await bothVerify.opened;
   mayAnswer.open();
   await Promise.all(checks);
-  expect(await drifted()).toHaveLength(1);
+  expect(await driftEntries()).toHaveLength(1);
 });
 
 test("a state read during another process's rollback is not reported as drift", async () => {
-  const { adapter, api, change_id, drifted } = await applied();
+  const { adapter, api, change_id, driftEntries } = await coreWithAppliedChange();
   const other = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
   const [verifyBegan, mayAnswer, rollbackBegan, mayEnd] = [makeBarrier(), makeBarrier(), makeBarrier(), makeBarrier()];
   adapter.on("verify", () => (verifyBegan.open(), mayAnswer.opened.then(() => "unknown")), 1);
@@ -228,7 +228,7 @@ test("a state read during another process's rollback is not reported as drift", 
   await rollbackBegan.opened;
   mayAnswer.open();
   await check;
-  expect(await drifted()).toEqual([]);
+  expect(await driftEntries()).toEqual([]);
   mayEnd.open();
   expect((await running).status).toBe(200);
   expect((await api.get("drift")).body.drifted).toEqual([]);

@@ -15,14 +15,14 @@ const parseDetails = async (api: Core): Promise<Record<string, unknown>[]> =>
   (await api.audit()).map(({ detail }) => JSON.parse(detail));
 const newestDetail = async (api: Core) => (await parseDetails(api)).at(-1)!;
 
-/** Proposes, approves, applies and rolls back a change; `named` makes each request name its actor. */
-async function performEveryStep(api: Core, headers: HeadersInit, named: boolean): Promise<void> {
-  const by = named ? { actor: "ana" } : {};
-  const { change_id } = (await api.post("propose", { ...PROPOSAL, ...(named ? { proposer: "ana" } : {}) }, headers))
-    .body;
+/** Proposes, approves, applies and rolls back a change; `isNamed` makes each request name its actor. */
+async function performEveryStep(api: Core, headers: HeadersInit, isNamed: boolean): Promise<void> {
+  const actor = isNamed ? { actor: "ana" } : {};
+  const proposer = isNamed ? { proposer: "ana" } : {};
+  const { change_id } = (await api.post("propose", { ...PROPOSAL, ...proposer }, headers)).body;
   await api.post("approve", { change_id, approver: "ana" }, headers);
-  await api.post("apply", { change_id, ...by }, headers);
-  await api.post("rollback", { change_id, ...by }, headers);
+  await api.post("apply", { change_id, ...actor }, headers);
+  await api.post("rollback", { change_id, ...actor }, headers);
 }
 
 test.each([
@@ -37,9 +37,9 @@ test.each([
   ],
   ["names from the proxy header", { identityHeader: "x-person" }, { "x-person": "ana" }, false, Array(4).fill("proxy")],
   ["names from the host's own log-in", { person: () => "ana" }, {}, false, Array(4).fill("proxy")],
-] as const)("%s are recorded with their authentication", async (_, options, headers, named, authenticated) => {
+] as const)("%s are recorded with their authentication", async (_, options, headers, isNamed, authenticated) => {
   const api = await core({ adapter: scriptedAdapter(), ...options });
-  await performEveryStep(api, headers, named);
+  await performEveryStep(api, headers, isNamed);
   const facts = (await parseDetails(api)).slice(1);
   expect(facts.map((detail) => detail["authenticated"])).toEqual(authenticated);
   expect(facts.map(({ actor }) => actor)).toEqual(authenticated.map((kind) => (kind === null ? null : "ana")));
@@ -106,15 +106,15 @@ test.each<[string, object, unknown]>([
   ["undefined", {}, undefined],
   ["a value that is no JSON", { previous: { value: undefined } }, undefined],
   ["a value that cannot be serialized", { previous: { value: 10n } }, undefined],
-])("only the digest of the previous value is recorded when the adapter returns %s", async (_, extra, expected) => {
+])("only the digest of the previous value is recorded when the adapter returns %s", async (_, reported, expected) => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring("approved");
-  adapter.on("apply", (change) => (adapter.host.set(change.change_id, "applied"), { result: "applied", ...extra }));
+  adapter.on("apply", (change) => (adapter.host.set(change.change_id, "applied"), { result: "applied", ...reported }));
   const { body } = await api.act("apply", change_id);
   expect(body.adapter).toEqual({ name: "scripted", result: "applied" });
-  const { adapter: reported, ...detail } = await newestDetail(api);
-  expect(reported).toEqual(body.adapter);
+  const { adapter: recorded, ...detail } = await newestDetail(api);
+  expect(recorded).toEqual(body.adapter);
   if (expected === undefined) expect(detail).not.toHaveProperty("previous_digest");
   else expect(detail["previous_digest"]).toBe(expected);
   const { applied } = (await api.deps.store.get("changes", change_id))!.value;
@@ -214,7 +214,7 @@ const listRejections = async (api: Core) =>
 test("a hundred rejections a day are logged, and the rest as one count on a later day", async () => {
   const api = await coreWithForbidden();
   const proposeForbidden = async (times: number) => {
-    for (let one = 0; one < times; one++) expect((await api.post("propose", FORBIDDEN)).status).toBe(403);
+    for (let sent = 0; sent < times; sent++) expect((await api.post("propose", FORBIDDEN)).status).toBe(403);
   };
   await proposeForbidden(103);
   expect(await listRejections(api)).toHaveLength(100);

@@ -1,4 +1,4 @@
-/** Erasing a change's content: when it is allowed, what remains, who may do it, and that the log stays valid. */
+/** Erasing the content of a change: permissions, the remaining fields, and the log, which stays valid. */
 import { describe, expect, test } from "vitest";
 import { projectAll, rebuild } from "../../../lib/projections/projector.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
@@ -22,7 +22,7 @@ const CONTENT = {
 };
 const erase = (api: Core, change_id: string, fields: object = {}) =>
   api.post("erase", { change_id, actor: "dpo", note: "asked for", ...fields });
-const rejection = (status: number, code: string) => ({ status, body: { code } });
+const errorReply = (status: number, code: string) => ({ status, body: { code } });
 
 describe("an erasure", () => {
   test("removes the content from the change; digest, entries and figures stay", async () => {
@@ -62,7 +62,7 @@ describe("an erasure", () => {
     expect((await erase(api, change_id)).body.change).toMatchObject({ summary: "erased", rationale: "" });
   });
 
-  test("a record that differs from what the erasure left is a mismatch", async () => {
+  test("makes an edit of the remaining record a mismatch", async () => {
     const api = await core();
     const change_id = await api.bring("denied", CONTENT);
     await erase(api, change_id);
@@ -74,7 +74,7 @@ describe("an erasure", () => {
     expect(body.state.mismatches).toEqual([{ change_id, fields: ["content"] }]);
   });
 
-  test("projections contain no erased content, and are the same when rebuilt", async () => {
+  test("removes the content from projections, which are the same when rebuilt", async () => {
     const api = await core();
     const { deps } = api;
     const readProjections = async () =>
@@ -106,29 +106,29 @@ describe("an erasure is rejected", () => {
     const api = await core();
     const change_id = await api.bring(status, CONTENT);
     const reply = await erase(api, change_id);
-    expect(reply).toMatchObject({ ...rejection(400, "illegal_transition"), body: { current_status: status } });
+    expect(reply).toMatchObject({ ...errorReply(400, "illegal_transition"), body: { current_status: status } });
     expect(reply.body.error).toContain("it may be asked to approve".slice(0, 20));
     expect(await api.change(change_id)).toMatchObject({ summary: "Wombat", value: { on: true } });
   });
 
-  test("for the owner of a target, and for a change whose value a rollback would restore", async () => {
+  test("for the change in force, and for a change whose value a rollback would restore", async () => {
     const api = await core();
     const first = await api.bring("applied", CONTENT);
-    expect(await erase(api, first)).toMatchObject(rejection(409, "content_needed"));
+    expect(await erase(api, first)).toMatchObject(errorReply(409, "content_needed"));
     const second = await api.bring("applied", { ...CONTENT, target: "UI.Banner" });
     const reply = await erase(api, first);
-    expect(reply).toMatchObject(rejection(409, "content_needed"));
+    expect(reply).toMatchObject(errorReply(409, "content_needed"));
     expect(reply.body.error).toContain("roll it back first, which leaves the host product as it is");
     await api.must("rollback", first);
     expect((await erase(api, first)).status).toBe(200);
-    expect(await erase(api, second)).toMatchObject(rejection(409, "content_needed"));
+    expect(await erase(api, second)).toMatchObject(errorReply(409, "content_needed"));
   });
 
   test("for a change without a value only until a later one is applied; rollback still works", async () => {
     const api = await core();
     const { value: _, ...withoutValue } = CONTENT;
     const first = await api.bring("applied", withoutValue);
-    expect(await erase(api, first)).toMatchObject(rejection(409, "content_needed"));
+    expect(await erase(api, first)).toMatchObject(errorReply(409, "content_needed"));
     await api.bring("applied");
     expect((await erase(api, first)).status).toBe(200);
     expect(await api.must("rollback", first)).toMatchObject({ status: "rolled_back", change: { summary: "erased" } });
@@ -141,7 +141,7 @@ describe("an erasure is rejected", () => {
     await api.post("approve", { change_id, approver: "oncall", note: "now", emergency: true });
     await api.must("apply", change_id);
     await api.must("rollback", change_id);
-    expect(await erase(api, change_id)).toMatchObject(rejection(409, "content_needed"));
+    expect(await erase(api, change_id)).toMatchObject(errorReply(409, "content_needed"));
     await api.post("review", { change_id, approver: "ana", verdict: "accepted" });
     expect((await erase(api, change_id)).status).toBe(200);
   });
@@ -150,8 +150,8 @@ describe("an erasure is rejected", () => {
     const api = await core();
     const change_id = await api.bring("denied", CONTENT);
     await erase(api, change_id);
-    expect(await erase(api, change_id)).toMatchObject(rejection(400, "illegal_transition"));
-    expect(await erase(api, "chg_none")).toMatchObject(rejection(404, "change_not_found"));
+    expect(await erase(api, change_id)).toMatchObject(errorReply(400, "illegal_transition"));
+    expect(await erase(api, "chg_none")).toMatchObject(errorReply(404, "change_not_found"));
   });
 });
 
@@ -162,10 +162,11 @@ test("erase checks record, person, fields, operation, revision, status, proof, i
   const api = makeCore(
     await openDeps({ adapter, identityHeader: "x-person", intent: { principals: { ana: person(ana) }, policy } }),
   );
-  const as = (name: string, more: object = {}) => ({ "x-person": name, ...more });
-  const proposed = async (...steps: ("approve" | "apply" | "deny")[]) => {
-    const { change_id } = (await api.post("propose", { ...PROPOSAL, target: `ui.${steps.join("-")}` }, as("pat"))).body;
-    for (const step of steps) expect((await api.post(step, { change_id }, as("bo"))).status).toBe(200);
+  const asPerson = (name: string, more: object = {}) => ({ "x-person": name, ...more });
+  const proposeAnd = async (...steps: ("approve" | "apply" | "deny")[]) => {
+    const { change_id } = (await api.post("propose", { ...PROPOSAL, target: `ui.${steps.join("-")}` }, asPerson("pat")))
+      .body;
+    for (const step of steps) expect((await api.post(step, { change_id }, asPerson("bo"))).status).toBe(200);
     return change_id as string;
   };
   const stale = { "if-match": '"99"' };
@@ -173,42 +174,44 @@ test("erase checks record, person, fields, operation, revision, status, proof, i
     (await api.post("erase", fields, headers)).body.code;
   const at = api.deps.clock.iso();
 
-  expect(await code({ change_id: "chg_none", actor: "pat", at }, as("eve", stale))).toBe("change_not_found");
-  const change_id = await proposed("approve");
+  expect(await code({ change_id: "chg_none", actor: "pat", at }, asPerson("eve", stale))).toBe("change_not_found");
+  const change_id = await proposeAnd("approve");
   await api.deps.store.transact(async (tx) => {
     const { value } = (await tx.get("changes", change_id))!;
     tx.put("changes", change_id, { ...value, change: { ...value.change, status: "denied" } } as never);
   });
-  expect(await code({ change_id, actor: "pat", at }, as("eve", stale))).toBe("evidence_mismatch");
-  const busy = await proposed("approve");
-  expect(await code({ change_id: busy, actor: "pat", at }, as("eve", stale))).toBe("identity_mismatch");
-  expect(await code({ change_id: busy, actor: "eve", at }, as("eve", stale))).toBe("not_permitted");
-  expect(await code({ change_id: busy, at }, as("ana", stale))).toBe("invalid_field");
+  expect(await code({ change_id, actor: "pat", at }, asPerson("eve", stale))).toBe("evidence_mismatch");
+  const busy = await proposeAnd("approve");
+  expect(await code({ change_id: busy, actor: "pat", at }, asPerson("eve", stale))).toBe("identity_mismatch");
+  expect(await code({ change_id: busy, actor: "eve", at }, asPerson("eve", stale))).toBe("not_permitted");
+  expect(await code({ change_id: busy, at }, asPerson("ana", stale))).toBe("invalid_field");
   const [begun, mayEnd] = [makeBarrier(), makeBarrier()];
   adapter.on("apply", () => (begun.open(), mayEnd.opened), 1);
-  const apply = api.post("apply", { change_id: busy }, as("bo"));
+  const apply = api.post("apply", { change_id: busy }, asPerson("bo"));
   await begun.opened;
-  expect(await code({ change_id: busy }, as("ana", stale))).toBe("operation_in_progress");
+  expect(await code({ change_id: busy }, asPerson("ana", stale))).toBe("operation_in_progress");
   mayEnd.open();
   expect((await apply).status).toBe(200);
-  const pending = await proposed();
-  expect(await code({ change_id: pending }, as("ana", stale))).toBe("version_mismatch");
-  expect(await code({ change_id: pending }, as("ana"))).toBe("illegal_transition");
-  expect(await code({ change_id: busy }, as("ana"))).toBe("content_needed");
-  const closed = await proposed("deny");
-  expect(await code({ change_id: closed }, as("ana"))).toBe("proof_required");
-  expect(await code({ change_id: closed }, as("bo"))).toBeUndefined();
+  const pending = await proposeAnd();
+  expect(await code({ change_id: pending }, asPerson("ana", stale))).toBe("version_mismatch");
+  expect(await code({ change_id: pending }, asPerson("ana"))).toBe("illegal_transition");
+  expect(await code({ change_id: busy }, asPerson("ana"))).toBe("content_needed");
+  const closed = await proposeAnd("deny");
+  expect(await code({ change_id: closed }, asPerson("ana"))).toBe("proof_required");
+  expect(await code({ change_id: closed }, asPerson("bo"))).toBeUndefined();
 });
 
 describe("the person who erases", () => {
   test("must be named, and is the person named by the proxy", async () => {
-    const open = await core();
-    const change_id = await open.bring("denied", CONTENT);
-    expect(await open.post("erase", { change_id })).toMatchObject(rejection(400, "invalid_field"));
-    const api = makeCore(await restartDeps(open.deps, { identityHeader: "x-person" }));
-    const as = { "x-person": "Dana" };
-    expect(await api.post("erase", { change_id, actor: "dpo" }, as)).toMatchObject(rejection(403, "identity_mismatch"));
-    const reply = await api.post("erase", { change_id }, as);
+    const withoutProxy = await core();
+    const change_id = await withoutProxy.bring("denied", CONTENT);
+    expect(await withoutProxy.post("erase", { change_id })).toMatchObject(errorReply(400, "invalid_field"));
+    const api = makeCore(await restartDeps(withoutProxy.deps, { identityHeader: "x-person" }));
+    const asDana = { "x-person": "Dana" };
+    expect(await api.post("erase", { change_id, actor: "dpo" }, asDana)).toMatchObject(
+      errorReply(403, "identity_mismatch"),
+    );
+    const reply = await api.post("erase", { change_id }, asDana);
     expect(JSON.parse(reply.body.audit_entry.detail)).toMatchObject({ actor: "Dana", authenticated: "proxy" });
   });
 
@@ -216,22 +219,22 @@ describe("the person who erases", () => {
     const api = await core();
     const change_id = await api.bring("denied", CONTENT);
     const stale = await api.post("erase", { change_id, actor: "dpo" }, { "if-match": '"1"' });
-    expect(stale).toMatchObject(rejection(412, "version_mismatch"));
+    expect(stale).toMatchObject(errorReply(412, "version_mismatch"));
     expect((await api.post("erase", { change_id, actor: "dpo" }, { "if-match": '"2"' })).status).toBe(200);
   });
 
   test("must sign if they have keys, for this change only", async () => {
     const [ana, bo] = [passkey(), sshSigner()];
     const api = await core({ intent: { principals: { ana: person(ana), bo: person(bo) } } });
-    const denied = async () => {
+    const bringDenied = async () => {
       const { change_id } = await api.propose({ ...CONTENT, proposer: "eve" });
       const statement = await requestStatement(api, { decision: "deny", approver: "bo", change_id });
       await api.post("deny", { change_id, approver: "bo", ...proofFields(bo, statement) });
       return change_id;
     };
-    const [first, second] = [await denied(), await denied()];
+    const [first, second] = [await bringDenied(), await bringDenied()];
     for (const actor of ["ana", "dpo"])
-      expect(await erase(api, first, { actor })).toMatchObject(rejection(403, "proof_required"));
+      expect(await erase(api, first, { actor })).toMatchObject(errorReply(403, "proof_required"));
     const statement = await requestStatement(api, {
       decision: "erase",
       approver: "ana",
@@ -255,7 +258,7 @@ describe("the person who erases", () => {
       }),
     );
     const signed = { actor: "ana", ...proofFields(ana, statement) };
-    expect(await erase(api, second, signed)).toMatchObject(rejection(403, "proof_invalid"));
+    expect(await erase(api, second, signed)).toMatchObject(errorReply(403, "proof_invalid"));
     const reply = await erase(api, first, signed);
     expect(JSON.parse(reply.body.audit_entry.detail)).toMatchObject({
       actor: "ana",

@@ -4,6 +4,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { events } from "../../support/client.ts";
 import { HOUR, pass } from "../../support/clock.ts";
 import { core } from "../../support/core.ts";
+import { service } from "../../support/service.ts";
 import { failingStore } from "../../support/failing_store.ts";
 
 const expiringAfter = (hours: number) => ({ intent: { policy: { consent_ttl_hours: hours } } });
@@ -50,10 +51,11 @@ test("a request for an overdue change is rejected, and the expiry is recorded", 
 
 test("an overdue change is shown as denied while the store cannot write", async () => {
   const store = failingStore(memoryStore());
-  const api = await core({ store, ...expiringAfter(1) });
+  const api = await service({ store, ...expiringAfter(1) });
   const change_id = await api.bring("pending_consent");
   await pass(api.deps, 2 * HOUR);
   store.fail();
+  for (const path of ["approvals", "runtime"]) expect((await api.get(path)).status, path).toBe(200);
   expect((await api.change(change_id)).status).toBe("denied");
   store.recover();
   expect((await api.change(change_id)).status).toBe("denied");

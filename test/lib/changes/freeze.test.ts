@@ -131,7 +131,7 @@ test("the state and the growth log show a freeze", async () => {
   expect(entries).toMatchObject([{ title: "Service frozen by ops", detail: "month end" }]);
 });
 
-test("a freeze can be replaced only by one that ends later", async () => {
+test("a freeze can be replaced only by a freeze that ends later", async () => {
   const api = await core();
   const { change_id } = await api.propose();
   await api.must("approve", change_id);

@@ -9,8 +9,8 @@ import { core, makeCore, type Core } from "../../support/core.ts";
 
 type Action = "alert" | "rollback";
 
-/** A service with two guardrails: incident_rate should fall, csat should rise. */
-const openGuarded = (action: Action, adapter = scriptedAdapter()) =>
+/** Opens a service with two guardrails: incident_rate should fall, csat should rise. */
+const coreWithGuardrails = (action: Action, adapter = scriptedAdapter()) =>
   core({
     adapter,
     intent: {
@@ -25,9 +25,9 @@ const openGuarded = (action: Action, adapter = scriptedAdapter()) =>
 
 const INCIDENT = { kpi: "incident_rate", expected_delta_k: 0.01 };
 
-/** A service with guardrails and one change, applied while incident_rate was 0.03. */
-async function applied(action: Action = "rollback", adapter = scriptedAdapter()) {
-  const api = await openGuarded(action, adapter);
+/** Opens a service with guardrails and one change, applied while incident_rate was 0.03. */
+async function coreWithAppliedChange(action: Action = "rollback", adapter = scriptedAdapter()) {
+  const api = await coreWithGuardrails(action, adapter);
   await api.post("kpi", { incident_rate: 0.03 });
   return { api, adapter, change_id: await api.bring("applied", INCIDENT) };
 }
@@ -39,7 +39,7 @@ const listTripped = async (api: Core): Promise<string[]> =>
   );
 
 test("after a KPI feed beyond the limit the next cycle rolls back, and records the evidence", async () => {
-  const { api, adapter, change_id } = await applied();
+  const { api, adapter, change_id } = await coreWithAppliedChange();
   const fed = await api.post("kpi", { incident_rate: 0.09 });
   expect(fed.status).toBe(200);
   expect((await api.change(change_id)).status).toBe("applied");
@@ -64,7 +64,7 @@ test.each([
   ["csat", 4, 3.49, true],
   ["csat", 4, 9, false],
 ] as const)("%s from %f to %f: rolled back: %s", async (kpi, before, after, rolledBack) => {
-  const api = await openGuarded("rollback");
+  const api = await coreWithGuardrails("rollback");
   await api.post("kpi", { [kpi]: before });
   const change_id = await api.bring("applied", { kpi });
   await api.post("kpi", { [kpi]: after });
@@ -72,7 +72,7 @@ test.each([
 });
 
 test("a guardrail with action alert marks the change and does not roll it back", async () => {
-  const { api, change_id } = await applied("alert");
+  const { api, change_id } = await coreWithAppliedChange("alert");
   await api.post("kpi", { incident_rate: 0.09 });
   expect((await api.cycle()).rolled_back).toBeNull();
   const { status, gates } = await api.change(change_id);
@@ -82,7 +82,7 @@ test("a guardrail with action alert marks the change and does not roll it back",
 });
 
 test("a change is marked once, however many feeds are beyond the limit", async () => {
-  const { api, change_id } = await applied("alert");
+  const { api, change_id } = await coreWithAppliedChange("alert");
   for (const value of [0.09, 0.1, 0.11]) await api.post("kpi", { incident_rate: value });
   expect(await listTripped(api)).toHaveLength(1);
   expect((await api.change(change_id)).gates.filter(({ gate }: { gate: string }) => gate === "guardrail")).toHaveLength(
@@ -94,13 +94,13 @@ test.each([
   ["another KPI is fed", { csat: 1 }],
   ["the KPI has not worsened", { incident_rate: 0.03 }],
 ])("nothing happens when %s", async (_, fed) => {
-  const { api } = await applied();
+  const { api } = await coreWithAppliedChange();
   await api.post("kpi", fed);
   expect((await api.cycle()).rolled_back).toBeNull();
 });
 
 test("only the newest applied change that names the KPI is rolled back", async () => {
-  const { api, change_id: older } = await applied();
+  const { api, change_id: older } = await coreWithAppliedChange();
   const newer = await api.bring("applied", { ...INCIDENT, target: "ui.newer" });
   const other = await api.bring("applied", { kpi: "csat", target: "ui.other" });
   await api.post("kpi", { incident_rate: 0.09 });
@@ -110,7 +110,7 @@ test("only the newest applied change that names the KPI is rolled back", async (
 });
 
 test("after a rollback the guardrail watches the change applied before", async () => {
-  const { api, change_id: older } = await applied();
+  const { api, change_id: older } = await coreWithAppliedChange();
   const newer = await api.bring("applied", { ...INCIDENT, target: "ui.newer" });
   await api.must("rollback", newer);
   await api.post("kpi", { incident_rate: 0.09 });
@@ -118,7 +118,7 @@ test("after a rollback the guardrail watches the change applied before", async (
 });
 
 test("a change is compared with the KPI at its own apply", async () => {
-  const { api } = await applied();
+  const { api } = await coreWithAppliedChange();
   await api.post("kpi", { incident_rate: 0.045 });
   const newer = await api.bring("applied", { ...INCIDENT, target: "ui.newer" });
   await api.post("kpi", { incident_rate: 0.06 });
@@ -127,10 +127,10 @@ test("a change is compared with the KPI at its own apply", async () => {
   expect((await api.cycle()).rolled_back).toBe(newer);
 });
 
-test("25 rolled back changes are skipped to find the newest that is still applied", async () => {
-  const { api, change_id } = await applied();
-  for (let one = 0; one < 25; one++)
-    await api.must("rollback", await api.bring("applied", { ...INCIDENT, target: `ui.x${one}` }));
+test("25 rolled back changes are skipped to find the newest applied change", async () => {
+  const { api, change_id } = await coreWithAppliedChange();
+  for (let index = 0; index < 25; index++)
+    await api.must("rollback", await api.bring("applied", { ...INCIDENT, target: `ui.x${index}` }));
   await api.post("kpi", { incident_rate: 0.09 });
   expect((await api.cycle()).rolled_back).toBe(change_id);
 });
@@ -138,9 +138,9 @@ test("25 rolled back changes are skipped to find the newest that is still applie
 test.each([
   [DAY, true],
   [DAY + 1, false],
-])("a feed %i ms after the apply: rolled back: %s", async (later, rolledBack) => {
-  const { api, change_id } = await applied();
-  api.deps.clock.advance(later);
+])("a feed %i ms after the apply: rolled back: %s", async (delayMs, rolledBack) => {
+  const { api, change_id } = await coreWithAppliedChange();
+  api.deps.clock.advance(delayMs);
   await api.post("kpi", { incident_rate: 0.09 });
   expect((await api.cycle()).rolled_back).toBe(rolledBack ? change_id : null);
 });
@@ -150,7 +150,7 @@ test.each([
   ["names no KPI", {}],
   ["names another KPI", { kpi: "csat" }],
 ])("a change that %s is not rolled back", async (_, fields) => {
-  const api = await openGuarded("rollback");
+  const api = await coreWithGuardrails("rollback");
   await api.post("kpi", { incident_rate: 0.03 });
   await api.bring("applied", fields);
   await api.post("kpi", { incident_rate: 0.09 });
@@ -158,7 +158,7 @@ test.each([
 });
 
 test("a cycle rolls back at most one change", async () => {
-  const { api, change_id: first } = await applied();
+  const { api, change_id: first } = await coreWithAppliedChange();
   await api.post("kpi", { csat: 4 });
   const second = await api.bring("applied", { kpi: "csat", target: "ui.other" });
   await api.post("kpi", { incident_rate: 0.09, csat: 1 });
@@ -168,7 +168,7 @@ test("a cycle rolls back at most one change", async () => {
 });
 
 test("a change that a person rolled back before the cycle is not rolled back again", async () => {
-  const { api, change_id } = await applied();
+  const { api, change_id } = await coreWithAppliedChange();
   await api.post("kpi", { incident_rate: 0.09 });
   await api.must("rollback", change_id);
   expect((await api.cycle()).rolled_back).toBeNull();
@@ -177,7 +177,7 @@ test("a change that a person rolled back before the cycle is not rolled back aga
 
 test("a failing rollback is attempted five times in all, and audited once", async () => {
   const adapter = scriptedAdapter();
-  const { api, change_id } = await applied("rollback", adapter);
+  const { api, change_id } = await coreWithAppliedChange("rollback", adapter);
   await api.post("kpi", { incident_rate: 0.09 });
   adapter.on("rollback", fails("unreachable"));
   for (let cycle = 0; cycle < 7; cycle++) expect((await api.cycle()).rolled_back).toBeNull();
@@ -189,7 +189,7 @@ test("a failing rollback is attempted five times in all, and audited once", asyn
 
 test("a rollback that fails once succeeds in the next cycle", async () => {
   const adapter = scriptedAdapter();
-  const { api, change_id } = await applied("rollback", adapter);
+  const { api, change_id } = await coreWithAppliedChange("rollback", adapter);
   await api.post("kpi", { incident_rate: 0.09 });
   adapter.on("rollback", fails("unreachable"), 1);
   expect((await api.cycle()).rolled_back).toBeNull();
@@ -197,7 +197,7 @@ test("a rollback that fails once succeeds in the next cycle", async () => {
 });
 
 test("a rollback running in another process is not counted as a failed attempt", async () => {
-  const { api, adapter, change_id } = await applied();
+  const { api, adapter, change_id } = await coreWithAppliedChange();
   await api.post("kpi", { incident_rate: 0.09 });
   const other = makeCore(await restartDeps(api.deps));
   const [rollbackBegan, mayEnd] = [makeBarrier(), makeBarrier()];
@@ -212,17 +212,17 @@ test("a rollback running in another process is not counted as a failed attempt",
   expect(await api.deps.store.list("guardrail_due", { limit: 1 })).toEqual([]);
 });
 
-test("a change that a person is rolling back is not reported as given up", async () => {
-  const { api, adapter, change_id } = await applied();
+test("the guardrail does not give up a change that a person is rolling back", async () => {
+  const { api, adapter, change_id } = await coreWithAppliedChange();
   await api.post("kpi", { incident_rate: 0.09 });
   const [rollbackBegan, mayEnd] = [makeBarrier(), makeBarrier()];
   adapter.on("rollback", () => (rollbackBegan.open(), mayEnd.opened), 1);
-  const person = api.act("rollback", change_id);
+  const personRollback = api.act("rollback", change_id);
   await rollbackBegan.opened;
-  const guardrail = rollBackTripped(api.deps);
+  const guardrailRollback = rollBackTripped(api.deps);
   await api.deps.store.list("guardrail_due", { limit: 1 });
   mayEnd.open();
-  expect((await person).status).toBe(200);
-  expect(await guardrail).toEqual({ rolled_back: null, given_up: null });
+  expect((await personRollback).status).toBe(200);
+  expect(await guardrailRollback).toEqual({ rolled_back: null, given_up: null });
   expect(await listTripped(api)).toEqual([change_id]);
 });

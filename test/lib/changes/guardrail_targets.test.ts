@@ -1,4 +1,4 @@
-/** Guardrails with targets: they watch changes of these targets, whatever KPI the changes name, for the hours of the intent. */
+/** Guardrails with targets watch the changes of these targets, under any KPI, for the hours of the intent. */
 import { expect, test } from "vitest";
 import { loadIntent } from "../../../lib/changes/rules/intent.ts";
 import { describeRules } from "../../../lib/changes/rules/describe_rules.ts";
@@ -9,8 +9,8 @@ import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 
 const GUARDRAIL = { kpi: "incident_rate", max_regression: 0.02, action: "rollback", targets: ["checkout.*"] };
 
-/** A service with a guardrail over checkout.*, while incident_rate is 0.03. */
-async function openGuarded(guardrail: object = {}) {
+/** Opens a service with a guardrail overrides checkout.*, while incident_rate is 0.03. */
+async function openWithGuardrail(guardrail: object = {}) {
   const policy = { guardrails: [{ ...GUARDRAIL, ...guardrail }] };
   const api = await core({ adapter: scriptedAdapter(), intent: { policy } });
   await api.post("kpi", { incident_rate: 0.03 });
@@ -23,7 +23,7 @@ test.each([
   ["names another KPI", { kpi: "csat", expected_delta_k: 1 }],
   ["names the KPI", { kpi: "incident_rate" }],
 ])("a change of a watched target that %s is rolled back", async (_, fields) => {
-  const api = await openGuarded();
+  const api = await openWithGuardrail();
   const change_id = await api.bring("applied", { target: "Checkout.button", ...fields });
   await api.feed(0.09);
   expect(await api.rolledBack()).toBe(change_id);
@@ -33,22 +33,22 @@ test.each([
   ["of another target", { target: "ui.banner", kpi: "incident_rate" }],
   ["that cannot be undone", { target: "checkout.button", reversible: false }],
 ])("a change %s is not watched", async (_, fields) => {
-  const api = await openGuarded();
+  const api = await openWithGuardrail();
   await api.bring("applied", fields);
   await api.feed(0.09);
   expect(await api.rolledBack()).toBeNull();
 });
 
-test("a newer change of another target does not hide the newest one of the watched targets", async () => {
-  const api = await openGuarded();
+test("a newer change of another target does not hide the newest change of the watched targets", async () => {
+  const api = await openWithGuardrail();
   const change_id = await api.bring("applied", { target: "checkout.button" });
   for (let index = 0; index < 25; index++) await api.bring("applied", { target: `ui.x${index}` });
   await api.feed(0.09);
   expect(await api.rolledBack()).toBe(change_id);
 });
 
-test("after the newest change the one before is rolled back only by a later, worse feed", async () => {
-  const api = await openGuarded();
+test("the change before a rolled back one is rolled back only by a later, worse feed", async () => {
+  const api = await openWithGuardrail();
   const older = await api.bring("applied", { target: "checkout.button" });
   const newer = await api.bring("applied", { target: "checkout.label", kpi: "csat" });
   await api.feed(0.09);
@@ -64,21 +64,21 @@ test.each([
   [undefined, 24],
   [48, 48],
   [0.5, 0.5],
-])("with hours %s a change is watched for %f hours after its apply", async (hours, length) => {
-  for (const [late, expected] of [
+])("with hours %s a change is watched for %f hours after its apply", async (hours, watchedHours) => {
+  for (const [extraMs, isRolledBack] of [
     [0, true],
     [1, false],
   ] as const) {
-    const api = await openGuarded(hours === undefined ? {} : { hours });
+    const api = await openWithGuardrail(hours === undefined ? {} : { hours });
     const change_id = await api.bring("applied", { target: "checkout.button" });
-    api.deps.clock.advance(length * HOUR + late);
+    api.deps.clock.advance(watchedHours * HOUR + extraMs);
     await api.feed(0.09);
-    expect(await api.rolledBack()).toBe(expected ? change_id : null);
+    expect(await api.rolledBack()).toBe(isRolledBack ? change_id : null);
   }
 });
 
 test("hours also limit a guardrail without targets", async () => {
-  const api = await openGuarded({ targets: undefined, hours: 1 });
+  const api = await openWithGuardrail({ targets: undefined, hours: 1 });
   await api.bring("applied", { kpi: "incident_rate" });
   api.deps.clock.advance(HOUR + 1);
   await api.feed(0.09);
@@ -89,8 +89,8 @@ test.each([
   [{}, "the newest applied change of checkout.*, whatever KPI it names, is watched for 24 hours if it is reversible"],
   [{ hours: 1 }, "is watched for 1 hour if it is reversible"],
   [{ targets: undefined, hours: 48 }, "the newest applied change that names incident_rate is watched for 48 hours"],
-])("the described rules say what a guardrail with %j watches and for how long", (over, sentence) => {
-  const stated = { product_id: "acme-crm", version: "1", approved_by: "ana", update_epoch: 1 };
-  const text = JSON.stringify({ ...stated, policy: { guardrails: [{ ...GUARDRAIL, ...over }] } });
+])("the described rules say what a guardrail with %j watches and for how long", (overrides, sentence) => {
+  const requiredFields = { product_id: "acme-crm", version: "1", approved_by: "ana", update_epoch: 1 };
+  const text = JSON.stringify({ ...requiredFields, policy: { guardrails: [{ ...GUARDRAIL, ...overrides }] } });
   expect(describeRules(loadIntent(text, portableSha256).intent).join("\n")).toContain(sentence);
 });

@@ -1,4 +1,4 @@
-/** Groups of the identity provider: a person may be required to have a token with groups; groups never add permissions. */
+/** Groups of the identity provider: an intent can require them in a person's token; they never add permissions. */
 import { expect, test } from "vitest";
 import type { Manifest } from "../../support/intents.ts";
 import { makeIntent } from "../../support/intents.ts";
@@ -16,14 +16,24 @@ const identityToken = {
   verify: async (token: string) => JSON.parse(token) as { name: string; groups: string[] },
 };
 const token = (name: string, ...groups: string[]) => ({ "x-token": JSON.stringify({ name, groups }) });
-const LISTED = ["ana", "bo"];
-const names = ["apply", "rollback", "freeze", "unfreeze", "restore", "feed_kpis", "erase", "accept_clock", "notes"];
+const LISTED_NAMES = ["ana", "bo"];
+const PERMISSIONS = [
+  "apply",
+  "rollback",
+  "freeze",
+  "unfreeze",
+  "restore",
+  "feed_kpis",
+  "erase",
+  "accept_clock",
+  "notes",
+];
 const policy = {
-  approvers: [...LISTED, "cy"],
-  break_glass: { approvers: [...LISTED, "cy"], required: 1, review_hours: 24 },
-  permissions: Object.fromEntries(names.map((name) => [name, LISTED])),
+  approvers: [...LISTED_NAMES, "cy"],
+  break_glass: { approvers: [...LISTED_NAMES, "cy"], required: 1, review_hours: 24 },
+  permissions: Object.fromEntries(PERMISSIONS.map((name) => [name, LISTED_NAMES])),
 };
-/** Ana and Eve need the groups; of the two only Ana is on any list. */
+/** Makes an intent that requires the groups of Ana and of Eve; Eve is on no list. */
 const requireGroups = (idp: string[] = ["release"]): Manifest => ({
   principals: { ana: { kind: "person", idp }, eve: { kind: "person", idp }, bo: { kind: "person" } },
   policy,
@@ -47,62 +57,70 @@ async function proposeAndApply(api: TestService): Promise<string> {
 type Send = (api: TestService, headers: HeadersInit) => Promise<Reply>;
 /** Actions that need a person, and the error code if the person may not perform them. */
 const DECISIONS: Record<string, [code: string, send: Send]> = {
-  approve: ["not_an_approver", async (api, by) => api.post("approve", { change_id: await propose(api) }, by)],
-  deny: ["not_an_approver", async (api, by) => api.post("deny", { change_id: await propose(api) }, by)],
+  approve: ["not_an_approver", async (api, headers) => api.post("approve", { change_id: await propose(api) }, headers)],
+  deny: ["not_an_approver", async (api, headers) => api.post("deny", { change_id: await propose(api) }, headers)],
   "approve in an emergency": [
     "not_an_approver",
-    async (api, by) => api.post("approve", { change_id: await propose(api), emergency: true, note: "down" }, by),
+    async (api, headers) =>
+      api.post("approve", { change_id: await propose(api), emergency: true, note: "down" }, headers),
   ],
   review: [
     "not_an_approver",
-    async (api, by) => {
+    async (api, headers) => {
       const change_id = await propose(api);
       await api.post("approve", { change_id, emergency: true, note: "down" }, token("cy"));
-      return api.post("review", { change_id, verdict: "accepted" }, by);
+      return api.post("review", { change_id, verdict: "accepted" }, headers);
     },
   ],
-  apply: ["not_permitted", async (api, by) => api.post("apply", { change_id: await proposeAndApprove(api) }, by)],
-  rollback: ["not_permitted", async (api, by) => api.post("rollback", { change_id: await proposeAndApply(api) }, by)],
-  freeze: ["not_permitted", async (api, by) => api.post("freeze", { note: "incident" }, by)],
+  apply: [
+    "not_permitted",
+    async (api, headers) => api.post("apply", { change_id: await proposeAndApprove(api) }, headers),
+  ],
+  rollback: [
+    "not_permitted",
+    async (api, headers) => api.post("rollback", { change_id: await proposeAndApply(api) }, headers),
+  ],
+  freeze: ["not_permitted", async (api, headers) => api.post("freeze", { note: "incident" }, headers)],
   unfreeze: [
     "not_permitted",
-    async (api, by) => {
+    async (api, headers) => {
       await api.post("freeze", {}, token("bo"));
-      return api.post("unfreeze", {}, by);
+      return api.post("unfreeze", {}, headers);
     },
   ],
-  kpi: ["not_permitted", async (api, by) => api.post("kpi", { csat: 4.5 }, by)],
+  kpi: ["not_permitted", async (api, headers) => api.post("kpi", { csat: 4.5 }, headers)],
   erase: [
     "not_permitted",
-    async (api, by) => {
+    async (api, headers) => {
       const change_id = await propose(api);
       await api.post("deny", { change_id }, token("cy"));
-      return api.post("erase", { change_id }, by);
+      return api.post("erase", { change_id }, headers);
     },
   ],
   note: [
     "not_permitted",
-    async (api, by) => api.post("note", { change_id: await proposeAndApply(api), item: "rationale", note: "so" }, by),
+    async (api, headers) =>
+      api.post("note", { change_id: await proposeAndApply(api), item: "rationale", note: "so" }, headers),
   ],
 };
 
-/** Tokens, and whether the person they name may act. */
-const TOKENS: [name: string, headers: HeadersInit, allowed: boolean][] = [
-  ["Ana's without groups", token("ana"), false],
-  ["Ana's with others", token("ana", "Release", "release-", "idp:release", "admins"), false],
-  ["Ana's with the group", token("ana", "ops", "release"), true],
-  ["Bo's, who needs no group", token("bo"), true],
-  ["Eve's with the group, who is on no list", token("eve", "release"), false],
-  ["Zoe's with the group, whom the intent does not name", token("zoe", "release"), false],
+/** Tokens; `isAllowed` is true if the person in the token may act. */
+const TOKENS: [name: string, headers: HeadersInit, isAllowed: boolean][] = [
+  ["Ana's token without groups", token("ana"), false],
+  ["Ana's token with other groups", token("ana", "Release", "release-", "idp:release", "admins"), false],
+  ["Ana's token with the group", token("ana", "ops", "release"), true],
+  ["the token of Bo, who needs no group", token("bo"), true],
+  ["the token with the group of Eve, who is on no list", token("eve", "release"), false],
+  ["the token with the group of Zoe, whom the intent does not name", token("zoe", "release"), false],
 ];
 
 test.each(Object.entries(DECISIONS))(
-  "%s needs the group in the token, and the group alone is not enough",
+  "%s needs the group in the token, and the group without a permission is not enough",
   async (_, [code, send]) => {
-    for (const [name, headers, allowed] of TOKENS) {
+    for (const [name, headers, isAllowed] of TOKENS) {
       const api = await service({ identityToken, intent: { ...requireGroups(), kpis } });
       const { status, body } = await send(api, headers);
-      if (allowed) expect([name, status], JSON.stringify(body)).toEqual([name, 200]);
+      if (isAllowed) expect([name, status], JSON.stringify(body)).toEqual([name, 200]);
       else expect([name, status, body.code]).toEqual([name, 403, code]);
     }
   },
@@ -111,8 +129,8 @@ test.each(Object.entries(DECISIONS))(
 test("an entry records the groups that the intent requires, and no others of the token", async () => {
   const api = await service({ identityToken, intent: requireGroups(["release", "eu"]) });
   const change_id = await propose(api);
-  const lacking = await api.post("approve", { change_id }, token("ana", "release"));
-  expect([lacking.status, lacking.body.error]).toEqual([
+  const rejected = await api.post("approve", { change_id }, token("ana", "release"));
+  expect([rejected.status, rejected.body.error]).toEqual([
     403,
     "what ana decides counts only with a token of the identity provider that names release, eu; this request has none",
   ]);
@@ -151,18 +169,18 @@ test("a consent without the group stops counting once the intent requires the gr
 });
 
 test("a person with keys and groups needs both a signature and their own token", async () => {
-  const pen = passkey();
-  const principals = { ana: { ...person(pen), idp: ["release"] }, bo: { kind: "person" } };
+  const signer = passkey();
+  const principals = { ana: { ...person(signer), idp: ["release"] }, bo: { kind: "person" } };
   const api = await service({
     identityToken,
-    intent: { principals, policy: { approvers: LISTED, signed_only: false } },
+    intent: { principals, policy: { approvers: LISTED_NAMES, signed_only: false } },
   });
   const change_id = await propose(api);
   const sign = async (headers: HeadersInit, decision: "approve" | "deny" = "approve") => {
     const fields = { change_id, approver: "ana" };
     const asAna = { post: (path: string, sent = {}) => api.post(path, sent, token("ana")) };
     const statement = await requestStatement(asAna, { decision, ...fields });
-    return (await api.post(decision, { ...fields, ...proofFields(pen, statement) }, headers)).body;
+    return (await api.post(decision, { ...fields, ...proofFields(signer, statement) }, headers)).body;
   };
   expect((await sign(token("ana"))).code).toBe("not_an_approver");
   expect((await sign(token("ana"), "deny")).code).toBe("not_an_approver");
@@ -203,12 +221,13 @@ test("a mandate's signature without the required groups stops counting", async (
 test("whoami and the offered actions of a change depend on the token's groups", async () => {
   const api = await service({ identityToken, intent: requireGroups() });
   const change_id = await propose(api);
-  const may = async (headers: HeadersInit) => (await api.get("/api/whoami", headers)).body.may;
-  const offered = async (headers: HeadersInit) => (await api.get(`changes/${change_id}`, headers)).body.caller.may;
-  expect(await may(token("ana"))).toEqual(["read", "propose", "withdraw"]);
-  expect(await may(token("ana", "release"))).toContain("approve");
-  expect(await offered(token("ana"))).toEqual([]);
-  expect(await offered(token("ana", "release"))).toEqual(expect.arrayContaining(["approve", "deny"]));
+  const readPermissions = async (headers: HeadersInit) => (await api.get("/api/whoami", headers)).body.may;
+  const readOfferedActions = async (headers: HeadersInit) =>
+    (await api.get(`changes/${change_id}`, headers)).body.caller.may;
+  expect(await readPermissions(token("ana"))).toEqual(["read", "propose", "withdraw"]);
+  expect(await readPermissions(token("ana", "release"))).toContain("approve");
+  expect(await readOfferedActions(token("ana"))).toEqual([]);
+  expect(await readOfferedActions(token("ana", "release"))).toEqual(expect.arrayContaining(["approve", "deny"]));
 });
 
 test.each([

@@ -1,4 +1,4 @@
-/** Update epochs: each belongs to one manifest, and a new manifest needs a higher one than the log's. */
+/** Update epochs: each belongs to one manifest, and a new manifest needs a higher epoch than the newest in the log. */
 import { describe, expect, test } from "vitest";
 import { replaceIntent } from "../../../lib/deps.ts";
 import { tryRecordIntent } from "../../../lib/changes/record_intent.ts";
@@ -32,8 +32,8 @@ test("an earlier manifest needs a higher epoch to be used again", async () => {
   const first = await coreAtEpoch3();
   const second = makeCore(await restartDeps(first.deps, { intent: { update_epoch: 4, version: "b" } }));
   await second.propose();
-  const again = makeCore(await restartDeps(first.deps, { intent: { update_epoch: 3 } }));
-  expect(await again.post("propose-crm-followup", FOLLOWUP)).toMatchObject(OUTDATED);
+  const reused = makeCore(await restartDeps(first.deps, { intent: { update_epoch: 3 } }));
+  expect(await reused.post("propose-crm-followup", FOLLOWUP)).toMatchObject(OUTDATED);
   const raised = makeCore(await restartDeps(first.deps, { intent: { update_epoch: 5 } }));
   expect((await raised.post("propose-crm-followup", FOLLOWUP)).status).toBe(201);
 });

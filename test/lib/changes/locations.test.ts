@@ -14,8 +14,8 @@ import { service, type TestService } from "../../support/service.ts";
 
 const VALUE = { tenant_id: "t1", target: "flags/a", value: "1", reversible: true };
 
-/** A service over one system in memory; `moved` maps targets to another location. */
-async function withLocations(moved: Record<string, string> = {}) {
+/** Opens a service with one system in memory; `moved` maps targets to another location. */
+async function serviceWithLocations(moved: Record<string, string> = {}) {
   const { system, overwrite, ...rest } = memoryTarget();
   const place = (entry: Entry): string => `memory ${moved[entry.target] ?? entry.target}`;
   const adapter = targetAdapter({ ...system, name: "flags", place }, { store: memoryStore(), clock: systemClock });
@@ -31,34 +31,34 @@ interface EntryRow {
   change_id: string;
   detail: string;
 }
-const findDetail = (found: EntryRow[], type: string) =>
-  JSON.parse(found.find(({ event_type }) => event_type === type)?.detail ?? "{}");
+const findDetail = (entries: EntryRow[], type: string) =>
+  JSON.parse(entries.find(({ event_type }) => event_type === type)?.detail ?? "{}");
 
 test("a change and its proposal's entry have the location of its value", async () => {
-  const { api } = await withLocations();
+  const { api } = await serviceWithLocations();
   const change = await api.propose(VALUE);
   const places = [{ tenant_id: "t1", target: "flags/a", system: "flags", place: "memory flags/a" }];
   expect(change.places).toEqual(places);
   expect(findDetail(await readEntries(api), "change_proposed").places).toEqual(places);
-  const { value: _, ...without } = VALUE;
-  expect(await api.propose(without)).not.toHaveProperty("places");
+  const { value: _, ...withoutValue } = VALUE;
+  expect(await api.propose(withoutValue)).not.toHaveProperty("places");
 });
 
 test("a target that no system covers is rejected at the proposal", async () => {
-  const { api } = await withLocations();
+  const { api } = await serviceWithLocations();
   const reply = await api.post("propose", { ...VALUE, target: "billing.plan", kind: "config", summary: "Set it" });
   expect([reply.status, reply.body.code]).toEqual([400, "no_target_system"]);
 });
 
 test("a configuration of target systems is logged before the first change under it", async () => {
-  const { api, configuration } = await withLocations();
+  const { api, configuration } = await serviceWithLocations();
   await api.propose(VALUE);
   await api.propose(VALUE);
-  const found = await readEntries(api);
-  const types = found.map(({ event_type }) => event_type);
+  const entries = await readEntries(api);
+  const types = entries.map(({ event_type }) => event_type);
   expect(types.filter((type) => type === "targets_in_force")).toHaveLength(1);
   expect(types.indexOf("targets_in_force")).toBeLessThan(types.indexOf("change_proposed"));
-  expect(findDetail(found, "targets_in_force")).toMatchObject(configuration);
+  expect(findDetail(entries, "targets_in_force")).toMatchObject(configuration);
   configuration.hash = "2".repeat(64);
   await api.propose(VALUE);
   const later = (await readEntries(api)).filter(({ event_type }) => event_type === "targets_in_force");
@@ -66,22 +66,22 @@ test("a configuration of target systems is logged before the first change under 
 });
 
 test("the removal of all target systems is logged before the next change", async () => {
-  const { api, adapter } = await withLocations();
+  const { api, adapter } = await serviceWithLocations();
   await api.propose(VALUE);
   delete (adapter as { configuration?: unknown }).configuration;
   await api.propose(VALUE);
   await api.propose(VALUE);
-  const found = await readEntries(api);
-  const types = found.map(({ event_type }) => event_type);
+  const entries = await readEntries(api);
+  const types = entries.map(({ event_type }) => event_type);
   const index = types.lastIndexOf("targets_in_force");
   expect(types.filter((type) => type === "targets_in_force")).toHaveLength(2);
   expect(types.slice(index, index + 2)).toEqual(["targets_in_force", "change_proposed"]);
-  expect(JSON.parse(found[index]!.detail)).toMatchObject({ hash: null, systems: [] });
+  expect(JSON.parse(entries[index]!.detail)).toMatchObject({ hash: null, systems: [] });
   expect(await api.deps.store.get("meta", "targets")).toBeUndefined();
 });
 
 test("an apply at another location than the consented one is 409 target_moved", async () => {
-  const { api, moved } = await withLocations();
+  const { api, moved } = await serviceWithLocations();
   const id = await api.bring("approved", VALUE);
   moved["flags/a"] = "elsewhere";
   const reply = await api.post("apply", { change_id: id });
@@ -95,7 +95,7 @@ test("an apply at another location than the consented one is 409 target_moved", 
 });
 
 test("a rollback at another location needs over_drift, and its error names both", async () => {
-  const { api, moved } = await withLocations();
+  const { api, moved } = await serviceWithLocations();
   const id = await api.bring("applied", VALUE);
   moved["flags/a"] = "elsewhere";
   const reply = await api.post("rollback", { change_id: id });
@@ -104,12 +104,12 @@ test("a rollback at another location needs over_drift, and its error names both"
     recorded: [{ place: "memory flags/a" }],
     now: [{ place: "memory elsewhere" }],
   });
-  const over = await api.post("rollback", { change_id: id, over_drift: "true", note: "The file was renamed." });
-  expect(over.body).toMatchObject({ status: "rolled_back" });
+  const overDrift = await api.post("rollback", { change_id: id, over_drift: "true", note: "The file was renamed." });
+  expect(overDrift.body).toMatchObject({ status: "rolled_back" });
 });
 
 test("an unresolved operation at an old location is resolved by revoke or over_drift", async () => {
-  const { api, moved, faults } = await withLocations();
+  const { api, moved, faults } = await serviceWithLocations();
   const proposed = await api.bring("approved", VALUE);
   faults.push("lost answer");
   await api.post("apply", { change_id: proposed });
@@ -126,12 +126,16 @@ test("an unresolved operation at an old location is resolved by revoke or over_d
   const repeated = await api.post("rollback", { change_id: applied });
   expect([repeated.status, repeated.body.code]).toEqual([409, "operation_in_progress"]);
   expect(repeated.body.error).toMatch(/set at memory a third place .*, or roll chg_\S+ back with over_drift/);
-  const over = await api.post("rollback", { change_id: applied, over_drift: "true", note: "The key was renamed." });
-  expect(over.body).toMatchObject({ status: "rolled_back" });
+  const overDrift = await api.post("rollback", {
+    change_id: applied,
+    over_drift: "true",
+    note: "The key was renamed.",
+  });
+  expect(overDrift.body).toMatchObject({ status: "rolled_back" });
 });
 
-test("drift is not checked at another location", async () => {
-  const { api, moved, overwrite } = await withLocations();
+test("drift is not checked while the target has another location", async () => {
+  const { api, moved, overwrite } = await serviceWithLocations();
   const id = await api.bring("applied", VALUE);
   moved["flags/a"] = "elsewhere";
   overwrite({ tenant_id: "t1", target: "flags/a", kind: "config" }, '"by hand"');
@@ -144,7 +148,7 @@ test("drift is not checked at another location", async () => {
 });
 
 test("a location belongs to the first target applied there", async () => {
-  const { api, moved } = await withLocations({ "flags/b": "flags/a" });
+  const { api, moved } = await serviceWithLocations({ "flags/b": "flags/a" });
   const [first, second] = [
     await api.bring("approved", VALUE),
     await api.bring("approved", { ...VALUE, target: "flags/b" }),
@@ -155,7 +159,7 @@ test("a location belongs to the first target applied there", async () => {
   const proposal = await api.post("propose", { ...VALUE, target: "flags/b", kind: "config", summary: "Set it" });
   expect([proposal.status, proposal.body.code]).toEqual([409, "target_conflict"]);
   expect(proposal.body.error).toContain("memory flags/a belongs to flags/a of tenant t1");
-  // The error does not tell an agent that reads only its own changes which target that is.
+  // For an agent that reads only its own changes, the error does not name the other target.
   const { places } = (await readRecord(api.deps.store, second))!.change;
   const hidden = requireFreeLocations(api.deps.store, places, api.deps.sha256, { name: "agent:one" });
   await expect(hidden).rejects.toThrow("memory flags/a belongs to another target;");
@@ -183,12 +187,12 @@ test("changes of one target on two systems, by kind, can be rolled back in any o
   ] as const) {
     const store = memoryStore();
     const [first, second] = [memoryTarget(), memoryTarget()];
-    const adapterOf = ({ system }: typeof first, name: string) =>
+    const makeAdapter = ({ system }: typeof first, name: string) =>
       targetAdapter({ ...system, name, place: () => name }, { store, clock: systemClock });
     const api = await service({
       adapter: routingAdapter([
-        { name: "settings", match: ["app/*"], kinds: ["config"], adapter: adapterOf(first, "at settings") },
-        { name: "flags", match: ["app/*"], kinds: ["feature_flag"], adapter: adapterOf(second, "at flags") },
+        { name: "settings", match: ["app/*"], kinds: ["config"], adapter: makeAdapter(first, "at settings") },
+        { name: "flags", match: ["app/*"], kinds: ["feature_flag"], adapter: makeAdapter(second, "at flags") },
       ]),
     });
     const entry = { tenant_id: "t1", target: "app/x", kind: "config" } as const;
@@ -204,8 +208,8 @@ test("changes of one target on two systems, by kind, can be rolled back in any o
   }
 });
 
-test("a value is set under the spelling of its location only", async () => {
-  const { api, faults, raw } = await withLocations();
+test("a value is set under the spelling of the change that sets it", async () => {
+  const { api, faults, raw } = await serviceWithLocations();
   faults.push("rejected");
   const other = await api.bring("approved", { ...VALUE, target: "flags/Seats" });
   expect((await api.post("apply", { change_id: other })).status).toBe(502);

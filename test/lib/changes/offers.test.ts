@@ -1,4 +1,4 @@
-/** Offered actions of a change: an action is offered to a caller exactly if the action itself would succeed. */
+/** Offered actions of a change: an action is offered to a caller if and only if it would succeed. */
 import { expect, test } from "vitest";
 import { change } from "../../../handlers/product/change.ts";
 import type { Actor } from "../../../lib/changes/rules/actor.ts";
@@ -47,10 +47,14 @@ const REQUESTS: Partial<Record<OfferedAction, (name: string) => Step>> = {
   rollback: (actor) => ["rollback", { actor }],
 };
 
-const read = async (api: Core, change_id: string, actor: string | null, authenticated: Actor["authenticated"] = null) =>
-  (await readChangeView(api.deps, change_id, { actor, authenticated })).caller!;
+const readOffers = async (
+  api: Core,
+  change_id: string,
+  actor: string | null,
+  authenticated: Actor["authenticated"] = null,
+) => (await readChangeView(api.deps, change_id, { actor, authenticated })).caller!;
 
-async function bring(api: Core, target: string, steps: readonly Step[]): Promise<string> {
+async function bringThrough(api: Core, target: string, steps: readonly Step[]): Promise<string> {
   const { change_id } = await api.propose({ target, proposer: "pat", summary: "One" });
   for (const [path, fields] of steps) expect((await api.post(path, { change_id, ...fields })).status, path).toBe(200);
   return change_id;
@@ -59,31 +63,33 @@ async function bring(api: Core, target: string, steps: readonly Step[]): Promise
 test.each([
   ["ui.banner", Object.keys(STATES), ["pat", "ana", "BO ", "cy", "sam", "eve"]],
   ["billing.rate", ["pending", "partly approved"], ["fin", "ana"]],
-])("an action on %s is offered exactly if it succeeds", async (target, states, names) => {
+])("an action on %s is offered if and only if it succeeds", async (target, states, names) => {
   const api = await core({ intent: { policy: POLICY } });
-  let offered = 0;
+  let offeredCount = 0;
   for (const state of states)
     for (const name of names) {
-      const shared = await bring(api, target, STATES[state]!);
-      const { may, may_not } = await read(api, shared, name);
+      const shared = await bringThrough(api, target, STATES[state]!);
+      const { may, may_not } = await readOffers(api, shared, name);
       expect(may_not.every(({ action, reasons }) => !may.includes(action) && reasons.length > 0)).toBe(true);
       for (const [action, step] of Object.entries(REQUESTS)) {
         const isOffered = may.includes(action as OfferedAction);
-        const change_id = isOffered ? await bring(api, target, STATES[state]!) : shared;
+        const change_id = isOffered ? await bringThrough(api, target, STATES[state]!) : shared;
         const [path, fields] = step(name);
         const { status, body } = await api.post(path, { change_id, ...fields });
         expect(status === 200, `${state}: ${action} by ${name}, ${body.code}`).toBe(isOffered);
-        offered += Number(isOffered);
+        offeredCount += Number(isOffered);
       }
     }
-  expect(offered).toBeGreaterThan(names.length);
+  expect(offeredCount).toBeGreaterThan(names.length);
 });
 
-test("an action that is not allowed has reasons, and impossible ones are left out", async () => {
+test("an action that is not allowed has reasons, and impossible actions are left out", async () => {
   const api = await core({ intent: { policy: POLICY } });
-  const change_id = await bring(api, "ui.banner", [approveBy("ana")]);
+  const change_id = await bringThrough(api, "ui.banner", [approveBy("ana")]);
   const reasons = async (name: string) =>
-    Object.fromEntries((await read(api, change_id, name)).may_not.map((one) => [one.action, one.reasons]));
+    Object.fromEntries(
+      (await readOffers(api, change_id, name)).may_not.map(({ action, reasons }) => [action, reasons]),
+    );
   expect(await reasons("ana")).toMatchObject({
     approve: ["ana has approved this change already"],
     apply: ["1 of 2 consents", "apply is for bo, and ana is not one of them"],
@@ -91,15 +97,15 @@ test("an action that is not allowed has reasons, and impossible ones are left ou
   });
   expect((await reasons("pat")).approve).toEqual(["pat is not among the intent's approvers"]);
   expect(await reasons("ana")).not.toHaveProperty("rollback");
-  expect((await read(api, change_id, null)).may).toEqual(["approve", "deny", "withdraw", "revoke"]);
+  expect((await readOffers(api, change_id, null)).may).toEqual(["approve", "deny", "withdraw", "revoke"]);
 });
 
 test("a person without a key is not offered approval under signed_only", async () => {
   const policy = { self_approval: true };
   const api = await core({ intent: { principals: { ana: person(passkey()) }, policy } });
   const { change_id } = await api.propose({ target: "ui.banner", proposer: "pat" });
-  expect((await read(api, change_id, "ana")).may).toEqual(["approve", "deny"]);
-  const { may, may_not } = await read(api, change_id, "bo");
+  expect((await readOffers(api, change_id, "ana")).may).toEqual(["approve", "deny"]);
+  const { may, may_not } = await readOffers(api, change_id, "bo");
   expect(may).not.toContain("approve");
   expect(may_not.find(({ action }) => action === "approve")!.reasons[0]).toMatch(/no key of bo/);
 });
@@ -107,7 +113,7 @@ test("a person without a key is not offered approval under signed_only", async (
 test("an agent is offered only the withdrawal of its own change", async () => {
   const api = await core({ intent: { principals: AGENTS } });
   const { change_id } = (await api.post("propose", PROPOSAL, AS_OTHER)).body;
-  const offers = async (actor: string) => (await read(api, change_id, actor, "agent")).may;
+  const offers = async (actor: string) => (await readOffers(api, change_id, actor, "agent")).may;
   expect(await offers("agent:other")).toEqual(["withdraw"]);
   expect(await offers("agent:analytics")).toEqual([]);
   expect((await api.post("approve", { change_id, approver: "ana" })).status).toBe(200);
@@ -123,7 +129,7 @@ test("the offered actions of a rollout depend on its state and on the caller", a
   const { api, change_id } = await openRollout({ policy, proposal: { proposer: "pat" } });
   const { act } = rolloutClient(api, change_id);
   const stageActions = async (name: string) =>
-    (await read(api, change_id, name, "proxy")).may.filter((one) => ["hold", "resume", "advance"].includes(one));
+    (await readOffers(api, change_id, name, "proxy")).may.filter((one) => ["hold", "resume", "advance"].includes(one));
   expect(await Promise.all(["ana", "ops", "eve"].map(stageActions))).toEqual([["hold"], ["hold"], []]);
   expect((await act(0, "hold")).status).toBe(200);
   expect(await Promise.all(["ana", "ops", "eve"].map(stageActions))).toEqual([["resume"], [], []]);

@@ -48,7 +48,7 @@ test("the log is created once, also when processes open the store concurrently",
   expect(await readHead(deps.store)).toEqual(created);
   const store = memoryStore();
   const racing = await Promise.all(Array.from({ length: 5 }, () => openDeps({ store })));
-  const origins = await Promise.all(racing.map(async (one) => (await readHead(one.store))!.origin));
+  const origins = await Promise.all(racing.map(async ({ store }) => (await readHead(store))!.origin));
   expect(new Set(origins).size).toBe(1);
 });
 

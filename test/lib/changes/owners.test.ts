@@ -1,4 +1,4 @@
-/** Owners of a target must consent in addition to the quorum; responses name who is missing and who consented. */
+/** Owners of a target must consent in addition to the quorum; responses name the missing and the consenting people. */
 import { expect, test } from "vitest";
 import { core, makeCore, type Core } from "../../support/core.ts";
 import { restartDeps } from "../../support/deps.ts";
@@ -14,7 +14,7 @@ const restartWithPolicy = async (api: Core, policy: object) =>
   makeCore(await restartDeps(api.deps, { intent: { policy } }));
 const approve = (api: Core, change_id: string, approver: string) => api.post("approve", { change_id, approver });
 
-test("a change of an owned target needs an owner's consent, and lists who is missing", async () => {
+test("a change of an owned target needs an owner's consent, and lists the missing people", async () => {
   const api = await coreWithPolicy(OWNED);
   const { change_id } = await api.propose(BILLING);
   expect((await api.change(change_id)).missing).toEqual([
@@ -69,11 +69,11 @@ test("the response to an approval lists the consents still missing", async () =>
 
 test("an owner's consent counts for the quorum only if they are an approver too", async () => {
   const api = await coreWithPolicy(OWNED);
-  const one = (await api.propose(BILLING)).change_id;
-  const other = (await api.propose(BILLING)).change_id;
-  expect((await approve(api, one, "fin")).body.status).toBe("pending_consent");
-  expect((await api.change(one)).missing).toEqual([{ rule: "required_approvers", count: 1, of: ["ana", "bo"] }]);
-  expect((await approve(api, other, "bo")).body.status).toBe("approved");
+  const first = (await api.propose(BILLING)).change_id;
+  const second = (await api.propose(BILLING)).change_id;
+  expect((await approve(api, first, "fin")).body.status).toBe("pending_consent");
+  expect((await api.change(first)).missing).toEqual([{ rule: "required_approvers", count: 1, of: ["ana", "bo"] }]);
+  expect((await approve(api, second, "bo")).body.status).toBe("approved");
 });
 
 test("an owner can decide on their own targets only", async () => {
@@ -130,14 +130,14 @@ test("an approved change whose quorum was raised is applied once all consents ar
 });
 
 test("consents of removed approvers do not count, and no approver counts twice", async () => {
-  const two = { required_approvers: { standard: 2 } };
-  const before = await coreWithPolicy({ approvers: ["ana", "bo"], ...two });
+  const twoConsents = { required_approvers: { standard: 2 } };
+  const before = await coreWithPolicy({ approvers: ["ana", "bo"], ...twoConsents });
   const { change_id } = await before.propose();
   await approve(before, change_id, "ana");
-  const without = await restartWithPolicy(before, { approvers: ["bo", "cy"], ...two });
-  expect((await approve(without, change_id, "bo")).body.status).toBe("pending_consent");
-  expect((await approve(without, change_id, "bo")).body.code).toBe("already_decided");
-  expect((await approve(without, change_id, "cy")).body).toMatchObject({ status: "approved" });
+  const withoutAna = await restartWithPolicy(before, { approvers: ["bo", "cy"], ...twoConsents });
+  expect((await approve(withoutAna, change_id, "bo")).body.status).toBe("pending_consent");
+  expect((await approve(withoutAna, change_id, "bo")).body.code).toBe("already_decided");
+  expect((await approve(withoutAna, change_id, "cy")).body).toMatchObject({ status: "approved" });
   expect((await before.audit()).at(-1).detail).toContain('"progress":"2 of 2"');
 });
 

@@ -1,4 +1,4 @@
-/** Who may propose minor changes, who may lift a freeze, erase or accept, and the limits of agents. */
+/** Permissions for minor proposals, unfreeze, erase, accept-clock and accept-loss, and the limits of agents. */
 import { describe, expect, test } from "vitest";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { PROPOSAL } from "../../support/client.ts";
@@ -8,13 +8,13 @@ import { postSignedAction, person, proofFields, requestStatement } from "../../s
 
 const [ANA, EVE] = [passkey(), passkey()];
 const agent = (secret: string, may?: object) => ({ kind: "agent", token_sha256: portableSha256(secret), may });
-const as = (secret: string) => ({ authorization: `Bearer ${secret}` });
-const error = (status: number, code: string) => ({ status, body: { code } });
+const asAgent = (secret: string) => ({ authorization: `Bearer ${secret}` });
+const errorReply = (status: number, code: string) => ({ status, body: { code } });
 const MINOR = { ...PROPOSAL, kind: "config", tier: "minor", affected_users: 1, risk: "low", reversible: true };
 
 describe("a change proposed as minor, if the intent names principals", () => {
   const minor = { kinds: ["config"], targets: ["*"] };
-  const proxiedCore = (policy: object = {}) =>
+  const coreBehindProxy = (policy: object = {}) =>
     core({
       identityHeader: "x-person",
       intent: {
@@ -22,16 +22,17 @@ describe("a change proposed as minor, if the intent names principals", () => {
         policy: { minor: { ...minor, ...policy }, signed_only: false },
       },
     });
-  const unproxied = () => core({ intent: { principals: { ana: person(ANA) }, policy: { minor, signed_only: false } } });
+  const coreWithoutProxy = () =>
+    core({ intent: { principals: { ana: person(ANA) }, policy: { minor, signed_only: false } } });
 
-  test("is standard without a proposer, or with an unproven one", async () => {
-    const api = await unproxied();
+  test("is standard without a proposer, or with a name without proof", async () => {
+    const api = await coreWithoutProxy();
     for (const proposer of [{}, { proposer: "bo" }])
       expect((await api.post("propose", { ...MINOR, ...proposer })).body).toMatchObject({ tier: "standard" });
   });
 
   test("is minor for a proposer who signs or is named by the proxy", async () => {
-    const signed = await unproxied();
+    const signed = await coreWithoutProxy();
     const statement = await requestStatement(signed, {
       decision: "propose",
       approver: "ana",
@@ -39,16 +40,16 @@ describe("a change proposed as minor, if the intent names principals", () => {
     });
     const reply = await signed.post("propose", { ...MINOR, proposer: "ana", ...proofFields(ANA, statement) });
     expect(reply).toMatchObject({ status: 201, body: { tier: "minor", status: "approved" } });
-    const proxied = await (await proxiedCore()).post("propose", MINOR, { "x-person": "bo" });
+    const proxied = await (await coreBehindProxy()).post("propose", MINOR, { "x-person": "bo" });
     expect(proxied.body).toMatchObject({ tier: "minor", status: "approved" });
   });
 
   test.each([
     [true, "minor"],
     [false, "standard"],
-  ])("is, for an agent while minor.agents is %s, %s", async (agents, tier) => {
-    const api = await proxiedCore({ agents });
-    expect((await api.post("propose", MINOR, as("secret of a"))).body).toMatchObject({ tier });
+  ])("of an agent under minor.agents: %s is %s", async (agents, tier) => {
+    const api = await coreBehindProxy({ agents });
+    expect((await api.post("propose", MINOR, asAgent("secret of a"))).body).toMatchObject({ tier });
   });
 
   test("is minor for every proposer if the intent names no principals", async () => {
@@ -60,11 +61,11 @@ describe("a change proposed as minor, if the intent names principals", () => {
 test("a person with keys cannot be the proposer without a signature", async () => {
   const api = await core({ intent: { principals: { ana: person(ANA) }, policy: { signed_only: false } } });
   for (const proposer of ["ana", " ANA", "ａｎａ"])
-    expect(await api.post("propose", { ...PROPOSAL, proposer })).toMatchObject(error(403, "proposer_unknown"));
+    expect(await api.post("propose", { ...PROPOSAL, proposer })).toMatchObject(errorReply(403, "proposer_unknown"));
   expect((await api.post("propose", { ...PROPOSAL, proposer: "bo" })).status).toBe(201);
 });
 
-describe("unfreeze, erase, accept-clock and accept-loss, if the intent lists approvers,", () => {
+describe("unfreeze, erase, accept-clock and accept-loss", () => {
   const coreWithApprovers = () =>
     core({
       intent: {
@@ -73,21 +74,23 @@ describe("unfreeze, erase, accept-clock and accept-loss, if the intent lists app
       },
     });
 
-  test("are 403 not_permitted for a person who is no approver", async () => {
+  test("are rejected for a person who is no approver", async () => {
     const api = await coreWithApprovers();
     const { change_id } = await api.propose();
     await postSignedAction(api, ANA, "freeze", { actor: "ana" });
     const before = await api.audit();
-    expect(await postSignedAction(api, EVE, "unfreeze", { actor: "eve" })).toMatchObject(error(403, "not_permitted"));
+    expect(await postSignedAction(api, EVE, "unfreeze", { actor: "eve" })).toMatchObject(
+      errorReply(403, "not_permitted"),
+    );
     expect(await postSignedAction(api, EVE, "accept_clock", { actor: "eve" })).toMatchObject(
-      error(403, "not_permitted"),
+      errorReply(403, "not_permitted"),
     );
     const end = { length: String(before.length), head: before.at(-1)!.current_hash };
     expect(await postSignedAction(api, EVE, "accept_loss", { actor: "eve", ...end })).toMatchObject(
-      error(403, "not_permitted"),
+      errorReply(403, "not_permitted"),
     );
-    expect(await api.post("erase", { change_id, actor: "eve" })).toMatchObject(error(403, "not_permitted"));
-    expect(await api.post("unfreeze", {})).toMatchObject(error(403, "not_permitted"));
+    expect(await api.post("erase", { change_id, actor: "eve" })).toMatchObject(errorReply(403, "not_permitted"));
+    expect(await api.post("unfreeze", {})).toMatchObject(errorReply(403, "not_permitted"));
     expect(await api.audit()).toEqual(before);
   });
 
@@ -100,11 +103,11 @@ describe("unfreeze, erase, accept-clock and accept-loss, if the intent lists app
   test("are allowed for an emergency approver, in any spelling", async () => {
     const api = await core({ intent: { policy: { approvers: ["ana"], break_glass: { approvers: ["ops"] } } } });
     await api.post("freeze", { actor: "eve" });
-    expect(await api.post("unfreeze", { actor: "eve" })).toMatchObject(error(403, "not_permitted"));
+    expect(await api.post("unfreeze", { actor: "eve" })).toMatchObject(errorReply(403, "not_permitted"));
     expect((await api.post("unfreeze", { actor: " OPS" })).status).toBe(200);
   });
 
-  test("are otherwise allowed for everyone", async () => {
+  test("are allowed for everyone if the intent lists no approvers", async () => {
     const api = await core();
     await api.post("freeze", { actor: "eve" });
     expect((await api.post("unfreeze", { actor: "eve" })).status).toBe(200);
@@ -112,33 +115,33 @@ describe("unfreeze, erase, accept-clock and accept-loss, if the intent lists app
 });
 
 describe("the limits of an agent", () => {
-  const limited = (may?: object, options: object = {}) =>
+  const coreWithLimits = (may?: object, options: object = {}) =>
     core({
       intent: { principals: { "agent:a": agent("secret of a", may), robo: agent("secret of robo") } },
       ...options,
     });
-  const reached = (limit: string, max: number) => ({ status: 429, body: { code: "too_many_open", limit, max } });
-  const propose = (api: Awaited<ReturnType<typeof limited>>, n: number | string, secret = "secret of a") =>
-    api.post("propose", { ...PROPOSAL, target: `ui.t${n}` }, as(secret));
+  const limitReached = (limit: string, max: number) => ({ status: 429, body: { code: "too_many_open", limit, max } });
+  const propose = (api: Awaited<ReturnType<typeof coreWithLimits>>, n: number | string, secret = "secret of a") =>
+    api.post("propose", { ...PROPOSAL, target: `ui.t${n}` }, asAgent(secret));
 
   test("bound its open changes, also for concurrent proposals, and only its own", async () => {
-    const api = await limited({ max_open: 3 });
+    const api = await coreWithLimits({ max_open: 3 });
     const replies = await Promise.all(Array.from({ length: 12 }, (_, n) => propose(api, n)));
     expect(replies.filter(({ status }) => status === 201)).toHaveLength(3);
     expect(replies.filter(({ status }) => status === 429)).toHaveLength(9);
-    expect(await propose(api, 99)).toMatchObject(reached("max_open", 3));
+    expect(await propose(api, 99)).toMatchObject(limitReached("max_open", 3));
     expect((await propose(api, 99, "secret of robo")).status).toBe(201);
     expect((await api.post("propose", { ...PROPOSAL, proposer: "ana" })).status).toBe(201);
   });
 
   test("count no change that is denied, withdrawn or applied", async () => {
-    const api = await limited({ max_open: 1 });
+    const api = await coreWithLimits({ max_open: 1 });
     const { change_id: first } = (await propose(api, 1)).body;
     await api.must("approve", first);
-    expect(await propose(api, 2)).toMatchObject(reached("max_open", 1));
+    expect(await propose(api, 2)).toMatchObject(limitReached("max_open", 1));
     await api.must("apply", first);
     const { change_id: second } = (await propose(api, 2)).body;
-    await api.post("withdraw", { change_id: second }, as("secret of a"));
+    await api.post("withdraw", { change_id: second }, asAgent("secret of a"));
     const { change_id: third } = (await propose(api, 3)).body;
     await api.must("deny", third);
     expect((await propose(api, 4)).status).toBe(201);
@@ -146,31 +149,33 @@ describe("the limits of an agent", () => {
   });
 
   test("bound its proposals in a UTC day, with Retry-After until the next day", async () => {
-    const api = await limited({ max_per_day: 2 });
+    const api = await coreWithLimits({ max_per_day: 2 });
     for (const n of [1, 2]) {
       const { change_id } = (await propose(api, n)).body;
-      await api.post("withdraw", { change_id }, as("secret of a"));
+      await api.post("withdraw", { change_id }, asAgent("secret of a"));
     }
     const reply = await propose(api, 3);
-    expect(reply).toMatchObject(reached("max_per_day", 2));
+    expect(reply).toMatchObject(limitReached("max_per_day", 2));
     api.deps.clock.advance(Number(reply.headers.get("retry-after")) * 1000);
     expect((await propose(api, 3)).status).toBe(201);
   });
 
   test("default to 100 open changes, and are checked after forbidden targets", async () => {
-    const api = await limited();
+    const api = await coreWithLimits();
     for (let n = 0; n < 100; n++) expect((await propose(api, n)).status).toBe(201);
-    expect(await propose(api, 100)).toMatchObject(reached("max_open", 100));
-    const none = await core({
+    expect(await propose(api, 100)).toMatchObject(limitReached("max_open", 100));
+    const withoutOpenChanges = await core({
       intent: {
         principals: { "agent:a": agent("secret of a", { max_open: 0 }) },
         policy: { forbidden_targets: ["a.*"] },
       },
     });
-    expect(await none.post("propose", { ...PROPOSAL, target: "a.b" }, as("secret of a"))).toMatchObject(
-      error(403, "forbidden_target"),
+    expect(
+      await withoutOpenChanges.post("propose", { ...PROPOSAL, target: "a.b" }, asAgent("secret of a")),
+    ).toMatchObject(errorReply(403, "forbidden_target"));
+    expect(await withoutOpenChanges.post("propose", PROPOSAL, asAgent("secret of a"))).toMatchObject(
+      limitReached("max_open", 0),
     );
-    expect(await none.post("propose", PROPOSAL, as("secret of a"))).toMatchObject(reached("max_open", 0));
   });
 });
 
@@ -178,7 +183,7 @@ test("an agent's scope is checked before all other rules of a proposal", async (
   const may = { targets: ["ui.*"], kinds: ["config"], tenants: ["t1"], max_open: 0 };
   const principals = { "agent:a": agent("secret of a", may) };
   const api = await core({ intent: { principals, policy: { forbidden_targets: ["billing.*"] } } });
-  const propose = (fields: object) => api.post("propose", { ...PROPOSAL, ...fields }, as("secret of a"));
+  const propose = (fields: object) => api.post("propose", { ...PROPOSAL, ...fields }, asAgent("secret of a"));
   const outside = (field: string) => ({ status: 403, body: { code: "agent_may_not", agent: "agent:a", field } });
   const before = await api.audit();
   expect(await propose({ target: "billing.rate" })).toMatchObject(outside("target"));
@@ -188,7 +193,7 @@ test("an agent's scope is checked before all other rules of a proposal", async (
   expect(await propose({ tenant_id: "T1" })).toMatchObject(outside("tenant_id"));
   expect(await propose({ tenant_id: "*" })).toMatchObject(outside("tenant_id"));
   expect(await api.audit()).toEqual(before);
-  expect(await propose({ target: "UI.Banner" })).toMatchObject(error(429, "too_many_open"));
+  expect(await propose({ target: "UI.Banner" })).toMatchObject(errorReply(429, "too_many_open"));
   expect((await api.post("propose", { ...PROPOSAL, tenant_id: "t2" })).status).toBe(201);
 });
 
@@ -196,9 +201,9 @@ test("an approver's name with a reserved prefix, or of a peer or agent, is rejec
   const api = await core();
   const { change_id } = await api.propose();
   for (const approver of ["llm:m", "Policy:x", "mandate:1", "idp:x", "group:x", "ｇｒｏｕｐ：x"])
-    expect(await api.post("approve", { change_id, approver })).toMatchObject(error(400, "invalid_field"));
+    expect(await api.post("approve", { change_id, approver })).toMatchObject(errorReply(400, "invalid_field"));
   for (const approver of ["peer:x", "PEER:x", "agent:x"])
-    expect(await api.post("approve", { change_id, approver })).toMatchObject(error(403, "not_an_approver"));
+    expect(await api.post("approve", { change_id, approver })).toMatchObject(errorReply(403, "not_an_approver"));
 });
 
 test("a signed erasure records its statement as used", async () => {

@@ -23,10 +23,10 @@ test.each([
   { ...MINOR, affected_users: 51 },
   { ...MINOR, target: "billing.rate" },
   { ...MINOR, apply_when: "approved" },
-])("the preview of %j equals the result of its proposal", async (over) => {
+])("the preview of %j equals the result of its proposal", async (fields) => {
   const api = await service({ intent: { policy: POLICY } });
-  const proposal = { tenant_id: PROPOSAL.tenant_id, kind: "config", target: "ui.x", proposer: "pat", ...over };
-  const query = new URLSearchParams(Object.entries(proposal).map(([name, stated]) => [name, String(stated)]));
+  const proposal = { tenant_id: PROPOSAL.tenant_id, kind: "config", target: "ui.x", proposer: "pat", ...fields };
+  const query = new URLSearchParams(Object.entries(proposal).map(([name, value]) => [name, String(value)]));
   const { body } = await api.get(`policy?${query.toString()}`);
   const proposed = await api.propose({ ...proposal, summary: "One" });
   expect(body.preview).toMatchObject({ refused: null, tier: proposed.tier, missing: proposed.missing ?? [] });

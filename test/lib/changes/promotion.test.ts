@@ -12,17 +12,21 @@ import { openRollout } from "../../support/rollouts.ts";
 import { service, type TestService } from "../../support/service.ts";
 
 const RULE = { to: ["tenant:production"], from: ["tenant:staging"] };
-const serviceWithRule = (over: object = {}, policy: object = {}) =>
+const serviceWithRule = (overrides: object = {}, policy: object = {}) =>
   service({
-    intent: { policy: { promotion: [{ ...RULE, ...over }], ...policy }, kpis: { csat: { baseline: 5, target: 6 } } },
+    intent: {
+      policy: { promotion: [{ ...RULE, ...overrides }], ...policy },
+      kpis: { csat: { baseline: 5, target: 6 } },
+    },
   });
-const proposalFor = (tenant_id: string, value: unknown, over: object = {}) => ({
+const proposalFor = (tenant_id: string, value: unknown, overrides: object = {}) => ({
   ...{ tenant_id, kind: "config", target: "limits.seats", summary: "s", value: JSON.stringify(value) },
-  ...over,
+  ...overrides,
 });
 const bring = (api: TestService, status: "approved" | "applied", fields: object): Promise<string> =>
   api.bring(status, fields as never);
-const apply = async (api: TestService, change_id: string): Promise<string> => {
+/** Applies a change; returns "applied", or the status and the error code. */
+const tryApply = async (api: TestService, change_id: string): Promise<string> => {
   const { status, body } = await api.act("apply", change_id);
   return status === 200 ? "applied" : `${status} ${body.code}`;
 };
@@ -37,30 +41,30 @@ describe("a change that a promotion rule binds", () => {
   test("can be applied once its value has been applied in staging for soak_hours", async () => {
     const api = await serviceWithRule({ soak_hours: 24 });
     const change_id = await bring(api, "approved", proposalFor("production", 50));
-    expect(await apply(api, change_id)).toBe(NOT_READY);
+    expect(await tryApply(api, change_id)).toBe(NOT_READY);
     expect(await readGate(api, change_id)).toMatchObject({
       state: "block",
       message: expect.stringContaining("tenant:staging has nothing applied on it"),
     });
     await bring(api, "applied", proposalFor("staging", 50));
-    expect(await apply(api, change_id)).toBe(NOT_READY);
+    expect(await tryApply(api, change_id)).toBe(NOT_READY);
     api.deps.clock.advance(DAY - MINUTE);
-    expect(await apply(api, change_id)).toBe(NOT_READY);
+    expect(await tryApply(api, change_id)).toBe(NOT_READY);
     expect((await readGate(api, change_id)).message).toContain("which is long enough at 2026-01-03T03:04:05.678Z");
     api.deps.clock.advance(MINUTE);
     expect(await readGate(api, change_id)).toBeUndefined();
-    expect(await apply(api, change_id)).toBe("applied");
+    expect(await tryApply(api, change_id)).toBe("applied");
   });
 
   test.each([
     ["another value", [proposalFor("staging", 51)]],
     ["another target", [proposalFor("staging", 50, { target: "limits.teams" })]],
     ["the value of another tenant only", [proposalFor("test", 50)]],
-    ["a later value over the same one", [proposalFor("staging", 50), proposalFor("staging", 51)]],
+    ["a later value that replaced the same one", [proposalFor("staging", 50), proposalFor("staging", 51)]],
   ])("is not ready with %s applied in staging", async (_, applied) => {
     const api = await serviceWithRule();
     for (const fields of applied) await bring(api, "applied", fields);
-    expect(await apply(api, await bring(api, "approved", proposalFor("production", 50)))).toBe(NOT_READY);
+    expect(await tryApply(api, await bring(api, "approved", proposalFor("production", 50)))).toBe(NOT_READY);
   });
 
   test("is not ready after a rollback in staging, and ready if only the member order differs", async () => {
@@ -72,9 +76,9 @@ describe("a change that a promotion rule binds", () => {
       proposalFor("production", { b: 2, a: 1 }, { target: "Limits.Seats" }),
     );
     await api.must("rollback", first);
-    expect(await apply(api, change_id)).toBe(NOT_READY);
+    expect(await tryApply(api, change_id)).toBe(NOT_READY);
     await bring(api, "applied", proposalFor("staging", { a: 1, b: 2 }));
-    expect(await apply(api, change_id)).toBe("applied");
+    expect(await tryApply(api, change_id)).toBe("applied");
   });
 
   test("is not ready while the outcome in staging has a verdict of verdict_not", async () => {
@@ -83,7 +87,7 @@ describe("a change that a promotion rule binds", () => {
     await bring(api, "applied", proposalFor("staging", 50, { kpi: "csat", expected_delta_k: 0.1 }));
     await api.json("kpi", { csat: 4 });
     const change_id = await bring(api, "approved", proposalFor("production", 50));
-    expect(await apply(api, change_id)).toBe(NOT_READY);
+    expect(await tryApply(api, change_id)).toBe(NOT_READY);
     expect((await readGate(api, change_id)).message).toContain("whose outcome is too_early");
     api.deps.clock.advance(8 * DAY);
     expect((await readGate(api, change_id)).message).toContain("whose outcome the next cycle evaluates");
@@ -91,7 +95,7 @@ describe("a change that a promotion rule binds", () => {
     expect((await runCycle(api.deps)).outcomes_closed).toBe(1);
     expect((await readGate(api, change_id)).message).toContain("whose outcome is regressed");
     await api.json("kpi", { csat: 6 });
-    expect(await apply(api, change_id)).toBe(NOT_READY);
+    expect(await tryApply(api, change_id)).toBe(NOT_READY);
   });
 
   test("is not ready if the value in staging was edited outside the service", async () => {
@@ -102,21 +106,21 @@ describe("a change that a promotion rule binds", () => {
     const change_id = await bring(api, "approved", proposalFor("production", 50));
     target.overwrite({ tenant_id: "staging", target: "limits.seats", kind: "config" }, "49");
     await runCycle(api.deps);
-    expect(await apply(api, change_id)).toBe(NOT_READY);
+    expect(await tryApply(api, change_id)).toBe(NOT_READY);
     expect((await readGate(api, change_id)).message).toContain("it was changed outside");
   });
 
-  test("has its soak time counted from when a rollback restored the value in staging", async () => {
+  test("has its soak time counted from the rollback that restored the value in staging", async () => {
     const api = await serviceWithRule({ soak_hours: 24 });
     await bring(api, "applied", proposalFor("staging", 50));
     const change_id = await bring(api, "approved", proposalFor("production", 50));
     const later = await bring(api, "applied", proposalFor("staging", 51));
     api.deps.clock.advance(2 * DAY);
     await api.must("rollback", later);
-    expect(await apply(api, change_id)).toBe(NOT_READY);
+    expect(await tryApply(api, change_id)).toBe(NOT_READY);
     // A day later the value has been in staging for soak_hours.
     api.deps.clock.advance(DAY);
-    expect(await apply(api, change_id)).toBe("applied");
+    expect(await tryApply(api, change_id)).toBe("applied");
   });
 
   test("has its soak time restarted by a restore in staging", async () => {
@@ -131,16 +135,16 @@ describe("a change that a promotion rule binds", () => {
     await api.post("restore", { change_id: edited, actor: "ana" });
     await runCycle(api.deps);
     expect((await api.get("drift")).body.drifted).toEqual([]);
-    expect(await apply(api, change_id)).toBe(NOT_READY);
+    expect(await tryApply(api, change_id)).toBe(NOT_READY);
     api.deps.clock.advance(DAY);
-    expect(await apply(api, change_id)).toBe("applied");
+    expect(await tryApply(api, change_id)).toBe("applied");
   });
 
   test("is not ready with a change of another kind, or during an operation in staging", async () => {
     const api = await serviceWithRule();
     const change_id = await bring(api, "approved", proposalFor("production", 50));
     await bring(api, "applied", proposalFor("staging", 50, { kind: "experiment" }));
-    expect(await apply(api, change_id)).toBe(NOT_READY);
+    expect(await tryApply(api, change_id)).toBe(NOT_READY);
     const owner = await bring(api, "applied", proposalFor("staging", 50));
     const leaseKey = formatTargetChangeKey({ tenant_id: "staging", target: "limits.seats", change_id: owner });
     await api.deps.store.transact(async (tx) =>
@@ -148,7 +152,7 @@ describe("a change that a promotion rule binds", () => {
     );
     expect((await readGate(api, change_id)).message).toContain("an operation is under way");
     await api.deps.store.transact(async (tx) => tx.delete("leases", leaseKey));
-    expect(await apply(api, change_id)).toBe("applied");
+    expect(await tryApply(api, change_id)).toBe("applied");
   });
 
   test("is not ready if the staging record was deleted, and the inbox still works", async () => {
@@ -156,13 +160,13 @@ describe("a change that a promotion rule binds", () => {
     const deleted = await bring(api, "applied", proposalFor("staging", 50));
     const change_id = await bring(api, "approved", proposalFor("production", 50));
     await api.deps.store.transact(async (tx) => tx.delete("changes", deleted));
-    expect(await apply(api, change_id)).toBe(NOT_READY);
+    expect(await tryApply(api, change_id)).toBe(NOT_READY);
     expect((await api.get("/api/inbox")).status).toBe(200);
   });
 
   test("is matched by its tenant in any Unicode form", async () => {
     const api = await serviceWithRule({ to: ["tenant:cafe\u0301"] });
-    expect(await apply(api, await bring(api, "approved", proposalFor("caf\u00e9", 50)))).toBe(NOT_READY);
+    expect(await tryApply(api, await bring(api, "approved", proposalFor("caf\u00e9", 50)))).toBe(NOT_READY);
   });
 
   test("is not ready if the staging record was edited, which cannot be promoted either", async () => {
@@ -172,7 +176,7 @@ describe("a change that a promotion rule binds", () => {
     const { value: record } = (await api.deps.store.get("changes", promotes))!;
     const forged = { ...record, change: { ...record.change, value: 50 } };
     await api.deps.store.transact(async (tx) => tx.put("changes", promotes, forged));
-    expect(await apply(api, change_id)).toBe(NOT_READY);
+    expect(await tryApply(api, change_id)).toBe(NOT_READY);
     const { status, body } = await api.json("propose", { tenant_id: "production", summary: "s", promotes });
     expect([status, body.code]).toEqual([409, "evidence_mismatch"]);
   });
@@ -198,8 +202,8 @@ describe("a change that a promotion rule binds", () => {
 
   test("does not advance as a rollout while its value is not applied in staging", async () => {
     const { api, hours, feedNow, exposure } = await openRollout({ proposal: { tenant_id: "production", value: "50" } });
-    const promoted = { ...api.deps.product!.intent.policy, promotion: [{ ...RULE, soak_hours: 0, verdict_not: [] }] };
-    api.deps.product = { ...api.deps.product!, intent: { ...api.deps.product!.intent, policy: promoted } };
+    const policy = { ...api.deps.product!.intent.policy, promotion: [{ ...RULE, soak_hours: 0, verdict_not: [] }] };
+    api.deps.product = { ...api.deps.product!, intent: { ...api.deps.product!.intent, policy } };
     hours(24);
     await feedNow();
     expect(await exposure()).toMatchObject({ step: 0, waits_for: "promotion_not_ready" });
@@ -212,21 +216,21 @@ describe("a change that a promotion rule binds", () => {
     await api.post("approve", { change_id, approver: "ana", note: "outage", emergency: "true" });
     expect((await readGate(api, change_id)).state).toBe("warn");
     expect((await api.post("apply", { change_id, dry_run: "true" })).status).toBe(200);
-    expect(await apply(api, change_id)).toBe("applied");
+    expect(await tryApply(api, change_id)).toBe("applied");
     const other = await bring(api, "approved", proposalFor("production", 51));
     expect((await api.post("apply", { change_id: other, dry_run: "true" })).status).toBe(200);
   });
 
-  test("is of the tenant that the rule names, with or without a value", async () => {
+  test("has the tenant that the rule names, with or without a value", async () => {
     const api = await serviceWithRule();
-    expect(await apply(api, await bring(api, "approved", proposalFor("test", 50)))).toBe("applied");
+    expect(await tryApply(api, await bring(api, "approved", proposalFor("test", 50)))).toBe("applied");
     const { value: _, ...withoutValue } = proposalFor("production", 0);
-    expect(await apply(api, await bring(api, "approved", withoutValue))).toBe(NOT_READY);
+    expect(await tryApply(api, await bring(api, "approved", withoutValue))).toBe(NOT_READY);
   });
 });
 
 describe("a promotion rule between systems", () => {
-  const open = async (rule: object, staging = ["staging/*"], late = ["other/*"]) => {
+  const openWithSystems = async (rule: object, staging = ["staging/*"], late = ["other/*"]) => {
     const systems = Object.entries({ staging, live: ["live/*"], late }).map(([name, match]) => ({
       name,
       match,
@@ -236,13 +240,13 @@ describe("a promotion rule between systems", () => {
   };
 
   test("compares targets by the part that the pattern leaves open", async () => {
-    const api = await open({ to: ["system:live"], from: ["system:staging"] });
+    const api = await openWithSystems({ to: ["system:live"], from: ["system:staging"] });
     const change_id = await bring(api, "approved", proposalFor("t1", 50, { target: "live/seats" }));
     await bring(api, "applied", proposalFor("t1", 50, { target: "staging/teams" }));
     await bring(api, "applied", proposalFor("t2", 50, { target: "staging/seats" }));
-    expect(await apply(api, change_id)).toBe(NOT_READY);
+    expect(await tryApply(api, change_id)).toBe(NOT_READY);
     await bring(api, "applied", proposalFor("t1", 50, { target: "staging/seats" }));
-    expect(await apply(api, change_id)).toBe("applied");
+    expect(await tryApply(api, change_id)).toBe("applied");
   });
 
   test.each([
@@ -250,14 +254,14 @@ describe("a promotion rule between systems", () => {
     ["does not accept another target for a pattern without *", ["teams"], "teams", false],
     ["does not accept a pattern with several *", ["*/staging/*"], "a/staging/seats", false],
   ])("%s", async (_, match, target, isMet) => {
-    const api = await open({ to: ["system:live"], from: ["system:staging"] }, match);
+    const api = await openWithSystems({ to: ["system:live"], from: ["system:staging"] }, match);
     const change_id = await bring(api, "approved", proposalFor("t1", 50, { target: "live/seats" }));
     await bring(api, "applied", proposalFor("t1", 50, { target }));
-    expect(await apply(api, change_id)).toBe(isMet ? "applied" : NOT_READY);
+    expect(await tryApply(api, change_id)).toBe(isMet ? "applied" : NOT_READY);
   });
 
   test("does not accept a target that an earlier system covers", async () => {
-    const api = await open({ to: ["system:live"], from: ["system:late"] }, ["late/*"], ["late/*"]);
+    const api = await openWithSystems({ to: ["system:live"], from: ["system:late"] }, ["late/*"], ["late/*"]);
     await bring(api, "applied", proposalFor("t1", 50, { target: "late/seats" }));
     const change_id = await bring(api, "approved", proposalFor("t1", 50, { target: "live/seats" }));
     expect((await readGate(api, change_id)).message).toContain("system:late has no such target");
@@ -267,21 +271,23 @@ describe("a promotion rule between systems", () => {
     [{ to: ["system:live"], from: ["system:stage"] }, "stage"],
     [{ to: ["system:lives"], from: ["tenant:staging"] }, "lives"],
   ])("is rejected at the start if it names an unknown system: %j", async (rule, name) => {
-    await expect(open(rule)).rejects.toThrow(`policy.promotion names the target system ${name}, and there are staging`);
+    await expect(openWithSystems(rule)).rejects.toThrow(
+      `policy.promotion names the target system ${name}, and there are staging`,
+    );
     await expect(service({ intent: { policy: { promotion: [rule] } } })).rejects.toThrow(
       "no target system is configured",
     );
   });
 
   test("lets a change be promoted to the other system", async () => {
-    const api = await open({ to: ["system:live"], from: ["system:staging"], soak_hours: 1 });
+    const api = await openWithSystems({ to: ["system:live"], from: ["system:staging"], soak_hours: 1 });
     const promotes = await bring(api, "applied", proposalFor("t1", 50, { target: "staging/seats" }));
     const body = { tenant_id: "t1", target: "live/seats", summary: "Promote", promotes };
     const { change_id } = (await api.json("propose", body)).body;
     await api.must("approve", change_id);
-    expect(await apply(api, change_id)).toBe(NOT_READY);
+    expect(await tryApply(api, change_id)).toBe(NOT_READY);
     api.deps.clock.advance(HOUR);
-    expect(await apply(api, change_id)).toBe("applied");
+    expect(await tryApply(api, change_id)).toBe("applied");
   });
 });
 

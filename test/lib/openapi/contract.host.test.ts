@@ -83,7 +83,7 @@ const APART: Record<string, string[]> = {
 const WATCHING = ["addCheckpoint", "getWatchedCheckpoint"];
 /** Is answered only where a gate has a GitHub App; test/lib/operations/github has one. */
 const OF_GITHUB = "receiveGithubDelivery";
-/** Is granted only to a log that lost its end; test/lib/changes/lost_end.test.ts has one. */
+/** Is granted only to a log that lost its end; test/lib/changes/lost_entries.test.ts has one. */
 const OF_A_LOST_END = "acceptLoss";
 /** Is granted only after an edit from outside; test/lib/changes/restore.test.ts has some. */
 const OF_AN_EDIT = "restoreValue";

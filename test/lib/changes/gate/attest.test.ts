@@ -1,4 +1,4 @@
-/** Attestations: which changes get one, and which verifiers accept it: an own DSSE verifier, openssl, sigstore and the CLI. */
+/** Attestations of changes, checked by a DSSE verifier of this test, by openssl, by sigstore and by the command line. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash, generateKeyPairSync, type KeyObject, sign, verify } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -13,13 +13,13 @@ import { restartDeps } from "../../../support/deps.ts";
 import { service, makeService, type TestService } from "../../../support/service.ts";
 import { commandLine } from "../../../local/command_line/called.ts";
 
-const X = "a".repeat(40);
+const COMMIT = "a".repeat(40);
 const TARGET = "deploy/42/production";
-const VALUE = JSON.stringify({ repository_id: 42, environment: "production", head: X });
-const PAIR = generateKeyPairSync("ed25519");
-const OTHER = generateKeyPairSync("ed25519");
+const VALUE = JSON.stringify({ repository_id: 42, environment: "production", head: COMMIT });
+const KEY_PAIR = generateKeyPairSync("ed25519");
+const OTHER_KEY_PAIR = generateKeyPairSync("ed25519");
 
-const signerOf = ({ privateKey, publicKey }: { privateKey: KeyObject; publicKey: KeyObject }) => ({
+const toAttestationSigner = ({ privateKey, publicKey }: { privateKey: KeyObject; publicKey: KeyObject }) => ({
   publicKey: new Uint8Array(Buffer.from(publicKey.export({ format: "jwk" }).x!, "base64url")),
   sign: (text: Uint8Array) => new Uint8Array(sign(null, text, privateKey)),
 });
@@ -28,10 +28,11 @@ const targets = () => [
   { name: "deploys", match: ["deploy/*"], adapter: gateAdapter("deploys") },
   { name: "rest", match: ["*"], adapter: scriptedAdapter() },
 ];
-const serviceWithKey = (options = {}) => service({ attestationSigner: signerOf(PAIR), targets: targets(), ...options });
-const release = { target: TARGET, value: VALUE };
+const serviceWithKey = (options = {}) =>
+  service({ attestationSigner: toAttestationSigner(KEY_PAIR), targets: targets(), ...options });
+const RELEASE = { target: TARGET, value: VALUE };
 const fetchAttestation = (api: TestService, id: string) => api.get(`changes/${id}/attestation`);
-const statementIn = ({ payload }: Envelope) => JSON.parse(Buffer.from(payload, "base64").toString("utf8"));
+const readStatement = ({ payload }: Envelope) => JSON.parse(Buffer.from(payload, "base64").toString("utf8"));
 
 /** Verifies an envelope by the DSSE specification alone: PAE(type, body) = "DSSEv1" + SP + LEN(type) + SP + type + SP + LEN(body) + SP + body. */
 function isSignedBy(envelope: Envelope, key: KeyObject): boolean {
@@ -45,7 +46,7 @@ function isSignedBy(envelope: Envelope, key: KeyObject): boolean {
 
 test("an attestation of an allowed release names its change, content and commit", async () => {
   const api = await serviceWithKey({ publicUrl: "https://gov.acme.example" });
-  const id = await api.bring("approved", release);
+  const id = await api.bring("approved", RELEASE);
   const { digest } = await api.change(id);
   const before = await api.audit();
   const { status, body: envelope } = await fetchAttestation(api, id);
@@ -54,11 +55,11 @@ test("an attestation of an allowed release names its change, content and commit"
     uri: "https://gov.acme.example/api/product/intent",
     digest: { sha256: api.deps.product!.manifest_hash },
   };
-  expect(statementIn(envelope)).toEqual({
+  expect(readStatement(envelope)).toEqual({
     _type: "https://in-toto.io/Statement/v1",
     subject: [
       { name: id, digest: { sha256: digest }, annotations: { tenant_id: "t1" } },
-      { name: TARGET, digest: { gitCommit: X }, annotations: { tenant_id: "t1" } },
+      { name: TARGET, digest: { gitCommit: COMMIT }, annotations: { tenant_id: "t1" } },
     ],
     predicateType: "https://in-toto.io/attestation/svr/v0.2",
     predicate: {
@@ -67,12 +68,12 @@ test("an attestation of an allowed release names its change, content and commit"
       properties: ["COUNTERSIGN_CHANGE_APPROVED"],
     },
   });
-  const spki = PAIR.publicKey.export({ format: "der", type: "spki" });
+  const spki = KEY_PAIR.publicKey.export({ format: "der", type: "spki" });
   expect(envelope.signatures).toHaveLength(1);
   expect(envelope.signatures[0].keyid).toBe(createHash("sha256").update(spki).digest("hex"));
   expect(await api.audit()).toEqual(before);
   await api.must("apply", id);
-  const applied = statementIn((await fetchAttestation(api, id)).body);
+  const applied = readStatement((await fetchAttestation(api, id)).body);
   expect(applied.predicate.properties).toEqual(["COUNTERSIGN_CHANGE_APPROVED", "COUNTERSIGN_CHANGE_APPLIED"]);
 });
 
@@ -88,7 +89,7 @@ test("a change that is no release is attested while it is applied and owns its t
   await api.must("approve", id);
   await expectRejection("it is approved");
   await api.must("apply", id);
-  const { subject, predicate } = statementIn((await fetchAttestation(api, id)).body);
+  const { subject, predicate } = readStatement((await fetchAttestation(api, id)).body);
   const { digest } = await api.change(id);
   expect(subject).toEqual([{ name: id, digest: { sha256: digest }, annotations: { tenant_id: "t1" } }]);
   expect(predicate.verifier.id).toMatch(/^urn:countersign:acme-crm%2Faudit%2F/);
@@ -102,13 +103,13 @@ test("a change that is no release is attested while it is applied and owns its t
 
 test("the policy of an attestation is the intent under which the change was approved", async () => {
   const api = await serviceWithKey();
-  const [other, released] = [await api.bring("applied"), await api.bring("applied", release)];
+  const [other, released] = [await api.bring("applied"), await api.bring("applied", RELEASE)];
   const before = api.deps.product!.manifest_hash;
   const intent = { update_epoch: 9, policy: { required_approvers: { standard: 2 } } };
-  const options = { adapter: undefined, intent, attestationSigner: signerOf(PAIR), targets: targets() };
+  const options = { adapter: undefined, intent, attestationSigner: toAttestationSigner(KEY_PAIR), targets: targets() };
   const later = makeService(await restartDeps(api.deps, options));
   // The new intent requires two consents; this change was applied with one, under the earlier intent.
-  const { policies } = statementIn((await fetchAttestation(later, other)).body).predicate.verifier;
+  const { policies } = readStatement((await fetchAttestation(later, other)).body).predicate.verifier;
   expect(policies).toMatchObject([{ digest: { sha256: before } }]);
   expect(later.deps.product!.manifest_hash).not.toBe(before);
   expect((await fetchAttestation(later, released)).body.code).toBe("not_in_force");
@@ -116,7 +117,7 @@ test("the policy of an attestation is the intent under which the change was appr
 
 test("a release that the gate does not allow is not attested", async () => {
   const api = await serviceWithKey();
-  const { change_id: id } = await api.propose(release);
+  const { change_id: id } = await api.propose(RELEASE);
   expect((await fetchAttestation(api, id)).body).toMatchObject({
     code: "not_in_force",
     error: expect.stringContaining("waits for 1"),
@@ -128,20 +129,20 @@ test("a release that the gate does not allow is not attested", async () => {
     error: expect.stringContaining("frozen"),
   });
   await api.post("unfreeze", { actor: "ops" });
-  const again = await api.bring("approved", release);
+  const newer = await api.bring("approved", RELEASE);
   // Only the newer one of two changes with the same commit is attested.
   expect((await fetchAttestation(api, id)).body).toMatchObject({
     code: "not_in_force",
-    error: expect.stringContaining(again),
+    error: expect.stringContaining(newer),
   });
-  expect((await fetchAttestation(api, again)).status).toBe(200);
+  expect((await fetchAttestation(api, newer)).status).toBe(200);
 });
 
 test("a change whose target no system covers is not attested", async () => {
   const api = await serviceWithKey();
-  const id = await api.bring("applied", release);
+  const id = await api.bring("applied", RELEASE);
   const targets = [{ name: "rest", match: ["ui.*"], adapter: scriptedAdapter() }];
-  const options = { adapter: undefined, attestationSigner: signerOf(PAIR), targets };
+  const options = { adapter: undefined, attestationSigner: toAttestationSigner(KEY_PAIR), targets };
   const later = makeService(await restartDeps(api.deps, options));
   expect(await fetchAttestation(later, id)).toMatchObject({ status: 409, body: { code: "not_in_force" } });
 });
@@ -155,51 +156,51 @@ test("an unknown change, edited content and a missing key have separate error co
     tx.put("changes", id, { ...record, change: { ...record.change, summary: "Another" } });
   });
   expect((await fetchAttestation(api, id)).body.code).toBe("approval_stale");
-  const without = await service();
-  expect((await fetchAttestation(without, await without.bring("applied"))).body.code).toBe("not_found");
+  const withoutKey = await service();
+  expect((await fetchAttestation(without, await withoutKey.bring("applied"))).body.code).toBe("not_found");
 });
 
 /** Creates an attestation and writes it and its key to files. */
 async function writeAttestation() {
   const api = await serviceWithKey();
-  const id = await api.bring("applied", release);
+  const id = await api.bring("applied", RELEASE);
   const envelope = (await fetchAttestation(api, id)).body as Envelope;
   const folder = mkdtempSync(join(tmpdir(), "attest-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const put = (name: string, content: string | Uint8Array): string => {
+  const writeTestFile = (name: string, content: string | Uint8Array): string => {
     const path = join(folder, name);
     writeFileSync(path, content);
     return path;
   };
   const pem = (key: KeyObject) => key.export({ format: "pem", type: "spki" }) as string;
   const files = {
-    attestation: put("attestation.json", JSON.stringify(envelope)),
-    key: put("key.pub", pem(PAIR.publicKey)),
-    other: put("other.pub", pem(OTHER.publicKey)),
+    attestation: writeTestFile("attestation.json", JSON.stringify(envelope)),
+    key: writeTestFile("key.pub", pem(KEY_PAIR.publicKey)),
+    other: writeTestFile("other.pub", pem(OTHER_KEY_PAIR.publicKey)),
   };
-  return { api, id, envelope, put, files };
+  return { api, id, envelope, writeTestFile, files };
 }
 
 /** Returns the envelope with another commit in the statement and the same signature. */
-const edited = (envelope: Envelope): Envelope => ({
+const withOtherCommit = (envelope: Envelope): Envelope => ({
   ...envelope,
-  payload: Buffer.from(JSON.stringify(statementIn(envelope)).replaceAll(X, "b".repeat(40))).toString("base64"),
+  payload: Buffer.from(JSON.stringify(readStatement(envelope)).replaceAll(COMMIT, "b".repeat(40))).toString("base64"),
 });
 
-describe("an attestation is accepted, and rejected with another key, payload or type, by", () => {
+describe("an attestation, but none with another key or payload, is accepted by", () => {
   test("a verifier written from the DSSE specification", async () => {
     const { envelope } = await writeAttestation();
-    expect(isSignedBy(envelope, PAIR.publicKey)).toBe(true);
-    expect(isSignedBy(envelope, OTHER.publicKey)).toBe(false);
-    expect(isSignedBy(edited(envelope), PAIR.publicKey)).toBe(false);
-    expect(isSignedBy({ ...envelope, payloadType: "application/json" }, PAIR.publicKey)).toBe(false);
+    expect(isSignedBy(envelope, KEY_PAIR.publicKey)).toBe(true);
+    expect(isSignedBy(envelope, OTHER_KEY_PAIR.publicKey)).toBe(false);
+    expect(isSignedBy(withOtherCommit(envelope), KEY_PAIR.publicKey)).toBe(false);
+    expect(isSignedBy({ ...envelope, payloadType: "application/json" }, KEY_PAIR.publicKey)).toBe(false);
   });
 
   test.skipIf(spawnSync("openssl", ["version"]).status !== 0)("openssl", async () => {
-    const { envelope, put, files } = await writeAttestation();
-    const openssl = (one: Envelope, key: string): boolean => {
-      const pae = put("pae", signedBytes(one.payloadType, Buffer.from(one.payload, "base64")));
-      const sig = put("sig", Buffer.from(one.signatures[0]!.sig, "base64"));
+    const { envelope, writeTestFile, files } = await writeAttestation();
+    const openssl = (candidate: Envelope, key: string): boolean => {
+      const pae = writeTestFile("pae", signedBytes(candidate.payloadType, Buffer.from(candidate.payload, "base64")));
+      const sig = writeTestFile("sig", Buffer.from(candidate.signatures[0]!.sig, "base64"));
       try {
         const args = ["pkeyutl", "-verify", "-pubin", "-inkey", key, "-rawin", "-in", pae, "-sigfile", sig];
         execFileSync("openssl", args, { stdio: "ignore" });
@@ -211,7 +212,7 @@ describe("an attestation is accepted, and rejected with another key, payload or 
     const results = [
       openssl(envelope, files.key),
       openssl(envelope, files.other),
-      openssl(edited(envelope), files.key),
+      openssl(withOtherCommit(envelope), files.key),
     ];
     expect(results).toEqual([true, false, false]);
   });
@@ -222,15 +223,15 @@ describe("an attestation is accepted, and rejected with another key, payload or 
     const { bundleFromJSON } = require("@sigstore/bundle");
     const { toSignedEntity, toTrustMaterial, Verifier } = require("@sigstore/verify");
     const { envelope } = await writeAttestation();
-    const sigstore = (one: Envelope, publicKey: KeyObject): boolean => {
+    const sigstore = (candidate: Envelope, publicKey: KeyObject): boolean => {
       const bundle = bundleFromJSON({
         mediaType: "application/vnd.dev.sigstore.bundle.v0.3+json",
-        verificationMaterial: { publicKey: { hint: one.signatures[0]!.keyid }, tlogEntries: [] },
-        dsseEnvelope: one,
+        verificationMaterial: { publicKey: { hint: candidate.signatures[0]!.keyid }, tlogEntries: [] },
+        dsseEnvelope: candidate,
       });
       const roots = { certificateAuthorities: [], timestampAuthorities: [], tlogs: [], ctlogs: [] };
-      const found = () => ({ publicKey, validFor: () => true });
-      const verifier = new Verifier(toTrustMaterial(roots, found), {
+      const findKey = () => ({ publicKey, validFor: () => true });
+      const verifier = new Verifier(toTrustMaterial(roots, findKey), {
         tlogThreshold: 0,
         ctlogThreshold: 0,
         timestampThreshold: 0,
@@ -243,49 +244,49 @@ describe("an attestation is accepted, and rejected with another key, payload or 
       }
     };
     const results = [
-      sigstore(envelope, PAIR.publicKey),
-      sigstore(envelope, OTHER.publicKey),
-      sigstore(edited(envelope), PAIR.publicKey),
+      sigstore(envelope, KEY_PAIR.publicKey),
+      sigstore(envelope, OTHER_KEY_PAIR.publicKey),
+      sigstore(withOtherCommit(envelope), KEY_PAIR.publicKey),
     ];
     expect(results).toEqual([true, false, false]);
   });
 
   test("countersign attestation verify, which also checks change, content and commit", async () => {
-    const { api, id, envelope, put, files } = await writeAttestation();
+    const { api, id, envelope, writeTestFile, files } = await writeAttestation();
     const { call } = await commandLine();
-    const verified = async (file: string, key: string, ...more: string[]) =>
+    const runVerify = async (file: string, key: string, ...more: string[]) =>
       (await call(["attestation", "verify", file, "--key", key, ...more])).code;
     const { digest } = await api.change(id);
-    const release = (commit: string, target: string, tenant: string) =>
+    const releaseArgs = (commit: string, target: string, tenant: string) =>
       ["--commit", commit, "--target", target, "--tenant-id", tenant] as const;
-    const all = ["--change", id, "--digest", digest, ...release(X, TARGET, "t1")];
+    const all = ["--change", id, "--digest", digest, ...releaseArgs(COMMIT, TARGET, "t1")];
     expect(await call(["attestation", "verify", files.attestation, "--key", files.key, ...all])).toMatchObject({
       code: 0,
       out: expect.stringContaining(`valid: COUNTERSIGN_CHANGE_APPROVED, COUNTERSIGN_CHANGE_APPLIED`),
     });
     expect([
-      await verified(files.attestation, files.other),
-      await verified(put("edited.json", JSON.stringify(edited(envelope))), files.key),
-      await verified(files.attestation, files.key, ...release("b".repeat(40), TARGET, "t1")),
-      await verified(files.attestation, files.key, ...release(X, "deploy/42/staging", "t1")),
-      await verified(files.attestation, files.key, ...release(X, TARGET, "t2")),
-      await verified(files.attestation, files.key, ...release(X, id, "t1")),
-      await verified(files.attestation, files.key, "--change", "chg_other"),
+      await runVerify(files.attestation, files.other),
+      await runVerify(writeTestFile("edited.json", JSON.stringify(withOtherCommit(envelope))), files.key),
+      await runVerify(files.attestation, files.key, ...releaseArgs("b".repeat(40), TARGET, "t1")),
+      await runVerify(files.attestation, files.key, ...releaseArgs(COMMIT, "deploy/42/staging", "t1")),
+      await runVerify(files.attestation, files.key, ...releaseArgs(COMMIT, TARGET, "t2")),
+      await runVerify(files.attestation, files.key, ...releaseArgs(COMMIT, id, "t1")),
+      await runVerify(files.attestation, files.key, "--change", "chg_other"),
       // A target may have the name of a change.
-      await verified(files.attestation, files.key, "--change", TARGET),
-      await verified(files.attestation, files.key, "--digest", "0".repeat(64)),
-      await verified(put("none.json", "{}"), files.key),
+      await runVerify(files.attestation, files.key, "--change", TARGET),
+      await runVerify(files.attestation, files.key, "--digest", "0".repeat(64)),
+      await runVerify(writeTestFile("none.json", "{}"), files.key),
     ]).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
-    expect(await verified(files.attestation, files.key, "--commit", X)).toBe(2);
-    expect(await verified(files.attestation, files.key, "--commit", X, "--target", TARGET)).toBe(2);
-    expect(await verified(files.attestation, files.key, "--target", TARGET, "--tenant-id", "t1")).toBe(2);
-    const unsigned = put("null.json", JSON.stringify({ ...envelope, signatures: [null] }));
+    expect(await runVerify(files.attestation, files.key, "--commit", COMMIT)).toBe(2);
+    expect(await runVerify(files.attestation, files.key, "--commit", COMMIT, "--target", TARGET)).toBe(2);
+    expect(await runVerify(files.attestation, files.key, "--target", TARGET, "--tenant-id", "t1")).toBe(2);
+    const unsigned = writeTestFile("null.json", JSON.stringify({ ...envelope, signatures: [null] }));
     expect(await call(["attestation", "verify", unsigned, "--key", files.key])).toMatchObject({
       code: 1,
       err: expect.stringContaining("the key did not sign it"),
     });
-    const pem = PAIR.privateKey.export({ format: "pem", type: "pkcs8" }) as string;
-    expect(await verified(files.attestation, put("private.pem", pem))).toBe(2);
+    const pem = KEY_PAIR.privateKey.export({ format: "pem", type: "pkcs8" }) as string;
+    expect(await runVerify(files.attestation, writeTestFile("private.pem", pem))).toBe(2);
     expect((await call(["attestation", "verify", files.attestation])).code).toBe(2);
   });
 });

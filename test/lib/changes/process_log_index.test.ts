@@ -1,4 +1,4 @@
-/** The log index of a process: how far back it reads the log, and how it finds entries. */
+/** The log index of a process: the part of the log that it covers, and the entries that it finds. */
 import { expect, test } from "vitest";
 import { createLogIndex } from "../../../lib/audit/log_index.ts";
 import { extendLogIndex } from "../../../lib/audit/read_log.ts";
@@ -11,7 +11,7 @@ import { type TestDeps, type TestOptions, restartDeps } from "../../support/deps
 import { hashEntry } from "../../support/independent_chain.ts";
 import { failingStore } from "../../support/failing_store.ts";
 
-/** Starts another process that read only the newest entry. */
+/** Starts another process that has read only the newest entry. */
 async function startWithNewestEntry(deps: TestDeps, options: TestOptions = {}): Promise<TestDeps> {
   const other = await restartDeps(deps, options);
   await openProduct(other, { tail: 1 });
@@ -22,7 +22,7 @@ test("a process reads back as far as a change's first entry, and no further", as
   const api = await core();
   const before = await api.bring("applied");
   const id = await api.bring("approved");
-  for (let other = 0; other < 300; other++) await api.propose({ target: `t${other}` });
+  for (let index = 0; index < 300; index++) await api.propose({ target: `t${index}` });
   const other = makeCore(await startWithNewestEntry(api.deps));
   const { length } = await api.audit("?limit=1000");
   expect(other.deps.integrity.logIndex!.after).toBe(length - 1);
@@ -40,7 +40,7 @@ test("a process reads back to the start of the day to count minor changes", asyn
   api.deps.clock.advance(DAY);
   await api.propose(minor);
   await api.propose(minor);
-  for (let other = 0; other < 20; other++) await api.propose({ target: `t${other}` });
+  for (let index = 0; index < 20; index++) await api.propose({ target: `t${index}` });
   const other = makeCore(await startWithNewestEntry(api.deps, { intent }));
   expect((await other.propose(minor)).tier).toBe("standard");
 });
@@ -61,20 +61,23 @@ test("a failed write is not taken as part of the log, and causes no breach", asy
 test("two processes on one store read each other's entries", async () => {
   const first = await core();
   const second = makeCore(await restartDeps(first.deps));
-  const [one, two] = [await first.bring("approved"), await second.bring("approved", { target: "ui.b" })];
+  const [firstChange, secondChange] = [
+    await first.bring("approved"),
+    await second.bring("approved", { target: "ui.b" }),
+  ];
   for (let round = 0; round < 300; round++) await first.post("kpi", { csat: round });
-  expect((await second.act("apply", one)).status).toBe(200);
-  expect((await first.act("apply", two)).status).toBe(200);
+  expect((await second.act("apply", firstChange)).status).toBe(200);
+  expect((await first.act("apply", secondChange)).status).toBe(200);
 });
 
-test("entries that are read backwards are verified against the next one", async () => {
+test("entries that are read backwards are verified against the entry after them", async () => {
   const api = await core();
   for (let count = 0; count < 5; count++) await api.propose({ target: `t${count}` });
   const { deps } = api;
   const { length, head } = (await deps.store.get("meta", "chain"))!.value;
-  const [one, two] = await deps.store.getMany("audit", ["0000000000000002", "0000000000000003"]);
-  const another = { ...one!.value, id: 3, previous_hash: two!.value.previous_hash };
-  await deps.store.transact((tx) => tx.put("audit", two!.id, { ...another, current_hash: hashEntry(another) }));
+  const [secondEntry, thirdEntry] = await deps.store.getMany("audit", ["0000000000000002", "0000000000000003"]);
+  const forged = { ...secondEntry!.value, id: 3, previous_hash: thirdEntry!.value.previous_hash };
+  await deps.store.transact((tx) => tx.put("audit", thirdEntry!.id, { ...forged, current_hash: hashEntry(forged) }));
   await expect(extendLogIndex(deps, createLogIndex({ length, head }, findSubjects), 1)).rejects.toThrow(
     "were not made for it",
   );

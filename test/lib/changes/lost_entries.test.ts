@@ -1,4 +1,4 @@
-/** A store that lost the newest entries (a failover, for example): the next write detects it, and accept-loss resolves it. */
+/** A store that lost the newest entries, for example in a failover: the next write detects the loss, and accept-loss resolves it. */
 import { describe, expect, test } from "vitest";
 import { maintainCheckpoint } from "../../../lib/audit/anchor.ts";
 import { readHead } from "../../../lib/audit/chain.ts";
@@ -12,7 +12,7 @@ import { passkey } from "../../support/passkeys.ts";
 import { rewindingStore, type RewindingStore } from "../../support/rewinding_store.ts";
 import { postSignedAction, person } from "../../support/signed.ts";
 
-const BROKEN = { status: 503, body: { code: "chain_broken" } };
+const CHAIN_BROKEN = { status: 503, body: { code: "chain_broken" } };
 
 /** Two processes on one store that can be set back to an earlier state. */
 interface SharedStore {
@@ -22,7 +22,7 @@ interface SharedStore {
 }
 
 /** Starts two processes on one store. */
-async function startTwo(options = {}): Promise<SharedStore> {
+async function startTwoProcesses(options = {}): Promise<SharedStore> {
   const store = rewindingStore();
   const api = await core({ store: store.store, ...options });
   await api.propose();
@@ -30,116 +30,116 @@ async function startTwo(options = {}): Promise<SharedStore> {
 }
 
 const propose = (api: Core) => api.post("propose", PROPOSAL);
-const readEnd = async (api: Core) => {
+const readLogEnd = async (api: Core) => {
   const { length, head } = (await readHead(api.deps.store))!;
   return { length, head };
 };
 const acceptLoss = async (api: Core, fields: object = {}) =>
-  api.post("audit/accept-loss", { actor: "ops", note: "failover", ...(await readEnd(api)), ...fields });
+  api.post("audit/accept-loss", { actor: "ops", note: "failover", ...(await readLogEnd(api)), ...fields });
 
-/** Makes proposals and sets the store back to before them; returns their receipts. */
+/** Makes proposals and sets the store back to the state before; returns the receipts of the proposals. */
 async function loseProposals({ api, store }: Pick<SharedStore, "api" | "store">, count = 3) {
-  const before = await store.copy();
+  const backup = await store.copy();
   const receipts = [];
   for (let i = 0; i < count; i++) receipts.push((await propose(api)).body.audit_entry);
-  await store.goBack(before);
+  await store.goBack(backup);
   return receipts as { id: number; current_hash: string }[];
 }
 
 describe("the next write detects that entries were lost", () => {
   test("a proposal is rejected with the known end and the current end of the log", async () => {
-    const { api, store } = await startTwo();
+    const { api, store } = await startTwoProcesses();
     const receipts = await loseProposals({ api, store });
-    const now = await readEnd(api);
+    const now = await readLogEnd(api);
     const last = receipts.at(-1)!;
     const reply = await propose(api);
-    expect(reply).toMatchObject(BROKEN);
+    expect(reply).toMatchObject(CHAIN_BROKEN);
     expect(reply.body.reason).toContain(
       `the log went back from length ${last.id}, head ${last.current_hash}, to length ${now.length}, head ${now.head}`,
     );
-    expect(await readEnd(api)).toEqual(now);
+    expect(await readLogEnd(api)).toEqual(now);
   });
 
-  test("also if another process has written more entries since the loss", async () => {
-    const { api, other, store } = await startTwo();
+  test("a loss is detected although another process has written more entries since", async () => {
+    const { api, other, store } = await startTwoProcesses();
     const known = (await loseProposals({ api, store })).at(-1)!;
     // A process started after the loss knows no earlier end.
-    const started = makeCore(await restartDeps(other.deps));
-    for (let i = 0; i < 5; i++) expect((await propose(started)).status).toBe(201);
+    const newProcess = makeCore(await restartDeps(other.deps));
+    for (let i = 0; i < 5; i++) expect((await propose(newProcess)).status).toBe(201);
     const reply = await propose(api);
-    expect(reply).toMatchObject(BROKEN);
+    expect(reply).toMatchObject(CHAIN_BROKEN);
     expect(reply.body.reason).toContain(`the log went back from length ${known.id}, head ${known.current_hash}`);
   });
 
   test("a detected loss stops every process, and the longest known end is stored", async () => {
-    const { api, other, store } = await startTwo();
-    const before = await store.copy();
+    const { api, other, store } = await startTwoProcesses();
+    const backup = await store.copy();
     await propose(api);
-    const short = (await propose(other)).body.audit_entry;
-    const long = (await propose(api)).body.audit_entry;
-    await store.goBack(before);
-    expect(await propose(other)).toMatchObject(BROKEN);
-    expect((await store.store.get("meta", "breach"))!.value.known).toMatchObject({ length: short.id });
-    expect(await propose(api)).toMatchObject(BROKEN);
+    const shorterEnd = (await propose(other)).body.audit_entry;
+    const longerEnd = (await propose(api)).body.audit_entry;
+    await store.goBack(backup);
+    expect(await propose(other)).toMatchObject(CHAIN_BROKEN);
+    expect((await store.store.get("meta", "breach"))!.value.known).toMatchObject({ length: shorterEnd.id });
+    expect(await propose(api)).toMatchObject(CHAIN_BROKEN);
     expect((await store.store.get("meta", "breach"))!.value.known).toEqual({
-      length: long.id,
-      head: long.current_hash,
+      length: longerEnd.id,
+      head: longerEnd.current_hash,
     });
-    expect(await propose(makeCore(await restartDeps(api.deps)))).toMatchObject(BROKEN);
+    expect(await propose(makeCore(await restartDeps(api.deps)))).toMatchObject(CHAIN_BROKEN);
   });
 
   test("two processes that write in any order detect no loss", async () => {
-    const { api, other } = await startTwo();
-    for (const each of [api, other, other, api, api, other]) expect((await propose(each)).status).toBe(201);
+    const { api, other } = await startTwoProcesses();
+    for (const client of [api, other, other, api, api, other]) expect((await propose(client)).status).toBe(201);
     expect(chainFault(await api.audit())).toBeNull();
   });
 });
 
 describe("an accepted loss", () => {
   test("needs the permission accept_clock", async () => {
-    const { api, store } = await startTwo({ intent: { policy: { permissions: { accept_clock: ["sec"] } } } });
+    const { api, store } = await startTwoProcesses({ intent: { policy: { permissions: { accept_clock: ["sec"] } } } });
     await loseProposals({ api, store });
     await propose(api);
     expect(await acceptLoss(api)).toMatchObject({ status: 403, body: { code: "not_permitted" } });
     expect((await acceptLoss(api, { actor: "sec" })).status).toBe(200);
   });
 
-  test("clears a breach that another process reports at the same time", async () => {
-    const { api, other, store } = await startTwo();
-    const before = await store.copy();
-    for (const each of [other, api]) await propose(each);
-    await store.goBack(before);
-    expect(await propose(api)).toMatchObject(BROKEN);
+  test("clears a breach that another process reports concurrently", async () => {
+    const { api, other, store } = await startTwoProcesses();
+    const backup = await store.copy();
+    for (const client of [other, api]) await propose(client);
+    await store.goBack(backup);
+    expect(await propose(api)).toMatchObject(CHAIN_BROKEN);
     const { knownEnd: known } = other.deps.integrity;
     expect((await acceptLoss(api)).status).toBe(200);
     // The other process reports a breach, based on the end it knew before the loss.
     await reportBreach(other.deps, { first_invalid: known!.length, reason: "the log was rewritten" });
     expect(await store.store.get("meta", "breach")).toBeUndefined();
-    for (const each of [other, api]) expect((await propose(each)).status).toBe(201);
+    for (const client of [other, api]) expect((await propose(client)).status).toBe(201);
   });
 
-  test("does not cover a second loss that goes back to it", async () => {
-    const { api, store } = await startTwo();
-    const before = await store.copy();
+  test("does not cover a second loss of the entries after it", async () => {
+    const { api, store } = await startTwoProcesses();
+    const backup = await store.copy();
     await propose(api);
-    await store.goBack(before);
+    await store.goBack(backup);
     await propose(api);
     await acceptLoss(api);
-    const afterFirst = await store.copy();
+    const afterFirstLoss = await store.copy();
     api.deps.clock.advance(1000);
     await propose(api);
-    await store.goBack(afterFirst);
+    await store.goBack(afterFirstLoss);
     await propose(api);
     await acceptLoss(api);
-    await store.goBack(afterFirst);
-    expect(await propose(api)).toMatchObject(BROKEN);
+    await store.goBack(afterFirstLoss);
+    expect(await propose(api)).toMatchObject(CHAIN_BROKEN);
   });
 
   test("is logged with both ends, and all processes can write again", async () => {
-    const { api, other, store } = await startTwo();
+    const { api, other, store } = await startTwoProcesses();
     const receipts = await loseProposals({ api, store });
-    expect(await propose(api)).toMatchObject(BROKEN);
-    const now = await readEnd(api);
+    expect(await propose(api)).toMatchObject(CHAIN_BROKEN);
+    const now = await readLogEnd(api);
     const reply = await acceptLoss(api);
     expect(reply.status).toBe(200);
     const [, accepted, frozen] = (await api.audit()).slice(-3);
@@ -149,14 +149,14 @@ describe("an accepted loss", () => {
     expect(JSON.parse(accepted.detail)).toMatchObject({ actor: "ops", note: "failover", ...now, known });
     expect(frozen).toMatchObject({ event_type: "service_frozen" });
     expect(await store.store.get("meta", "breach")).toBeUndefined();
-    for (const each of [api, other, makeCore(await restartDeps(api.deps)), api])
-      expect((await propose(each)).status).toBe(201);
+    for (const client of [api, other, makeCore(await restartDeps(api.deps)), api])
+      expect((await propose(client)).status).toBe(201);
     expect(chainFault(await api.audit())).toBeNull();
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
   });
 
   test("explains an invalid receipt of a lost entry in the verification report", async () => {
-    const { api, store } = await startTwo();
+    const { api, store } = await startTwoProcesses();
     const { id, current_hash } = (await loseProposals({ api, store })).at(-1)!;
     await propose(api);
     await acceptLoss(api);
@@ -168,25 +168,25 @@ describe("an accepted loss", () => {
   });
 
   test("lets every process continue, whether it had detected the loss or not", async () => {
-    const { api, other, store } = await startTwo();
+    const { api, other, store } = await startTwoProcesses();
     const third = makeCore(await restartDeps(api.deps));
-    const before = await store.copy();
-    for (const each of [api, other, third]) await propose(each);
-    await store.goBack(before);
-    expect(await propose(api)).toMatchObject(BROKEN);
-    expect(await propose(other)).toMatchObject(BROKEN);
+    const backup = await store.copy();
+    for (const client of [api, other, third]) await propose(client);
+    await store.goBack(backup);
+    expect(await propose(api)).toMatchObject(CHAIN_BROKEN);
+    expect(await propose(other)).toMatchObject(CHAIN_BROKEN);
     expect((await acceptLoss(api)).status).toBe(200);
-    for (const each of [other, third]) expect((await propose(each)).status).toBe(201);
+    for (const client of [other, third]) expect((await propose(client)).status).toBe(201);
     // A second loss must be accepted separately.
-    await store.goBack(before);
-    expect(await propose(third)).toMatchObject(BROKEN);
+    await store.goBack(backup);
+    expect(await propose(third)).toMatchObject(CHAIN_BROKEN);
     expect((await acceptLoss(other)).status).toBe(200);
-    for (const each of [api, other, third]) expect((await propose(each)).status).toBe(201);
+    for (const client of [api, other, third]) expect((await propose(client)).status).toBe(201);
     expect(chainFault(await api.audit())).toBeNull();
   });
 
   test("invalidates earlier consents, which can be given again", async () => {
-    const { api, store } = await startTwo({ intent: { policy: { required_approvers: { standard: 2 } } } });
+    const { api, store } = await startTwoProcesses({ intent: { policy: { required_approvers: { standard: 2 } } } });
     const pending = (await api.propose()).change_id;
     await api.post("approve", { change_id: pending, approver: "ana" });
     const approved = (await api.propose({ target: "ui.menu" })).change_id;
@@ -211,25 +211,25 @@ describe("an accepted loss", () => {
 
   test("is no breach although an anchor still covers the lost entries", async () => {
     const anchor = makeAnchor();
-    const { api, store } = await startTwo({ anchor });
-    const before = await store.copy();
+    const { api, store } = await startTwoProcesses({ anchor });
+    const backup = await store.copy();
     await propose(api);
-    const { length } = await readEnd(api);
+    const { length } = await readLogEnd(api);
     await maintainCheckpoint(api.deps);
     expect(anchor.notes.length).toBeGreaterThan(0);
-    await store.goBack(before);
+    await store.goBack(backup);
     // This process knows the earlier end from the anchor only.
-    const started = makeCore(await restartDeps(api.deps, { anchor }));
-    expect(await propose(started)).toMatchObject(BROKEN);
-    expect((await acceptLoss(started)).body).toMatchObject({ known: { length } });
-    expect((await propose(started)).status).toBe(201);
+    const newProcess = makeCore(await restartDeps(api.deps, { anchor }));
+    expect(await propose(newProcess)).toMatchObject(CHAIN_BROKEN);
+    expect((await acceptLoss(newProcess)).body).toMatchObject({ known: { length } });
+    expect((await propose(newProcess)).status).toBe(201);
     const again = makeCore(await restartDeps(api.deps, { anchor }));
     expect(again.deps.integrity.breach).toBeUndefined();
     expect((await propose(again)).status).toBe(201);
   });
 
   test("freezes the service until a person unfreezes it", async () => {
-    const { api, store } = await startTwo();
+    const { api, store } = await startTwoProcesses();
     await loseProposals({ api, store });
     await propose(api);
     await acceptLoss(api);
@@ -241,7 +241,7 @@ describe("an accepted loss", () => {
   });
 
   test("must name the current end of the log, and needs a detected loss", async () => {
-    const { api, store } = await startTwo();
+    const { api, store } = await startTwoProcesses();
     expect(await acceptLoss(api)).toMatchObject({ status: 400, body: { code: "illegal_transition" } });
     await loseProposals({ api, store });
     await propose(api);
@@ -253,11 +253,11 @@ describe("an accepted loss", () => {
         status: 400,
         body: { code: "invalid_field", fields: [{ field }] },
       });
-    expect(await propose(api)).toMatchObject(BROKEN);
+    expect(await propose(api)).toMatchObject(CHAIN_BROKEN);
   });
 
   test("is rejected if the remaining entries are broken", async () => {
-    const { api, store } = await startTwo();
+    const { api, store } = await startTwoProcesses();
     await propose(api);
     await loseProposals({ api, store });
     await propose(api);
@@ -269,14 +269,18 @@ describe("an accepted loss", () => {
   });
 
   test("must be signed under signed_only, with the end that the person saw", async () => {
-    const pen = passkey();
-    const { api, store } = await startTwo({ intent: { principals: { "ana@acme.example": person(pen) } } });
+    const signer = passkey();
+    const { api, store } = await startTwoProcesses({ intent: { principals: { "ana@acme.example": person(signer) } } });
     await loseProposals({ api, store });
     await propose(api);
-    const end = await readEnd(api);
+    const end = await readLogEnd(api);
     const fields = { actor: "ana@acme.example", note: "failover" };
     expect(await acceptLoss(api, fields)).toMatchObject({ status: 403, body: { code: "proof_required" } });
-    const signed = await postSignedAction(api, pen, "accept_loss", { ...fields, ...end, length: String(end.length) });
+    const signed = await postSignedAction(api, signer, "accept_loss", {
+      ...fields,
+      ...end,
+      length: String(end.length),
+    });
     expect(signed).toMatchObject({ status: 200 });
     const entry = (await api.audit()).find(({ event_type }) => event_type === "loss_accepted")!;
     expect(JSON.parse(JSON.parse(entry.detail).statement)).toMatchObject({ decision: "accept_loss", ...end });
