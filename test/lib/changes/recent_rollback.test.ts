@@ -32,7 +32,7 @@ async function coreWithRollback() {
   return { api, clock, standardChange, majorChange };
 }
 
-test("a change of a target rolled back within 24 hours is not minor, and its tier_reason says why", async () => {
+test("a change of a target rolled back within 24 hours is not minor, and tier_reason says why", async () => {
   const { api, clock } = await coreWithRollback();
   clock.advance(DAY_MS);
   const { tier, tier_reason } = await api.propose({ ...MINOR_PROPOSAL, target: "UI.Banner" });

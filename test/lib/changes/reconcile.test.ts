@@ -133,8 +133,8 @@ test.each<[string, Reachable | undefined]>([
 ])("a missing record is reported although %s is stored under an unknown id", async (_, other) => {
   const api = await core();
   const deleted = await api.bring("applied");
-  const model = other ? await api.bring(other) : deleted;
-  const { value } = (await api.deps.store.get("changes", model))!;
+  const source = other ? await api.bring(other) : deleted;
+  const { value } = (await api.deps.store.get("changes", source))!;
   await api.deps.store.transact((tx) => {
     tx.delete("changes", deleted);
     tx.put("changes", "chg_forged", value);
@@ -188,7 +188,7 @@ test.each<[string, EventType, object]>([
   expect((await reconcile(api.deps)).mismatches).toEqual([{ change_id, fields: expect.arrayContaining(["log"]) }]);
 });
 
-/** The only status of a change in which each event is allowed. */
+/** Events with the only status of a change in which they are allowed. */
 const ALLOWED_EVENTS: [EventType, Reachable, detail?: object][] = [
   ["consent_decision", "pending_consent", { decision: "approved", approver: "bo", note: "" }],
   ["change_applied", "approved"],
@@ -199,15 +199,18 @@ const ALLOWED_EVENTS: [EventType, Reachable, detail?: object][] = [
 ];
 const STATUSES: Reachable[] = ["pending_consent", "approved", "applied", "rolled_back", "denied"];
 
-test.each(ALLOWED_EVENTS)("an entry %s is accepted only for a change that is %s", async (event, only, detail = {}) => {
-  for (const status of STATUSES) {
-    const api = await core();
-    const change_id = await api.bring(status);
-    await appendEntry(api, change_id, event, detail);
-    const fields = (await reconcile(api.deps)).mismatches.flatMap((mismatch) => mismatch.fields);
-    expect(!fields.includes("log"), status).toBe(status === only);
-  }
-});
+test.each(ALLOWED_EVENTS)(
+  "an entry %s is accepted only for a change that is %s",
+  async (event, allowedStatus, detail = {}) => {
+    for (const status of STATUSES) {
+      const api = await core();
+      const change_id = await api.bring(status);
+      await appendEntry(api, change_id, event, detail);
+      const fields = (await reconcile(api.deps)).mismatches.flatMap((mismatch) => mismatch.fields);
+      expect(!fields.includes("log"), status).toBe(status === allowedStatus);
+    }
+  },
+);
 
 test("changes that are modified during a pass are no mismatches", async () => {
   const api = await core();
@@ -237,8 +240,8 @@ test("changes that are modified during a pass are no mismatches", async () => {
 test("concurrent calls share one pass, whose report is cached for a while", async () => {
   const api = await core();
   const change_id = await api.bring("applied");
-  const [one, two] = await Promise.all([reconcile(api.deps), reconcile(api.deps)]);
-  expect(one).toBe(two);
+  const [first, second] = await Promise.all([reconcile(api.deps), reconcile(api.deps)]);
+  expect(first).toBe(second);
   await editRecord(api, change_id, withChange({ status: "approved" }));
   expect((await reconcile(api.deps)).mismatched).toBe(0);
   api.deps.clock.advance(DAY);
@@ -253,7 +256,7 @@ test("a failed pass is not cached", async () => {
   await expect(reconcile(api.deps)).rejects.toThrow("audit entry 1");
 });
 
-/** Performs one random action of a scenario; most are rejected, as they should be. */
+/** Performs one random action of a scenario; the service rejects most of them. */
 async function performRandomAction(
   api: Core,
   adapter: ScriptedAdapter,
@@ -331,9 +334,9 @@ inLong(test)("in random scenarios every stored record is the fold of its entries
     break_glass: { approvers: ["ana", "bo"] },
     guardrails: [{ kpi: "csat", max_regression: 1, action: "rollback" }],
   };
-  const seen = new Set<string>();
+  const eventTypes = new Set<string>();
   const expected = EVENT_TYPES.filter((type) => !EXCLUDED_EVENTS.includes(type)).sort();
-  for (let seed = 1; seed <= 5 || (seed <= 50 && seen.size < expected.length); seed++) {
+  for (let seed = 1; seed <= 5 || (seed <= 50 && eventTypes.size < expected.length); seed++) {
     const adapter = scriptedAdapter();
     const api = await core({ adapter, intent: { policy } });
     const random = numbers(seed);
@@ -351,7 +354,7 @@ inLong(test)("in random scenarios every stored record is the fold of its entries
     }
     const entries = await api.audit("?limit=1000");
     expect(chainFault(entries)).toBeNull();
-    for (const { event_type } of entries) seen.add(event_type);
+    for (const { event_type } of entries) eventTypes.add(event_type);
   }
-  expect([...seen].sort()).toEqual(expected);
+  expect([...eventTypes].sort()).toEqual(expected);
 });

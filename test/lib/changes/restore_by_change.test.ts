@@ -9,8 +9,8 @@ import { fails, makeBarrier, scriptedAdapter } from "../../support/scripted_adap
 
 const VALUE = { value: "25" };
 
-/** A service whose target has another value than the applied change set. */
-async function drifted(policy: object = {}) {
+/** Opens a service whose target has a value other than the applied change set. */
+async function coreWithDriftedTarget(policy: object = {}) {
   const adapter = scriptedAdapter();
   let current: { value: unknown } | null | undefined;
   adapter.held = async () => current;
@@ -26,7 +26,7 @@ async function drifted(policy: object = {}) {
 }
 
 test("an episode shows the digest of the target's current value, and writes one entry only", async () => {
-  const { api, adapter, change_id, episodes, setCurrent } = await drifted();
+  const { api, adapter, change_id, episodes, setCurrent } = await coreWithDriftedTarget();
   expect(await episodes()).toMatchObject([{ change_id, held_digest: portableSha256("80") }]);
   setCurrent({ value: { b: 1, a: 2 } });
   await api.cycle();
@@ -43,7 +43,7 @@ test("an episode shows the digest of the target's current value, and writes one 
 });
 
 test("a dry run shows the target's current value if the adapter can read it", async () => {
-  const { api, adapter, change_id, setCurrent } = await drifted();
+  const { api, adapter, change_id, setCurrent } = await coreWithDriftedTarget();
   const dryRun = async () => (await api.post("rollback", { change_id, dry_run: true })).body.adapter;
   expect(await dryRun()).toMatchObject({ host: "unknown", holds: { value: 80 } });
   setCurrent(null);
@@ -55,7 +55,10 @@ test("a dry run shows the target's current value if the adapter can read it", as
 });
 
 test("an approved superseding change restores the value despite on_conflict and on_stale: block", async () => {
-  const { api, adapter, change_id, episodes } = await drifted({ on_conflict: "block", on_stale: "block" });
+  const { api, adapter, change_id, episodes } = await coreWithDriftedTarget({
+    on_conflict: "block",
+    on_stale: "block",
+  });
   const restoring = await api.propose({ ...VALUE, supersedes: change_id });
   expect(restoring).toMatchObject({ status: "pending_consent", supersedes: change_id });
   expect(await api.act("apply", restoring.change_id)).toMatchObject({
@@ -73,7 +76,7 @@ test("an approved superseding change restores the value despite on_conflict and 
 });
 
 test("a check that began before a superseding apply reports no drift", async () => {
-  const { api, adapter, change_id, episodes } = await drifted();
+  const { api, adapter, change_id, episodes } = await coreWithDriftedTarget();
   adapter.host.set(change_id, "applied");
   await api.cycle();
   const [verifyBegan, mayAnswer] = [makeBarrier(), makeBarrier()];
@@ -91,7 +94,7 @@ test("a check that began before a superseding apply reports no drift", async () 
 });
 
 test("supersedes is not part of the digest that consents are bound to", async () => {
-  const { api, change_id } = await drifted();
+  const { api, change_id } = await coreWithDriftedTarget();
   const [independent, superseding] = [await api.propose(VALUE), await api.propose({ ...VALUE, supersedes: change_id })];
   expect(superseding.supersedes).toBe(change_id);
   expect(superseding.digest).toBe(independent.digest);
@@ -102,7 +105,7 @@ test.each([
   ["a change of another tenant", { tenant_id: "t2" }, "another tenant"],
   ["a change that is applied to another target", { target: "ui.footer" }, "applied to ui.footer"],
 ] as const)("a proposal cannot supersede %s", async (_, overrides, reason) => {
-  const { api } = await drifted();
+  const { api } = await coreWithDriftedTarget();
   const supersedes = await api.bring("applied", overrides);
   const length = (await api.audit()).length;
   const reply = await api.post("propose", { ...PROPOSAL, supersedes });
@@ -112,9 +115,9 @@ test.each([
 });
 
 test.each(["pending_consent", "approved", "denied", "rolled_back"] as const)(
-  "a change that is %s can be superseded by one for another target or another spelling",
+  "a change that is %s can be superseded by a change for another target or spelling",
   async (status) => {
-    const { api } = await drifted();
+    const { api } = await coreWithDriftedTarget();
     const supersedes = await api.bring(status, { target: "limits.uplaods" });
     expect(await api.propose({ target: "limits.uploads", supersedes })).toMatchObject({ supersedes });
     expect(await api.propose({ target: "LIMITS.uplaods", supersedes })).toMatchObject({ supersedes });
@@ -124,7 +127,7 @@ test.each(["pending_consent", "approved", "denied", "rolled_back"] as const)(
 test.each(["", "chg_", "chg_none", "x".repeat(300), "__proto__", "chg_00000000-0000-7000-8000-000000000000\n"])(
   "supersedes with the unknown change id %j is rejected",
   async (supersedes) => {
-    const { api } = await drifted();
+    const { api } = await coreWithDriftedTarget();
     const length = (await api.audit()).length;
     expect(await api.post("propose", { ...PROPOSAL, supersedes })).toMatchObject({ status: 400 });
     expect(await api.audit()).toHaveLength(length);

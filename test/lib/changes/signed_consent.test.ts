@@ -1,4 +1,4 @@
-/** Signed consents: which proofs are accepted, which are rejected, and what is verified again at the apply. */
+/** Signed consents: accepted and rejected proofs, and their verification at the apply. */
 import { describe, expect, test } from "vitest";
 import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
 import { statementText } from "../../../lib/changes/rules/statement.ts";
@@ -31,12 +31,12 @@ test.each([
   ["an ECDSA SSH key that signs unattended", sshSigner("ecdsa-sha2-nistp256"), "signature_unattended"],
 ] as const)(
   "a consent with %s is accepted, and its entry contains statement and proof",
-  async (_, pen, authenticated) => {
-    const api = await coreWithPolicy({}, { [ana]: person(pen) });
+  async (_, signer, authenticated) => {
+    const api = await coreWithPolicy({}, { [ana]: person(signer) });
     const { change_id, digest } = await api.propose();
     const fields = { change_id, approver: ana, note: "as agreed" };
     const statement = await requestStatement(api, { decision: "approve", ...fields });
-    const reply = await api.post("approve", { ...fields, ...proofFields(pen, statement) });
+    const reply = await api.post("approve", { ...fields, ...proofFields(signer, statement) });
     expect(reply).toMatchObject({ status: 200, body: { status: "approved" } });
     const { origin } = reply.body.audit_entry;
     const { manifest_hash } = api.deps.product!;
@@ -52,7 +52,7 @@ test.each([
     expect(statement).toBe(statementText({ ...facts, at: api.deps.clock.iso() }));
     const detail = parseDetail(reply);
     expect(detail).toMatchObject({ actor: ana, authenticated, statement, key: expect.stringMatching(/^SHA256:/) });
-    expect(detail.proof).toMatchObject({ type: pen.key.type });
+    expect(detail.proof).toMatchObject({ type: signer.key.type });
     expect(reply.body.approvals).toEqual([
       { approver: ana, note: "as agreed", at: expect.any(String), key: detail.key },
     ]);
@@ -60,7 +60,7 @@ test.each([
   },
 );
 
-test("the returned challenge is the one a passkey signs, and requesting it writes nothing", async () => {
+test("the returned challenge is signed by a passkey, and requesting it writes nothing", async () => {
   const api = await coreWithPolicy();
   const { change_id } = await api.propose();
   const before = await api.audit();
@@ -98,14 +98,10 @@ describe("unsigned decisions:", () => {
     expect((await api.change(change_id)).gates).toContainEqual(
       expect.objectContaining({ gate: "consent", state: "block" }),
     );
-    expect(
-      (await (await restartWithPrincipals(api, { ana: person(ANA) }, { signed_only: false })).act("apply", change_id))
-        .status,
-    ).toBe(403);
-    expect(
-      (await (await restartWithPrincipals(api, { bo: person(BO) }, { signed_only: false })).act("apply", change_id))
-        .status,
-    ).toBe(200);
+    const withKeyOfAna = await restartWithPrincipals(api, { ana: person(ANA) }, { signed_only: false });
+    expect((await withKeyOfAna.act("apply", change_id)).status).toBe(403);
+    const withKeyOfBo = await restartWithPrincipals(api, { bo: person(BO) }, { signed_only: false });
+    expect((await withKeyOfBo.act("apply", change_id)).status).toBe(200);
   });
 
   test("a proposer with keys must sign a withdrawal", async () => {
@@ -129,8 +125,8 @@ describe("a proof is rejected", () => {
     const { change_id } = await api.propose();
     const statement = await requestStatement(api, { decision: "approve", change_id, approver: ana });
     const facts = JSON.parse(statement);
-    const other =
-      field === "decision" ? "approve_emergency" : field === "at" ? "2026-01-02T03:04:06.678Z" : `${facts[field]}x`;
+    const otherFacts: Record<string, string> = { decision: "approve_emergency", at: "2026-01-02T03:04:06.678Z" };
+    const other = otherFacts[field] ?? `${facts[field]}x`;
     const fields = proofFields(ANA, JSON.stringify({ ...facts, [field]: other }));
     const reply = await api.post("approve", { change_id, approver: ana, ...fields, at: facts.at });
     expect(reply).toMatchObject(rejection("proof_invalid"));
@@ -140,26 +136,26 @@ describe("a proof is rejected", () => {
   test("more than ten minutes before or after the current time", async () => {
     const api = await coreWithPolicy();
     const { change_id } = await api.propose();
-    const sent = async (seconds: number) => {
-      const at = new Date(api.deps.clock.now() + seconds * SECOND).toISOString();
+    const sendSignedAt = async (offsetSeconds: number) => {
+      const at = new Date(api.deps.clock.now() + offsetSeconds * SECOND).toISOString();
       const statement = await requestStatement(api, { decision: "approve", change_id, approver: ana, at });
       return api.post("approve", { change_id, approver: ana, ...proofFields(ANA, statement) });
     };
-    expect(await sent(601)).toMatchObject(rejection("proof_invalid"));
-    expect(await sent(-601)).toMatchObject(rejection("proof_invalid"));
-    expect((await sent(-600)).status).toBe(200);
+    expect(await sendSignedAt(601)).toMatchObject(rejection("proof_invalid"));
+    expect(await sendSignedAt(-601)).toMatchObject(rejection("proof_invalid"));
+    expect((await sendSignedAt(-600)).status).toBe(200);
   });
 
   test("by another person's key or an unknown key", async () => {
     const api = await coreWithPolicy();
     const { change_id } = await api.propose();
-    for (const [approver, pen] of [
+    for (const [approver, signer] of [
       [ana, BO],
       ["bo", ANA],
       ["eve", ANA],
       [ana, passkey()],
     ] as const)
-      expect(await decide(api, pen, "approve", { change_id, approver })).toMatchObject(rejection("proof_invalid"));
+      expect(await decide(api, signer, "approve", { change_id, approver })).toMatchObject(rejection("proof_invalid"));
   });
 
   test.each(["[".repeat(150) + "]".repeat(150), '"\\ud800"', "1".repeat(5000)])(
@@ -169,8 +165,8 @@ describe("a proof is rejected", () => {
       const { change_id } = await api.propose();
       const statement = await requestStatement(api, { decision: "approve", change_id, approver: ana });
       const rewrite = (text: string) => text.replace("{", `{"x":${json},`);
-      const pen = { ...ANA, sign: (text: string) => ANA.sign(text, { rewrite }) };
-      const sent = { change_id, approver: ana, ...proofFields(pen, statement) };
+      const signer = { ...ANA, sign: (text: string) => ANA.sign(text, { rewrite }) };
+      const sent = { change_id, approver: ana, ...proofFields(signer, statement) };
       expect(await api.post("approve", sent)).toMatchObject(rejection("proof_invalid"));
     },
   );
@@ -191,7 +187,7 @@ describe("a proof is rejected", () => {
 
 describe("under signed_only without self-approval,", () => {
   const STRICT = { self_approval: false };
-  const signedProposal = async (api: Core, proposal: Record<string, string>) => {
+  const proposeSigned = async (api: Core, proposal: Record<string, string>) => {
     const statement = await requestStatement(api, {
       decision: "propose",
       approver: ana,
@@ -200,11 +196,11 @@ describe("under signed_only without self-approval,", () => {
     return api.post("propose", { ...proposal, proposer: ana, ...proofFields(ANA, statement) });
   };
 
-  test("a proposal needs a proven proposer", async () => {
+  test("a proposal needs an authenticated proposer", async () => {
     const api = await coreWithPolicy(STRICT);
     for (const proposer of [ana, "bo", "eve", "peer:x"])
       expect(await api.post("propose", { ...PROPOSAL, proposer })).toMatchObject(rejection("proposer_unknown"));
-    const reply = await signedProposal(api, PROPOSAL);
+    const reply = await proposeSigned(api, PROPOSAL);
     expect(reply.status).toBe(201);
     expect(parseDetail(reply)).toMatchObject({
       actor: ana,
@@ -254,7 +250,7 @@ describe("under signed_only without self-approval,", () => {
 });
 
 describe("at the apply", () => {
-  const approved = async (policy: object = {}) => {
+  const bringApproved = async (policy: object = {}) => {
     const api = await coreWithPolicy(policy);
     const { change_id } = await api.propose();
     await decide(api, ANA, "approve", { change_id, approver: ana });
@@ -269,13 +265,14 @@ describe("at the apply", () => {
       { [ana]: { kind: "person", keys: [{ ...ANA.key, origins: ["https://a.gov.acme.example"] }] } },
     ],
   ])("a consent stops counting when %s", async (_, principals) => {
-    const { api, change_id } = await approved();
-    expect((await (await restartWithPrincipals(api, principals)).act("apply", change_id)).status).toBe(403);
+    const { api, change_id } = await bringApproved();
+    const restarted = await restartWithPrincipals(api, principals);
+    expect((await restarted.act("apply", change_id)).status).toBe(403);
     expect((await api.act("apply", change_id)).status).toBe(200);
   });
 
   test("the consent gate blocks when the key belongs to another person", async () => {
-    const { api, change_id } = await approved();
+    const { api, change_id } = await bringApproved();
     const readGateState = async (core: Core) =>
       (await core.change(change_id)).gates.find(({ gate }: { gate: string }) => gate === "consent")?.state;
     expect(await readGateState(api)).toBe("pass");
@@ -283,21 +280,20 @@ describe("at the apply", () => {
   });
 
   test("a consent still counts under another manifest with the same key", async () => {
-    const { api, change_id } = await approved();
-    expect((await (await restartWithPrincipals(api, { [ana]: person(BO, ANA) })).act("apply", change_id)).status).toBe(
-      200,
-    );
+    const { api, change_id } = await bringApproved();
+    const restarted = await restartWithPrincipals(api, { [ana]: person(BO, ANA) });
+    expect((await restarted.act("apply", change_id)).status).toBe(200);
   });
 
   test("a consent forged in log and record without a proof does not count", async () => {
     const api = await coreWithPolicy();
     const { change_id } = await api.propose();
-    const [key] = [parseDetail(await approveOther(api)).key];
+    const { key } = parseDetail(await approveOther(api));
     await forgeConsent(api.deps, change_id, { approver: ana, note: "", authenticated: "signature", key });
     expect((await api.change(change_id)).status).toBe("approved");
     expect((await api.act("apply", change_id)).status).toBe(403);
     const { approved } = await listApprovals(api.deps, { limit: 10 });
-    expect(approved.find((one) => one.change_id === change_id)!.missing).toMatchObject([{ count: 1 }]);
+    expect(approved.find((change) => change.change_id === change_id)!.missing).toMatchObject([{ count: 1 }]);
   });
 
   test("a proof copied from another change's entry does not count", async () => {
@@ -320,40 +316,42 @@ describe("a consent that stopped counting can be given again", () => {
     const { change_id } = await api.propose();
     await decide(api, ANA, "approve", { change_id, approver: ana });
     const origins = ["https://console.gov.acme.example"];
-    const moved = await restartWithPrincipals(api, { [ana]: { kind: "person", keys: [{ ...ANA.key, origins }] } });
-    expect(await moved.act("apply", change_id)).toMatchObject(rejection("consent_incomplete"));
-    const page = await moved.change(change_id);
-    expect(page.missing).toMatchObject([{ count: 1 }]);
-    expect(page.gates).toContainEqual(expect.objectContaining({ gate: "consent", state: "block" }));
-    const statement = await requestStatement(moved, { decision: "approve", change_id, approver: ana });
+    const restarted = await restartWithPrincipals(api, { [ana]: { kind: "person", keys: [{ ...ANA.key, origins }] } });
+    expect(await restarted.act("apply", change_id)).toMatchObject(rejection("consent_incomplete"));
+    const view = await restarted.change(change_id);
+    expect(view.missing).toMatchObject([{ count: 1 }]);
+    expect(view.gates).toContainEqual(expect.objectContaining({ gate: "consent", state: "block" }));
+    const statement = await requestStatement(restarted, { decision: "approve", change_id, approver: ana });
     const { at } = JSON.parse(statement);
     const proof = JSON.stringify(ANA.sign(statement, { origin: origins[0]! }));
-    expect((await moved.post("approve", { change_id, approver: ana, proof, at })).status).toBe(200);
-    expect((await moved.act("apply", change_id)).status).toBe(200);
+    expect((await restarted.post("approve", { change_id, approver: ana, proof, at })).status).toBe(200);
+    expect((await restarted.act("apply", change_id)).status).toBe(200);
   });
 
   test("consents of one person with an old and a new key are distinguished by their keys", async () => {
-    const [before, after] = [passkey(), passkey()];
-    const api = await coreWithPolicy({}, { [ana]: person(before) });
+    const [oldKey, newKey] = [passkey(), passkey()];
+    const api = await coreWithPolicy({}, { [ana]: person(oldKey) });
     const { change_id } = await api.propose();
     api.deps.clock.advance(-3600 * SECOND);
-    await decide(api, before, "approve", { change_id, approver: ana });
-    const rotated = await restartWithPrincipals(api, { [ana]: person(after) });
-    expect((await decide(rotated, after, "approve", { change_id, approver: ana })).status).toBe(200);
+    await decide(api, oldKey, "approve", { change_id, approver: ana });
+    const rotated = await restartWithPrincipals(api, { [ana]: person(newKey) });
+    expect((await decide(rotated, newKey, "approve", { change_id, approver: ana })).status).toBe(200);
     expect((await rotated.act("apply", change_id)).status).toBe(200);
   });
 });
 
-test("a non-canonical encoding of an RSA key is rejected: two persons could share the key", async () => {
-  const pen = passkey("RS256");
-  const spki = Buffer.from(pen.key.public_key, "base64url");
-  const bits = spki.subarray(19);
-  const longer = Buffer.concat([spki.subarray(4, 19), Buffer.from([3, 0x83, 0]), bits.subarray(2)]);
-  const whole = Buffer.concat([Buffer.from([0x30, 0x82, longer.length >> 8, longer.length & 255]), longer]);
-  const public_key = whole.toString("base64url");
-  const bo = { kind: "person", keys: [{ ...pen.key, credential_id: "AAAA", public_key }] };
-  await expect(coreWithPolicy({}, { [ana]: person(pen), bo })).rejects.toThrow(/principals\.bo\.keys\.0\.public_key/);
-  await expect(coreWithPolicy({}, { [ana]: person(pen) })).resolves.toBeDefined();
+test("a non-canonical encoding of an RSA key is rejected, so two people cannot share a key", async () => {
+  const signer = passkey("RS256");
+  const spki = Buffer.from(signer.key.public_key, "base64url");
+  const bitString = spki.subarray(19);
+  const body = Buffer.concat([spki.subarray(4, 19), Buffer.from([3, 0x83, 0]), bitString.subarray(2)]);
+  const encoded = Buffer.concat([Buffer.from([0x30, 0x82, body.length >> 8, body.length & 255]), body]);
+  const public_key = encoded.toString("base64url");
+  const bo = { kind: "person", keys: [{ ...signer.key, credential_id: "AAAA", public_key }] };
+  await expect(coreWithPolicy({}, { [ana]: person(signer), bo })).rejects.toThrow(
+    /principals\.bo\.keys\.0\.public_key/,
+  );
+  await expect(coreWithPolicy({}, { [ana]: person(signer) })).resolves.toBeDefined();
 });
 
 test("without self-approval a model's draft needs a requester, proven under signed_only", async () => {

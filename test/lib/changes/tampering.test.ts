@@ -36,7 +36,7 @@ async function tamperWithRecord(field: string, value: unknown) {
 }
 
 test.each(EDITS)(
-  "an approved record edited to %s = %j is 409 approval_stale, audited, and not applied",
+  "an approved record edited to %s = %j is rejected with approval_stale, audited, and not applied",
   async (field, value) => {
     const { api, adapter, change_id } = await tamperWithRecord(field, value);
     expect(await api.act("apply", change_id)).toMatchObject({
@@ -51,7 +51,7 @@ test.each(EDITS)(
   },
 );
 
-test("a dry run of an edited record is 409 approval_stale too, and is not audited", async () => {
+test("a dry run of an edited record is rejected with approval_stale too, and not audited", async () => {
   const { api, change_id } = await tamperWithRecord("value", 1);
   expect(await api.post("apply", { change_id, dry_run: 1 })).toMatchObject({
     status: 409,
@@ -99,7 +99,7 @@ test("an edited note does not match the note in the log", async () => {
 
 /** Forged entry lists for the record of a pending change, made from its own entries and those of an approved change. */
 const FORGED_LISTS: [
-  what: string,
+  name: string,
   entries: (own: readonly number[], others: readonly number[]) => readonly number[],
 ][] = [
   ["all entries of an approved change", (_, others) => others],

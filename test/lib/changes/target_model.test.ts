@@ -12,30 +12,31 @@ import { mulberry } from "../projections/hand_made.ts";
 const TARGET_KEYS = ["t1", "T1", "*"].flatMap((tenant_id) =>
   ["ui.banner", "UI.Banner", "a/b"].map((target) => ({ tenant_id, target })),
 );
-const keyOf = ({ tenant_id, target }: { tenant_id: string; target: string }) => `${tenant_id} ${target.toLowerCase()}`;
+const toTargetKey = ({ tenant_id, target }: { tenant_id: string; target: string }) =>
+  `${tenant_id} ${target.toLowerCase()}`;
 
-interface ModelledChange {
+interface ModelChange {
   id: string;
   targetKey: string;
   status: "pending" | "approved" | "applied" | "closed" | "rolled_back";
 }
 
-/** Changes by key of their target; applied changes are stacked in the order of their apply. */
+/** All changes, and the ids of the applied changes of each target in the order of their apply. */
 class Model {
-  readonly all: ModelledChange[] = [];
-  readonly stacks = new Map<string, string[]>();
+  readonly all: ModelChange[] = [];
+  readonly appliedByTarget = new Map<string, string[]>();
   live = (targetKey: string) =>
     this.all
-      .filter((one) => one.targetKey === targetKey && ["pending", "approved"].includes(one.status))
+      .filter((change) => change.targetKey === targetKey && ["pending", "approved"].includes(change.status))
       .map(({ id }) => id);
-  stack(targetKey: string): string[] {
-    if (!this.stacks.has(targetKey)) this.stacks.set(targetKey, []);
-    return this.stacks.get(targetKey)!;
+  listApplied(targetKey: string): string[] {
+    if (!this.appliedByTarget.has(targetKey)) this.appliedByTarget.set(targetKey, []);
+    return this.appliedByTarget.get(targetKey)!;
   }
-  owner = (targetKey: string): string | null => this.stack(targetKey).at(-1) ?? null;
+  owner = (targetKey: string): string | null => this.listApplied(targetKey).at(-1) ?? null;
 }
 
-const intentOf = (block: boolean) => ({
+const makeIntentFields = (block: boolean) => ({
   policy: {
     on_conflict: block ? "block" : "report",
     on_stale: "report",
@@ -51,27 +52,27 @@ test.each(histories([1, 5], [6, 20], [6, 65], BATCH))(
   },
 );
 
-/** Runs 60 random actions in changing processes and under changing policies. */
+/** Runs 60 random actions in changing processes and under changing policies; half of the histories also edit the indexes. */
 async function runHistory(seed: number): Promise<void> {
   const random = mulberry(seed);
   const roll = (below: number): number => Math.floor(random() * below);
-  const pick = <T>(from: readonly T[]): T | undefined => from[roll(from.length)];
+  const pick = <T>(list: readonly T[]): T | undefined => list[roll(list.length)];
   const adapter = roll(2) ? scriptedAdapter() : undefined;
-  let block = roll(2) === 0;
+  let isBlocking = roll(2) === 0;
   const isEdited = roll(2) === 0;
   const model = new Model();
-  const options = () => ({ intent: intentOf(block), adapter });
-  const complete = [makeCore(await openDeps({ store: memoryStore(), ...options() }))];
-  const { deps } = complete[0]!;
-  let processes: Core[] = [...complete];
+  const options = () => ({ intent: makeIntentFields(isBlocking), adapter });
+  const firstProcess = makeCore(await openDeps({ store: memoryStore(), ...options() }));
+  const { deps } = firstProcess;
+  let processes: Core[] = [firstProcess];
 
   const restart = async () => {
-    block = roll(2) === 0;
-    const all = makeCore(await restartDeps(deps, options()));
-    const late = await restartDeps(deps, options());
-    // A process that read only the newest entries relies on the indexes, so it is used only if these are not edited.
-    if (!isEdited) await openProduct(late, { tail: 1 + roll(12) });
-    processes = [all, makeCore(late)];
+    isBlocking = roll(2) === 0;
+    const completeProcess = makeCore(await restartDeps(deps, options()));
+    const partialDeps = await restartDeps(deps, options());
+    // A process that has read only the newest entries relies on the indexes, so it is used only if they are not edited.
+    if (!isEdited) await openProduct(partialDeps, { tail: 1 + roll(12) });
+    processes = [completeProcess, makeCore(partialDeps)];
   };
   const editIndexes = () =>
     deps.store.transact(async (tx) => {
@@ -91,13 +92,13 @@ async function runHistory(seed: number): Promise<void> {
 
   for (let step = 0; step < 60; step++) {
     const api = pick(processes)!;
-    const what = roll(12);
-    const some = (...statuses: ModelledChange["status"][]) =>
-      pick(model.all.filter((one) => statuses.includes(one.status)));
+    const action = roll(12);
+    const pickByStatus = (...statuses: ModelChange["status"][]) =>
+      pick(model.all.filter(({ status }) => statuses.includes(status)));
     const label = `seed ${seed} step ${step}`;
-    if (what < 4) {
-      const at = pick(TARGET_KEYS)!;
-      const targetKey = keyOf(at);
+    if (action < 4) {
+      const target = pick(TARGET_KEYS)!;
+      const targetKey = toTargetKey(target);
       const isMinor = roll(4) === 0;
       const minor = isMinor ? { tier: "minor", affected_users: 1, risk: "low" } : {};
       const value = roll(3) ? { value: JSON.stringify(`"target":"${pick(TARGET_KEYS)!.target}"`) } : {};
@@ -106,12 +107,12 @@ async function runHistory(seed: number): Promise<void> {
         kind: "config",
         summary,
         proposer: 'x","target":"a/b',
-        ...at,
+        ...target,
         ...minor,
         ...value,
       });
       const live = model.live(targetKey);
-      if (block && live.length > 0) {
+      if (isBlocking && live.length > 0) {
         expect([label, status]).toEqual([label, 409]);
         verifyLive(body.conflicts, live, label, isEdited);
         continue;
@@ -122,58 +123,64 @@ async function runHistory(seed: number): Promise<void> {
         const { detail } = (await api.deps.store.list("audit", { limit: 1, reverse: true }))[0]!.value;
         expect([label, JSON.parse(detail).target_owner]).toEqual([label, model.owner(targetKey)]);
       }
-    } else if (what < 6) {
-      const one = some("pending");
-      if (!one) continue;
+    } else if (action < 6) {
+      const change = pickByStatus("pending");
+      if (!change) continue;
       const denied = roll(5) === 0;
-      const { audit_entry } = await api.must(denied ? "deny" : "approve", one.id);
-      one.status = denied ? "closed" : "approved";
+      const { audit_entry } = await api.must(denied ? "deny" : "approve", change.id);
+      change.status = denied ? "closed" : "approved";
       if (!denied)
-        expect([label, JSON.parse(audit_entry.detail).target_owner]).toEqual([label, model.owner(one.targetKey)]);
-    } else if (what < 9) {
-      const one = some("approved");
-      if (!one) continue;
+        expect([label, JSON.parse(audit_entry.detail).target_owner]).toEqual([label, model.owner(change.targetKey)]);
+    } else if (action < 9) {
+      const change = pickByStatus("approved");
+      if (!change) continue;
       if (adapter && roll(4) === 0) {
         adapter.on("apply", fails("no"), 1);
-        await api.act("apply", one.id);
+        await api.act("apply", change.id);
         adapter.removeScripts();
         continue;
       }
-      const previousOwner = model.owner(one.targetKey);
-      const { audit_entry } = await api.must("apply", one.id);
+      const previousOwner = model.owner(change.targetKey);
+      const { audit_entry } = await api.must("apply", change.id);
       expect([label, JSON.parse(audit_entry.detail).target_held]).toEqual([label, previousOwner]);
-      one.status = "applied";
-      model.stack(one.targetKey).push(one.id);
-    } else if (what < 11) {
-      const one = some("applied");
-      if (!one) continue;
-      const { audit_entry } = await api.must("rollback", one.id);
-      one.status = "rolled_back";
-      model.stacks.set(
-        one.targetKey,
-        model.stack(one.targetKey).filter((id) => id !== one.id),
+      change.status = "applied";
+      model.listApplied(change.targetKey).push(change.id);
+    } else if (action < 11) {
+      const change = pickByStatus("applied");
+      if (!change) continue;
+      const { audit_entry } = await api.must("rollback", change.id);
+      change.status = "rolled_back";
+      model.appliedByTarget.set(
+        change.targetKey,
+        model.listApplied(change.targetKey).filter((id) => id !== change.id),
       );
-      expect([label, JSON.parse(audit_entry.detail).target_holds]).toEqual([label, model.owner(one.targetKey)]);
-      if (roll(2)) expect((await api.post("erase", { change_id: one.id, actor: "dpo", note: "x" })).status).toBe(200);
+      expect([label, JSON.parse(audit_entry.detail).target_holds]).toEqual([label, model.owner(change.targetKey)]);
+      if (roll(2))
+        expect((await api.post("erase", { change_id: change.id, actor: "dpo", note: "x" })).status).toBe(200);
     } else if (roll(2)) await restart();
     else await api.post("kpi", { csat: roll(9) });
     if (isEdited && roll(3) === 0) await editIndexes();
     if (roll(4) === 0) await verifyTargets(pick(processes)!.deps, model, label, isEdited);
   }
-  for (const { deps: one } of processes) await verifyTargets(one, model, `seed ${seed}`, isEdited);
+  for (const { deps: processDeps } of processes) await verifyTargets(processDeps, model, `seed ${seed}`, isEdited);
 }
 
 /** Verifies owner and live changes of every target against the model. */
 const verifyTargets = (deps: TestDeps, model: Model, label: string, isEdited: boolean) =>
   runTransaction({ deps }, async (transaction) => {
-    for (const at of TARGET_KEYS) {
-      const targetKey = keyOf(at);
-      expect([label, targetKey, await transaction.ledger.owner(at)]).toEqual([
+    for (const target of TARGET_KEYS) {
+      const targetKey = toTargetKey(target);
+      expect([label, targetKey, await transaction.ledger.owner(target)]).toEqual([
         label,
         targetKey,
         model.owner(targetKey),
       ]);
-      verifyLive(await transaction.ledger.liveChanges(at), model.live(targetKey), `${label} ${targetKey}`, isEdited);
+      verifyLive(
+        await transaction.ledger.liveChanges(target),
+        model.live(targetKey),
+        `${label} ${targetKey}`,
+        isEdited,
+      );
     }
   });
 

@@ -18,8 +18,8 @@ const ENTRY = { tenant_id: "t1", target: "flags/a" };
 const VALUE = { ...ENTRY, kind: "config", value: "1", reversible: true };
 const OLD = sha256('"old"');
 
-/** A service over a target system in memory that counts its reads. */
-async function withMemoryTarget(policy: object = {}, over: object = {}) {
+/** Opens a service with a target system in memory that counts its reads. */
+async function serviceWithMemoryTarget(policy: object = {}, intentFields: object = {}) {
   const target = memoryTarget();
   let reads = 0;
   const read: typeof target.system.read = (...args) => {
@@ -28,13 +28,13 @@ async function withMemoryTarget(policy: object = {}, over: object = {}) {
   };
   const adapter = targetAdapter({ ...target.system, read }, { store: memoryStore(), clock: systemClock });
   const routed = routingAdapter([{ name: "flags", match: ["flags/*"], adapter }]);
-  const api = await service({ adapter: routed, intent: { policy, ...over } });
-  const set = (text: string): void => target.overwrite({ ...ENTRY, kind: "config" }, text);
-  set('"old"');
-  return { api, set, reads: () => reads, target };
+  const api = await service({ adapter: routed, intent: { policy, ...intentFields } });
+  const editTarget = (text: string): void => target.overwrite({ ...ENTRY, kind: "config" }, text);
+  editTarget('"old"');
+  return { api, editTarget, reads: () => reads, target };
 }
-const approve = (api: TestService, change_id: string, more: object = {}) =>
-  api.post("approve", { change_id, approver: "ana", ...more });
+const approve = (api: TestService, change_id: string, fields: object = {}) =>
+  api.post("approve", { change_id, approver: "ana", ...fields });
 /** Reads the detail of a change's apply. */
 const readApplyDetail = async (api: TestService, id: string) =>
   JSON.parse(
@@ -44,7 +44,7 @@ const readApplyDetail = async (api: TestService, id: string) =>
   );
 
 test("a change and its dry run show the target's value, read at most every five seconds", async () => {
-  const { api, reads } = await withMemoryTarget();
+  const { api, reads } = await serviceWithMemoryTarget();
   const { change_id } = await api.propose(VALUE);
   const seen = [{ place: expect.any(String), digest: OLD, version: expect.any(String), at: expect.any(String) }];
   expect((await api.get(`changes/${change_id}`)).body).not.toHaveProperty("seen");
@@ -57,7 +57,7 @@ test("a change and its dry run show the target's value, read at most every five 
 });
 
 test("approvers immediately see values written by apply, restore and rollback", async () => {
-  const { api, set } = await withMemoryTarget();
+  const { api, editTarget } = await serviceWithMemoryTarget();
   const { change_id } = await api.propose(VALUE);
   const observed = (await api.propose(VALUE)).change_id;
   const digest = async () => (await api.get(`changes/${observed}?seen=1`)).body.seen[0].digest;
@@ -68,7 +68,7 @@ test("approvers immediately see values written by apply, restore and rollback", 
   expect(await digest()).toBe(OLD);
   await approve(api, change_id);
   expect(await act("apply")).toBe(sha256("1"));
-  set('"edited"');
+  editTarget('"edited"');
   api.deps.clock.advance(6000);
   expect(await digest()).toBe(sha256('"edited"'));
   expect(await act("restore")).toBe(sha256("1"));
@@ -76,19 +76,19 @@ test("approvers immediately see values written by apply, restore and rollback", 
 });
 
 test("approvers immediately see the value restored after an interrupted apply", async () => {
-  const { api } = await withMemoryTarget();
+  const { api } = await serviceWithMemoryTarget();
   const { change_id } = await api.propose(VALUE);
   await approve(api, change_id);
   await api.post("apply", { change_id, actor: "ana" });
-  const digest = async () => (await api.get(`changes/${shown}?seen=1`)).body.seen[0].digest;
-  const shown = (await api.propose(VALUE)).change_id;
+  const observed = (await api.propose(VALUE)).change_id;
+  const digest = async () => (await api.get(`changes/${observed}?seen=1`)).body.seen[0].digest;
   expect(await digest()).toBe(sha256("1"));
   await undoOnHost(api.deps.product!.adapter!, [(await readRecord(api.deps.store, change_id))!.change]);
   expect(await digest()).toBe(OLD);
 });
 
 test("a consent records the digests its approver saw, one for each target", async () => {
-  const { api } = await withMemoryTarget();
+  const { api } = await serviceWithMemoryTarget();
   const { change_id } = await api.propose(VALUE);
   for (const seen of ["[]", `["${OLD}","${OLD}"]`, '["x"]']) {
     const reply = await approve(api, change_id, { seen });
@@ -103,11 +103,11 @@ test("a consent records the digests its approver saw, one for each target", asyn
   expect(JSON.parse(body.audit_entry.detail).seen).toEqual([OLD]);
 });
 
-test("an apply over another value than the one seen is a warning gate and is recorded", async () => {
-  const { api, set } = await withMemoryTarget();
+test("an apply over a value that its approver did not see is a warning gate, and is recorded", async () => {
+  const { api, editTarget } = await serviceWithMemoryTarget();
   const { change_id } = await api.propose(VALUE);
   await approve(api, change_id, { seen: JSON.stringify([OLD]) });
-  set('"other"');
+  editTarget('"other"');
   api.deps.clock.advance(6000);
   const { gates } = (await api.get(`changes/${change_id}?seen=1`)).body;
   expect(gates).toContainEqual(expect.objectContaining({ gate: "target_moved", state: "warn" }));
@@ -115,21 +115,21 @@ test("an apply over another value than the one seen is a warning gate and is rec
   expect((await readApplyDetail(api, change_id)).value_moved).toMatchObject([{ digest: sha256('"other"') }]);
 });
 
-test("with on_moved: block such an apply is 409, and a consent must send digests", async () => {
-  const { api, set } = await withMemoryTarget({ on_moved: "block" });
+test("with on_moved: block an apply over another value is rejected, and consents need digests", async () => {
+  const { api, editTarget } = await serviceWithMemoryTarget({ on_moved: "block" });
   const { change_id } = await api.propose(VALUE);
-  const without = await approve(api, change_id);
-  expect([without.status, without.body.fields[0].field]).toEqual([400, "seen"]);
+  const withoutDigests = await approve(api, change_id);
+  expect([withoutDigests.status, withoutDigests.body.fields[0].field]).toEqual([400, "seen"]);
   await approve(api, change_id, { seen: JSON.stringify([OLD]) });
-  set('"other"');
+  editTarget('"other"');
   const reply = await api.post("apply", { change_id });
   expect([reply.status, reply.body.code]).toEqual([409, "target_moved"]);
-  set('"old"');
+  editTarget('"old"');
   await api.must("apply", change_id);
 });
 
 test("with on_moved: block a change approved without digests is not applied", async () => {
-  const { api } = await withMemoryTarget({ on_moved: "report" });
+  const { api } = await serviceWithMemoryTarget({ on_moved: "report" });
   const { change_id } = await api.propose(VALUE);
   await approve(api, change_id);
   const policy = { ...api.deps.product!.intent.policy, on_moved: "block" as const };
@@ -139,10 +139,10 @@ test("with on_moved: block a change approved without digests is not applied", as
 });
 
 test("with on_moved: block an edit just before the write is not overwritten", async () => {
-  const { api, set, target } = await withMemoryTarget({ on_moved: "block" });
+  const { api, editTarget, target } = await serviceWithMemoryTarget({ on_moved: "block" });
   const { change_id } = await api.propose(VALUE);
   await approve(api, change_id, { seen: JSON.stringify([OLD]) });
-  target.edits.push(() => set('"other"'));
+  target.edits.push(() => editTarget('"other"'));
   const reply = await api.post("apply", { change_id });
   expect([reply.status, reply.body]).toMatchObject([
     409,
@@ -154,25 +154,28 @@ test("with on_moved: block an edit just before the write is not overwritten", as
 });
 
 test("a minor change's consent records the value read at the proposal", async () => {
-  const { api, set } = await withMemoryTarget({ minor: { kinds: ["config"], targets: ["flags/*"] } });
+  const { api, editTarget } = await serviceWithMemoryTarget({ minor: { kinds: ["config"], targets: ["flags/*"] } });
   const minor = { ...VALUE, tier: "minor", risk: "low", affected_users: "1" };
   const change = await api.propose(minor);
   expect(change).toMatchObject({ status: "approved", seen_by_policy: [OLD] });
-  set('"other"');
+  editTarget('"other"');
   const reply = await api.post("apply", { change_id: change.change_id });
   expect([reply.status, reply.body.code]).toEqual([409, "target_moved"]);
 });
 
 test("a signature covers the digests seen, and is invalid with others", async () => {
-  const pen = sshSigner();
-  const { api } = await withMemoryTarget({}, { principals: { ana: person(pen) } });
+  const signer = sshSigner();
+  const { api } = await serviceWithMemoryTarget({}, { principals: { ana: person(signer) } });
   const { change_id } = await api.propose(VALUE);
   const fields = { decision: "approve", approver: "ana", change_id, seen: JSON.stringify([OLD]) };
   const statement = await requestStatement(api, fields);
   expect(JSON.parse(statement)).toMatchObject({ seen: [OLD], places: [{ system: "flags" }] });
-  const wrong = await approve(api, change_id, { seen: JSON.stringify([sha256("1")]), ...proofFields(pen, statement) });
+  const wrong = await approve(api, change_id, {
+    seen: JSON.stringify([sha256("1")]),
+    ...proofFields(signer, statement),
+  });
   expect([wrong.status, wrong.body.code]).toEqual([403, "proof_invalid"]);
-  await approve(api, change_id, { seen: JSON.stringify([OLD]), ...proofFields(pen, statement) });
+  await approve(api, change_id, { seen: JSON.stringify([OLD]), ...proofFields(signer, statement) });
   await api.must("apply", change_id);
 });
 
@@ -190,35 +193,39 @@ describe("a value that its target system rejects", () => {
     const routed = routingAdapter([{ name: "flags", match: ["flags/*"], adapter }]);
     return service({ adapter: routed, intent: { policy } });
   };
-  /** Returns 201, or status, code and error of the rejection. */
+  /** Proposes a value; returns 201, or the status, code and error of the rejection. */
   const tryPropose = async (methods: Partial<TargetSystem>, more: object = {}, policy: object = {}) => {
     const api = await serviceWith(methods, policy);
     const { status, body } = await api.post("propose", { ...VALUE, ...PROPOSAL, ...more });
     return status === 201 ? status : [status, body.code, body.error];
   };
   const PROPOSAL = { summary: "Set it", affected_users: "1", risk: "low", proposer: "bo" };
-  const cannot = () => "it is too large";
+  const rejectValue = () => "it is too large";
   const NOT_ALLOWED = [400, "value_not_allowed", expect.stringContaining("flags/a cannot hold the value: it is too")];
-  const failing = { checkHeld: cannot, read: () => Promise.reject(new Error("no file")) };
-  const remote = { checkHeld: cannot, ping: async () => undefined };
+  const unreadable = { checkHeld: rejectValue, read: () => Promise.reject(new Error("no file")) };
+  const remote = { checkHeld: rejectValue, ping: async () => undefined };
   const MINOR = { minor: { kinds: ["config"], targets: ["flags/*"] } };
 
-  test("is 400 value_not_allowed at the proposal, by itself or by the current value", async () => {
-    expect(await tryPropose({ check: cannot })).toEqual(NOT_ALLOWED);
-    expect(await tryPropose({ checkHeld: cannot })).toEqual(NOT_ALLOWED);
+  test("is rejected at the proposal, by the system itself or because of the current value", async () => {
+    expect(await tryPropose({ check: rejectValue })).toEqual(NOT_ALLOWED);
+    expect(await tryPropose({ checkHeld: rejectValue })).toEqual(NOT_ALLOWED);
   });
 
-  test("is rejected at the proposal on a remote system only if that is read anyway", async () => {
+  test("is rejected at the proposal on a remote system only if the system is read anyway", async () => {
     expect(await tryPropose(remote)).toBe(201);
     expect(await tryPropose(remote, { tier: "minor" }, MINOR)).toEqual(NOT_ALLOWED);
   });
 
-  test("is accepted at the proposal if the target cannot be read then", async () => {
-    expect(await tryPropose(failing)).toBe(201);
+  test("is accepted at the proposal if the target cannot be read", async () => {
+    expect(await tryPropose(unreadable)).toBe(201);
   });
 
   test("on a forbidden target is rejected for the target first", async () => {
-    const [status, code] = (await tryPropose({ check: cannot }, {}, { forbidden_targets: ["flags/*"] })) as unknown[];
+    const [status, code] = (await tryPropose(
+      { check: rejectValue },
+      {},
+      { forbidden_targets: ["flags/*"] },
+    )) as unknown[];
     expect([status, code]).toEqual([403, "forbidden_target"]);
   });
 });

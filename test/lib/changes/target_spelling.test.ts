@@ -1,4 +1,4 @@
-/** A target keeps the spelling with which it was first applied, whatever later proposals write. */
+/** A target keeps the spelling with which it was first applied, regardless of the spelling in later proposals. */
 import { expect, test } from "vitest";
 import { sshSigner } from "../../support/passkeys.ts";
 import { service, type TestService } from "../../support/service.ts";
@@ -34,7 +34,7 @@ test("a spelling that was only proposed is not used for later proposals", async 
   expect((await api.propose({ ...VALUE, target: "checkout.fast" })).target).toBe("checkout.fast");
 });
 
-test("values and OFREP show the first spelling of a change proposed earlier in another one", async () => {
+test("values and OFREP show the first applied spelling of a target proposed in two spellings", async () => {
   const api = await service();
   const other = await api.bring("approved", { ...VALUE, target: "checkout.fast" });
   const first = await api.bring("applied", { ...VALUE, target: "Checkout.Fast" });
@@ -47,20 +47,20 @@ test("values and OFREP show the first spelling of a change proposed earlier in a
 });
 
 test("a statement to sign has the first spelling, and its signature is accepted", async () => {
-  const pen = sshSigner();
-  const api = await service({ intent: { principals: { bo: person(pen) }, policy: { signed_only: false } } });
+  const signer = sshSigner();
+  const api = await service({ intent: { principals: { bo: person(signer) }, policy: { signed_only: false } } });
   await api.bring("applied", { ...VALUE, target: "Checkout.Fast" });
-  const typed = {
+  const requestFields = {
     tenant_id: " cafe\u0301 ",
     kind: "config",
     target: "ui.banner",
     summary: "  Show it ",
     proposer: "bo",
   };
-  for (const fields of [typed, { ...typed, tenant_id: "t1", target: "checkout.fast" }]) {
+  for (const fields of [requestFields, { ...requestFields, tenant_id: "t1", target: "checkout.fast" }]) {
     const request = { decision: "propose", approver: "bo", proposal: JSON.stringify(fields) };
     const { statement, content } = (await api.post("consent-statement", request)).body;
-    const { body } = await api.post("propose", { ...fields, ...proofFields(pen, statement) });
+    const { body } = await api.post("propose", { ...fields, ...proofFields(signer, statement) });
     expect(body).toMatchObject({ ...content, proposer: "bo" });
     expect(body.digest).toBe(JSON.parse(statement).digest);
   }

@@ -1,4 +1,4 @@
-/** Limits of values by schema and maximum step: at the proposal, at the apply, in gates and in the policy of a target. */
+/** Limits of values by schema and maximum step, at the proposal, at the apply, in gates and in the policy endpoint. */
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -15,41 +15,42 @@ const MINOR = { kinds: ["config"], targets: ["*"], max_affected_users: 50, max_r
 
 const serviceWithTargets = (targets: object[] = [STEP], policy: object = {}) =>
   service({ intent: { policy: { targets, ...policy } } });
-const proposalOf = (value: unknown, over: object = {}) => ({
+const makeProposal = (value: unknown, overrides: object = {}) => ({
   ...PRICE,
   summary: "s",
   value: JSON.stringify(value),
-  ...over,
+  ...overrides,
 });
-const propose = (api: TestService, value: unknown, over: object = {}) => api.post("propose", proposalOf(value, over));
+const propose = (api: TestService, value: unknown, overrides: object = {}) =>
+  api.post("propose", makeProposal(value, overrides));
 const apply = (api: TestService, change_id: string) => api.post("apply", { change_id });
 
 /** Proposes, approves and applies a value. */
-const setValue = async (api: TestService, value: unknown, over: object = {}): Promise<string> =>
-  api.bring("applied", proposalOf(value, over) as never);
+const setValue = async (api: TestService, value: unknown, overrides: object = {}): Promise<string> =>
+  api.bring("applied", makeProposal(value, overrides) as never);
 /** Proposes and approves a value, without applying it. */
-const approveValue = (api: TestService, value: unknown, over: object = {}): Promise<string> =>
-  api.bring("approved", proposalOf(value, over) as never);
+const approveValue = (api: TestService, value: unknown, overrides: object = {}): Promise<string> =>
+  api.bring("approved", makeProposal(value, overrides) as never);
 
 /** Returns "allowed", or the range or rule by which a proposal of the value is rejected. */
-const tryValue = async (api: TestService, value: unknown, over: object = {}) => {
-  const { status, body } = await propose(api, value, over);
+const tryValue = async (api: TestService, value: unknown, overrides: object = {}) => {
+  const { status, body } = await propose(api, value, overrides);
   return status === 201 ? "allowed" : (body.range ?? body.rule);
 };
 
-/** A service over a target system in memory; `overwrite` edits its value outside the service. */
-async function withTargetSystem(targets: object[] = [STEP], policy: object = {}) {
+/** Opens a service with a target system in memory; `overwrite` edits its value outside the service. */
+async function serviceWithTargetSystem(targets: object[] = [STEP], policy: object = {}) {
   const target = memoryTarget();
-  let fails = false;
+  let isFailing = false;
   const read: typeof target.system.read = (...args) =>
-    fails ? Promise.reject(new Error("down")) : target.system.read(...args);
+    isFailing ? Promise.reject(new Error("down")) : target.system.read(...args);
   const adapter = targetAdapter({ ...target.system, read }, { store: memoryStore(), clock: systemClock });
   const routed = routingAdapter([{ name: "prices", match: ["*"], adapter }]);
   const api = await service({ adapter: routed, intent: { policy: { targets, ...policy } } });
   return {
     api,
     overwrite: (text: string | undefined) => target.overwrite({ ...PRICE, kind: "config" }, text),
-    setFailing: (failing: boolean) => void (fails = failing),
+    setFailing: (value: boolean) => void (isFailing = value),
   };
 }
 
@@ -96,7 +97,7 @@ describe("a schema", () => {
 
   test("rejects an additional member named __proto__", async () => {
     const api = await serviceWithTargets([{ match: ["price.*"], schema }]);
-    const { body } = await api.post("propose", { ...proposalOf(0), value: '{"eur":1,"__proto__":{"eur":3}}' });
+    const { body } = await api.post("propose", { ...makeProposal(0), value: '{"eur":1,"__proto__":{"eur":3}}' });
     expect([body.code, body.path]).toEqual(["value_not_allowed", "value.__proto__"]);
   });
 
@@ -173,9 +174,9 @@ describe("a step", () => {
     const [up, down] = [await approveValue(api, 105), await approveValue(api, 95)];
     expect((await apply(api, up)).status).toBe(200);
     expect((await apply(api, down)).status).toBe(200);
-    const again = await approveValue(api, 104);
+    const later = await approveValue(api, 104);
     api.deps.clock.advance(25 * HOUR);
-    const { status, body } = await apply(api, again);
+    const { status, body } = await apply(api, later);
     expect([status, body.code, body.rule, body.range, body.base, body.unit]).toEqual([
       400,
       "value_not_allowed",
@@ -185,7 +186,7 @@ describe("a step", () => {
       "EUR",
     ]);
     expect(body.max_step).toEqual({ relative: 0.05, hours: 24 });
-    expect((await api.get(`changes/${again}`)).body.gates).toContainEqual({
+    expect((await api.get(`changes/${later}`)).body.gates).toContainEqual({
       gate: "value_not_allowed",
       state: "block",
       message: expect.stringContaining("must be from 90.25 to 99.75: 24 hours before it held 95"),
@@ -194,9 +195,9 @@ describe("a step", () => {
 
   test("is verified for the second of two first values, against the first", async () => {
     const api = await serviceWithTargets();
-    const [one, two] = [await approveValue(api, 100), await approveValue(api, 1000)];
-    expect((await apply(api, one)).status).toBe(200);
-    expect((await apply(api, two)).body.range).toEqual({ minimum: 95, maximum: 105 });
+    const [first, second] = [await approveValue(api, 100), await approveValue(api, 1000)];
+    expect((await apply(api, first)).status).toBe(200);
+    expect((await apply(api, second)).body.range).toEqual({ minimum: 95, maximum: 105 });
     expect(await tryValue(api, 106)).toEqual({ minimum: 95, maximum: 105 });
   });
 
@@ -261,7 +262,7 @@ describe("a step", () => {
   });
 
   test("does not limit a rollback or a restore", async () => {
-    const { api, overwrite } = await withTargetSystem();
+    const { api, overwrite } = await serviceWithTargetSystem();
     overwrite("1000");
     const small = await setValue(api, 1000);
     api.deps.clock.advance(25 * HOUR);
@@ -351,7 +352,7 @@ describe("a step", () => {
 
 describe("the current value of the target system", () => {
   test("is the base if no change has been applied, as read at the proposal", async () => {
-    const { api, overwrite } = await withTargetSystem();
+    const { api, overwrite } = await serviceWithTargetSystem();
     overwrite("100");
     expect(await tryValue(api, 106)).toEqual({ minimum: 95, maximum: 105 });
     const change = await approveValue(api, 105);
@@ -365,7 +366,7 @@ describe("the current value of the target system", () => {
   });
 
   test("is read at the apply if the rule is newer than the proposal", async () => {
-    const { api, overwrite } = await withTargetSystem([]);
+    const { api, overwrite } = await serviceWithTargetSystem([]);
     overwrite("100");
     const change = await approveValue(api, 106);
     const later = makeService(await restartDeps(api.deps, { intent: { policy: { targets: [STEP] } } }));
@@ -373,7 +374,7 @@ describe("the current value of the target system", () => {
   });
 
   test("blocks the change if it cannot be read or is no number", async () => {
-    const { api, overwrite, setFailing } = await withTargetSystem();
+    const { api, overwrite, setFailing } = await serviceWithTargetSystem();
     overwrite("100");
     setFailing(true);
     expect((await propose(api, 106)).body).toMatchObject({
@@ -389,7 +390,7 @@ describe("the current value of the target system", () => {
 });
 
 test("concurrent applies stay within one step", async () => {
-  const { api, overwrite } = await withTargetSystem();
+  const { api, overwrite } = await serviceWithTargetSystem();
   overwrite("100");
   const changes = await Promise.all([105, 95, 104, 96].map((value) => approveValue(api, value)));
   const replies = await Promise.all(changes.map((change_id) => apply(api, change_id)));
@@ -409,13 +410,13 @@ describe("the policy endpoint", () => {
     const readPolicy = async (query: string) => (await api.get(`policy?${query}`)).body;
     expect(await readPolicy("target=price.pro")).toEqual({ rules, limits: [], preview: null });
     expect(await readPolicy("target=other&tenant_id=t1")).toEqual({ rules: [], limits: [], preview: null });
-    const none = { path: "value", base: [], minimum: null, maximum: null, problem: null };
-    expect(await readPolicy("target=price.pro&tenant_id=t1")).toEqual({ rules, limits: [none], preview: null });
+    const withoutLimit = { path: "value", base: [], minimum: null, maximum: null, problem: null };
+    expect(await readPolicy("target=price.pro&tenant_id=t1")).toEqual({ rules, limits: [withoutLimit], preview: null });
     await setValue(api, 100);
     expect((await readPolicy("target=PRICE.pro&tenant_id=t1")).limits).toEqual([
       { path: "value", base: [100], minimum: 95, maximum: 105, problem: null },
     ]);
-    expect((await readPolicy("target=price.pro&tenant_id=t2")).limits).toEqual([none]);
+    expect((await readPolicy("target=price.pro&tenant_id=t2")).limits).toEqual([withoutLimit]);
   });
 });
 

@@ -1,4 +1,4 @@
-/** Every decision verifies what it uses against the log, so edits of the store alone have no effect. */
+/** Every decision verifies the stored data that it uses against the log, so edits of the store alone have no effect. */
 import { describe, expect, test } from "vitest";
 import { foldEntries } from "../../../lib/changes/ledger/verify_record.ts";
 import { listKnownMismatches, scanIntegrity } from "../../../lib/changes/integrity_scan.ts";
@@ -22,13 +22,13 @@ const editStore = (api: Core, change: (tx: Tx) => Promise<void> | void): Promise
 
 const readStoredRecord = async (api: Core, id: string) => (await readRecord(api.deps.store, id)) as ChangeRecord;
 
-/** Ways to get the process under test: the one that wrote the data, or one just started on its store. */
+/** The process under test: the process that wrote the data, or another one on the same store. */
 const PROCESSES: [name: string, start: (api: Core, options?: TestOptions) => Promise<Core>][] = [
-  ["the process that wrote it", async (api) => api],
+  ["the process that wrote the data", async (api) => api],
   ["another process", async (api, options) => makeCore(await restartDeps(api.deps, options))],
 ];
 
-describe.each(PROCESSES)("a record restored to an earlier state, seen by %s", (_, startProcess) => {
+describe.each(PROCESSES)("a record restored to an earlier state, read by %s", (_, startProcess) => {
   test.each([
     ["revoked", "approved", "apply"],
     ["denied", "pending_consent", "approve"],
@@ -230,7 +230,7 @@ describe("a freeze", () => {
   });
 });
 
-test("an apply records KPIs from the log, although the stored ones were edited", async () => {
+test("an apply records the KPIs of the log, although the stored KPIs were edited", async () => {
   const api = await core();
   await api.post("kpi", { csat: 4 });
   await editStore(api, async (tx) => {
@@ -241,7 +241,7 @@ test("an apply records KPIs from the log, although the stored ones were edited",
   expect(JSON.parse(audit_entry.detail).kpis).toEqual({ csat: 4 });
 });
 
-test("an apply records KPIs from the log, although the stored ones are of an earlier feed", async () => {
+test("an apply records KPIs from the log, although the stored KPIs are of an earlier feed", async () => {
   const goal = { baseline: 1, target: 2 };
   const api = await core({ intent: { kpis: { csat: goal, churn: goal } } });
   await api.post("kpi", { csat: 4, churn: 9 });
@@ -261,7 +261,7 @@ describe("the owner and the live changes of a target", () => {
     });
 
   test.each(PROCESSES)(
-    "a live change deleted from the index still blocks the next one, seen by %s",
+    "a live change deleted from the index still blocks the next one, read by %s",
     async (_, startProcess) => {
       const first = await core({ intent: { policy } });
       const live = await first.bring("approved");
@@ -298,7 +298,7 @@ describe("the owner and the live changes of a target", () => {
     });
   });
 
-  test("forged owners, and one that was rolled back, do not make the target moved", async () => {
+  test("forged owners, and a rolled back one, do not make the target moved", async () => {
     const intent = { policy: { on_stale: "block" } };
     const first = await core({ intent });
     const rolledBack = await first.bring("applied");
@@ -318,7 +318,7 @@ describe("the owner and the live changes of a target", () => {
       }
     });
     const api = makeCore(await restartDeps(first.deps, { intent }));
-    for (const one of [id, untouched]) expect((await api.act("apply", one)).status).toBe(200);
+    for (const change_id of [id, untouched]) expect((await api.act("apply", change_id)).status).toBe(200);
   });
 
   test("applies and rollbacks record the target's owner from the log, without the index", async () => {
@@ -345,7 +345,7 @@ describe("the owner and the live changes of a target", () => {
     const first = await core({ intent });
     const owner = await first.bring("applied");
     const live = await first.bring("approved", { target: "ui.b" });
-    for (let other = 0; other < 9; other++) await first.propose({ target: `t${other}` });
+    for (let index = 0; index < 9; index++) await first.propose({ target: `t${index}` });
     const deps = await restartDeps(first.deps, { intent });
     await openProduct(deps, { tail: 1 });
     const api = makeCore(deps);
@@ -355,7 +355,7 @@ describe("the owner and the live changes of a target", () => {
   });
 });
 
-describe("the owner of a target, in a process that read only the newest entries", () => {
+describe("the owner of a target, in a process that has read only the newest entries", () => {
   /** Starts a process that reads only the last `tail` entries. */
   const startWithTail = async (api: Core, intent: TestOptions["intent"] = {}, tail = 1) => {
     const deps = await restartDeps(api.deps, { intent });
@@ -372,7 +372,7 @@ describe("the owner of a target, in a process that read only the newest entries"
     "the owner below a rolled back change is found although its record is %s",
     async (edit) => {
       const first = await core();
-      for (let other = 0; other < 9; other++) await first.propose({ target: `t${other}` });
+      for (let index = 0; index < 9; index++) await first.propose({ target: `t${index}` });
       const api = await startWithTail(first);
       const [below, above] = [await api.bring("applied"), await api.bring("applied")];
       expect(api.deps.integrity.logIndex!.after).toBeGreaterThan(0);
@@ -387,7 +387,7 @@ describe("the owner of a target, in a process that read only the newest entries"
 
   test("a rolled back change does not become the owner by an edit of its record", async () => {
     const first = await core();
-    for (let other = 0; other < 9; other++) await first.propose({ target: `t${other}` });
+    for (let index = 0; index < 9; index++) await first.propose({ target: `t${index}` });
     const api = await startWithTail(first);
     const [below, above] = [await api.bring("applied"), await api.bring("applied")];
     await api.must("rollback", below);
@@ -395,11 +395,11 @@ describe("the owner of a target, in a process that read only the newest entries"
     expect(JSON.parse((await api.must("rollback", above)).audit_entry.detail).target_holds).toBeNull();
   });
 
-  test("forged rows of a closed change, or of another target's, block nothing", async () => {
+  test("forged rows of a closed change or of another target block nothing", async () => {
     const intent = { policy: { on_conflict: "block" } };
     const first = await core();
     const elsewhere = await first.bring("approved", { target: "ui.b" });
-    for (let other = 0; other < 9; other++) await first.propose({ target: `t${other}` });
+    for (let index = 0; index < 9; index++) await first.propose({ target: `t${index}` });
     const denied = await first.bring("denied");
     const api = await startWithTail(first, intent, 2);
     await backdate(api, denied, "approved");
@@ -533,28 +533,33 @@ describe("a forged lease", () => {
     const api = await core({ adapter });
     const id = await api.bring("applied");
     const record = await readStoredRecord(api, id);
-    const place = formatTargetChangeKey(record.change);
+    const leaseKey = formatTargetChangeKey(record.change);
     await editStore(api, (tx) => {
-      tx.put("leases", place, { ...EXPIRED_LEASE, operation: "apply", change_id: id, place });
+      tx.put("leases", leaseKey, { ...EXPIRED_LEASE, operation: "apply", change_id: id, place: leaseKey });
       tx.put("changes", id, { ...record, change: { ...record.change, ...edited } });
     });
     const { length } = await api.audit();
     await api.cycle();
     expect(adapter.host.get(id)).toBe("applied");
     expect(await api.audit()).toHaveLength(length);
-    expect(await api.deps.store.get("leases", place)).toBeUndefined();
+    expect(await api.deps.store.get("leases", leaseKey)).toBeUndefined();
   });
 
   test.each([
     ["that is null", null],
     ["without a change", { ...EXPIRED_LEASE, operation: "apply" }],
-  ])("%s does not prevent the recovery of others", async (_, bad) => {
+  ])("%s does not prevent the recovery of others", async (_, invalid) => {
     const api = await core({ adapter: scriptedAdapter() });
     const { change } = await readStoredRecord(api, await api.bring("approved"));
-    const place = formatTargetChangeKey(change);
+    const leaseKey = formatTargetChangeKey(change);
     await editStore(api, (tx) => {
-      tx.put("leases", "a", bad as never);
-      tx.put("leases", place, { ...EXPIRED_LEASE, operation: "apply", change_id: change.change_id, place });
+      tx.put("leases", "a", invalid as never);
+      tx.put("leases", leaseKey, {
+        ...EXPIRED_LEASE,
+        operation: "apply",
+        change_id: change.change_id,
+        place: leaseKey,
+      });
     });
     expect((await api.cycle()).recovered).toBe(1);
     expect((await restartDeps(api.deps, { adapter: scriptedAdapter() })).integrity.breach).toBeUndefined();
@@ -563,13 +568,13 @@ describe("a forged lease", () => {
 
 test.each([null, 5, {}, { change: null, audit: [] }, { change: {}, audit: [1] }])(
   "a stored record that is %j is rejected and reported, and other changes work",
-  async (bad) => {
+  async (invalid) => {
     const api = await core();
     const id = await api.bring("approved");
     const other = await api.bring("approved", { target: "ui.b" });
     const another = await api.bring("approved", { target: "ui.c" });
     await api.must("apply", other);
-    await editStore(api, (tx) => tx.put("changes", id, bad as never));
+    await editStore(api, (tx) => tx.put("changes", id, invalid as never));
     await scanIntegrity(api.deps);
     expect(listKnownMismatches(api.deps.integrity).get(id)).toContain("record");
     expect((await reconcile(api.deps)).mismatches.map(({ change_id }) => change_id)).toEqual([id]);

@@ -52,17 +52,17 @@ describe("a freeze", () => {
       until: "2027-01-01T00:00:00Z",
     });
     const fields = { actor: "ana", until: "2027-01-01T00:00:00Z", ...proofFields(ANA, statement) };
-    const { until: _, ...endless } = fields;
-    for (const other of [{ ...fields, note: "x" }, { ...fields, until: "2027-01-02T00:00:00Z" }, endless])
+    const { until: _, ...withoutUntil } = fields;
+    for (const other of [{ ...fields, note: "x" }, { ...fields, until: "2027-01-02T00:00:00Z" }, withoutUntil])
       expect(await api.post("freeze", other)).toMatchObject(rejection("proof_invalid"));
     await api.post("freeze", { actor: "eve" });
-    expect(await api.post("unfreeze", endless)).toMatchObject(rejection("proof_invalid"));
+    expect(await api.post("unfreeze", withoutUntil)).toMatchObject(rejection("proof_invalid"));
     expect((await api.post("freeze", fields)).body.code).toBe("invalid_field");
   });
 });
 
 describe("a review", () => {
-  const emergency = async (policy: object = {}): Promise<[Core, string]> => {
+  const approveInEmergency = async (policy: object = {}): Promise<[Core, string]> => {
     const api = await coreWithPolicy({ break_glass: { approvers: ["cem"] }, ...policy });
     const { change_id } = await api.propose();
     const fields = { change_id, approver: "cem", note: "now" };
@@ -72,7 +72,7 @@ describe("a review", () => {
   };
 
   test("needs a signature that covers its verdict", async () => {
-    const [api, change_id] = await emergency();
+    const [api, change_id] = await approveInEmergency();
     const fields = { change_id, verdict: "not_accepted", note: "too soon" };
     for (const approver of ["ana", "eve"])
       expect(await api.post("review", { ...fields, approver })).toMatchObject(rejection("proof_required"));
@@ -88,7 +88,7 @@ describe("a review", () => {
   });
 
   test("by a person without keys needs no signature if signed_only is false", async () => {
-    const [api, change_id] = await emergency({ signed_only: false });
+    const [api, change_id] = await approveInEmergency({ signed_only: false });
     expect(await api.post("review", { change_id, approver: "ana", verdict: "accepted" })).toMatchObject(
       rejection("proof_required"),
     );
@@ -98,7 +98,7 @@ describe("a review", () => {
 
 describe("a late note", () => {
   const RATIONALE = { item: "rationale", note: "Support raised it by hand." };
-  const denied = async (api: Core): Promise<string> => {
+  const bringDenied = async (api: Core): Promise<string> => {
     const { change_id } = await api.propose();
     await decide(api, BO, "deny", { change_id, approver: "bo" });
     return change_id;
@@ -106,7 +106,7 @@ describe("a late note", () => {
 
   test("must be signed with its item by a person with keys, and is unsigned by any other", async () => {
     const api = await coreWithPolicy();
-    const change_id = await denied(api);
+    const change_id = await bringDenied(api);
     const signedFields = { change_id, approver: "ana", ...RATIONALE };
     const { approver: _, ...fields } = { ...signedFields, actor: "ana" };
     expect(await api.post("note", fields)).toMatchObject(rejection("proof_required"));
@@ -128,7 +128,7 @@ describe("a late note", () => {
 
   test("is checked for its transition, then its name, its proof, and last its revision", async () => {
     const api = await coreWithPolicy();
-    const change_id = await denied(api);
+    const change_id = await bringDenied(api);
     const add = async (fields: object = {}, headers = {}) =>
       (await api.post("note", { change_id, ...RATIONALE, ...fields }, headers)).body.code;
     const stale = { "if-match": '"1"' };
@@ -198,22 +198,22 @@ describe("a proof works once", () => {
     expect(used.map(({ id }) => id)).toEqual([expect.stringMatching(`:${api.deps.sha256(statement)}$`)]);
   });
 
-  test("and its record is deleted once it would be too old anyway", async () => {
+  test("and its record is deleted once the statement is too old to be used", async () => {
     const api = await coreWithPolicy();
-    const used = () => api.deps.store.list("used_statements", { limit: 99, keysOnly: true });
+    const listUsedStatements = () => api.deps.store.list("used_statements", { limit: 99, keysOnly: true });
     const round = async () => {
       await postSignedAction(api, ANA, "freeze", { actor: "ana" });
       await postSignedAction(api, ANA, "unfreeze", { actor: "ana" });
       api.deps.clock.advance(1);
     };
     for (let count = 0; count < 5; count++) await round();
-    expect(await used()).toHaveLength(10);
+    expect(await listUsedStatements()).toHaveLength(10);
     api.deps.clock.advance(24 * HOUR + 600_001);
     for (let count = 0; count < 5; count++) await round();
-    expect(await used()).toHaveLength(10);
+    expect(await listUsedStatements()).toHaveLength(10);
     api.deps.clock.advance(24 * HOUR + 600_001);
     for (let count = 0; count < 3; count++) await round();
-    expect(await used()).toHaveLength(6);
+    expect(await listUsedStatements()).toHaveLength(6);
   });
 
   test("also on a clock that was set back", async () => {

@@ -22,7 +22,7 @@ let api: Core;
 let adapter: ScriptedAdapter;
 let counted: ReturnType<typeof countingStore>;
 
-async function open(withAdapter: boolean): Promise<void> {
+async function openCore(withAdapter: boolean): Promise<void> {
   counted = countingStore(memoryStore());
   adapter = scriptedAdapter();
   api = await core({ store: counted.store, intent: { policy: POLICY }, ...(withAdapter ? { adapter } : {}) });
@@ -30,13 +30,13 @@ async function open(withAdapter: boolean): Promise<void> {
   await api.post("kpi", { csat: 4 });
   counted.take();
 }
-beforeEach(() => open(true));
+beforeEach(() => openCore(true));
 
 /** Lists the collections that a step writes to, per transaction, without ids; "-" marks a deletion. */
 async function listWrites(step: () => Promise<unknown>): Promise<WrittenKeys[]> {
   counted.take();
   await step();
-  return counted.take().map((one) => one.map((record) => record.replace(/^(-?)(\w+)\/.*$/s, "$1$2")));
+  return counted.take().map((keys) => keys.map((key) => key.replace(/^(-?)(\w+)\/.*$/s, "$1$2")));
 }
 
 const ENTRY = ["audit", "changes"];
@@ -52,12 +52,12 @@ test("a proposal writes entry, change, live row and head", async () => {
   expect(await listWrites(() => api.propose())).toEqual([[...ENTRY, "live_by_target", "meta"]]);
 });
 
-test("a minor proposal writes the same, since minor changes are counted from the log", async () => {
+test("a minor proposal writes the same records as a standard one", async () => {
   const minor = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
   expect(await listWrites(() => api.propose(minor))).toEqual([[...ENTRY, "live_by_target", "meta"]]);
 });
 
-test("a deciding approval and one of two write entry, change and head", async () => {
+test("an approval writes entry, change and head, whether it completes the quorum or not", async () => {
   const { change_id } = await api.propose();
   expect(await listWrites(() => api.must("approve", change_id))).toEqual([[...ENTRY, "meta"]]);
   const major = await api.propose({ tier: "major" });
@@ -103,7 +103,7 @@ test("a failed apply writes a lease, then entry, change and head, and deletes th
 });
 
 test("without an adapter no lease is written", async () => {
-  await open(false);
+  await openCore(false);
   const change_id = await api.bring("approved");
   expect(await listWrites(() => api.must("apply", change_id))).toEqual([
     [...ENTRY, "-live_by_target", "owners", "kpi_applied", "meta"],
@@ -128,7 +128,7 @@ test("a KPI feed writes KPIs, entry and head; a tripped guardrail also marks and
   });
 });
 
-test("found drift writes episode, entry, change and head, then the progress of the round", async () => {
+test("drift writes episode, entry, change and head, then the progress of the round", async () => {
   const change_id = await api.bring("applied");
   adapter.host.set(change_id, "absent");
   expect(await listWrites(() => checkDrift(api.deps))).toEqual([["drift", ...ENTRY, "meta"], ["meta"]]);
@@ -136,7 +136,7 @@ test("found drift writes episode, entry, change and head, then the progress of t
 
 test("expiries are written like denials, in slices of at most 50 writes", async () => {
   const ids: string[] = [];
-  for (let one = 0; one < 40; one++) ids.push((await api.propose({ target: `ui.x${one}` })).change_id);
+  for (let index = 0; index < 40; index++) ids.push((await api.propose({ target: `ui.x${index}` })).change_id);
   await pass(api.deps, 73 * HOUR);
   const slices = await listWrites(() => expireDue(api.deps, ids));
   expect(slices.flat().filter((record) => record === "changes")).toHaveLength(40);

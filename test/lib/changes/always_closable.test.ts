@@ -1,4 +1,4 @@
-/** However the intent changes after a consent, every change can be applied or closed, and responses name who may do it. */
+/** However the intent changes after a consent, every change can be applied or closed, and responses name the people who may. */
 import { expect, test } from "vitest";
 import { type Core, core, makeCore } from "../../support/core.ts";
 import { restartDeps } from "../../support/deps.ts";
@@ -42,7 +42,7 @@ test("a change whose approvers have all left the intent is revoked by a current 
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
 });
 
-test("while one of its approvers can still decide, no other person revokes a change", async () => {
+test("while a consenting person can still decide, no other person revokes the change", async () => {
   const before = await coreWithPolicy({ required_approvers: { standard: 2 } });
   const { change_id } = await before.propose();
   for (const approver of ["ana", "bo"]) await before.post("approve", { change_id, approver });
@@ -52,7 +52,7 @@ test("while one of its approvers can still decide, no other person revokes a cha
   expect((await api.post("revoke", { change_id, approver: "bo" })).status).toBe(200);
 });
 
-test("under signed_only a person without a key cannot decide, and a person with one revokes", async () => {
+test("under signed_only a person without a key cannot decide, and a person with a key revokes", async () => {
   const before = await coreWithPolicy({}, { ana: person(ANA), bo: person(BO) });
   const { change_id } = await before.propose();
   await decide(before, ANA, "approve", { change_id, approver: "ana" });
@@ -75,7 +75,7 @@ test("a minor change, approved by the intent alone, is revoked by an approver", 
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
 });
 
-test("the gate of a minor change whose target is now forbidden says who may revoke it", async () => {
+test("the gate of a minor change whose target is now forbidden names the people who may revoke", async () => {
   const before = await coreWithPolicy(MINOR);
   const { change_id } = await before.propose(MINOR_CHANGE);
   const api = await restartWithPolicy(before, { ...MINOR, forbidden_targets: ["ui.*"] });
@@ -88,10 +88,10 @@ test("the gate of a minor change whose target is now forbidden says who may revo
 test("a pending change whose quorum was lowered is approved by any current approver", async () => {
   const before = await coreWithPolicy({ approvers: ["ana", "bo"], required_approvers: { standard: 1 } });
   const { change_id } = await before.propose();
-  const grown = await restartWithPolicy(before, { approvers: ["ana", "bo"], required_approvers: { standard: 2 } });
-  expect((await grown.act("approve", change_id)).body.status).toBe("pending_consent");
-  expect((await grown.act("approve", change_id)).body.code).toBe("already_decided");
-  const api = await restartWithPolicy(grown, { approvers: ["ana"], required_approvers: { standard: 1 } });
+  const raised = await restartWithPolicy(before, { approvers: ["ana", "bo"], required_approvers: { standard: 2 } });
+  expect((await raised.act("approve", change_id)).body.status).toBe("pending_consent");
+  expect((await raised.act("approve", change_id)).body.code).toBe("already_decided");
+  const api = await restartWithPolicy(raised, { approvers: ["ana"], required_approvers: { standard: 1 } });
   expect(await api.change(change_id)).toMatchObject({ status: "pending_consent", missing: [] });
   expect((await api.post("approve", { change_id, approver: "bo" })).body.code).toBe("not_an_approver");
   expect((await api.act("approve", change_id)).body.status).toBe("approved");
@@ -136,7 +136,7 @@ test("a proposal without a proposer can be closed with a signature under signed_
   expect(denied.body.status).toBe("denied");
 });
 
-test("the gate of a change with too few remaining approvers says so, and it can be denied", async () => {
+test("a change with too few remaining approvers can be denied, and its gate says so", async () => {
   const before = await coreWithPolicy({ approvers: ["ana", "bo"], required_approvers: { standard: 2 } });
   const { change_id } = await before.propose({ proposer: "bo" });
   await before.act("approve", change_id);
@@ -161,11 +161,11 @@ test("a person whose key was replaced may consent again", async () => {
     { required_approvers: { standard: 2 } },
     { ana: person(newKey), bo: person(BO) },
   );
-  for (const [approver, pen] of [
+  for (const [approver, signer] of [
     ["bo", BO],
     ["ana", newKey],
   ] as const)
-    expect((await decide(api, pen, "approve", { change_id, approver })).status).toBe(200);
+    expect((await decide(api, signer, "approve", { change_id, approver })).status).toBe(200);
   expect((await api.act("apply", change_id)).status).toBe(200);
 });
 

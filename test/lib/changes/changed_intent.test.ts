@@ -1,4 +1,4 @@
-/** Decisions made under one intent, applied under a later one. */
+/** Changes that were decided under one intent, and are applied under a later intent. */
 import { expect, test } from "vitest";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
@@ -45,7 +45,8 @@ test("the person who requested a model's draft counts as its proposer, and may n
 test("a consent still counts when the list spells its approver in another Unicode form", async () => {
   const before = await coreWithPolicy({});
   const change_id = await before.bring("approved");
-  expect((await (await restartWithPolicy(before, { approvers: ["ＡＮＡ"] })).act("apply", change_id)).status).toBe(200);
+  const api = await restartWithPolicy(before, { approvers: ["ＡＮＡ"] });
+  expect((await api.act("apply", change_id)).status).toBe(200);
 });
 
 test("apply is rejected when one of two approvers was removed from the list", async () => {
@@ -56,7 +57,7 @@ test("apply is rejected when one of two approvers was removed from the list", as
   expect(await api.act("apply", change_id)).toMatchObject({ status: 403, body: { code: "consent_incomplete" } });
 });
 
-test("a quorum lowered after the proposal does not lower that of the pending change", async () => {
+test("a quorum lowered after the proposal is not lowered for the pending change", async () => {
   const before = await coreWithPolicy({ required_approvers: { standard: 2 } });
   const { change_id } = await before.propose();
   const api = await restartWithPolicy(before, { required_approvers: { standard: 1 } });
@@ -108,7 +109,7 @@ test("a new time limit applies to pending changes too", async () => {
   expect((await api.change(change_id)).resolution).toBe("expired");
 });
 
-test("each decision records the manifest it was made under", async () => {
+test("each decision records the hash of its manifest", async () => {
   const before = await coreWithPolicy({});
   const { change_id } = await before.propose();
   const api = await restartWithPolicy(before, { consent_ttl_hours: 1 });
