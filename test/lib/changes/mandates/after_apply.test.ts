@@ -1,4 +1,4 @@
-/** Applied changes of a mandate: further steps are checked against its bounds, and nothing is rolled back. */
+/** Changes that were applied under a mandate: later steps are checked against its bounds, and nothing is rolled back. */
 import { expect, test } from "vitest";
 import { app } from "../../../../handlers/index.ts";
 import { readHead } from "../../../../lib/audit/chain.ts";
@@ -19,7 +19,7 @@ import { get } from "../../../support/requests.ts";
 import { rewindingStore } from "../../../support/rewinding_store.ts";
 import { AGENTS, rolloutClient, STAGES, totals } from "../../../support/rollouts.ts";
 
-type Acts = ReturnType<typeof mandateClient>;
+type MandateClient = ReturnType<typeof mandateClient>;
 
 const STAGED = {
   ...MANDATE_INTENT,
@@ -32,20 +32,20 @@ const STAGED = {
 };
 const OTHER_TARGETS = { ...STAGED, policy: { ...STAGED.policy, mandates: { targets: ["cost.*"] } } };
 
-const narrowTo = async (api: Acts, id: string, bounds: object): Promise<Acts> => {
+const narrowTo = async (api: MandateClient, id: string, bounds: object): Promise<MandateClient> => {
   const reply = await api.decideOn("mandate_narrow", id, "ana", { narrow: bounds });
   expect(reply.status).toBe(200);
   return api;
 };
-const narrow = (api: Acts, id: string): Promise<Acts> => narrowTo(api, id, { max_affected_users: 1 });
-const narrowValues = (api: Acts, id: string): Promise<Acts> =>
+const narrow = (api: MandateClient, id: string): Promise<MandateClient> => narrowTo(api, id, { max_affected_users: 1 });
+const narrowValues = (api: MandateClient, id: string): Promise<MandateClient> =>
   narrowTo(api, id, { limits: { ...BOUNDS.limits, schema: { type: "number", maximum: 103 } } });
 
 test.each([
-  ["is unchanged", async (api: Acts) => api, 5000],
+  ["is unchanged", async (api: MandateClient) => api, 5000],
   ["is narrowed", narrow, 1000],
   ["is narrowed to other values", narrowValues, 1000],
-  ["no longer matches the policy", async (api: Acts) => api.restart({ intent: OTHER_TARGETS }), 1000],
+  ["no longer matches the policy", async (api: MandateClient) => api.restart({ intent: OTHER_TARGETS }), 1000],
 ])("a rollout advances only if its mandate covers it: the mandate %s", async (_, changeMandate, share) => {
   const clock = testClock();
   const before = await openWithMandates({ intent: STAGED, clock });
@@ -55,14 +55,14 @@ test.each([
   const api = await changeMandate(before, id);
   clock.advance(25 * HOUR);
   const rollout = rolloutClient({ ...api.api, json: api.send } as never, change_id);
-  const row = { step: 0, kpi: "conversion", as_of: clock.iso(), ...totals(100_000, 1000) };
-  expect((await rollout.feed([row])).status).toBe(200);
+  const sample = { step: 0, kpi: "conversion", as_of: clock.iso(), ...totals(100_000, 1000) };
+  expect((await rollout.feed([sample])).status).toBe(200);
   await decideRollouts(api.api.deps);
   expect((await api.api.get(`changes/${change_id}`)).body.exposure).toMatchObject({ share });
 });
 
 test.each([
-  ["is unchanged", async (api: Acts) => api, "applied"],
+  ["is unchanged", async (api: MandateClient) => api, "applied"],
   ["is narrowed", narrow, "approved"],
 ])("an apply whose answer was lost is resolved if its mandate %s", async (_, changeMandate, status) => {
   const clock = testClock();
@@ -81,7 +81,7 @@ test.each([
 
 test("the gate of an applied change stays open after a revocation, but not after narrowing", async () => {
   const HEAD = "a".repeat(40);
-  const gate = async (api: Acts) =>
+  const readGate = async (api: MandateClient) =>
     (await (await app(api.api.deps)(get(`/api/gate?target=price.basic&tenant_id=t1&head=${HEAD}`))).json()) as object;
   const applyRelease = async () => {
     const routes = [{ name: "prices", match: ["price.*"], adapter: gateAdapter("prices") }];
@@ -95,11 +95,11 @@ test("the gate of an applied change stays open after a revocation, but not after
   };
   const ended = await applyRelease();
   await ended.api.decideOn("mandate_revoke", ended.id, "ana");
-  expect(await gate(ended.api)).toMatchObject({ state: "allowed" });
+  expect(await readGate(ended.api)).toMatchObject({ state: "allowed" });
   const narrowed = await applyRelease();
-  expect(await gate(narrowed.api)).toMatchObject({ state: "allowed" });
+  expect(await readGate(narrowed.api)).toMatchObject({ state: "allowed" });
   await narrow(narrowed.api, narrowed.id);
-  expect(await gate(narrowed.api)).not.toMatchObject({ state: "allowed" });
+  expect(await readGate(narrowed.api)).not.toMatchObject({ state: "allowed" });
 });
 
 test("a change that was applied under a mandate before a loss can be restored after it", async () => {
@@ -108,9 +108,9 @@ test("a change that was applied under a mandate before a loss can be restored af
   await api.active();
   const { change_id } = (await api.propose()).body;
   expect((await api.apply(change_id)).status).toBe(200);
-  const before = await rewinding.copy();
+  const backup = await rewinding.copy();
   await api.send("kpi", { csat: 4.2 });
-  await rewinding.goBack(before);
+  await rewinding.goBack(backup);
   await api.send("kpi", { csat: 4.2 });
   const { length, head } = (await readHead(api.api.deps.store))!;
   const signAndSend = async (path: string, decision: string, fields: object) => {

@@ -32,30 +32,30 @@ test("small steps, races, wrong clocks, replays and other agents approve nothing
   const approved = new Map<string, number>();
   const open = new Map<string, { target: string; value: number }>();
   let [tries, approvals] = [0, 0];
-  const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
-  let latest = clock.now();
+  const toDay = (at: number): string => new Date(at).toISOString().slice(0, 10);
+  let latestTime = clock.now();
 
-  const baseOf = (target: string): number => {
-    const start = Math.max(clock.now(), latest) - DAY;
+  const findBase = (target: string): number => {
+    const start = Math.max(clock.now(), latestTime) - DAY;
     return history.get(target)!.findLast(({ at }) => at <= start)?.value ?? history.get(target)![0]!.value;
   };
-  const fits = (target: string, value: number): boolean =>
-    Math.abs(value - baseOf(target)) <= baseOf(target) * STEP + 1e-9;
+  const isWithinStep = (target: string, value: number): boolean =>
+    Math.abs(value - findBase(target)) <= findBase(target) * STEP + 1e-9;
 
-  const check = async (
+  const verifyReply = async (
     reply: Awaited<ReturnType<typeof propose>>,
     sent: Record<string, unknown>,
     isAgent: boolean,
   ): Promise<void> => {
     tries++;
-    latest = Math.max(latest, clock.now());
+    latestTime = Math.max(latestTime, clock.now());
     const { status, approver, change_id } = reply.body;
     const rejected = ["no_target_system", ...(isAgent ? [] : ["too_many_open"])];
     if (reply.status !== 201) return void expect(rejected).toContain(reply.body.code);
-    // An agent may have a limited number of open changes, so this one is withdrawn.
+    // The number of open changes of an agent is limited, so a change that needs consent is withdrawn.
     if (status !== "approved") return void (await send("withdraw", { change_id }, isAgent ? AS_AGENT : AS_OTHER));
     approvals++;
-    const day = dayOf(latest);
+    const day = toDay(latestTime);
     approved.set(day, (approved.get(day) ?? 0) + 1);
     open.set(change_id, { target: sent["target"] as string, value: sent["value"] as number });
     expect([isAgent, isActive && !isSuspended, clock.now() < until]).toEqual([true, true, true]);
@@ -67,7 +67,9 @@ test("small steps, races, wrong clocks, replays and other agents approve nothing
       true,
     ]);
     expect(String(sent["target"])).toMatch(/^price\./);
-    expect(fits(sent["target"] as string, sent["value"] as number), `${sent["target"]} ${sent["value"]}`).toBe(true);
+    expect(isWithinStep(sent["target"] as string, sent["value"] as number), `${sent["target"]} ${sent["value"]}`).toBe(
+      true,
+    );
     expect(sent["affected_users"]).toBeLessThanOrEqual(100);
     expect(approved.get(day)).toBeLessThanOrEqual(MAX_PER_DAY);
     expect(open.size).toBeLessThanOrEqual(MAX_OPEN);
@@ -85,7 +87,7 @@ test("small steps, races, wrong clocks, replays and other agents approve nothing
   const tryOnce = async (): Promise<void> => {
     const sent = proposal();
     const isAgent = roll(8) > 0;
-    await check(await propose(sent, isAgent ? AS_AGENT : AS_OTHER), sent, isAgent);
+    await verifyReply(await propose(sent, isAgent ? AS_AGENT : AS_OTHER), sent, isAgent);
   };
   const race = async (): Promise<void> => {
     const sent = Array.from({ length: RACERS }, () => ({
@@ -94,15 +96,15 @@ test("small steps, races, wrong clocks, replays and other agents approve nothing
       kind: "config",
       reversible: true,
     }));
-    const replies = await Promise.all(sent.map((one) => propose(one)));
+    const replies = await Promise.all(sent.map((fields) => propose(fields)));
     // The replies come in any order; only the sums can be checked.
-    for (const [at, reply] of replies.entries()) await check(reply, sent[at]!, true);
+    for (const [index, reply] of replies.entries()) await verifyReply(reply, sent[index]!, true);
   };
   const applyOne = async (): Promise<void> => {
     const [change] = open.keys();
     if (change === undefined) return;
     const { target, value } = open.get(change)!;
-    const isAllowed = fits(target, value) && isActive && !isSuspended;
+    const isAllowed = isWithinStep(target, value) && isActive && !isSuspended;
     const reply = await apply(change);
     if (reply.status !== 200) {
       await send("revoke", { change_id: change, approver: "ana", ...(await proofOf("revoke", change)) });
@@ -111,8 +113,8 @@ test("small steps, races, wrong clocks, replays and other agents approve nothing
     }
     expect(isAllowed, `${change} ${target} ${value}`).toBe(true);
     open.delete(change);
-    latest = Math.max(latest, clock.now());
-    history.get(target)!.push({ at: latest, value });
+    latestTime = Math.max(latestTime, clock.now());
+    history.get(target)!.push({ at: latestTime, value });
   };
   const proofOf = async (decision: string, change_id: string) => {
     const text = await statement(decision, "ana", { change_id });
@@ -140,15 +142,27 @@ test("small steps, races, wrong clocks, replays and other agents approve nothing
     );
     tries++;
   };
-  const setBack = async (): Promise<void> => {
+  const proposeOnEarlierClock = async (): Promise<void> => {
     const ms = -roll(20) * HOUR;
     clock.set(ms);
     await tryOnce();
     clock.set(-ms);
   };
-  const advance = async (): Promise<void> => clock.advance(roll(10) * HOUR + MINUTE);
+  const advanceClock = async (): Promise<void> => clock.advance(roll(10) * HOUR + MINUTE);
 
-  const actions = [tryOnce, tryOnce, tryOnce, tryOnce, tryOnce, tryOnce, applyOne, applyOne, replay, setBack, advance];
+  const actions = [
+    tryOnce,
+    tryOnce,
+    tryOnce,
+    tryOnce,
+    tryOnce,
+    tryOnce,
+    applyOne,
+    applyOne,
+    replay,
+    proposeOnEarlierClock,
+    advanceClock,
+  ];
   const maxTries = rounds(300, 1500, 100_000);
   while (tries < maxTries) {
     if (clock.now() > until - DAY || roll(400) === 0) await renew();

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { rebuildRecords } from "../../../../lib/changes/rebuild.ts";
 import { AS_OTHER, MANDATE_INTENT, openWithMandates } from "../../../support/mandates.ts";
 
-type Mandated = Awaited<ReturnType<typeof openWithMandates>>;
+type MandateClient = Awaited<ReturnType<typeof openWithMandates>>;
 
 /** Deletes the record of a mandate and its index row; returns the record. */
-async function deleteRecord({ api }: Pick<Mandated, "api">, id: string) {
+async function deleteRecord({ api }: Pick<MandateClient, "api">, id: string) {
   const { store } = api.deps;
   const record = (await store.get("mandates", id))!.value;
   await store.transact(async (tx) => {
@@ -38,8 +38,8 @@ test("a mandate whose record is missing can be read and revoked", async () => {
   await deleteRecord(api, id);
   expect(await api.mandate(id)).toMatchObject({ state: "active" });
   for (let feeds = 0; feeds < 3; feeds++) await api.send("kpi", { csat: 4.2 });
-  const again = await api.restart({ intent: MANDATE_INTENT, tail: 2 });
-  expect((await again.decideOn("mandate_revoke", id, "ana")).body).toMatchObject({ state: "ended" });
+  const restarted = await api.restart({ intent: MANDATE_INTENT, tail: 2 });
+  expect((await restarted.decideOn("mandate_revoke", id, "ana")).body).toMatchObject({ state: "ended" });
 });
 
 test("a KPI below its floor suspends a mandate without an index row", async () => {
@@ -76,12 +76,12 @@ test("open changes are counted by the log although a record was edited", async (
   const record = (await store.get("changes", change_id))!.value;
   const edited = { ...record, change: { ...record.change, status: "denied" as const, approvals: [] } };
   await store.transact(async (tx) => void tx.put("changes", change_id, edited));
-  const over = { status: "pending_consent", outside: [{ bound: "max_open" }] };
-  expect((await api.propose({ value: 103 })).body).toMatchObject(over);
+  const outsideMaxOpen = { status: "pending_consent", outside: [{ bound: "max_open" }] };
+  expect((await api.propose({ value: 103 })).body).toMatchObject(outsideMaxOpen);
   await api.apply(applied);
   expect(await api.mandate(id)).toMatchObject({ used: { open: 1 }, left: { open: 1 } });
   expect((await api.propose({ value: 102 })).body).toMatchObject({ status: "approved" });
-  const again = await api.restart({ intent: MANDATE_INTENT });
-  expect(await again.mandate(id)).toMatchObject({ used: { open: 2 } });
-  expect((await again.propose({ value: 101 })).body).toMatchObject(over);
+  const restarted = await api.restart({ intent: MANDATE_INTENT });
+  expect(await restarted.mandate(id)).toMatchObject({ used: { open: 2 } });
+  expect((await restarted.propose({ value: 101 })).body).toMatchObject(outsideMaxOpen);
 });

@@ -1,4 +1,4 @@
-/** Mandates: how they are drafted, signed, narrowed and ended, and which changes they approve. */
+/** Drafting, signing, narrowing and ending of mandates, and the changes that they approve. */
 import { expect, test } from "vitest";
 import { reconcile } from "../../../../lib/changes/reconcile.ts";
 import { rebuildRecords } from "../../../../lib/changes/rebuild.ts";
@@ -75,10 +75,10 @@ test.each([
   ["a target without a value", { target: "price.new" }, "max_step"],
 ])(
   "a proposal outside of the mandate needs consent, and the reply names the bound: %s",
-  async (_, { headers, ...over }: Record<string, unknown> & { headers?: HeadersInit }, bound) => {
+  async (_, { headers, ...fields }: Record<string, unknown> & { headers?: HeadersInit }, bound) => {
     const { active, propose } = await openWithMandates({}, { "price.basic": 100, "plan.basic": 100 });
     const mandate_id = await active();
-    const reply = await propose(over, headers);
+    const reply = await propose(fields, headers);
     if (reply.status !== 201) {
       expect(reply.body.code).toBe("no_target_system");
       return;
@@ -92,7 +92,7 @@ test("the limits of a day and of open changes are exact, and a new day counts fr
   const { active, propose, api } = await openWithMandates();
   await active({ max_per_day: 3, max_open: 3 });
   const states = [];
-  for (let at = 0; at < 4; at++) states.push((await propose({ value: 100 + at })).body.status);
+  for (let index = 0; index < 4; index++) states.push((await propose({ value: 100 + index })).body.status);
   expect(states).toEqual(["approved", "approved", "approved", "pending_consent"]);
   api.deps.clock.advance(24 * HOUR);
   expect((await propose()).body.outside).toMatchObject([{ bound: "max_open" }]);
@@ -103,15 +103,15 @@ test.each([
   ["more changes a day than the policy allows", { max_per_day: 51 }],
   ["more open changes than the policy allows", { max_open: 21 }],
   ["a longer time than the policy allows", { days: 31 }],
-])("a draft with %s is rejected", async (_, { days, ...over }: { days?: number } & object) => {
+])("a draft with %s is rejected", async (_, { days, ...fields }: { days?: number } & object) => {
   const { draft, until } = await openWithMandates();
-  expect(await draft({ ...over, until: until(days) })).toMatchObject({
+  expect(await draft({ ...fields, until: until(days) })).toMatchObject({
     status: 403,
     body: { code: "mandate_not_allowed" },
   });
 });
 
-test("a pattern that is owned in part is rejected; owners of all of it must sign", async () => {
+test("a partly owned pattern is rejected; owners of a completely owned one must sign", async () => {
   const owned = (targets: string[], tenants?: string[]) => ({
     ...MANDATE_INTENT,
     policy: { ...MANDATE_INTENT.policy, owners: [{ targets, ...(tenants && { tenants }), approvers: ["olga"] }] },
@@ -131,7 +131,7 @@ test("a pattern that is owned in part is rejected; owners of all of it must sign
   expect((await decideOn("mandate", mandate_id, "olga")).body.state).toBe("active");
 });
 
-test("signatures by others, unattended, repeated, replayed or of another text are rejected", async () => {
+test("signatures that are unattended, repeated or by or for others are rejected", async () => {
   const { draft, decideOn, send, statement, active } = await openWithMandates();
   const { mandate_id } = (await draft()).body;
   expect((await decideOn("mandate", mandate_id, "olga")).body.code).toBe("not_an_approver");
@@ -215,11 +215,11 @@ test("the search lists the changes that a mandate approved", async () => {
   const id = await active();
   const { change_id } = (await propose()).body;
   await propose({ value: 200 });
-  const found = async (q: string) =>
+  const findChanges = async (q: string) =>
     (await api.get(`../find?q=${encodeURIComponent(q)}`)).body.rows.map((row: { change_id: string }) => row.change_id);
-  expect(await found(`mandate:${id}`)).toEqual([change_id]);
-  expect(await found("mandate:*")).toEqual([change_id]);
-  expect(await found("mandate:mdt_other")).toEqual([]);
+  expect(await findChanges(`mandate:${id}`)).toEqual([change_id]);
+  expect(await findChanges("mandate:*")).toEqual([change_id]);
+  expect(await findChanges("mandate:mdt_other")).toEqual([]);
 });
 
 test("people can approve a change whose mandate was revoked", async () => {
@@ -236,10 +236,12 @@ test("people can approve a change whose mandate was revoked", async () => {
 });
 
 test("people can approve a change that a narrowed mandate no longer covers", async () => {
-  const { active, decideOn, propose, apply, statement, send } = await openWithMandates();
+  const { active, decideOn, propose, apply, statement, send, api } = await openWithMandates();
   const id = await active();
   const { change_id } = (await propose()).body;
   await decideOn("mandate_narrow", id, "ana", { narrow: { max_affected_users: 40 } });
+  const view = (await api.get(`changes/${change_id}`)).body;
+  expect(view).toMatchObject({ allowed_actions: expect.arrayContaining(["approve"]), missing: [{ mandate: id }] });
   expect((await apply(change_id)).body).toMatchObject({ code: "consent_incomplete", allowed: ["approve", "revoke"] });
   const text = await statement("approve", "ana", { change_id });
   const approval = { change_id, approver: "ana", proof: SIGNERS["ana"]!.sign(text), at: JSON.parse(text).at };
@@ -264,10 +266,10 @@ test("a change that a mandate approved is not applied after a rollback of its ta
 test("a new intent without the rule or a signer's key ends approvals; smaller bounds apply", async () => {
   const { active, restart } = await openWithMandates();
   const id = await active();
-  const { mandates: _, ...without } = MANDATE_INTENT.policy;
+  const { mandates: _, ...withoutMandates } = MANDATE_INTENT.policy;
   const { ana: __, ...others } = MANDATE_INTENT.principals as Record<string, unknown>;
   for (const intent of [
-    { ...MANDATE_INTENT, policy: without },
+    { ...MANDATE_INTENT, policy: withoutMandates },
     { ...MANDATE_INTENT, principals: others, policy: { ...MANDATE_INTENT.policy, approvers: ["bo", "una"] } },
     { ...MANDATE_INTENT, policy: { ...MANDATE_INTENT.policy, required_approvers: { standard: 1, major: 3 } } },
     { ...MANDATE_INTENT, policy: { ...MANDATE_INTENT.policy, mandates: { targets: ["plan.*"] } } },
@@ -286,7 +288,7 @@ test("a new intent without the rule or a signer's key ends approvals; smaller bo
   expect(await mandate(id)).toMatchObject({ state: "active", max_per_day: 1 });
 });
 
-test("a mandate ends when its time is over, and old drafts are deleted", async () => {
+test("a mandate ends when its time is fields, and old drafts are deleted", async () => {
   const { active, api, propose, apply, mandate, draft } = await openWithMandates();
   const id = await active();
   const { change_id } = (await propose()).body;
@@ -319,16 +321,16 @@ test("no mandate approves a change of a target for 24 hours after its rollback",
 test("a mandate does not cover a target system whose configuration changed since it was signed", async () => {
   const { active, adapter, propose, restart } = await openWithMandates();
   await active();
-  const moved = {
+  const movedAdapter = {
     ...adapter,
     configuration: { hash: "2", systems: [{ name: "prices", type: "memory", address: "elsewhere" }] },
   };
-  const next = await restart({ intent: MANDATE_INTENT, adapter: moved });
+  const next = await restart({ intent: MANDATE_INTENT, adapter: movedAdapter });
   expect((await next.propose()).body.outside).toMatchObject([{ bound: "systems" }]);
   expect((await propose()).status).toBe(201);
 });
 
-test("a change under a mandate applies by itself where the policy allows it", async () => {
+test("a change under a mandate is applied automatically if the policy allows it", async () => {
   const { active, propose, api } = await openWithMandates();
   await active();
   const { change_id, status } = (await propose({ apply_when: "approved" })).body;

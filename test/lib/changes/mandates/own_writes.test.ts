@@ -18,8 +18,8 @@ test("a proposal within seconds of an apply by another process has read the new 
   const api = await openWithMandates();
   await api.active();
   const { store } = api.api.deps;
-  const inner = targetAdapter(api.target.system, { store, clock: systemClock });
-  const routes = [{ name: "prices", match: ["price.*"], adapter: inner }];
+  const otherAdapter = targetAdapter(api.target.system, { store, clock: systemClock });
+  const routes = [{ name: "prices", match: ["price.*"], adapter: otherAdapter }];
   const adapter = routingAdapter(routes, {
     hash: "1",
     systems: [{ name: "prices", type: "memory", address: "memory" }],

@@ -24,36 +24,36 @@ const { kinds, folder, stop } = await movableStores();
 afterAll(stop);
 const sha256 = fastestSha256();
 const names = Object.keys(kinds);
-/** Pairs of a source and a destination: in the full run all, otherwise each kind once on either side. */
+/** Pairs of a source and a destination: in the full run all pairs, otherwise each kind once on either side. */
 const pairs = FULL
   ? names.flatMap((from) => names.map((to) => [from, to] as const))
   : names.map((from, index) => [from, names[(index + 1) % names.length]!] as const);
 
-/** Returns a store of its own with the first half of the simulated month, and its clock. */
+/** Returns a new store with the first half of the simulated month, and its clock. */
 async function createMonth(): Promise<Month> {
   const month = await openMonth();
   await october(month);
   return month;
 }
 
-async function open(movable: Movable): Promise<Store> {
+async function openMovable(movable: Movable): Promise<Store> {
   const store = await movable.open();
   onTestFinished(() => store.close());
   return store;
 }
 
-async function collect<T>(of: AsyncIterable<T> | Iterable<T>): Promise<T[]> {
-  const found: T[] = [];
-  for await (const one of of) found.push(one);
-  return found;
+async function collect<T>(items: AsyncIterable<T> | Iterable<T>): Promise<T[]> {
+  const collected: T[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
 }
 
-const write = (store: Store): Promise<void> => store.transact((tx) => tx.put("review_due", "late", true));
+const tryWrite = (store: Store): Promise<void> => store.transact((tx) => tx.put("review_due", "late", true));
 
-const versions = async (store: Store): Promise<Version[]> => (await collect(store.bulk!.dump())).flat();
-/** Returns the records as sorted lines, without those that a move adds. */
-const listRecords = (found: readonly Version[], length: number): string[] =>
-  found
+const listVersions = async (store: Store): Promise<Version[]> => (await collect(store.bulk!.dump())).flat();
+/** Returns the records as sorted lines, without the records that a move adds. */
+const listRecords = (versions: readonly Version[], length: number): string[] =>
+  versions
     .filter(({ id, json }) => id !== "" && json)
     .filter(({ collection, id }) => !(collection === "meta" && id === "chain"))
     .filter(({ collection, id }) => !(collection === "audit" && Number(id) > length))
@@ -93,16 +93,16 @@ test.each(pairs)("a move from %s to %s and back keeps the log and the records", 
   let from: Store = month.deps.store;
   let name = "the month";
   let reported = await readExport(from);
-  for (const [at, movable] of [first, second, third].entries()) {
-    const before = await versions(from);
+  for (const [index, movable] of [first, second, third].entries()) {
+    const before = await listVersions(from);
     const head = (await readHead(from))!;
-    const to = await open(movable);
+    const to = await openMovable(movable);
     const moved = await migrate({ from: from.bulk!, name }, { to, name: movable.name, actor: "ana" }, deps);
     expect(moved.log).toEqual(head);
 
     // The records, their revisions and the log are unchanged; one entry about the move is added.
-    expect(listRecords(await versions(to), head.length)).toEqual(listRecords(before, head.length));
-    const after = await verifyExport(to, `${here}-${there}-${at}`);
+    expect(listRecords(await listVersions(to), head.length)).toEqual(listRecords(before, head.length));
+    const after = await verifyExport(to, `${here}-${there}-${index}`);
     expect(after.startsWith(reported)).toBe(true);
     const { detail, ...entry } = JSON.parse(after.slice(reported.length));
     expect(entry).toMatchObject({
@@ -120,9 +120,9 @@ test.each(pairs)("a move from %s to %s and back keeps the log and the records", 
     });
 
     // The source of the move can be read, and rejects writes in this and in another process.
-    await expect(write(from)).rejects.toThrow(/it moved to .* at /);
+    await expect(tryWrite(from)).rejects.toThrow(/it moved to .* at /);
     if (name !== "the month" && !name.endsWith("state.json"))
-      await expect(write(await open([first, second, third][at - 1]!))).rejects.toThrow(/it moved to/);
+      await expect(tryWrite(await openMovable([first, second, third][index - 1]!))).rejects.toThrow(/it moved to/);
     expect(await readHead(from)).toEqual(head);
 
     from = to;
@@ -149,7 +149,7 @@ test.each(Object.keys(kinds))(
   "after a move from %s a deleted record is created again with a higher revision",
   async (kind) => {
     for (const other of Object.keys(kinds)) {
-      const [here, there] = [await open(await kinds[kind]!()), await open(await kinds[other]!())];
+      const [here, there] = [await openMovable(await kinds[kind]!()), await openMovable(await kinds[other]!())];
       for (let count = 0; count < 5; count++) await here.transact((tx) => tx.put("review_due", "gone", true));
       await here.transact((tx) => tx.delete("review_due", "gone"));
       await here.transact((tx) => tx.put("review_due", "kept", true));

@@ -15,25 +15,28 @@ import { service, type TestService } from "../../../support/service.ts";
 
 const sha256 = fastestSha256();
 
-/** A fault at the step with the number `at`. */
+/** A fault at one step; the first step has the number 1. */
 interface StepFault {
-  at: number;
+  step: number;
   /**
    * `once`: the step fails. `unanswered`: the step succeeds, but its answer is lost. `for good`: this step and all later ones
    * fail. `after`: all later steps fail.
    */
-  how: "once" | "unanswered" | "for good" | "after";
+  kind: "once" | "unanswered" | "for good" | "after";
 }
 
 /** Counts the writes of a move to both stores, and makes them fail. */
-function withFault({ at, how }: StepFault) {
+function withFault(fault: StepFault) {
   let steps = 0;
+  const isFaulty = (): boolean => {
+    if (fault.kind === "for good") return steps >= fault.step;
+    return fault.kind === "after" ? steps > fault.step : steps === fault.step;
+  };
   const step = async <T>(work: () => Promise<T>): Promise<T> => {
     steps++;
-    const fails = how === "once" || how === "unanswered" ? steps === at : how === "after" ? steps > at : steps >= at;
-    if (fails && how === "unanswered") await work();
-    if (fails) throw new Error(`broken at step ${at}`);
-    return work();
+    if (!isFaulty()) return work();
+    if (fault.kind === "unanswered") await work();
+    throw new Error(`broken at step ${fault.step}`);
   };
   const wrapBulk = (real: BulkAccess): BulkAccess => ({
     ...real,
@@ -43,7 +46,7 @@ function withFault({ at, how }: StepFault) {
   return { wrapBulk, store: (real: Store): Store => ({ ...real, bulk: wrapBulk(real.bulk!) }), steps: () => steps };
 }
 
-async function withProposals(): Promise<TestService> {
+async function serviceWithProposals(): Promise<TestService> {
   const api = await service({ clock: testClock("2026-11-16T09:00:00.000Z") });
   for (let count = 0; count < 40; count++) await api.propose();
   return api;
@@ -63,28 +66,28 @@ const isEmpty = async (store: Store): Promise<boolean> => {
 
 /** Repeats the move as the command line does: partly loaded records in the destination are deleted first. */
 async function repeatMove(from: Store, to: Store, deps: Parameters<typeof migrate>[2]): Promise<void> {
-  const left = await to.bulk!.moveState();
-  if (left?.state === "loading") await to.bulk!.clear(left);
+  const state = await to.bulk!.moveState();
+  if (state?.state === "loading") await to.bulk!.clear(state);
   await migrate({ from: from.bulk!, name: "a" }, { to, name: "b" }, deps);
 }
 
 /** Makes a move fail at each of its steps, calls `check`, and repeats the move; returns the number of steps. */
 async function failAtEachStep(
-  how: StepFault["how"],
+  kind: StepFault["kind"],
   check: (from: Store, to: Store) => Promise<void>,
 ): Promise<number> {
-  for (let at = 1; ; at++) {
-    const { deps } = await withProposals();
+  for (let step = 1; ; step++) {
+    const { deps } = await serviceWithProposals();
     const [from, to] = [deps.store, memoryStore()];
     const { length, head, origin } = (await readHead(from))!;
-    const broken = withFault({ at, how });
+    const broken = withFault({ step, kind });
     const moving = migrate(
       { from: broken.wrapBulk(from.bulk!), name: "a" },
       { to: broken.store(to), name: "b" },
       { ...deps, sha256 },
     );
     await moving.catch(() => undefined);
-    if (broken.steps() < at) return at - 1;
+    if (broken.steps() < step) return step - 1;
     await check(from, to);
     await repeatMove(from, to, { ...deps, sha256 });
     expect(await readHead(to)).toMatchObject({ length: length + 1, origin });
@@ -97,8 +100,8 @@ async function failAtEachStep(
 
 test.each(["once", "unanswered", "for good", "after"] as const)(
   "after a failed step (%s) at most one store accepts writes; the move can be repeated",
-  async (how) => {
-    const steps = await failAtEachStep(how, async (from, to) => {
+  async (kind) => {
+    const steps = await failAtEachStep(kind, async (from, to) => {
       const isDestinationOpen = (await readHead(to)) !== undefined && (await isWritable(to));
       expect([await isWritable(from), isDestinationOpen]).not.toEqual([true, true]);
       // A destination that is loaded in part rejects writes.
@@ -110,9 +113,9 @@ test.each(["once", "unanswered", "for good", "after"] as const)(
 );
 
 test("after a failed move is cancelled, the source accepts writes and the destination is empty", async () => {
-  const { deps } = await withProposals();
+  const { deps } = await serviceWithProposals();
   const to = memoryStore();
-  const broken = withFault({ at: 4, how: "once" });
+  const broken = withFault({ step: 4, kind: "once" });
   const source = { from: deps.store.bulk!, name: "a" };
   await expect(migrate(source, { to: broken.store(to), name: "b" }, { ...deps, sha256 })).rejects.toThrow("broken");
   expect([await isWritable(deps.store), await isEmpty(to)]).toEqual([false, true]);
@@ -122,7 +125,7 @@ test("after a failed move is cancelled, the source accepts writes and the destin
 });
 
 test("a moved store can be moved again only to the same destination", async () => {
-  const { deps } = await withProposals();
+  const { deps } = await serviceWithProposals();
   const from = { from: deps.store.bulk!, name: "a" };
   const ports = { ...deps, sha256 };
   const { length } = (await readHead(deps.store))!;
@@ -136,7 +139,7 @@ test("a moved store can be moved again only to the same destination", async () =
 });
 
 test("a destination that loses an entry is cleared", async () => {
-  const { deps } = await withProposals();
+  const { deps } = await serviceWithProposals();
   const to = memoryStore();
   const losing: Store = {
     ...to,
@@ -155,7 +158,7 @@ test("a destination that loses an entry is cleared", async () => {
 });
 
 test("an aborted export leaves a fenced store, which can be released", async () => {
-  const { deps } = await withProposals();
+  const { deps } = await serviceWithProposals();
   const source = { from: deps.store.bulk!, name: "a" };
   let chunks = 0;
   for await (const _ of exportStore(source, { kind: "export", to: "f" }, { ...deps, sha256 }))
@@ -167,47 +170,47 @@ test("an aborted export leaves a fenced store, which can be released", async () 
 });
 
 test("of two concurrent moves of one store exactly one succeeds", async () => {
-  const { deps } = await withProposals();
+  const { deps } = await serviceWithProposals();
   const { store } = deps;
   const stores = [memoryStore(), memoryStore()];
-  const ends = await Promise.allSettled(
+  const results = await Promise.allSettled(
     stores.map((to, index) =>
       migrate({ from: store.bulk!, name: "a" }, { to, name: `b${index}` }, { ...deps, sha256 }),
     ),
   );
-  const moved = ends.filter(({ status }) => status === "fulfilled");
+  const moved = results.filter(({ status }) => status === "fulfilled");
   expect(moved.length).toBe(1);
-  const winner = stores[ends.findIndex(({ status }) => status === "fulfilled")]!;
-  const mark = (await store.bulk!.moveState()) as MoveState & { to: string };
-  expect(mark.to).toBe(`b${stores.indexOf(winner)}`);
-  expect(await isEmpty(stores.find((one) => one !== winner)!)).toBe(true);
+  const winner = stores[results.findIndex(({ status }) => status === "fulfilled")]!;
+  const state = (await store.bulk!.moveState()) as MoveState & { to: string };
+  expect(state.to).toBe(`b${stores.indexOf(winner)}`);
+  expect(await isEmpty(stores.find((store) => store !== winner)!)).toBe(true);
 });
 
 test("while a failed move is cleared, another process can neither load nor clear", async () => {
   const to = memoryStore();
   const { dump, commit } = to.bulk!;
-  const left = { state: "loading", move: "left", from: "a", at: "2026-11-16T09:00:00.000Z" } as const;
+  const loading = { state: "loading", move: "left", from: "a", at: "2026-11-16T09:00:00.000Z" } as const;
   const record = (id: string) => ({ collection: "review_due", id, revision: 1, json: json(true) });
-  await commit([], { from: undefined, to: left });
-  const all = Array.from({ length: 150 }, (_, number) => record(String(number).padStart(3, "0")));
-  await commit(all, { from: left, to: left });
+  await commit([], { from: undefined, to: loading });
+  const records = Array.from({ length: 150 }, (_, number) => record(String(number).padStart(3, "0")));
+  await commit(records, { from: loading, to: loading });
   const errors: unknown[] = [];
   const recordError = (error: Error): void => void errors.push(error.message);
   // At each page that is deleted, one process tries to load further records and another tries to clear the store.
-  const meanwhile = async function* () {
+  const dumpWhileOthersWrite = async function* () {
     for await (const page of dump()) {
-      await commit([record("late")], { from: left, to: left }).catch(recordError);
-      await to.bulk!.clear(left).catch(recordError);
+      await commit([record("late")], { from: loading, to: loading }).catch(recordError);
+      await to.bulk!.clear(loading).catch(recordError);
       yield page;
     }
   };
-  await clearLoaded({ dump: meanwhile, commit }, left);
+  await clearLoaded({ dump: dumpWhileOthersWrite, commit }, loading);
   expect(errors).toEqual(Array(4).fill("another move has taken over the store that this one loads"));
   expect([await to.bulk!.moveState(), await isEmpty(to)]).toEqual([undefined, true]);
 });
 
 test("a store whose log has a missing entry is not moved", async () => {
-  const { deps } = await withProposals();
+  const { deps } = await serviceWithProposals();
   const { store } = deps;
   const bulk = store.bulk!;
   const changed: BulkAccess = {

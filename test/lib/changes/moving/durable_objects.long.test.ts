@@ -1,4 +1,4 @@
-/** Moves into a Durable Object, on into another one and out again, by export files. */
+/** Moves by export files into a Durable Object, from there into another one, and out again. */
 import { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readHead } from "../../../../lib/audit/chain.ts";
@@ -23,18 +23,20 @@ beforeAll(async () => {
 });
 afterAll(() => workerd.dispose());
 
-async function post(object: string, how: string, body?: string): Promise<string> {
-  const response = await workerd.dispatchFetch(`http://worker/${object}/${how}`, { method: "POST", body: body ?? "" });
+/** Sends an action to a Durable Object; returns the text of the response. */
+async function post(object: string, action: string, body?: string): Promise<string> {
+  const response = await workerd.dispatchFetch(`http://worker/${object}/${action}`, {
+    method: "POST",
+    body: body ?? "",
+  });
   const text = await response.text();
   if (!response.ok) throw new Error(text);
   return text;
 }
 
-test("moves in, on and out keep the log, and a store that was moved away rejects writes", async () => {
-  const { api, store } = await service({ clock: testClock(new Date().toISOString()) }).then((made) => ({
-    api: made,
-    store: made.deps.store,
-  }));
+test("moves in, between and out preserve the log, and the source of a move rejects writes", async () => {
+  const api = await service({ clock: testClock(new Date().toISOString()) });
+  const { store } = api.deps;
   for (let count = 0; count < 30; count++) await api.propose();
   for (let count = 0; count < 5; count++) await store.transact((tx) => tx.put("review_due", "late", true));
   await store.transact((tx) => tx.delete("review_due", "late"));
@@ -57,9 +59,9 @@ test("moves in, on and out keep the log, and a store that was moved away rejects
 
   await expect(post("two", "import", `${next.slice(0, -200)}\n`)).rejects.toThrow("MoveRejected");
   expect(JSON.parse(await post("two", "import", next))).toMatchObject({ length: length + 1, origin });
-  const out = await post("two", "export");
+  const exported = await post("two", "export");
   const to = memoryStore();
-  const lines = () => splitLines(new Blob([out]).stream());
+  const lines = () => splitLines(new Blob([exported]).stream());
   await importStore({ name: "the file", lines }, "import", { to, name: "memory" });
   expect(await readHead(to)).toMatchObject({ length: length + 3, origin });
   expect((await joinChunks(exportContents(to))).startsWith(reported)).toBe(true);

@@ -6,7 +6,8 @@ import { service } from "../../../support/service.ts";
 import { testClock } from "../../../support/clock.ts";
 import { memoryTarget } from "../../../support/memory_target.ts";
 
-async function withEditedTarget() {
+/** Opens a service with an applied change whose target was edited since. */
+async function serviceWithEditedTarget() {
   const store = memoryStore();
   const clock = testClock();
   const target = memoryTarget();
@@ -15,11 +16,16 @@ async function withEditedTarget() {
   target.overwrite(operand, '{ "on": 1.0 }');
   const change_id = await api.bring("applied", { value: '{"on":2}' });
   target.overwrite(operand, '{"on":3}');
-  return { api, change_id, set: (raw: string) => target.overwrite(operand, raw), read: () => target.raw(operand) };
+  return {
+    api,
+    change_id,
+    editTarget: (raw: string) => target.overwrite(operand, raw),
+    readTarget: () => target.raw(operand),
+  };
 }
 
 test("a rollback over an edit is 409 with both values, which the log does not contain", async () => {
-  const { api, change_id, read } = await withEditedTarget();
+  const { api, change_id, readTarget } = await serviceWithEditedTarget();
   const { status, body } = await api.act("rollback", change_id);
   expect(status).toBe(409);
   expect(body).toMatchObject({
@@ -28,7 +34,7 @@ test("a rollback over an edit is 409 with both values, which the log does not co
     held: { on: 3 },
     current_status: "applied",
   });
-  expect(read()).toBe('{"on":3}');
+  expect(readTarget()).toBe('{"on":3}');
   const entry = (await api.audit()).at(-1);
   expect(entry).toMatchObject({ event_type: "change_rollback_failed", change_id });
   expect(JSON.parse(entry.detail)).toMatchObject({ stage: "rollback", drifted: true });
@@ -39,24 +45,24 @@ test("a rollback over an edit is 409 with both values, which the log does not co
 });
 
 test("after the edit is undone, a rollback restores the exact previous text", async () => {
-  const { api, change_id, set, read } = await withEditedTarget();
+  const { api, change_id, editTarget, readTarget } = await serviceWithEditedTarget();
   await api.act("rollback", change_id);
-  set('{"on":2}');
+  editTarget('{"on":2}');
   await api.must("rollback", change_id);
-  expect(read()).toBe('{ "on": 1.0 }');
+  expect(readTarget()).toBe('{ "on": 1.0 }');
 });
 
 test("with over_drift and a note a rollback overwrites the edit and logs its digest", async () => {
-  const { api, change_id, read } = await withEditedTarget();
-  const without = await api.post("rollback", { change_id, over_drift: "true" });
-  expect(without).toMatchObject({ status: 400, body: { code: "invalid_field" } });
+  const { api, change_id, readTarget } = await serviceWithEditedTarget();
+  const withoutNote = await api.post("rollback", { change_id, over_drift: "true" });
+  expect(withoutNote).toMatchObject({ status: 400, body: { code: "invalid_field" } });
   const { status, body, text } = await api.post("rollback", {
     change_id,
     over_drift: "true",
     note: "the edit was wrong",
   });
   expect(status, text).toBe(200);
-  expect(read()).toBe('{ "on": 1.0 }');
+  expect(readTarget()).toBe('{ "on": 1.0 }');
   expect(body.adapter).toMatchObject({ result: "rolled_back", detail: { overwrote: api.deps.sha256('{"on":3}') } });
   expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject({ over_drift: true, note: "the edit was wrong" });
 });

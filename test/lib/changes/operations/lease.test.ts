@@ -12,17 +12,17 @@ async function waitUntil(isReached: () => boolean | Promise<boolean>): Promise<v
   while (!(await isReached())) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Creates a process that is applying a change, and a second process on the same store and host. */
-async function midApply() {
+/** Starts an apply in one process, which runs until `finish`, and a second process on the same store and target system. */
+async function startApply() {
   const adapter = scriptedAdapter();
   const first = await core({ adapter });
   const change_id = await first.bring("approved");
-  const hold = makeBarrier();
-  adapter.on("apply", () => hold.opened, 1);
+  const mayEnd = makeBarrier();
+  adapter.on("apply", () => mayEnd.opened, 1);
   const running = first.act("apply", change_id);
   await waitUntil(() => adapter.calls.includes("apply"));
   const second = makeCore(await restartDeps(first.deps));
-  return { adapter, first, second, change_id, running, finish: hold.open };
+  return { adapter, first, second, change_id, running, finish: mayEnd.open };
 }
 
 const listLeases = async (api: Core) => (await api.deps.store.list("leases", { limit: 10 })).map(({ value }) => value);
@@ -30,7 +30,7 @@ const listEvents = async (api: Core) => events(await api.steps()).slice(2);
 const countCalls = (adapter: ScriptedAdapter, step: string) => adapter.calls.filter((call) => call === step).length;
 
 test("the lease is stored before the adapter runs, and deleted afterwards", async () => {
-  const { first, change_id, running, finish } = await midApply();
+  const { first, change_id, running, finish } = await startApply();
   expect(await listLeases(first)).toEqual([
     {
       change_id,
@@ -53,7 +53,7 @@ test("the lease is stored before the adapter runs, and deleted afterwards", asyn
 });
 
 test("an apply is 409 under another process's lease, which a start does not end", async () => {
-  const { adapter, first, second, change_id, running, finish } = await midApply();
+  const { adapter, first, second, change_id, running, finish } = await startApply();
   expect(await second.act("apply", change_id)).toMatchObject({
     status: 409,
     body: { code: "operation_in_progress", change_id },
@@ -69,14 +69,14 @@ test("an apply is 409 under another process's lease, which a start does not end"
 });
 
 test("an illegal transition is reported before a lease of another process", async () => {
-  const { second, change_id, running, finish } = await midApply();
+  const { second, change_id, running, finish } = await startApply();
   expect((await second.act("rollback", change_id)).body.code).toBe("illegal_transition");
   finish();
   await running;
 });
 
 test("a second operation in one process waits for the first and sees its result", async () => {
-  const { first, change_id, running, finish } = await midApply();
+  const { first, change_id, running, finish } = await startApply();
   const waiting = first.act("rollback", change_id);
   finish();
   expect([(await running).status, (await waiting).status]).toEqual([200, 200]);
@@ -84,7 +84,7 @@ test("a second operation in one process waits for the first and sees its result"
 });
 
 test("after a lease expires another process takes over, and the late result is rejected", async () => {
-  const { adapter, first, second, change_id, running, finish } = await midApply();
+  const { adapter, first, second, change_id, running, finish } = await startApply();
   first.deps.clock.advance(60 * SECOND);
   expect((await second.act("apply", change_id)).status).toBe(200);
   expect(await listEvents(second)).toEqual(["change_apply_failed", "change_applied"]);
@@ -96,10 +96,10 @@ test("after a lease expires another process takes over, and the late result is r
 });
 
 test("a late result is not recorded while another process has the lease", async () => {
-  const { adapter, first, second, change_id, running, finish } = await midApply();
+  const { adapter, first, second, change_id, running, finish } = await startApply();
   first.deps.clock.advance(60 * SECOND);
-  const hold = makeBarrier();
-  adapter.on("apply", () => hold.opened, 1);
+  const mayEnd = makeBarrier();
+  adapter.on("apply", () => mayEnd.opened, 1);
   const newer = second.act("apply", change_id);
   await waitUntil(() => countCalls(adapter, "apply") === 2);
   const newLeases = await listLeases(second);
@@ -107,13 +107,13 @@ test("a late result is not recorded while another process has the lease", async 
   finish();
   expect((await running).status).toBe(409);
   expect(await listLeases(second)).toEqual(newLeases);
-  hold.open();
+  mayEnd.open();
   expect((await newer).status).toBe(200);
   expect(await listEvents(second)).toEqual(["change_apply_failed", "change_applied"]);
 });
 
 test("an apply that was carried out before its lease expired is recorded, not repeated", async () => {
-  const { adapter, first, second, change_id, running, finish } = await midApply();
+  const { adapter, first, second, change_id, running, finish } = await startApply();
   adapter.host.set(change_id, "applied");
   first.deps.clock.advance(60 * SECOND);
   expect((await second.act("apply", change_id)).body.code).toBe("illegal_transition");
@@ -126,7 +126,7 @@ test("an apply that was carried out before its lease expired is recorded, not re
 });
 
 test("the next cycle resolves an operation whose lease expired", async () => {
-  const { adapter, first, second, change_id, running, finish } = await midApply();
+  const { adapter, first, second, change_id, running, finish } = await startApply();
   adapter.host.set(change_id, "applied");
   first.deps.clock.advance(60 * SECOND);
   expect((await second.cycle()).recovered).toBe(1);
@@ -137,7 +137,7 @@ test("the next cycle resolves an operation whose lease expired", async () => {
 });
 
 test("of two processes that take over concurrently only one runs the adapter", async () => {
-  const { adapter, first, second, change_id, finish, running } = await midApply();
+  const { adapter, first, second, change_id, finish, running } = await startApply();
   const third = makeCore(await restartDeps(first.deps));
   first.deps.clock.advance(60 * SECOND);
   const replies = await Promise.all([second.act("apply", change_id), third.act("apply", change_id)]);
@@ -149,46 +149,46 @@ test("of two processes that take over concurrently only one runs the adapter", a
 });
 
 test("each new lease on a change has a higher number", async () => {
-  const { adapter, first, change_id, running, finish } = await midApply();
+  const { adapter, first, change_id, running, finish } = await startApply();
   const [{ number }] = (await listLeases(first)) as [Lease];
   expect(number).toBe((await first.audit()).length + 1);
   finish();
   await running;
-  const hold = makeBarrier();
-  adapter.on("rollback", () => hold.opened, 1);
-  const rolling = first.act("rollback", change_id);
+  const mayEnd = makeBarrier();
+  adapter.on("rollback", () => mayEnd.opened, 1);
+  const rollback = first.act("rollback", change_id);
   await waitUntil(() => adapter.calls.includes("rollback"));
   expect((await listLeases(first))[0]!.number).toBeGreaterThan(number);
-  hold.open();
-  expect((await rolling).status).toBe(200);
+  mayEnd.open();
+  expect((await rollback).status).toBe(200);
 });
 
 test("other changes are approved and applied while one is being applied", async () => {
-  const { first, running, finish } = await midApply();
+  const { first, running, finish } = await startApply();
   const other = await first.bring("applied", { target: "ui.other" });
   expect((await first.change(other)).status).toBe("applied");
   finish();
   expect((await running).status).toBe(200);
 });
 
-test("a process whose lease expired during validation does not call apply on the host", async () => {
+test("a process whose lease expired during validation does not call apply on the target system", async () => {
   const adapter = scriptedAdapter();
   const first = await core({ adapter });
   const change_id = await first.bring("approved");
   const second = makeCore(await restartDeps(first.deps));
-  const hold = makeBarrier();
-  adapter.on("validate", () => hold.opened, 1);
-  const late = first.act("apply", change_id);
+  const mayEnd = makeBarrier();
+  adapter.on("validate", () => mayEnd.opened, 1);
+  const interrupted = first.act("apply", change_id);
   await waitUntil(() => adapter.calls.includes("validate"));
   first.deps.clock.advance(60 * SECOND);
   await second.must("apply", change_id);
   await second.must("rollback", change_id);
-  hold.open();
-  expect(await late).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
+  mayEnd.open();
+  expect(await interrupted).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
   expect(adapter.host.get(change_id)).toBe("rolled_back");
 });
 
-test("a step on the host begins only if the rest of the lease is long enough for it", async () => {
+test("a step on the target system begins only if the rest of the lease is long enough for it", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring("approved");
@@ -204,7 +204,7 @@ test("a step on the host begins only if the rest of the lease is long enough for
   expect(countCalls(adapter, "apply")).toBe(1);
 });
 
-test("an apply that failed near the end of its lease is not rolled back on the host", async () => {
+test("an apply that failed near the end of its lease is not rolled back on the target system", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring("approved");

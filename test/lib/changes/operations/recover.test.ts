@@ -1,4 +1,4 @@
-/** Recovery of operations that a crash interrupted: the next start asks the host for the state and records the result. */
+/** Recovery of operations that a crash interrupted: the next start reads the state of the target system and records it. */
 import { expect, test, vi } from "vitest";
 import type { HostState } from "../../../../lib/changes/operations/adapter_port.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
@@ -16,15 +16,15 @@ type Operation = "apply" | "rollback";
 type Step = "validate" | "apply" | "verify" | "rollback";
 
 /** Runs an operation up to a step that never ends, as in a crash, and sets the state of the host. */
-async function crashDuring(operation: Operation, at: Step, host: HostState | "as it was") {
+async function crashDuring(operation: Operation, crashStep: Step, host: HostState | "as it was") {
   const adapter = scriptedAdapter();
   const before = await core({ adapter });
   const change_id = await before.bring(operation === "apply" ? "approved" : "applied");
   adapter.calls.length = 0;
   const reached = new Promise<void>((resolve) => {
-    adapter.on(at, (change, signal) => {
+    adapter.on(crashStep, (change, signal) => {
       // A rollback calls verify once before it begins, which is not the step to stop at.
-      if (operation === "rollback" && at === "verify" && !adapter.calls.includes("rollback")) return undefined;
+      if (operation === "rollback" && crashStep === "verify" && !adapter.calls.includes("rollback")) return undefined;
       if (host !== "as it was") adapter.host.set(change_id, host);
       resolve();
       return hangs(change, signal);
@@ -54,9 +54,9 @@ const CRASH_CASES: [Operation, Step, HostState | "as it was", status: string, ev
 ];
 
 test.each(CRASH_CASES)(
-  "a start resolves %s interrupted in %s with the host %s: the change is %s",
-  async (operation, at, host, status, event) => {
-    const { adapter, before, change_id } = await crashDuring(operation, at, host);
+  "a start resolves %s interrupted in %s with the target system %s: the change is %s",
+  async (operation, crashStep, host, status, event) => {
+    const { adapter, before, change_id } = await crashDuring(operation, crashStep, host);
     const reported = (await before.audit()).length;
     adapter.calls.length = 0;
     const api = await start(before, true);
@@ -91,7 +91,7 @@ test("an interrupted operation is recorded as failed by a start without an adapt
   expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject({ stage: "interrupted", host: "unknown" });
 });
 
-test("an unreachable host is recorded as unknown once, and asked until it answers", async () => {
+test("an unreachable target system is recorded as unknown once, and asked until it answers", async () => {
   const { adapter, before, change_id } = await crashDuring("apply", "apply", "applied");
   adapter.on("verify", fails("unreachable"), 3);
   const api = await start(before, true);
@@ -139,7 +139,7 @@ test("a start does not wait for a target system that is slow to answer", async (
 test("a start resolves several interrupted operations", async () => {
   const adapter = scriptedAdapter();
   const before = await core({ adapter });
-  const ids = await Promise.all([0, 1, 2].map((one) => before.bring("approved", { target: `ui.x${one}` })));
+  const ids = await Promise.all([0, 1, 2].map((index) => before.bring("approved", { target: `ui.x${index}` })));
   adapter.on("apply", ({ change_id }, signal) => {
     if (change_id === ids[1]) adapter.host.set(change_id, "applied");
     return hangs({} as never, signal);
@@ -156,7 +156,7 @@ test("a start resolves several interrupted operations", async () => {
 test.each([
   ["the store fails", undefined],
   ["others keep the store busy", () => new StoreBusy("contended after 8 tries")],
-])("a result that cannot be written since %s is 503, and the next operation resolves it", async (_, makeError) => {
+])("a result that cannot be written because %s is resolved by the next operation", async (_, makeError) => {
   const store = failingStore(memoryStore());
   const adapter = scriptedAdapter();
   const api = await core({ store, adapter });
@@ -179,7 +179,7 @@ test.each([
 test.each([
   ["was stored", true],
   ["was not stored", false],
-])("if the store's answer is lost, the result, which %s, is 503 and is recorded once", async (_, isStored) => {
+])("if the store's answer about a result, which %s, is lost, the result is recorded once", async (_, isStored) => {
   const store = unsureStore(memoryStore());
   const adapter = scriptedAdapter();
   const api = await core({ store, adapter });

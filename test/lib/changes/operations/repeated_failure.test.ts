@@ -1,3 +1,4 @@
+/** The search for an earlier entry of the same failure, so that automatic rollbacks record a failure once a day. */
 import { expect, test } from "vitest";
 import { findSameFailure } from "../../../../lib/changes/operations/repeated_failure.ts";
 import { DAY_MS } from "../../../../lib/kit/days.ts";
@@ -7,7 +8,7 @@ const FAILURE = { stage: "rollback", error: "down", host: "unknown" } as const;
 const REQUEST = { operation: "rollback", actor: "policy:stages", authenticated: null };
 
 /** Returns the index of the entry that records the same failure; entries are oldest first, `age` in milliseconds. */
-async function findSame(entries: { age?: number; type?: string; detail?: object }[], request: object = {}) {
+async function findSameIndex(entries: { age?: number; type?: string; detail?: object }[], request: object = {}) {
   const stored = entries.map(({ age = 1000, type = "change_rollback_failed", detail = {} }, id) => ({
     id,
     event_type: type,
@@ -27,19 +28,19 @@ const otherEntries = (count: number) => Array.from({ length: count }, () => ({ t
 
 test.each([
   ["the same failure a second ago", [{}], 0],
-  ["the newest of two", [{}, {}], 1],
-  ["one before entries of other types", [{}, { type: "stage_held" }], 0],
-  ["one a millisecond younger than a day", [{ age: DAY_MS - 1 }], 0],
-  ["one that is a day old", [{ age: DAY_MS }], undefined],
+  ["the newest of two such failures", [{}, {}], 1],
+  ["the failure before entries of other types", [{}, { type: "stage_held" }], 0],
+  ["a failure a millisecond younger than a day", [{ age: DAY_MS - 1 }], 0],
+  ["a failure that is a day old", [{ age: DAY_MS }], undefined],
   ["another type of entry", [{ type: "change_apply_failed" }], undefined],
   ["another actor", [{ detail: { by: "policy:guardrail" } }], undefined],
   ["another stage", [{ detail: { stage: "verify" } }], undefined],
   ["another reason", [{ detail: { error: "full" } }], undefined],
   ["another state of the host", [{ detail: { host: "applied" } }], undefined],
-  ["one before fifty other entries", [{}, ...otherEntries(50)], undefined],
-  ["one before 49 other entries", [{}, ...otherEntries(49)], 0],
+  ["a failure before fifty other entries", [{}, ...otherEntries(50)], undefined],
+  ["a failure before 49 other entries", [{}, ...otherEntries(49)], 0],
 ])("the same failure of an automatic rollback is recorded once a day: %s", async (_, entries, expected) => {
-  expect(await findSame(entries)).toBe(expected);
+  expect(await findSameIndex(entries)).toBe(expected);
 });
 
 test.each([
@@ -48,6 +49,6 @@ test.each([
   ["a caller under the name of the policy", { authenticated: "proxy" }],
 ])("each failure of %s is recorded", async (_, request) => {
   expect(
-    await findSame([{ detail: { by: (request as { actor?: string }).actor ?? "policy:stages" } }], request),
+    await findSameIndex([{ detail: { by: (request as { actor?: string }).actor ?? "policy:stages" } }], request),
   ).toBeUndefined();
 });

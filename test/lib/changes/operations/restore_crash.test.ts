@@ -14,47 +14,47 @@ import { memoryTarget } from "../../../support/memory_target.ts";
 import { type CrashPoint, CRASH_MOMENTS, crashAtWrite } from "../../../support/mortal.ts";
 
 const ENTRY = { tenant_id: "t1", target: "ui.a", kind: "config" } as const;
-/** Text that parsing and rendering would change, to test that a rollback restores each byte. */
-const FOREIGN = '{ "old":  1.50 }';
+/** The original text of the target; parsing and rendering would change it, and a rollback restores each byte. */
+const ORIGINAL_TEXT = '{ "old":  1.50 }';
 
 /** Creates a change with the value 2 whose target was set to 7, with functions to start processes that crash. */
-async function withEditedTarget() {
+async function openWithEditedTarget() {
   const clock = testClock();
   const store = memoryStore();
   const { system, overwrite, raw, faults } = memoryTarget();
   const hooks = { beforeRollback: () => {} };
-  const adapterOver = (over: Store, set: TargetSystem): ProductAdapter => {
-    const adapter = targetAdapter(set, { store: over, clock });
+  const makeAdapter = (adapterStore: Store, targetSystem: TargetSystem): ProductAdapter => {
+    const adapter = targetAdapter(targetSystem, { store: adapterStore, clock });
     const rollback: ProductAdapter["rollback"] = (...request) => {
       hooks.beforeRollback();
       return adapter.rollback(...request);
     };
     return { ...adapter, rollback };
   };
-  const first = await core({ store, clock, adapter: adapterOver(store, system) });
-  overwrite(ENTRY, FOREIGN);
+  const first = await core({ store, clock, adapter: makeAdapter(store, system) });
+  overwrite(ENTRY, ORIGINAL_TEXT);
   const change_id = await first.bring("applied", { target: "ui.a", value: "2" });
   overwrite(ENTRY, "7");
-  /** Starts another process that crashes at `death`, and runs `act` in it; returns true if it crashed. */
-  const run = async (death: CrashPoint, act: (api: Core) => Promise<unknown>): Promise<boolean> => {
-    const { store: dying, system: set, died } = crashAtWrite(store, system, death);
+  /** Starts another process that crashes at `crashPoint`, and runs `act` in it; returns true if it crashed. */
+  const run = async (crashPoint: CrashPoint, act: (api: Core) => Promise<unknown>): Promise<boolean> => {
+    const { store: crashingStore, system: crashingSystem, died } = crashAtWrite(store, system, crashPoint);
     try {
-      await act(await start(adapterOver(dying, set), dying));
+      await act(await start(makeAdapter(crashingStore, crashingSystem), crashingStore));
     } catch (error) {
       if (!died()) throw error;
     }
     return died();
   };
-  const start = async (adapter: ProductAdapter, on: Store): Promise<Core> =>
-    makeCore(await restartDeps({ ...first.deps, store: on } as TestDeps, { adapter, exclusive: true }));
+  const start = async (adapter: ProductAdapter, processStore: Store): Promise<Core> =>
+    makeCore(await restartDeps({ ...first.deps, store: processStore } as TestDeps, { adapter, exclusive: true }));
   return {
     change_id,
     first,
     run,
-    start: () => start(adapterOver(store, system), store),
-    later: () => clock.advance(20 * MINUTE),
+    start: () => start(makeAdapter(store, system), store),
+    passTwentyMinutes: () => clock.advance(20 * MINUTE),
     leases: () => store.list("leases", { limit: 9 }),
-    lose: (fault: "lost answer" | "lost request") => void faults.push(fault),
+    failNextWrite: (fault: "lost answer" | "lost request") => void faults.push(fault),
     /** Lets the unanswered write of the value take effect right before the next rollback. */
     writeBeforeRollback: () =>
       void (hooks.beforeRollback = () => {
@@ -63,47 +63,55 @@ async function withEditedTarget() {
       }),
     value: () => raw(ENTRY),
     restore: (api: Core) => api.post("restore", { change_id, actor: "ops" }),
-    rollback: (api: Core, more: object = {}) => api.post("rollback", { change_id, actor: "ops", ...more }),
+    rollback: (api: Core, fields: object = {}) => api.post("rollback", { change_id, actor: "ops", ...fields }),
   };
 }
-type Edited = Awaited<ReturnType<typeof withEditedTarget>>;
+type Setup = Awaited<ReturnType<typeof openWithEditedTarget>>;
 
 /** Checks the log and the value after a crash, and that a rollback then succeeds. */
-async function checkAfterCrash({ start, restore, rollback, later, value, leases, first }: Edited): Promise<void> {
+async function checkAfterCrash({
+  start,
+  restore,
+  rollback,
+  passTwentyMinutes,
+  value,
+  leases,
+  first,
+}: Setup): Promise<void> {
   const api = await start();
-  later();
+  passTwentyMinutes();
   await api.cycle();
-  const [left] = await leases();
+  const [lease] = await leases();
   const restored = async () => (await api.audit()).filter(({ event_type }) => event_type === "value_restored").length;
-  if (left) {
-    // The rollback crashed while the edit was in place, and can be repeated; the late write precedes that one.
-    expect([left.value.operation, value(), await restored()]).toEqual(["rollback", "7", 0]);
+  if (lease) {
+    // The rollback crashed while the edit was in place, and can be repeated; the late write takes effect before the repetition.
+    expect([lease.value.operation, value(), await restored()]).toEqual(["rollback", "7", 0]);
     expect((await rollback(api, { over_drift: "true", note: "n" })).status).toBe(200);
-    return expect([value(), await restored(), await leases()]).toEqual([FOREIGN, 1, []]);
+    return expect([value(), await restored(), await leases()]).toEqual([ORIGINAL_TEXT, 1, []]);
   }
-  if (value() !== FOREIGN) {
+  if (value() !== ORIGINAL_TEXT) {
     expect([value(), await restored()]).toEqual(value() === "7" ? ["7", 0] : ["2", 1]);
     if (value() === "7") expect((await restore(api)).status).toBe(200);
     expect((await rollback(api)).status).toBe(200);
   }
-  expect([value(), await restored()]).toEqual([FOREIGN, 1]);
+  expect([value(), await restored()]).toEqual([ORIGINAL_TEXT, 1]);
   expect((await api.audit()).at(-1).event_type).toBe("change_rolled_back");
   expect(chainFault(await first.audit())).toBeNull();
 }
 
 /** Crashes a process before and after each of its writes; returns the number of crashes. */
 async function crashAtEachWrite(
-  act: (api: Core, one: Edited) => Promise<unknown>,
-  prepare: (one: Edited) => Promise<unknown> = async () => undefined,
+  act: (api: Core, setup: Setup) => Promise<unknown>,
+  prepare: (setup: Setup) => Promise<unknown> = async () => undefined,
 ): Promise<number> {
   let crashes = 0;
   for (const when of selectCases(CRASH_MOMENTS, 1))
-    for (let at = 1, isAlive = false; !isAlive; at++) {
-      const one = await withEditedTarget();
-      await prepare(one);
-      isAlive = !(await one.run({ at, when }, (api) => act(api, one)));
-      if (!isAlive) crashes++;
-      await checkAfterCrash(one);
+    for (let at = 1, hasFinished = false; !hasFinished; at++) {
+      const setup = await openWithEditedTarget();
+      await prepare(setup);
+      hasFinished = !(await setup.run({ at, when }, (api) => act(api, setup)));
+      if (!hasFinished) crashes++;
+      await checkAfterCrash(setup);
     }
   return crashes;
 }
@@ -113,16 +121,16 @@ test("after a crash at any write of a restore the log agrees with the value on t
 });
 
 test("after a crash at any write of the recovery the log agrees with the value", async () => {
-  const interrupted = ({ run, restore, lose }: Edited) => {
-    lose("lost answer");
+  const interrupted = ({ run, restore, failNextWrite }: Setup) => {
+    failNextWrite("lost answer");
     return run({ at: Infinity, when: "after" }, restore);
   };
   expect(await crashAtEachWrite((api) => api.cycle(), interrupted)).toBeGreaterThanOrEqual(2);
 });
 
 test("a crash at any write of a rollback after an unanswered restore leaves one entry of each", async () => {
-  const unanswered = async ({ run, restore, lose, writeBeforeRollback }: Edited) => {
-    lose("lost request");
+  const unanswered = async ({ run, restore, failNextWrite, writeBeforeRollback }: Setup) => {
+    failNextWrite("lost request");
     await run({ at: Infinity, when: "after" }, restore);
     writeBeforeRollback();
   };

@@ -1,4 +1,4 @@
-/** Apply and rollback through an adapter: which methods are called, which entries are logged, and how failures end. */
+/** Apply and rollback through an adapter: the called methods, the logged entries, and the results of failures. */
 import { expect, test } from "vitest";
 import { serviceActor } from "../../../../lib/changes/rules/actor.ts";
 import type { Command } from "../../../../lib/changes/rules/command.ts";
@@ -11,7 +11,8 @@ import { chainFault } from "../../../support/independent_chain.ts";
 
 const CAUSE = "EACCES /etc/product/secret.json";
 
-async function withAdapter(status: Reachable) {
+/** Opens a service with one change, whose earlier adapter calls are not listed. */
+async function openWithChange(status: Reachable) {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring(status);
@@ -20,7 +21,7 @@ async function withAdapter(status: Reachable) {
 }
 
 test("an apply calls validate, apply and verify, and logs the result", async () => {
-  const { adapter, api, change_id } = await withAdapter("approved");
+  const { adapter, api, change_id } = await openWithChange("approved");
   const { status, body } = await api.act("apply", change_id);
   expect([status, body.status, body.adapter]).toEqual([200, "applied", { name: "scripted", result: "applied" }]);
   expect(adapter.calls).toEqual(["validate", "apply", "verify"]);
@@ -32,7 +33,7 @@ test("an apply calls validate, apply and verify, and logs the result", async () 
 });
 
 test("a rollback calls verify, rollback and verify again", async () => {
-  const { adapter, api, change_id } = await withAdapter("applied");
+  const { adapter, api, change_id } = await openWithChange("applied");
   const { status, body } = await api.act("rollback", change_id);
   expect([status, body.status, body.adapter.result]).toEqual([200, "rolled_back", "rolled_back"]);
   expect(adapter.calls).toEqual(["verify", "rollback", "verify"]);
@@ -40,7 +41,7 @@ test("a rollback calls verify, rollback and verify again", async () => {
 });
 
 test("the reply has the result and the details that the adapter returned", async () => {
-  const { adapter, api, change_id } = await withAdapter("applied");
+  const { adapter, api, change_id } = await openWithChange("applied");
   adapter.on("rollback", () => ({ result: "superseded", detail: { by: "chg_9" } }));
   adapter.on("verify", () => "rolled_back");
   const { body } = await api.act("rollback", change_id);
@@ -48,7 +49,7 @@ test("the reply has the result and the details that the adapter returned", async
 });
 
 test("a change whose apply failed a thousand times can be revoked but not applied", async () => {
-  const { api, adapter, change_id } = await withAdapter("approved");
+  const { api, adapter, change_id } = await openWithChange("approved");
   const failed = { type: "fail", operation: "apply", circumstance: { stage: "apply", error: "away", host: "absent" } };
   const fail = (times: number) =>
     runTransaction<void>(api, async (transaction) => {
@@ -71,11 +72,11 @@ test("a change whose apply failed a thousand times can be revoked but not applie
 type Failure = [
   title: string,
   action: Action,
-  script: (on: ReturnType<typeof scriptedAdapter>) => void,
+  script: (adapter: ReturnType<typeof scriptedAdapter>) => void,
   expected: { stage: string; host: string; calls: string[] },
 ];
 
-/** Applies the change on the host, then throws. */
+/** Marks the change as applied on the target system, and then throws. */
 const failAfterApplying =
   (host: Map<string, unknown>): Script =>
   ({ change_id }) => {
@@ -87,67 +88,67 @@ const FAILURES: Failure[] = [
   [
     "validate fails",
     "apply",
-    (a) => a.on("validate", fails(CAUSE)),
+    (adapter) => adapter.on("validate", fails(CAUSE)),
     { stage: "validate", host: "absent", calls: ["validate", "verify"] },
   ],
   [
     "apply fails before the value is set",
     "apply",
-    (a) => a.on("apply", fails(CAUSE)),
+    (adapter) => adapter.on("apply", fails(CAUSE)),
     { stage: "apply", host: "absent", calls: ["validate", "apply", "verify"] },
   ],
   [
     "apply fails after the value is set",
     "apply",
-    (a) => a.on("apply", failAfterApplying(a.host)),
+    (adapter) => adapter.on("apply", failAfterApplying(adapter.host)),
     { stage: "apply", host: "rolled_back", calls: ["validate", "apply", "verify", "rollback", "verify"] },
   ],
   [
     "apply fails after the value is set, and so does the rollback",
     "apply",
-    (a) => (a.on("apply", failAfterApplying(a.host)), a.on("rollback", fails(CAUSE))),
+    (adapter) => (adapter.on("apply", failAfterApplying(adapter.host)), adapter.on("rollback", fails(CAUSE))),
     { stage: "apply", host: "applied", calls: ["validate", "apply", "verify", "rollback", "verify"] },
   ],
   [
     "verify reports absent after apply",
     "apply",
-    (a) => a.on("verify", () => "absent"),
+    (adapter) => adapter.on("verify", () => "absent"),
     { stage: "verify", host: "absent", calls: ["validate", "apply", "verify", "verify"] },
   ],
   [
     "verify reports unknown after apply",
     "apply",
-    (a) => a.on("verify", () => "unknown", 2),
+    (adapter) => adapter.on("verify", () => "unknown", 2),
     { stage: "verify", host: "rolled_back", calls: ["validate", "apply", "verify", "verify", "rollback", "verify"] },
   ],
   [
     "verify fails after apply, and the rollback succeeds",
     "apply",
-    (a) => a.on("verify", fails(CAUSE), 2),
+    (adapter) => adapter.on("verify", fails(CAUSE), 2),
     { stage: "verify", host: "rolled_back", calls: ["validate", "apply", "verify", "verify", "rollback", "verify"] },
   ],
   [
     "verify always fails after apply",
     "apply",
-    (a) => a.on("verify", fails(CAUSE)),
+    (adapter) => adapter.on("verify", fails(CAUSE)),
     { stage: "verify", host: "unknown", calls: ["validate", "apply", "verify", "verify", "rollback", "verify"] },
   ],
   [
     "rollback fails",
     "rollback",
-    (a) => a.on("rollback", fails(CAUSE)),
+    (adapter) => adapter.on("rollback", fails(CAUSE)),
     { stage: "rollback", host: "applied", calls: ["verify", "rollback", "verify"] },
   ],
   [
     "the host still shows the change after rollback",
     "rollback",
-    (a) => a.on("verify", () => "applied"),
+    (adapter) => adapter.on("verify", () => "applied"),
     { stage: "verify", host: "applied", calls: ["verify", "rollback", "verify"] },
   ],
   [
     "verify fails after rollback",
     "rollback",
-    (a) => a.on("verify", fails(CAUSE)),
+    (adapter) => adapter.on("verify", fails(CAUSE)),
     { stage: "verify", host: "unknown", calls: ["verify", "rollback", "verify"] },
   ],
 ];
@@ -155,13 +156,18 @@ const FAILURES: Failure[] = [
 test.each(FAILURES)(
   "%s: 502, the status is unchanged, the failure is logged, and a retry is possible",
   async (_, action, script, expected) => {
-    const from = action === "apply" ? "approved" : "applied";
-    const { adapter, api, change_id } = await withAdapter(from);
+    const initialStatus = action === "apply" ? "approved" : "applied";
+    const { adapter, api, change_id } = await openWithChange(initialStatus);
     const before = await api.audit();
     script(adapter);
     const { status, body, text } = await api.act(action, change_id);
     expect([status, body.code]).toEqual([502, "adapter_failed"]);
-    expect(body).toMatchObject({ stage: expected.stage, host: expected.host, current_status: from, change_id });
+    expect(body).toMatchObject({
+      stage: expected.stage,
+      host: expected.host,
+      current_status: initialStatus,
+      change_id,
+    });
     expect(text.replace(JSON.stringify(body.audit_entry), "")).not.toContain(CAUSE);
     expect(adapter.calls).toEqual(expected.calls);
 
@@ -170,9 +176,14 @@ test.each(FAILURES)(
     const failure = entries.at(-1);
     expect(failure).toMatchObject({ event_type: `change_${action}_failed`, change_id, tenant: "t1" });
     const { stage, host } = expected;
-    expect(JSON.parse(failure.detail)).toMatchObject({ stage, host, status: from, error: expect.stringMatching(/\S/) });
+    expect(JSON.parse(failure.detail)).toMatchObject({
+      stage,
+      host,
+      status: initialStatus,
+      error: expect.stringMatching(/\S/),
+    });
     expect(await api.change(change_id)).toMatchObject({
-      status: from,
+      status: initialStatus,
       allowed_actions: action === "apply" ? ["apply", "revoke"] : ["rollback"],
     });
 
@@ -186,14 +197,14 @@ test.each(FAILURES)(
 );
 
 test("no part of the adapter's error reaches the client of a failed apply", async () => {
-  const { adapter, api, change_id } = await withAdapter("approved");
+  const { adapter, api, change_id } = await openWithChange("approved");
   adapter.on("apply", fails(CAUSE));
   expect((await api.act("apply", change_id)).text).not.toContain("secret.json");
   expect(JSON.parse((await api.audit()).at(-1).detail).error).toBe(CAUSE);
 });
 
-test("a change that the adapter rejects is 400 and logged, and the host is not changed", async () => {
-  const { adapter, api, change_id } = await withAdapter("approved");
+test("a change that the adapter rejects is 400 and logged, and the target system is not changed", async () => {
+  const { adapter, api, change_id } = await openWithChange("approved");
   adapter.on("validate", () => ({ ok: false, reason: "banner must be text" }));
   const { status, body } = await api.act("apply", change_id);
   expect([status, body.code]).toEqual([400, "adapter_rejected"]);
@@ -206,7 +217,7 @@ test("a change that the adapter rejects is 400 and logged, and the host is not c
 });
 
 test("a dry run of an apply validates, previews the result and changes nothing", async () => {
-  const { adapter, api, change_id } = await withAdapter("approved");
+  const { adapter, api, change_id } = await openWithChange("approved");
   const before = [await api.change(change_id), await api.audit()];
   const { status, body } = await api.post("apply", { change_id, dry_run: 1 });
   expect(status).toBe(200);
@@ -225,8 +236,8 @@ test("a dry run of a rollback names a change that was rolled back meanwhile", as
   expect(await preview()).toEqual({ target_owner: second, passes: first });
 });
 
-test("a dry run of a rollback reports whether a value is restored, and the state of the host", async () => {
-  const { adapter, api, change_id } = await withAdapter("applied");
+test("a dry run of a rollback reports its result and the state of the target system", async () => {
+  const { adapter, api, change_id } = await openWithChange("applied");
   const before = [await api.change(change_id), await api.audit()];
   const dryRun = async () => (await api.post("rollback", { change_id, dry_run: 1 })).body.adapter;
   adapter.calls.length = 0;
@@ -255,7 +266,7 @@ test.each([
 ] as [string, Script, number, string][])(
   "a dry run whose validation is %s reports the error and logs nothing",
   async (_, script, status, code) => {
-    const { adapter, api, change_id } = await withAdapter("approved");
+    const { adapter, api, change_id } = await openWithChange("approved");
     adapter.on("validate", script);
     const rejected = await api.post("apply", { change_id, dry_run: 1 });
     expect(rejected).toMatchObject({ status, body: { code } });
@@ -265,7 +276,7 @@ test.each([
 );
 
 test.each(["apply", "rollback"] as const)("20 parallel requests for %s run the adapter once", async (action) => {
-  const { adapter, api, change_id } = await withAdapter(action === "apply" ? "approved" : "applied");
+  const { adapter, api, change_id } = await openWithChange(action === "apply" ? "approved" : "applied");
   const replies = await Promise.all(Array.from({ length: 20 }, () => api.act(action, change_id)));
   expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
   expect(replies.filter(({ body }) => body.code === "illegal_transition")).toHaveLength(19);
@@ -277,7 +288,7 @@ test.each(["apply", "rollback"] as const)("20 parallel requests for %s run the a
 });
 
 test("20 parallel applies with one idempotency key run once and get the same reply", async () => {
-  const { adapter, api, change_id } = await withAdapter("approved");
+  const { adapter, api, change_id } = await openWithChange("approved");
   const replies = await Promise.all(
     Array.from({ length: 20 }, () => api.act("apply", change_id, { "idempotency-key": "k" })),
   );
@@ -287,14 +298,14 @@ test("20 parallel applies with one idempotency key run once and get the same rep
 });
 
 test("a failed apply can be repeated with the same idempotency key", async () => {
-  const { adapter, api, change_id } = await withAdapter("approved");
+  const { adapter, api, change_id } = await openWithChange("approved");
   adapter.on("apply", fails(CAUSE), 1);
   const send = () => api.act("apply", change_id, { "idempotency-key": "k" });
   expect([(await send()).status, (await send()).status]).toEqual([502, 200]);
 });
 
 test("If-Match is checked before the adapter is called", async () => {
-  const { adapter, api, change_id } = await withAdapter("approved");
+  const { adapter, api, change_id } = await openWithChange("approved");
   expect((await api.act("apply", change_id, { "if-match": '"1"' })).status).toBe(412);
   expect(adapter.calls).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Time limits of adapter calls: each has 10 s, measured with fake timers. */
+/** Time limits of adapter calls: 10 s for each call, measured with fake timers. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
 import { runOnHost } from "../../../../lib/changes/operations/run_adapter.ts";
@@ -28,11 +28,11 @@ test("no timer is left after a step has ended", async () => {
 
 test("a step is aborted at its time limit, and its result is not awaited", async () => {
   let aborted = false;
-  const late = runWithTimeLimit((signal) => {
+  const step = runWithTimeLimit((signal) => {
     signal.addEventListener("abort", () => (aborted = true));
     return new Promise(() => {});
   }, 2000);
-  const failure = expect(late).rejects.toThrow("no answer within 2 s");
+  const failure = expect(step).rejects.toThrow("no answer within 2 s");
   await vi.advanceTimersByTimeAsync(1999);
   expect(aborted).toBe(false);
   await vi.advanceTimersByTimeAsync(1);
@@ -48,13 +48,13 @@ test.each([
   ["verify", "rollback", "verify", "unknown", 10],
 ] as const)(
   "a %s that never answers makes the %s fail at the time limit",
-  async (silent, operation, stage, host, seconds) => {
+  async (silentMethod, operation, stage, host, seconds) => {
     const adapter = scriptedAdapter();
     if (operation === "rollback") adapter.host.set(change.change_id, "applied");
-    adapter.on(silent, hangs);
-    const [result, took] = await measureSeconds(runOnHost(adapter, [change], operation));
+    adapter.on(silentMethod, hangs);
+    const [result, duration] = await measureSeconds(runOnHost(adapter, [change], operation));
     expect(result).toMatchObject({ ok: false, failure: { stage, host } });
-    expect(took).toBe(seconds);
+    expect(duration).toBe(seconds);
   },
 );
 

@@ -9,7 +9,7 @@ import { editableTarget } from "../../../support/editable_target.ts";
 type Resolution = "done" | "not_done" | "open" | undefined;
 
 /** Creates a change with the value 2 whose target was set to 7, and a restore without an answer. */
-async function withUnansweredRestore(fault: "lost answer" | "lost request", resolution?: Resolution) {
+async function coreWithUnansweredRestore(fault: "lost answer" | "lost request", resolution?: Resolution) {
   const { target, adapter, edit, value } = editableTarget();
   const system = { resolution };
   if (resolution !== undefined) target.system.resolve = async () => system.resolution;
@@ -28,16 +28,16 @@ async function withUnansweredRestore(fault: "lost answer" | "lost request", reso
     events: async () => (await api.audit()).slice(length).map(({ event_type }) => event_type),
     details: async () => (await api.audit()).map(({ detail }) => JSON.parse(detail)),
     leases: async () => (await api.deps.store.list("leases", { limit: 9 })).length,
-    rollback: (more: object = {}, on = api) => on.post("rollback", { change_id, ...more }),
+    rollback: (fields: object = {}, client = api) => client.post("rollback", { change_id, ...fields }),
   };
 }
 
-const OVER = { over_drift: "true", note: "n" };
+const OVER_DRIFT = { over_drift: "true", note: "n" };
 const RESTORED = { late: true, replaced_digest: sha256("7"), adapter: { name: "memory", result: "restored" } };
 
-test("a rollback is rejected while a restore is unresolved, and is logged after it", async () => {
-  const { system, events, details, rollback, value, leases } = await withUnansweredRestore("lost answer", "open");
-  for (const more of [{}, OVER]) expect((await rollback(more)).body.code).toBe("operation_in_progress");
+test("a rollback is rejected while a restore is unresolved, and logged after the restore", async () => {
+  const { system, events, details, rollback, value, leases } = await coreWithUnansweredRestore("lost answer", "open");
+  for (const fields of [{}, OVER_DRIFT]) expect((await rollback(fields)).body.code).toBe("operation_in_progress");
   system.resolution = "done";
   expect([(await rollback()).status, value("ui.a"), await leases()]).toEqual([200, undefined, 0]);
   expect(await events()).toEqual(["change_drifted", "value_restored", "change_rolled_back"]);
@@ -45,7 +45,7 @@ test("a rollback is rejected while a restore is unresolved, and is logged after 
 });
 
 test("a restore that is found done after a restart is recorded once", async () => {
-  const { api, adapter, system, events, rollback, value } = await withUnansweredRestore("lost answer", "open");
+  const { api, adapter, system, events, rollback, value } = await coreWithUnansweredRestore("lost answer", "open");
   await rollback();
   const next = makeCore(await restartDeps(api.deps, { adapter, exclusive: true }));
   system.resolution = "done";
@@ -56,11 +56,11 @@ test("a restore that is found done after a restart is recorded once", async () =
 });
 
 test("a restore that takes effect just before the rollback is recorded with the rollback", async () => {
-  const { adapter, events, details, edit, value, rollback, leases } = await withUnansweredRestore("lost request");
-  const { rollback: run } = adapter;
+  const { adapter, events, details, edit, value, rollback, leases } = await coreWithUnansweredRestore("lost request");
+  const { rollback: originalRollback } = adapter;
   adapter.rollback = (...request) => {
     edit("ui.a", "2");
-    return run(...request);
+    return originalRollback(...request);
   };
   expect([(await rollback()).status, value("ui.a"), await leases()]).toEqual([200, undefined, 0]);
   expect(await events()).toEqual(["change_drifted", "value_restored", "change_rolled_back"]);
@@ -68,7 +68,7 @@ test("a restore that takes effect just before the rollback is recorded with the 
 });
 
 test("a restore that takes effect after a failed rollback is recorded by a cycle", async () => {
-  const { api, events, details, edit, rollback, leases } = await withUnansweredRestore("lost request");
+  const { api, events, details, edit, rollback, leases } = await coreWithUnansweredRestore("lost request");
   expect((await rollback()).body.code).toBe("target_drifted");
   edit("ui.a", "2");
   await api.cycle();
@@ -77,10 +77,10 @@ test("a restore that takes effect after a failed rollback is recorded by a cycle
 });
 
 test("a restore that set nothing does not block a rollback, and has no entry", async () => {
-  const { api, events, rollback, value, leases } = await withUnansweredRestore("lost request");
+  const { api, events, rollback, value, leases } = await coreWithUnansweredRestore("lost request");
   expect((await rollback()).body.code).toBe("target_drifted");
   expect(await leases()).toBe(1);
-  expect((await rollback(OVER)).status).toBe(200);
+  expect((await rollback(OVER_DRIFT)).status).toBe(200);
   expect([value("ui.a"), await leases()]).toEqual([undefined, 0]);
   api.deps.clock.advance(20 * MINUTE);
   await api.cycle();
@@ -88,7 +88,7 @@ test("a restore that set nothing does not block a rollback, and has no entry", a
 });
 
 test("the lease of a restore that set nothing is deleted, without an entry", async () => {
-  const { api, system, events, leases } = await withUnansweredRestore("lost request", "open");
+  const { api, system, events, leases } = await coreWithUnansweredRestore("lost request", "open");
   await api.cycle();
   expect(await leases()).toBe(1);
   system.resolution = "not_done";

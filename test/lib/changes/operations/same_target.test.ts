@@ -10,7 +10,7 @@ import { fails, makeBarrier, hangs, type ScriptedAdapter, scriptedAdapter } from
 const BLOCK = { policy: { on_stale: "block" } };
 
 /** Creates two approved changes of one target. */
-async function withTwoApproved(intent: Manifest = BLOCK) {
+async function coreWithTwoApproved(intent: Manifest = BLOCK) {
   const adapter = scriptedAdapter();
   const api = await core({ adapter, intent });
   const [first, second] = [await api.bring("approved"), await api.bring("approved")];
@@ -18,19 +18,19 @@ async function withTwoApproved(intent: Manifest = BLOCK) {
 }
 
 /** Creates two approved changes of one target, the first of which is being applied. */
-async function midApply(intent?: Manifest) {
-  const world = await withTwoApproved(intent);
-  const hold = makeBarrier();
-  world.adapter.on("apply", () => hold.opened, 1);
-  const running = world.api.act("apply", world.first);
-  while (!world.adapter.calls.includes("apply")) await new Promise((resolve) => setImmediate(resolve));
-  return { ...world, running, finish: hold.open };
+async function startFirstApply(intent?: Manifest) {
+  const setup = await coreWithTwoApproved(intent);
+  const mayEnd = makeBarrier();
+  setup.adapter.on("apply", () => mayEnd.opened, 1);
+  const running = setup.api.act("apply", setup.first);
+  while (!setup.adapter.calls.includes("apply")) await new Promise((resolve) => setImmediate(resolve));
+  return { ...setup, running, finish: mayEnd.open };
 }
 
-/** Creates two approved changes; the apply of the first failed, and the host, which left it in `state`, does not answer. */
-async function withSilentHost(state: "applied" | "absent", intent?: Manifest) {
-  const world = await withTwoApproved(intent);
-  const { adapter, api, first } = world;
+/** Creates two approved changes; the apply of the first failed, and the target system does not report its state. */
+async function coreWithUnknownResult(state: "applied" | "absent", intent?: Manifest) {
+  const setup = await coreWithTwoApproved(intent);
+  const { adapter, api, first } = setup;
   adapter.on("apply", () => {
     adapter.host.set(first, state);
     throw new Error("no answer within 10 s");
@@ -38,7 +38,7 @@ async function withSilentHost(state: "applied" | "absent", intent?: Manifest) {
   adapter.on("verify", fails("unreachable"));
   adapter.on("rollback", fails("unreachable"));
   expect(await api.act("apply", first)).toMatchObject({ status: 502, body: { host: "unknown" } });
-  return world;
+  return setup;
 }
 
 const listLeaseKeys = (api: Core) => api.deps.store.list("leases", { limit: 9, keysOnly: true });
@@ -51,7 +51,7 @@ const countApplies = ({ calls }: ScriptedAdapter) => calls.filter((step) => step
 test.each(["in the same process", "in another process"])(
   "a second apply on a target is 409 while one is under way %s",
   async (process) => {
-    const { adapter, api, first, second, running, finish } = await midApply();
+    const { adapter, api, first, second, running, finish } = await startFirstApply();
     const caller = process === "in the same process" ? api : makeCore(await restartDeps(api.deps, { intent: BLOCK }));
     expect(await caller.act("apply", second)).toMatchObject(operationInProgress(second, first));
     const { gates } = await caller.change(second);
@@ -69,40 +69,40 @@ test.each(["in the same process", "in another process"])(
 );
 
 test("of two concurrent applies on one target one succeeds, and the other is 409", async () => {
-  const { api, first, second } = await withTwoApproved();
+  const { api, first, second } = await coreWithTwoApproved();
   const codes = (await Promise.all([api.act("apply", first), api.act("apply", second)])).map(({ status }) => status);
   expect(codes.sort()).toEqual([200, 409]);
   expect(await listLeaseKeys(api)).toEqual([]);
 });
 
-test("an apply is 409 while a rollback on its target is under way, and the other way round", async () => {
+test("an apply is 409 during a rollback on its target, and a rollback is 409 during an apply", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter, intent: BLOCK });
   const [first, second] = [await api.bring("applied"), await api.bring("approved")];
-  const hold = makeBarrier();
-  adapter.on("rollback", () => hold.opened, 1);
+  const mayEnd = makeBarrier();
+  adapter.on("rollback", () => mayEnd.opened, 1);
   const running = api.act("rollback", first);
   while (!adapter.calls.includes("rollback")) await new Promise((resolve) => setImmediate(resolve));
   expect(await api.act("apply", second)).toMatchObject(operationInProgress(second, first));
-  hold.open();
+  mayEnd.open();
   expect((await running).status).toBe(200);
   expect((await api.act("apply", second)).body.code).toBe("target_moved");
   const third = await api.bring("applied");
   const fourth = await api.bring("approved");
-  const held = makeBarrier();
-  adapter.on("apply", () => held.opened, 1);
+  const mayEndApply = makeBarrier();
+  adapter.on("apply", () => mayEndApply.opened, 1);
   const before = countApplies(adapter);
   const applying = api.act("apply", fourth);
   while (countApplies(adapter) === before) await new Promise((resolve) => setImmediate(resolve));
   expect(await api.act("rollback", third)).toMatchObject(operationInProgress(third, fourth));
-  held.open();
+  mayEndApply.open();
   expect([(await applying).status, (await api.act("rollback", third)).status]).toEqual([200, 200]);
 });
 
 test("an apply does not block other targets or tenants, dry runs or decisions", async () => {
-  const { api, second, running, finish } = await midApply();
-  for (const over of [{ target: "ui.other" }, { tenant_id: "t2" }])
-    expect(await api.bring("applied", over)).toMatch(/^chg_/);
+  const { api, second, running, finish } = await startFirstApply();
+  for (const fields of [{ target: "ui.other" }, { tenant_id: "t2" }])
+    expect(await api.bring("applied", fields)).toMatch(/^chg_/);
   expect((await api.post("apply", { change_id: second, dry_run: 1 })).status).toBe(200);
   expect((await api.act("revoke", second)).status).toBe(200);
   finish();
@@ -114,25 +114,25 @@ test.each([
   ["was not applied", "absent", [200, undefined]],
 ] as const)(
   "after a crash the next apply on the target resolves the interrupted one, which %s",
-  async (_, left, reported) => {
-    const { adapter, api, first, second } = await withTwoApproved();
+  async (_, hostState, reported) => {
+    const { adapter, api, first, second } = await coreWithTwoApproved();
     adapter.on("apply", hangs, 1);
     void api.act("apply", first);
     while (!adapter.calls.includes("apply")) await new Promise((resolve) => setImmediate(resolve));
     const next = makeCore(await restartDeps(api.deps, { intent: BLOCK }));
     expect(await next.act("apply", second)).toMatchObject(operationInProgress(second, first));
-    adapter.host.set(first, left);
+    adapter.host.set(first, hostState);
     next.deps.clock.advance(60 * SECOND);
     const { status, body } = await next.act("apply", second);
     expect([status, body.code]).toEqual(reported);
-    const expectedEvents = left === "applied" ? ["change_applied"] : ["change_apply_failed", "change_applied"];
+    const expectedEvents = hostState === "applied" ? ["change_applied"] : ["change_apply_failed", "change_applied"];
     expect(events(await next.steps()).slice(4)).toEqual(expectedEvents);
     expect(await listLeaseKeys(next)).toEqual([]);
   },
 );
 
-test("no change is applied over one that the host has not reported on; then applies go on", async () => {
-  const { adapter, api, first, second } = await withSilentHost("applied");
+test("no change is applied over an unreported apply, until the target system answers", async () => {
+  const { adapter, api, first, second } = await coreWithUnknownResult("applied");
   for (let count = 0; count < 2; count++)
     expect(await api.act("apply", second)).toMatchObject(operationInProgress(second, first));
   expect((await api.change(second)).gates).toContainEqual(
@@ -174,8 +174,8 @@ test.each([
   },
 );
 
-test("a consent that expired while the host was silent does not count when it answers", async () => {
-  const { adapter, api, first } = await withSilentHost("applied", { policy: { approval_ttl_hours: 1 } });
+test("a consent that expired while the target system was silent does not count when it answers", async () => {
+  const { adapter, api, first } = await coreWithUnknownResult("applied", { policy: { approval_ttl_hours: 1 } });
   await pass(api.deps, HOUR + 1);
   adapter.removeScripts();
   await api.cycle();
@@ -187,16 +187,16 @@ test("a consent that expired while the host was silent does not count when it an
 });
 
 test("without an adapter an operation left by an earlier adapter is resolved first", async () => {
-  const { api, first, second } = await withSilentHost("applied");
-  const without = makeCore(await restartDeps(api.deps, { adapter: undefined }));
-  expect((await without.act("apply", second)).status).toBe(200);
-  expect((await without.change(first)).status).toBe("approved");
-  expect(await listLeaseKeys(without)).toEqual([]);
+  const { api, first, second } = await coreWithUnknownResult("applied");
+  const withoutAdapter = makeCore(await restartDeps(api.deps, { adapter: undefined }));
+  expect((await withoutAdapter.act("apply", second)).status).toBe(200);
+  expect((await withoutAdapter.change(first)).status).toBe("approved");
+  expect(await listLeaseKeys(withoutAdapter)).toEqual([]);
 });
 
 test("revoke first resolves an operation that a crash interrupted", async () => {
-  const { adapter, api, first, second } = await withTwoApproved();
-  for (const [change_id, left, reported] of [
+  const { adapter, api, first, second } = await coreWithTwoApproved();
+  for (const [change_id, hostState, reported] of [
     [first, "absent", 200],
     [second, "applied", 400],
   ] as const) {
@@ -207,7 +207,7 @@ test("revoke first resolves an operation that a crash interrupted", async () => 
     const next = makeCore(await restartDeps(api.deps, { intent: BLOCK }));
     expect(await next.act("revoke", change_id)).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
     next.deps.clock.advance(60 * SECOND);
-    adapter.host.set(change_id, left);
+    adapter.host.set(change_id, hostState);
     const { status, body } = await next.act("revoke", change_id);
     expect(status).toBe(reported);
     if (reported === 400) expect(body).toMatchObject({ current_status: "applied", allowed: ["rollback"] });
@@ -216,7 +216,7 @@ test("revoke first resolves an operation that a crash interrupted", async () => 
 });
 
 test("an apply after its approval expired names the silent host, not another process", async () => {
-  const { adapter, api, first } = await withSilentHost("absent", { policy: { approval_ttl_hours: 1 } });
+  const { adapter, api, first } = await coreWithUnknownResult("absent", { policy: { approval_ttl_hours: 1 } });
   adapter.on("verify", () => "unknown");
   api.deps.clock.advance(2 * HOUR);
   expect(await api.act("apply", first)).toMatchObject({

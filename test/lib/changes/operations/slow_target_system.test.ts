@@ -1,4 +1,4 @@
-/** Operations that the host product carries out after the time limit, and rollbacks of changes that it no longer knows. */
+/** Operations that the target system carries out after the time limit, and rollbacks of changes that it no longer knows. */
 import { expect, test } from "vitest";
 import { Unanswered } from "../../../../lib/kit/time_limit.ts";
 import { webhookAdapter } from "../../../../lib/targets/webhook.ts";
@@ -15,7 +15,7 @@ const timeOut = () => {
 };
 
 /** Creates a change whose apply timed out and is not visible on the host yet. */
-async function withTimedOutApply(intent: Manifest = {}) {
+async function coreWithTimedOutApply(intent: Manifest = {}) {
   const adapter = scriptedAdapter();
   const api = await core({ adapter, intent });
   const change_id = await api.bring("approved");
@@ -29,7 +29,7 @@ const readNewestDetail = async (api: Pick<Awaited<ReturnType<typeof core>>, "aud
   JSON.parse((await api.audit()).at(-1).detail);
 
 test("an apply that becomes visible late is recorded as late and can be rolled back", async () => {
-  const { adapter, api, change_id } = await withTimedOutApply();
+  const { adapter, api, change_id } = await coreWithTimedOutApply();
   expect(await readNewestDetail(api)).toMatchObject({ host: "unknown", unanswered: true });
   for (let cycle = 0; cycle < 3; cycle++) expect((await api.cycle()).recovered).toBe(0);
   for (const [action, fields] of [
@@ -46,8 +46,8 @@ test("an apply that becomes visible late is recorded as late and can be rolled b
   expect(adapter.host.get(change_id)).toBe("rolled_back");
 });
 
-test("an apply counts as failed if the host does not show it ten minutes after the lease", async () => {
-  const { adapter, api, change_id } = await withTimedOutApply();
+test("an apply that is not visible ten minutes after the lease counts as failed", async () => {
+  const { adapter, api, change_id } = await coreWithTimedOutApply();
   api.deps.clock.advance(10 * MINUTE + 59_999);
   expect((await api.cycle()).recovered).toBe(0);
   expect(await api.act("revoke", change_id)).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
@@ -59,7 +59,7 @@ test("an apply counts as failed if the host does not show it ten minutes after t
 });
 
 test("another process resolves an apply that timed out under the same time limit", async () => {
-  const { adapter, api, change_id } = await withTimedOutApply();
+  const { adapter, api, change_id } = await coreWithTimedOutApply();
   const next = makeCore(await restartDeps(api.deps, { exclusive: true }));
   expect((await next.change(change_id)).gates).toContainEqual(
     expect.objectContaining({ gate: "operation", state: "block" }),
@@ -70,7 +70,7 @@ test("another process resolves an apply that timed out under the same time limit
 });
 
 test("a change whose apply timed out can be applied again, and is recorded as applied once", async () => {
-  const { adapter, api, change_id } = await withTimedOutApply();
+  const { adapter, api, change_id } = await coreWithTimedOutApply();
   expect((await api.act("apply", change_id)).status).toBe(200);
   expect(events(await api.steps()).slice(2)).toEqual(["change_apply_failed", "change_applied"]);
   expect((await api.cycle()).recovered).toBe(0);
@@ -81,7 +81,7 @@ test.each([
   [
     "an approver was removed",
     {},
-    async (api: Awaited<ReturnType<typeof withTimedOutApply>>["api"]) => {
+    async (api: Awaited<ReturnType<typeof coreWithTimedOutApply>>["api"]) => {
       const product = { ...api.deps.product!, ...makeIntent({ update_epoch: 4, policy: { approvers: ["bo"] } }) };
       return makeCore({ ...api.deps, product });
     },
@@ -89,7 +89,7 @@ test.each([
   [
     "the approval expired",
     { policy: { approval_ttl_hours: 1 } },
-    async (api: Awaited<ReturnType<typeof withTimedOutApply>>["api"]) => {
+    async (api: Awaited<ReturnType<typeof coreWithTimedOutApply>>["api"]) => {
       await pass(api.deps, HOUR + 1);
       return api;
     },
@@ -97,7 +97,7 @@ test.each([
 ])(
   "a late apply is rolled back and logged where its consent is no longer valid: %s",
   async (_, intent, invalidateConsent) => {
-    const { adapter, api, change_id } = await withTimedOutApply(intent);
+    const { adapter, api, change_id } = await coreWithTimedOutApply(intent);
     adapter.host.set(change_id, "applied");
     const next = await invalidateConsent(api);
     await next.cycle();
@@ -108,7 +108,7 @@ test.each([
   },
 );
 
-test("a rollback that the host carries out late is recorded by the next cycle", async () => {
+test("a rollback that the target system carries out late is recorded by the next cycle", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring("applied");
@@ -121,7 +121,7 @@ test("a rollback that the host carries out late is recorded by the next cycle", 
 });
 
 test("the error for another change of the target does not offer to apply an expired approval", async () => {
-  const { api, change_id } = await withTimedOutApply({ policy: { approval_ttl_hours: 1 } });
+  const { api, change_id } = await coreWithTimedOutApply({ policy: { approval_ttl_hours: 1 } });
   const second = await api.bring("approved");
   const rejected = await api.act("apply", second);
   expect(rejected).toMatchObject({ status: 409, body: { code: "operation_in_progress", conflicts: [change_id] } });
@@ -129,7 +129,7 @@ test("the error for another change of the target does not offer to apply an expi
   expect(rejected.body.error).not.toContain("once more");
 });
 
-test("a webhook without an answer is unresolved; an error status of the host is a failure", async () => {
+test("a webhook without an answer is unresolved; an error status is a failure", async () => {
   const webhookWithStatus = (status: number) =>
     webhookAdapter({
       url: "https://host.example/hook",
@@ -149,25 +149,28 @@ test("a webhook without an answer is unresolved; an error status of the host is 
 });
 
 test.each([
-  ["does not show it after the rollback", 502, "applied", (lost: Map<string, unknown>, id: string) => lost.delete(id)],
+  ["does not show it after the rollback", 502, "applied", (host: Map<string, unknown>, id: string) => host.delete(id)],
   ["shows it as rolled back", 200, "rolled_back", () => true],
-] as const)("a rollback on a host that lost the change and %s is %i", async (_, status, changeStatus, onVerify) => {
-  const adapter = scriptedAdapter();
-  const api = await core({ adapter });
-  const change_id = await api.bring("applied");
-  adapter.host.delete(change_id);
-  adapter.on("verify", () => void onVerify(adapter.host, change_id));
-  const reply = await api.act("rollback", change_id);
-  expect(reply.status).toBe(status);
-  expect((await api.change(change_id)).status).toBe(changeStatus);
-  if (status === 200) return;
-  expect(reply.body).toMatchObject({ code: "adapter_failed", stage: "verify", host: "absent" });
-  expect((await readNewestDetail(api)).error).toContain("nobody can say that what was there before is back");
-  adapter.removeScripts();
-  expect((await api.act("rollback", change_id)).status).toBe(200);
-});
+] as const)(
+  "a rollback on a target system that lost the change and %s is %i",
+  async (_, status, changeStatus, onVerify) => {
+    const adapter = scriptedAdapter();
+    const api = await core({ adapter });
+    const change_id = await api.bring("applied");
+    adapter.host.delete(change_id);
+    adapter.on("verify", () => void onVerify(adapter.host, change_id));
+    const reply = await api.act("rollback", change_id);
+    expect(reply.status).toBe(status);
+    expect((await api.change(change_id)).status).toBe(changeStatus);
+    if (status === 200) return;
+    expect(reply.body).toMatchObject({ code: "adapter_failed", stage: "verify", host: "absent" });
+    expect((await readNewestDetail(api)).error).toContain("nobody can say that what was there before is back");
+    adapter.removeScripts();
+    expect((await api.act("rollback", change_id)).status).toBe(200);
+  },
+);
 
-test("a change that a host no longer shows counts as rolled back if the host showed it before", async () => {
+test("a change that the system showed before, and no longer shows, counts as rolled back", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const [first, second, third] = [
@@ -175,13 +178,13 @@ test("a change that a host no longer shows counts as rolled back if the host sho
     await api.bring("applied", { target: "ui.b" }),
     await api.bring("applied", { target: "ui.c" }),
   ];
-  const forgets = ({ change_id }: { change_id: string }) => {
+  const forgetChange = ({ change_id }: { change_id: string }) => {
     adapter.host.delete(change_id);
     return { result: "rolled_back" };
   };
-  adapter.on("rollback", forgets);
+  adapter.on("rollback", forgetChange);
   expect((await api.act("rollback", first)).status).toBe(200);
-  adapter.on("rollback", (change) => (forgets(change), new Promise(() => {})), 1);
+  adapter.on("rollback", (change) => (forgetChange(change), new Promise(() => {})), 1);
   void api.act("rollback", second);
   while (adapter.host.has(second)) await new Promise((resolve) => setImmediate(resolve));
   const next = makeCore(await restartDeps(api.deps, { exclusive: true }));
@@ -192,7 +195,7 @@ test("a change that a host no longer shows counts as rolled back if the host sho
   expect((await next.change(third)).status).toBe("applied");
 });
 
-test("a host that shows only the newest change may report an earlier one as rolled back", async () => {
+test("a target system that shows only the newest change may report an earlier one as rolled back", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const [first, second] = [await api.bring("applied"), await api.bring("applied")];

@@ -1,4 +1,4 @@
-/** The state of a mandate is decided by the log, the newest KPI values and the current intent, not by stored records. */
+/** The log, the newest KPI values and the current intent decide the state of a mandate, and stored records do not. */
 import { expect, test } from "vitest";
 import { readHead } from "../../../../lib/audit/chain.ts";
 import { checkDrift, checkDueDrift } from "../../../../lib/changes/check_drift.ts";
@@ -17,11 +17,11 @@ const { mandates: _, ...withoutMandates } = MANDATE_INTENT.policy;
 test("a KPI below its floor suspends a mandate also while the intent allows no mandates", async () => {
   const before = await openWithMandates();
   const id = await before.active({ kpi_floor: { csat: 4 } });
-  const off = await before.restart({ intent: { ...MANDATE_INTENT, policy: withoutMandates } });
-  expect((await off.send("kpi", { csat: 1 })).status).toBe(200);
-  const on = await off.restart({ intent: MANDATE_INTENT });
-  expect(await on.mandate(id)).toMatchObject({ state: "suspended" });
-  expect((await on.propose()).body).toMatchObject({ status: "pending_consent" });
+  const withoutRule = await before.restart({ intent: { ...MANDATE_INTENT, policy: withoutMandates } });
+  expect((await withoutRule.send("kpi", { csat: 1 })).status).toBe(200);
+  const withRule = await withoutRule.restart({ intent: MANDATE_INTENT });
+  expect(await withRule.mandate(id)).toMatchObject({ state: "suspended" });
+  expect((await withRule.propose()).body).toMatchObject({ status: "pending_consent" });
 });
 
 test("a mandate whose suspension is missing from the log approves nothing below its floor", async () => {
@@ -124,9 +124,9 @@ test("after an accepted loss a draft and a resumption need all signatures again"
   await api.apply(change_id);
   await api.send("rollback", { change_id, actor: "ana" });
   await api.decideOn("mandate_resume", suspended, "ana");
-  const before = await rewinding.copy();
+  const backup = await rewinding.copy();
   await api.send("kpi", { csat: 4.2 });
-  await rewinding.goBack(before);
+  await rewinding.goBack(backup);
   await api.send("kpi", { csat: 4.2 });
   const { length, head } = (await readHead(api.api.deps.store))!;
   const loss = { note: "restored", length, head };
@@ -154,8 +154,8 @@ test("after an accepted loss earlier signatures are valid only for actions that 
   const sign = async (path: string, decision: string, fields: object) => {
     const text = await api.statement(decision, "ana", fields);
     const { at } = JSON.parse(text) as { at: string };
-    const who = { [/^(approve|mandate)/.test(decision) ? "approver" : "actor"]: "ana" };
-    return [path, { ...fields, ...who, proof: SIGNERS["ana"]!.sign(text), at }] as const;
+    const callerField = { [/^(approve|mandate)/.test(decision) ? "approver" : "actor"]: "ana" };
+    return [path, { ...fields, ...callerField, proof: SIGNERS["ana"]!.sign(text), at }] as const;
   };
   const signed = [
     await sign("approve", "approve", { change_id: open }),
@@ -165,10 +165,10 @@ test("after an accepted loss earlier signatures are valid only for actions that 
   ];
   const applied = await sign("apply", "apply", { change_id: open });
   const frozen = await sign("freeze", "freeze", { note: "look first" });
-  const before = await rewinding.copy();
+  const backup = await rewinding.copy();
   for (const [path, body] of [...signed.slice(0, 3), applied])
     expect(await api.send(path, body)).toMatchObject({ status: 200 });
-  await rewinding.goBack(before);
+  await rewinding.goBack(backup);
   deps.clock.advance(MINUTE);
   await api.send("kpi", { csat: 4.2 });
   const { length, head } = (await readHead(deps.store))!;
@@ -176,12 +176,12 @@ test("after an accepted loss earlier signatures are valid only for actions that 
   expect(await api.send(...(await sign("audit/accept-loss", "accept_loss", loss)))).toMatchObject({ status: 200 });
   for (const [path, body] of signed)
     expect(await api.send(path, body), path).toMatchObject({ status: 403, body: { code: "proof_invalid" } });
-  for (const again of [
+  for (const request of [
     await sign("mandate-resume", "mandate_resume", { mandate_id: id }),
     await sign("unfreeze", "unfreeze", { note: "compared" }),
     await sign("approve", "approve", { change_id: open }),
   ])
-    expect(await api.send(...again), again[0]).toMatchObject({ status: 200 });
+    expect(await api.send(...request), request[0]).toMatchObject({ status: 200 });
   expect(await api.send(...applied)).toMatchObject({ status: 403, body: { code: "proof_invalid" } });
   expect(await api.send(...frozen)).toMatchObject({ status: 200 });
 });

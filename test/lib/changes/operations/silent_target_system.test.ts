@@ -1,4 +1,4 @@
-/** Operations whose result an unreachable host does not report: the change is blocked until the host answers. */
+/** Operations whose result an unreachable target system does not report: the change is blocked until the system answers. */
 import { expect, test } from "vitest";
 import type { HostState } from "../../../../lib/changes/operations/adapter_port.ts";
 import type { Action } from "../../../support/client.ts";
@@ -8,7 +8,7 @@ import { makeIntent } from "../../../support/intents.ts";
 import { fails, type ScriptedAdapter, scriptedAdapter } from "../../../support/scripted_adapter.ts";
 
 /** Runs an operation that times out on a host, which is left in `state` and cannot be reached from then on. */
-async function withSilentHost(operation: Action, state: HostState) {
+async function coreWithUnknownResult(operation: Action, state: HostState) {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring(operation === "apply" ? "approved" : "applied");
@@ -30,9 +30,9 @@ const makeHostAnswer = (adapter: ScriptedAdapter): void => {
 const readNewestDetail = async (api: Core) => JSON.parse((await api.audit()).at(-1).detail);
 
 test.each(["apply", "rollback"] as const)(
-  "while the host is silent, %s is 409 and nothing is written",
+  "while the target system is silent, %s is 409 and nothing is written",
   async (operation) => {
-    const { adapter, api, change_id } = await withSilentHost(operation, "applied");
+    const { adapter, api, change_id } = await coreWithUnknownResult(operation, "applied");
     const reported = await api.audit();
     for (let cycle = 0; cycle < 3; cycle++) expect((await api.cycle()).recovered).toBe(0);
     expect(await api.act(operation, change_id)).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
@@ -50,9 +50,9 @@ test.each([
   ["rollback", "rolled_back", "rolled_back", "change_rolled_back"],
   ["rollback", "applied", "applied", "change_rollback_failed"],
 ] as const)(
-  "if the host answers after %s that the change is %s there, its status is %s",
+  "if the target system answers after %s that the change is %s there, its status is %s",
   async (operation, host, status, event) => {
-    const { adapter, api, change_id } = await withSilentHost(operation, host);
+    const { adapter, api, change_id } = await coreWithUnknownResult(operation, host);
     makeHostAnswer(adapter);
     expect((await api.cycle()).recovered).toBe(1);
     expect(adapter.calls).toContain("verify");
@@ -66,16 +66,16 @@ test.each([
   },
 );
 
-test("a request to apply asks the host first, and does not repeat an apply that was carried out", async () => {
-  const { adapter, api, change_id } = await withSilentHost("apply", "applied");
+test("a request to apply reads the target system first, and does not repeat an apply", async () => {
+  const { adapter, api, change_id } = await coreWithUnknownResult("apply", "applied");
   makeHostAnswer(adapter);
   expect((await api.act("apply", change_id)).body.code).toBe("illegal_transition");
   expect((await api.change(change_id)).status).toBe("applied");
   expect(adapter.calls).toEqual(["verify"]);
 });
 
-test("an apply may be requested again if the host answers that the state is unknown", async () => {
-  const { adapter, api, change_id } = await withSilentHost("apply", "unknown");
+test("an apply may be requested again if the target system answers that the state is unknown", async () => {
+  const { adapter, api, change_id } = await coreWithUnknownResult("apply", "unknown");
   makeHostAnswer(adapter);
   expect((await api.cycle()).recovered).toBe(0);
   expect((await api.act("apply", change_id)).status).toBe(200);
@@ -83,7 +83,7 @@ test("an apply may be requested again if the host answers that the state is unkn
 });
 
 test("an operation that two processes resolve concurrently is recorded once", async () => {
-  const { adapter, api, change_id } = await withSilentHost("apply", "applied");
+  const { adapter, api, change_id } = await coreWithUnknownResult("apply", "applied");
   const second = makeCore(await restartDeps(api.deps));
   makeHostAnswer(adapter);
   const cycles = await Promise.all([api.cycle(), second.cycle()]);
@@ -91,8 +91,8 @@ test("an operation that two processes resolve concurrently is recorded once", as
   expect((await second.change(change_id)).status).toBe("applied");
 });
 
-test("a late apply is rolled back on the host if its consent is no longer valid", async () => {
-  const { adapter, api, change_id } = await withSilentHost("apply", "applied");
+test("a late apply is rolled back on the target system if its consent is no longer valid", async () => {
+  const { adapter, api, change_id } = await coreWithUnknownResult("apply", "applied");
   makeHostAnswer(adapter);
   const product = { ...api.deps.product!, ...makeIntent({ update_epoch: 4, policy: { approvers: ["bo"] } }) };
   const later = makeCore({ ...api.deps, product });
@@ -106,7 +106,7 @@ test("a late apply is rolled back on the host if its consent is no longer valid"
   expect(await readNewestDetail(later)).toMatchObject({ stage: "consent", host: "rolled_back", late: true });
 });
 
-test("a change that the adapter rejects leaves no lease although the host is silent", async () => {
+test("a change that the adapter rejects leaves no lease although the target system is silent", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring("approved");
@@ -116,7 +116,7 @@ test("a change that the adapter rejects leaves no lease although the host is sil
   expect(await api.deps.store.list("leases", { limit: 1 })).toEqual([]);
 });
 
-test("a repeated apply with the same idempotency key is answered while the host is silent", async () => {
+test("a repeated apply with the same idempotency key is answered before the system answers", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring("approved");
@@ -131,16 +131,18 @@ test("a repeated apply with the same idempotency key is answered while the host 
 test("a request resolves all operations that were left on other changes of its target", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
-  const left = [await api.bring("approved"), await api.bring("approved")];
-  const own = await api.bring("approved");
+  const unresolved = [await api.bring("approved"), await api.bring("approved")];
+  const third = await api.bring("approved");
   adapter.on("apply", fails("no answer within 10 s"));
   adapter.on("verify", fails("unreachable"));
   // The lease of the first change prevents a second apply, so the test stores the second lease itself.
-  await api.act("apply", left[0]!);
+  await api.act("apply", unresolved[0]!);
   const { value } = (await api.deps.store.list("leases", { limit: 1 }))[0]!;
-  const place = value.place.replace(left[0]!, left[1]!);
-  await api.deps.store.transact((tx) => tx.put("leases", place, { ...value, change_id: left[1]!, place }));
+  const leaseKey = value.place.replace(unresolved[0]!, unresolved[1]!);
+  await api.deps.store.transact((tx) =>
+    tx.put("leases", leaseKey, { ...value, change_id: unresolved[1]!, place: leaseKey }),
+  );
   adapter.removeScripts();
-  expect((await api.act("apply", own)).status).toBe(200);
+  expect((await api.act("apply", third)).status).toBe(200);
   expect(await api.deps.store.list("leases", { limit: 1 })).toEqual([]);
 });

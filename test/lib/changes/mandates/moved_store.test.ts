@@ -19,13 +19,13 @@ test("a move keeps a mandate, its counts, its suspension and the signatures of i
   const before = await api.mandate(id);
   expect(before).toMatchObject({ state: "suspended", used: { today: 2, open: 1 }, missing: [{ of: ["bo"] }] });
   const { store, clock } = api.api.deps;
-  const to = memoryStore();
+  const destination = memoryStore();
   const ends = [
     { from: store.bulk!, name: "here" },
-    { to, name: "there", actor: "ana" },
+    { to: destination, name: "there", actor: "ana" },
   ] as const;
   await migrate(...ends, { clock, sha256: fastestSha256() });
-  const moved = await api.restart({ intent: MANDATE_INTENT, store: to });
+  const moved = await api.restart({ intent: MANDATE_INTENT, store: destination });
   expect(await moved.mandate(id)).toEqual(before);
   expect((await moved.decideOn("mandate_resume", id, "bo")).body).toMatchObject({ state: "active", revision: 2 });
   expect(await moved.mandate(id)).toMatchObject({ state: "active", left: { today: 1, open: 1 } });
