@@ -33,7 +33,7 @@ async function coreWithAutomation(policy: object = {}, options: TestOptions = {}
     api.deps.clock.advance(ms);
     await applyDue(api.deps);
   };
-  /** Runs a runPass, and another ten minutes later. */
+  /** Runs a pass, and another ten minutes later. */
   const runTwoPasses = async (ms = 0) => {
     await runPass(ms);
     await runPass(10 * MINUTE);

@@ -38,7 +38,7 @@ test("a dry run resolves no operation and writes nothing", async () => {
 });
 
 test.each(["pending_consent", "approved", "applied"] as const)(
-  "a dry run of a change that is %s reads from the adapter, and writes neither there nor here",
+  "a dry run of a change that is %s reads the target system and writes nothing",
   async (status) => {
     const adapter = scriptedAdapter();
     const base = memoryStore();

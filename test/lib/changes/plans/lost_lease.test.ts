@@ -8,6 +8,7 @@ import { restartDeps } from "../../../support/deps.ts";
 import type { WriteFault } from "../../../support/memory_target.ts";
 import { bringPlan, memorySystems, planBench, planEntry, routeSystems } from "../../../support/plan_bench.ts";
 
+/** A write without a fault, in a list of faults. */
 const NO_FAULT = undefined as unknown as WriteFault;
 const ENTRIES = [planEntry("a", 1), planEntry("b", 1)];
 
@@ -17,7 +18,7 @@ const deleteLease = (store: Store, target: string): Promise<void> =>
       if (id.startsWith(`${target}\n`)) tx.delete("leases", id);
   });
 
-test.each(["a/1", "b/1"])("a failed apply is rolled back on %s although its lease is lost", async (lost) => {
+test.each(["a/1", "b/1"])("a failed apply is rolled back on %s although its lease is lost", async (lostTarget) => {
   const systems = memorySystems(["a", "b"]);
   const bench = await planBench(systems);
   const { api, store, clock } = bench;
@@ -26,7 +27,7 @@ test.each(["a/1", "b/1"])("a failed apply is rolled back on %s although its leas
   systems.get("b")!.faults.push("lost answer");
   expect((await api.act("apply", id)).status).toBe(502);
   expect(ENTRIES.map(bench.raw)).not.toContain(undefined);
-  await deleteLease(store, lost);
+  await deleteLease(store, lostTarget);
   clock.advance(20 * MINUTE);
   await api.cycle();
   expect([ENTRIES.map(bench.raw), await bench.leases()]).toEqual([[undefined, undefined], []]);
@@ -36,31 +37,34 @@ test.each(["a/1", "b/1"])("a failed apply is rolled back on %s although its leas
   expect((await api.act("revoke", id)).status).toBe(200);
 });
 
-test.each(["a/1", "b/1"])("an interrupted apply is rolled back although the lease on %s is lost", async (lost) => {
-  const systems = memorySystems(["a", "b"]);
-  const [store, clock] = [memoryStore(), testClock()];
-  let hasCrashed = false;
-  const crashingStore = {
-    ...store,
-    transact: (...work: Parameters<Store["transact"]>) =>
-      hasCrashed ? Promise.reject(new Error("the process is gone")) : store.transact(...work),
-  } as Store;
-  const api = await core({ store: crashingStore, clock, adapter: routeSystems(systems, store, clock) });
-  const id = await bringPlan(api, "approved", ENTRIES);
-  systems.get("b")!.edits.push(() => (hasCrashed = true));
-  await api.act("apply", id).catch(() => undefined);
-  const raw = () => ENTRIES.map((entry) => systems.get(entry.target[0]!)!.raw({ ...entry, kind: "config" }));
-  expect(raw()).not.toContain(undefined);
-  await deleteLease(store, lost);
-  clock.advance(20 * MINUTE);
-  const next = makeCore(await restartDeps(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
-  await next.cycle();
-  expect([raw(), await store.list("leases", { limit: 9 })]).toEqual([[undefined, undefined], []]);
-  expect((await next.change(id)).status).toBe("approved");
-});
+test.each(["a/1", "b/1"])(
+  "an interrupted apply is rolled back although the lease on %s is lost",
+  async (lostTarget) => {
+    const systems = memorySystems(["a", "b"]);
+    const [store, clock] = [memoryStore(), testClock()];
+    let hasCrashed = false;
+    const crashingStore = {
+      ...store,
+      transact: (...work: Parameters<Store["transact"]>) =>
+        hasCrashed ? Promise.reject(new Error("the process is gone")) : store.transact(...work),
+    } as Store;
+    const api = await core({ store: crashingStore, clock, adapter: routeSystems(systems, store, clock) });
+    const id = await bringPlan(api, "approved", ENTRIES);
+    systems.get("b")!.edits.push(() => (hasCrashed = true));
+    await api.act("apply", id).catch(() => undefined);
+    const raw = () => ENTRIES.map((entry) => systems.get(entry.target[0]!)!.raw({ ...entry, kind: "config" }));
+    expect(raw()).not.toContain(undefined);
+    await deleteLease(store, lostTarget);
+    clock.advance(20 * MINUTE);
+    const next = makeCore(await restartDeps(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
+    await next.cycle();
+    expect([raw(), await store.list("leases", { limit: 9 })]).toEqual([[undefined, undefined], []]);
+    expect((await next.change(id)).status).toBe("approved");
+  },
+);
 
-/** Creates an unanswered rollback, and a next process with other keys for `moved` systems and unreadable `down` systems. */
-async function withMovedSystems(
+/** Creates an unanswered rollback, and another process; `moved` systems have other keys, and `down` systems cannot be read. */
+async function openWithMovedSystems(
   moved: readonly string[],
   down: readonly string[],
 ): Promise<{ next: Core; id: string }> {
@@ -96,7 +100,7 @@ test.each([
 ] as const)(
   "a rollback with over_drift skips moved systems %j and waits for systems that are down %j",
   async (moved, down, status) => {
-    const { next, id } = await withMovedSystems(moved, down);
+    const { next, id } = await openWithMovedSystems(moved, down);
     expect((await next.act("rollback", id)).status).toBe(409);
     const forced = await next.post("rollback", { change_id: id, actor: "ops", over_drift: "true", note: "n" });
     expect([forced.status, forced.body.code]).toEqual([status, status === 409 ? "operation_in_progress" : undefined]);

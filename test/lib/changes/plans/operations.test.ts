@@ -1,4 +1,4 @@
-/** Apply and rollback of a plan: all of its entries are set or none, also when a system fails. */
+/** Apply and rollback of a plan: either all of its entries are set or none, also when a system fails. */
 import { expect, test } from "vitest";
 import { reconcile } from "../../../../lib/changes/reconcile.ts";
 import { MINUTE } from "../../../support/clock.ts";
@@ -9,7 +9,7 @@ const createBench = () => planBench(memorySystems(["a", "b", "c"], ["c"]));
 type Bench = Awaited<ReturnType<typeof createBench>>;
 
 const readTexts = ({ raw }: Bench) => ENTRIES.map((entry) => raw(entry));
-const NOTHING = ENTRIES.map(() => undefined);
+const UNSET = ENTRIES.map(() => undefined);
 const SET = ENTRIES.map(({ value }) => JSON.stringify(value));
 
 test("a plan sets all of its targets, and a rollback restores their previous values", async () => {
@@ -40,11 +40,9 @@ test("an apply that fails on one system is rolled back on the others, and logs e
   systems.get("c")!.faults.push("rejected");
   const failed = await api.act("apply", id);
   expect(failed).toMatchObject({ status: 502, body: { code: "adapter_failed", current_status: "approved" } });
-  expect(readTexts(bench)).toEqual(NOTHING);
-  const [applies, rollbacks] = [
-    [["a/1", "a/2"], ["b/1"], ["c/1"]],
-    [["b/1"], ["a/2", "a/1"]],
-  ];
+  expect(readTexts(bench)).toEqual(UNSET);
+  const applies = [["a/1", "a/2"], ["b/1"], ["c/1"]];
+  const rollbacks = [["b/1"], ["a/2", "a/1"]];
   expect(bench.systems.writes).toEqual([...applies, ...rollbacks]);
   expect(await leases()).toEqual([]);
   const [detail] = await details("change_apply_failed");
@@ -59,31 +57,31 @@ test("an apply that fails on one system is rolled back on the others, and logs e
 });
 
 test.each(["lost answer", "lost request"] as const)(
-  "only an entry in an unknown state keeps its lease: %s",
+  "only the lease of an entry in an unknown state remains: %s",
   async (fault) => {
     const bench = await createBench();
     const { api, systems, leases, details, clock } = bench;
     const id = await bringPlan(api, "approved", ENTRIES);
     systems.get("b")!.faults.push(fault);
     expect((await api.act("apply", id)).status).toBe(502);
-    const [set] = fault === "lost answer" ? [SET[1]] : [undefined];
-    expect(readTexts(bench)).toEqual([undefined, set, undefined, undefined]);
+    const unansweredText = fault === "lost answer" ? SET[1] : undefined;
+    expect(readTexts(bench)).toEqual([undefined, unansweredText, undefined, undefined]);
     expect(await leases()).toMatchObject([{ change_id: id, place: `b/1\nt1\n${id}`, state: "unanswered" }]);
     expect((await details("change_apply_failed"))[0]).toMatchObject({
       host: "unknown",
       sets: [{ host: "rolled_back" }, { host: "unknown" }, { host: "rolled_back" }, { host: "absent" }],
     });
     const other = await bringPlan(api, "approved", [planEntry("b", 1, "other"), planEntry("b", 2)]);
-    const free = await bringPlan(api, "applied", [planEntry("a", 1, "other"), planEntry("c", 2)]);
+    const unaffected = await bringPlan(api, "applied", [planEntry("a", 1, "other"), planEntry("c", 2)]);
     expect(await api.act("apply", other)).toMatchObject({
       status: fault === "lost answer" ? 200 : 409,
     });
-    expect((await api.must("rollback", free)).status).toBe("rolled_back");
+    expect((await api.must("rollback", unaffected)).status).toBe("rolled_back");
     if (fault === "lost answer") await api.must("rollback", other);
     clock.advance(20 * MINUTE);
     await api.cycle();
     expect(await leases()).toEqual([]);
-    expect(readTexts(bench)).toEqual(NOTHING);
+    expect(readTexts(bench)).toEqual(UNSET);
     expect((await api.change(id)).status).toBe("approved");
     expect((await api.act("apply", id)).status).toBe(200);
     expect(readTexts(bench)).toEqual(SET);
@@ -102,10 +100,10 @@ test("one edited entry blocks the rollback of the plan unless over_drift is set"
   expect((await details("change_rollback_failed"))[0]!.sets![2]).toMatchObject({ target: "a/2", drifted: true });
   const forced = await api.post("rollback", { change_id: id, over_drift: 1, note: "known" });
   expect(forced.status).toBe(200);
-  expect(readTexts(bench)).toEqual(NOTHING);
+  expect(readTexts(bench)).toEqual(UNSET);
 });
 
-test("if one system fails, the others are rolled back, and a second rollback does the rest", async () => {
+test("if one system fails, the others are rolled back, and a second rollback completes the plan", async () => {
   const bench = await createBench();
   const { api, systems, leases, details, clock } = bench;
   const id = await bringPlan(api, "applied", ENTRIES);
@@ -127,7 +125,7 @@ test("if one system fails, the others are rolled back, and a second rollback doe
   expect(readTexts(bench)).toEqual(['"next"', undefined, undefined, '"next"']);
   expect((await details("change_rolled_back"))[0]!.sets).toMatchObject([{ target: "b/1", target_holds: null }]);
   await api.must("rollback", next);
-  expect(readTexts(bench)).toEqual(NOTHING);
+  expect(readTexts(bench)).toEqual(UNSET);
   clock.advance(MINUTE);
   expect((await reconcile(api.deps)).mismatches).toEqual([]);
 });

@@ -4,14 +4,15 @@ import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import { findSupersedeProblem } from "../../../../lib/changes/rules/supersede.ts";
 import { service, type TestService } from "../../../support/service.ts";
 
-const set = (target: string, value: unknown = 1, tenant_id = "t1") => ({ tenant_id, target, value });
-const SETS = [set("ui.a"), set("ui.b", null), set("limits.seats", 50, "t2")];
-const plan = (sets: readonly object[] = SETS, over: object = {}) => ({
+const makeEntry = (target: string, value: unknown = 1, tenant_id = "t1") => ({ tenant_id, target, value });
+const SETS = [makeEntry("ui.a"), makeEntry("ui.b", null), makeEntry("limits.seats", 50, "t2")];
+const plan = (sets: readonly object[] = SETS, fields: object = {}) => ({
   ...{ tenant_id: "*", kind: "config", target: "release.7", summary: "Relaunch", sets },
-  ...over,
+  ...fields,
 });
-const propose = (api: TestService, sets?: readonly object[], over?: object) => api.json("propose", plan(sets, over));
-const makeEntries = (count: number) => Array.from({ length: count }, (_, index) => set(`ui.${index}`));
+const propose = (api: TestService, sets?: readonly object[], fields?: object) =>
+  api.json("propose", plan(sets, fields));
+const makeEntries = (count: number) => Array.from({ length: count }, (_, index) => makeEntry(`ui.${index}`));
 
 test("a plan has one digest of all its entries, and its entry in the log names their targets", async () => {
   const api = await service();
@@ -30,15 +31,15 @@ test("a plan has one digest of all its entries, and its entry in the log names t
 test.each<[string, object[] | undefined, object, string]>([
   ["one entry", makeEntries(1), {}, "sets"],
   ["21 entries", makeEntries(21), {}, "sets"],
-  ["a target twice", [...SETS, set("UI.A", 2)], {}, "sets.3"],
-  ["an entry without a value", [set("ui.a"), { tenant_id: "t1", target: "ui.b" }], {}, "sets.1.value"],
-  ["an entry without a tenant", [set("ui.a"), { target: "ui.b", value: 1 }], {}, "sets.1.tenant_id"],
-  ["an invalid target", [set("ui.a"), set("../b")], {}, "sets.1.target"],
+  ["a target twice", [...SETS, makeEntry("UI.A", 2)], {}, "sets.3"],
+  ["an entry without a value", [makeEntry("ui.a"), { tenant_id: "t1", target: "ui.b" }], {}, "sets.1.value"],
+  ["an entry without a tenant", [makeEntry("ui.a"), { target: "ui.b", value: 1 }], {}, "sets.1.tenant_id"],
+  ["an invalid target", [makeEntry("ui.a"), makeEntry("../b")], {}, "sets.1.target"],
   ["a value of its own", SETS, { value: 1 }, "value"],
   ["no tenant", SETS, { tenant_id: undefined }, "tenant_id"],
-])("a plan with %s is rejected, and the error names the field", async (_, sets, over, field) => {
+])("a plan with %s is rejected, and the error names the field", async (_, sets, fields, field) => {
   const api = await service();
-  const { status, body } = await propose(api, sets, over);
+  const { status, body } = await propose(api, sets, fields);
   expect([status, body.code, body.fields[0].field]).toEqual([400, "invalid_field", field]);
 });
 
@@ -106,21 +107,24 @@ test("each target of a plan is recorded in the spelling that was first applied",
 });
 
 test.each<[string, object, object, string | undefined]>([
-  ["a change by a plan that sets its target", set("ui.a"), plan(), undefined],
-  ["a change by a plan of other targets", set("ui.c"), plan(), "names a change that is applied to ui.c"],
-  ["a change of another tenant", set("ui.a", 1, "t3"), plan(), "names a change of another tenant"],
-  ["a plan by a change of one of its targets", plan(), set("ui.a"), "names a change"],
-  ["a plan by one that sets more", plan(), plan([...SETS, set("ui.d")]), undefined],
-])("a proposal may supersede an applied change only if it sets all of its targets: %s", (_, of, by, problem) => {
-  const found = findSupersedeProblem({ status: "applied", ...of } as never, by as never);
-  expect(found?.slice(0, problem?.length ?? 1)).toBe(problem);
-});
+  ["a change by a plan that sets its target", makeEntry("ui.a"), plan(), undefined],
+  ["a change by a plan of other targets", makeEntry("ui.c"), plan(), "names a change that is applied to ui.c"],
+  ["a change of another tenant", makeEntry("ui.a", 1, "t3"), plan(), "names a change of another tenant"],
+  ["a plan by a change of one of its targets", plan(), makeEntry("ui.a"), "names a change"],
+  ["a plan by a plan that sets more targets", plan(), plan([...SETS, makeEntry("ui.d")]), undefined],
+])(
+  "a proposal may supersede an applied change only if it sets all of its targets: %s",
+  (_, superseded, proposal, problem) => {
+    const reported = findSupersedeProblem({ status: "applied", ...superseded } as never, proposal as never);
+    expect(reported?.slice(0, problem?.length ?? 1)).toBe(problem);
+  },
+);
 
 describe("a plan that is promoted", () => {
-  const promote = async (sets: readonly object[], over: object) => {
+  const promote = async (sets: readonly object[], fields: object) => {
     const api = await service();
     const { change_id } = (await propose(api, sets)).body;
-    const { status, body } = await api.json("propose", { promotes: change_id, summary: "On to it", ...over });
+    const { status, body } = await api.json("propose", { promotes: change_id, summary: "On to it", ...fields });
     return status === 201 ? body.sets : body.fields[0].field;
   };
 
@@ -132,15 +136,15 @@ describe("a plan that is promoted", () => {
   test.each<[string, object[], object, string]>([
     [
       "where two entries get the same target",
-      [set("ui.a"), set("UI.A", 2, "t2")],
+      [makeEntry("ui.a"), makeEntry("UI.A", 2, "t2")],
       { tenant_id: "production" },
       "promotes",
     ],
     ["to its own tenant", makeEntries(2), { tenant_id: "t1" }, "tenant_id"],
     ["under another name", SETS, { tenant_id: "production", target: "release.8" }, "target"],
     ["with other values", SETS, { tenant_id: "production", sets: makeEntries(2) }, "sets"],
-  ])("is rejected %s", async (_, sets, over, field) => {
-    expect(await promote(sets, over)).toBe(field);
+  ])("is rejected %s", async (_, sets, fields, field) => {
+    expect(await promote(sets, fields)).toBe(field);
   });
 });
 
@@ -161,7 +165,7 @@ test("queries find a plan by each of its targets and tenants, and by its name", 
   ]);
 });
 
-test("the values of a plan can be erased, and its targets are kept", async () => {
+test("the values of a plan can be erased, and its targets remain", async () => {
   const api = await service();
   const { change_id } = (await propose(api)).body;
   await api.must("deny", change_id);

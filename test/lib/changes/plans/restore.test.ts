@@ -11,8 +11,8 @@ import { bringPlan, memorySystems, planBench, planEntry } from "../../../support
 const ENTRIES = [planEntry("a", 1), planEntry("a", 2), planEntry("b", 1)] as const;
 const [A1, A2, B1] = ENTRIES;
 
-/** Creates an applied plan over two systems; `edit` sets a target as another program would. */
-async function withAppliedPlan(intent?: Manifest) {
+/** Creates an applied plan on two systems; `edit` sets a target as another program would. */
+async function openWithAppliedPlan(intent?: Manifest) {
   const systems = memorySystems(["a", "b"]);
   const bench = await planBench(systems, { ...(intent && { intent }), longLived: true });
   const { api } = bench;
@@ -29,17 +29,17 @@ async function withAppliedPlan(intent?: Manifest) {
     id,
     cycle,
     edit: (entry: (typeof ENTRIES)[number], raw: string | undefined = "7") => bench.overwrite(entry, raw),
-    restore: (more: object = {}) => api.post("restore", { change_id: id, actor: "ops", ...more }),
-    restored: () => bench.details("value_restored"),
+    restore: (fields: object = {}) => api.post("restore", { change_id: id, actor: "ops", ...fields }),
+    readRestores: () => bench.details("value_restored"),
     values: () => ENTRIES.map(bench.raw),
     episodes: async () => (await api.get("drift")).body.drifted.map(({ target }: { target: string }) => target),
   };
 }
-const errorOf = ({ status, body }: { status: number; body: { code?: string } }) => [status, body.code];
+const toError = ({ status, body }: { status: number; body: { code?: string } }) => [status, body.code];
 const SET = ENTRIES.map(({ value }) => JSON.stringify(value));
 
 test("only the edited entry of a plan is restored, and the log names it", async () => {
-  const { api, systems, id, edit, restore, restored, values, episodes } = await withAppliedPlan();
+  const { api, systems, id, edit, restore, readRestores, values, episodes } = await openWithAppliedPlan();
   edit(A2);
   const { status, body } = await restore({ note: "Edited by hand." });
   const set = { tenant_id: "t1", target: "a/2" };
@@ -48,7 +48,7 @@ test("only the edited entry of a plan is restored, and the log names it", async 
     { name: "a", result: "restored", sets: [{ ...set, name: "a", result: "restored" }] },
   ]);
   expect([values(), systems.writes]).toEqual([SET, [["a/2"]]]);
-  expect(await restored()).toMatchObject([
+  expect(await readRestores()).toMatchObject([
     {
       target: "release.7",
       status: "applied",
@@ -63,29 +63,29 @@ test("only the edited entry of a plan is restored, and the log names it", async 
 });
 
 test("a restore of a plan without edited entries is rejected and logs no drift", async () => {
-  const { restore, details, restored } = await withAppliedPlan();
-  expect(errorOf(await restore())).toEqual([400, "illegal_transition"]);
-  expect([await details("change_drifted"), await restored()]).toEqual([[], []]);
+  const { restore, details, readRestores } = await openWithAppliedPlan();
+  expect(toError(await restore())).toEqual([400, "illegal_transition"]);
+  expect([await details("change_drifted"), await readRestores()]).toEqual([[], []]);
 });
 
 test("an entry that belongs to a later change, or was rolled back, is not restored", async () => {
-  const { api, systems, id, edit, restore, values, restored } = await withAppliedPlan();
+  const { api, systems, id, edit, restore, values, readRestores } = await openWithAppliedPlan();
   await api.bring("applied", { target: "a/1", value: '"later"' });
   edit(A1);
   const rejected = await restore();
-  expect(errorOf(rejected)).toEqual([400, "illegal_transition"]);
+  expect(toError(rejected)).toEqual([400, "illegal_transition"]);
   expect(rejected.body.error).toContain("a/1");
   systems.get("a")!.faults.push("rejected", "rejected");
-  expect(errorOf(await api.act("rollback", id))).toEqual([502, "adapter_failed"]);
+  expect(toError(await api.act("rollback", id))).toEqual([502, "adapter_failed"]);
   edit(B1);
   edit(A2);
   expect((await restore()).status).toBe(200);
   expect(values()).toEqual(["7", SET[1], "7"]);
-  expect((await restored()).map(({ sets }) => sets!.map(({ target }) => target))).toEqual([["a/2"]]);
+  expect((await readRestores()).map(({ sets }) => sets!.map(({ target }) => target))).toEqual([["a/2"]]);
 });
 
 test("if one system fails, the others are restored, and a second restore sets the rest", async () => {
-  const { systems, edit, restore, values, restored, leases } = await withAppliedPlan();
+  const { systems, edit, restore, values, readRestores, leases } = await openWithAppliedPlan();
   edit(A1);
   edit(B1);
   systems.get("a")!.faults.push("rejected");
@@ -94,35 +94,35 @@ test("if one system fails, the others are restored, and a second restore sets th
   expect(body.error).toContain("a/1");
   expect([values(), await leases()]).toEqual([["7", SET[1], SET[2]], []]);
   expect([(await restore()).status, values()]).toEqual([200, SET]);
-  expect((await restored()).map(({ sets }) => sets!.map(({ target }) => target))).toEqual([["b/1"], ["a/1"]]);
+  expect((await readRestores()).map(({ sets }) => sets!.map(({ target }) => target))).toEqual([["b/1"], ["a/1"]]);
 });
 
 test.each([
   ["lost answer", true],
   ["lost request", false],
-] as const)("an entry whose restore had a %s is resolved by the value on its target", async (fault, isDone) => {
-  const { api, systems, edit, restore, values, restored, leases } = await withAppliedPlan();
+] as const)("an entry whose restore had a %s is resolved by the value on its target", async (fault, isWritten) => {
+  const { api, systems, edit, restore, values, readRestores, leases } = await openWithAppliedPlan();
   edit(A1);
   edit(B1);
   systems.get("b")!.faults.push(fault);
-  expect(errorOf(await restore())).toEqual([502, "adapter_failed"]);
+  expect(toError(await restore())).toEqual([502, "adapter_failed"]);
   expect((await leases()).map(({ operation, place }) => [operation, place.split("\n")[0]])).toEqual([
     ["restore", "b/1"],
   ]);
-  expect(errorOf(await restore())).toEqual(isDone ? [400, "illegal_transition"] : [409, "operation_in_progress"]);
+  expect(toError(await restore())).toEqual(isWritten ? [400, "illegal_transition"] : [409, "operation_in_progress"]);
   api.deps.clock.advance(12 * MINUTE);
   await api.cycle();
-  expect([values(), await leases()]).toEqual([[SET[0], SET[1], isDone ? SET[2] : "7"], []]);
-  expect(await restored()).toMatchObject([
+  expect([values(), await leases()]).toEqual([[SET[0], SET[1], isWritten ? SET[2] : "7"], []]);
+  expect(await readRestores()).toMatchObject([
     { sets: [{ target: "a/1" }] },
-    ...(isDone ? [{ late: true, sets: [{ target: "b/1", replaced_digest: sha256("7") }] }] : []),
+    ...(isWritten ? [{ late: true, sets: [{ target: "b/1", replaced_digest: sha256("7") }] }] : []),
   ]);
 });
 
 test("an entry with a contested value is not restored, and the others are", async () => {
-  const { api, edit, restore, values, id } = await withAppliedPlan();
-  for (let one = 0; one < 3; one++) {
-    edit(A1, `${one + 10}`);
+  const { api, edit, restore, values, id } = await openWithAppliedPlan();
+  for (let index = 0; index < 3; index++) {
+    edit(A1, `${index + 10}`);
     expect((await restore()).status).toBe(200);
     api.deps.clock.advance(MINUTE);
   }
@@ -130,19 +130,21 @@ test("an entry with a contested value is not restored, and the others are", asyn
   edit(B1);
   expect([(await restore()).status, values()]).toEqual([200, ["7", SET[1], SET[2]]]);
   const rejected = await restore();
-  expect([...errorOf(rejected), typeof rejected.body.contested_until]).toEqual([409, "restore_contested", "string"]);
+  expect([...toError(rejected), typeof rejected.body.contested_until]).toEqual([409, "restore_contested", "string"]);
   expect((await api.get("drift")).body.drifted).toMatchObject([
     { change_id: id, target: "a/1", contested_until: rejected.body.contested_until },
   ]);
 });
 
 test("with on_drift: restore the next cycle restores the edited entries", async () => {
-  const { edit, values, restored, cycle, episodes } = await withAppliedPlan({ policy: { on_drift: "restore" } });
+  const { edit, values, readRestores, cycle, episodes } = await openWithAppliedPlan({
+    policy: { on_drift: "restore" },
+  });
   edit(A1);
   edit(B1);
   expect([await cycle(), values()]).toEqual([0, ["7", SET[1], "7"]]);
   expect([await cycle(SECOND), values(), await episodes()]).toEqual([2, SET, []]);
-  const restores = (await restored()).map(({ actor, sets }) => [actor, sets!.map(({ target }) => target)]);
+  const restores = (await readRestores()).map(({ actor, sets }) => [actor, sets!.map(({ target }) => target)]);
   expect(restores.toSorted()).toEqual([
     ["policy:on_drift", ["a/1"]],
     ["policy:on_drift", ["b/1"]],
@@ -151,11 +153,11 @@ test("with on_drift: restore the next cycle restores the edited entries", async 
 });
 
 test("a restore is offered on a plan with an edited entry, and rejected during a freeze", async () => {
-  const { api, id, edit, restore, cycle } = await withAppliedPlan();
+  const { api, id, edit, restore, cycle } = await openWithAppliedPlan();
   edit(B1);
   await cycle();
   const { caller } = await readChangeView(api.deps, id, { actor: "ops", authenticated: "proxy" });
   expect(caller?.may).toContain("restore");
   await api.post("freeze", { actor: "ops", note: "n" });
-  expect(errorOf(await restore())).toEqual([409, "frozen"]);
+  expect(toError(await restore())).toEqual([409, "frozen"]);
 });

@@ -8,7 +8,7 @@ test("each entry of a plan is listed as a value until it is rolled back", async 
   const { api, systems } = bench;
   const listValues = async () =>
     (await readValuePage(api.deps, { limit: 100 })).values.map(
-      (one) => `${one["target"]} ${one.state === "governed" ? JSON.stringify(one["value"]) : one.state}`,
+      (row) => `${row["target"]} ${row.state === "governed" ? JSON.stringify(row["value"]) : row.state}`,
     );
   const first = await bringPlan(api, "applied", [planEntry("a", 1, 1), planEntry("b", 1, 1), planEntry("c", 1, 1)]);
   expect(await listValues()).toEqual(["a/1 1", "b/1 1", "c/1 1"]);
@@ -17,8 +17,8 @@ test("each entry of a plan is listed as a value until it is rolled back", async 
   expect(await listValues()).toEqual(entries.map(({ target }) => `${target} 2`).sort());
   systems.get("b")!.faults.push(...Array.from({ length: 8 }, () => "rejected" as const));
   expect((await api.act("rollback", second)).status).toBe(502);
-  const left = entries.filter(({ target }) => target.startsWith("b/")).map(({ target }) => `${target} 2`);
-  expect(await listValues()).toEqual(["a/1 1", ...left, "c/1 1"].sort());
+  const remaining = entries.filter(({ target }) => target.startsWith("b/")).map(({ target }) => `${target} 2`);
+  expect(await listValues()).toEqual(["a/1 1", ...remaining, "c/1 1"].sort());
   await api.must("rollback", second);
   expect(await listValues()).toEqual(["a/1 1", "b/1 1", "c/1 1"]);
   await api.must("rollback", first);

@@ -1,3 +1,4 @@
+/** The text of statements, and the values that are computed from it. */
 import { expect, test } from "vitest";
 import { canonicalJson } from "../../../../lib/kit/canonical_json.ts";
 import { sha256 } from "../../../../local/node_ports.ts";

@@ -1,3 +1,4 @@
+/** Verification of proofs: signatures by passkeys and SSH keys, and altered ones, which are rejected. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,18 +20,18 @@ import {
 } from "../../../support/passkeys.ts";
 
 const STATEMENT = '{"decision":"approve","note":"é"}';
-const keyOf = (line: object): KnownKey => {
+const toKnownKey = (line: object): KnownKey => {
   const key = keySchema().parse(line);
   return { ...key, id: signingKeyId(key, sha256) };
 };
 
 /** Returns the reason why a proof is rejected, or "" if it is valid. */
 async function findFault(proof: Proof, key: object, statement = STATEMENT): Promise<string> {
-  const verified = await verifyProof(proof, statement, [keyOf(key)]);
+  const verified = await verifyProof(proof, statement, [toKnownKey(key)]);
   return "refused" in verified ? verified.refused : "";
 }
 
-const PENS = {
+const SIGNERS = {
   ES256: passkey("ES256"),
   EdDSA: passkey("EdDSA"),
   RS256: passkey("RS256"),
@@ -40,7 +41,7 @@ const PENS = {
   ecdsa: sshSigner("ecdsa-sha2-nistp256"),
 };
 
-describe.each(Object.entries(PENS))("%s", (_, { key, sign }) => {
+describe.each(Object.entries(SIGNERS))("%s", (_, { key, sign }) => {
   test("makes a proof that is valid for the signed statement only", async () => {
     for (let i = 0; i < 10; i++) expect(await findFault(sign(STATEMENT), key)).toBe("");
     expect(await findFault(sign(STATEMENT), key, `${STATEMENT} `)).not.toBe("");
@@ -121,16 +122,16 @@ describe("a passkey", () => {
     ["another relying party", { rp_id: "evil.example" }, "not given for gov.acme.example"],
     ["no person present", { flags: 4 }, "nobody was present"],
     ["a person not verified", { flags: 1 }, "not verified"],
-    ["the flag of a backup without that of a key that allows it", { flags: 21 }, "contradict"],
+    ["the backup flag without the flag that allows backups", { flags: 21 }, "contradict"],
     ["a registration", { type: "webauthn.create" }, "no assertion"],
     ["another challenge", { challenge: "AAAA" }, "another statement"],
     [
-      "a challenge that is stated twice",
+      "a challenge that is repeated",
       { rewrite: (text) => text.replace("{", '{"challenge":"AAAA",') },
       "repeats the member",
     ],
     [
-      "a member that is stated twice with an escape",
+      "a member that is repeated with an escape",
       { rewrite: (text) => text.replace("{", '{"\\u0074ype":"webauthn.create",') },
       "repeats the member",
     ],
@@ -150,7 +151,7 @@ describe("a passkey", () => {
     );
   });
 
-  test("is accepted from its listed origins, by default from that of its relying party", async () => {
+  test("is accepted from its listed origins, by default from the origin of its relying party", async () => {
     const origins = ["https://a.acme.example:8443", "https://acme.example"];
     const listed = passkey("ES256", { rp_id: "acme.example", origins });
     for (const origin of origins) expect(await findFault(listed.sign(STATEMENT, { origin }), listed.key)).toBe("");
@@ -172,7 +173,7 @@ describe("a passkey", () => {
 
 describe("an SSH key", () => {
   test.each(["sk-ssh-ed25519@openssh.com", "sk-ecdsa-sha2-nistp256@openssh.com"] as const)(
-    "of the type %s requires that a person was present and verified",
+    "of the type %s requires the presence and the verification of a person",
     async (type) => {
       const { key, sign } = sshSigner(type);
       expect(await findFault(sign(STATEMENT, { flags: 4 }), key)).toContain("nobody was present");
@@ -191,13 +192,13 @@ describe("an SSH key", () => {
     const { key, sign } = sshSigner();
     const { signature } = sign(STATEMENT);
     const text = decodeSshSignature(signature).toString("base64");
-    const one = `-----BEGIN SSH SIGNATURE-----\n${text}\n-----END SSH SIGNATURE-----`;
-    expect(await findFault({ type: "ssh", signature: one }, key)).toBe("");
+    const withLongLine = `-----BEGIN SSH SIGNATURE-----\n${text}\n-----END SSH SIGNATURE-----`;
+    expect(await findFault({ type: "ssh", signature: withLongLine }, key)).toBe("");
     expect(await findFault({ type: "ssh", signature: ` \n${signature.replaceAll("\n", "\r\n")}\t` }, key)).toBe("");
-    const longer = encodeSshSignature(Buffer.concat([decodeSshSignature(signature), Buffer.alloc(3)]));
-    expect(await findFault({ type: "ssh", signature: longer }, key)).not.toBe("");
-    for (const torn of [signature.replaceAll("\n", " "), "signed, ana", longer])
-      expect(await findFault({ type: "ssh", signature: torn }, key)).toContain("no SSH signature that can be read");
+    const extended = encodeSshSignature(Buffer.concat([decodeSshSignature(signature), Buffer.alloc(3)]));
+    expect(await findFault({ type: "ssh", signature: extended }, key)).not.toBe("");
+    for (const invalid of [signature.replaceAll("\n", " "), "signed, ana", extended])
+      expect(await findFault({ type: "ssh", signature: invalid }, key)).toContain("no SSH signature that can be read");
     expect(await findFault(sshSigner().sign(STATEMENT), key)).toContain(
       "of no key that the intent lists under this name",
     );
@@ -242,7 +243,7 @@ describe.skipIf(skipReason !== undefined)("stock ssh-keygen", () => {
     expect(await findFault({ type: "ssh", signature }, { type: "ssh", public_key, unattended: true })).toBe("");
     expect(isValid(public_key, signature)).toBe(true);
     const fingerprint = execFileSync("ssh-keygen", ["-l", "-f", `${path}.pub`], { encoding: "utf8" });
-    expect(fingerprint.split(" ")[1]).toBe(keyOf({ type: "ssh", public_key, unattended: true }).id);
+    expect(fingerprint.split(" ")[1]).toBe(toKnownKey({ type: "ssh", public_key, unattended: true }).id);
   });
 
   test.each(["sk-ssh-ed25519@openssh.com", "sk-ecdsa-sha2-nistp256@openssh.com"] as const)(

@@ -17,43 +17,43 @@ const INTENT = { principals: AGENTS };
 
 /** Creates a running rollout; `runUntilCrash` continues it in another process that crashes at a given write. */
 async function createRollout() {
-  const one = await rolloutOnTarget();
-  const { api, store, system, change_id, clock } = one;
-  const start = async (over: Store, set: TargetSystem): Promise<Core> =>
+  const bench = await rolloutOnTarget();
+  const { api, store, system, change_id, clock } = bench;
+  const start = async (processStore: Store, targetSystem: TargetSystem): Promise<Core> =>
     makeCore(
-      await restartDeps({ ...api.deps, store: over } as TestDeps, {
-        adapter: targetAdapter(set, { store: over, clock }),
+      await restartDeps({ ...api.deps, store: processStore } as TestDeps, {
+        adapter: targetAdapter(targetSystem, { store: processStore, clock }),
         exclusive: true,
         intent: INTENT,
       }),
     );
   /** Returns true if the process crashed. */
-  const runUntilCrash = async (death: CrashPoint, act: (api: Core) => Promise<unknown>): Promise<boolean> => {
-    const { store: dying, system: set, died } = crashAtWrite(store, system, death);
+  const runUntilCrash = async (crashPoint: CrashPoint, act: (api: Core) => Promise<unknown>): Promise<boolean> => {
+    const { store: crashingStore, system: crashingSystem, died } = crashAtWrite(store, system, crashPoint);
     try {
-      await act(await start(dying, set));
+      await act(await start(crashingStore, crashingSystem));
     } catch (error) {
       if (!died()) throw error;
     }
     return died();
   };
-  return { ...one, change_id, runUntilCrash, start: () => start(store, system) };
+  return { ...bench, change_id, runUntilCrash, start: () => start(store, system) };
 }
 type RolloutBench = Awaited<ReturnType<typeof createRollout>>;
 
-/** Returns the share that the log names and those of stored leases of advances. */
+/** Returns the share that the log names and the shares of stored leases of advances. */
 async function listAllowedShares({ api, change_id, leases }: RolloutBench): Promise<number[]> {
   const record = (await api.deps.store.get("changes", change_id))!.value;
-  const shareOf = (step: number): number => STAGES.steps[step]?.share ?? 10_000;
+  const findShare = (step: number): number => STAGES.steps[step]?.share ?? 10_000;
   const { exposure, status } = record.change;
-  const orderedShares = (await leases()).flatMap((lease) => (lease.operation === "stage" ? shareOf(lease.step) : []));
-  return status === "applied" ? [exposure!.share, ...orderedShares] : orderedShares;
+  const leasedShares = (await leases()).flatMap((lease) => (lease.operation === "stage" ? findShare(lease.step) : []));
+  return status === "applied" ? [exposure!.share, ...leasedShares] : leasedShares;
 }
 
 /** Checks that the share on the target is allowed, and that the log skips no step. */
-async function checkShareAndSteps(one: RolloutBench): Promise<void> {
-  const { share, text, api, change_id } = one;
-  if (text() !== FOREIGN) expect(await listAllowedShares(one)).toContain(share());
+async function checkShareAndSteps(bench: RolloutBench): Promise<void> {
+  const { share, text, api, change_id } = bench;
+  if (text() !== FOREIGN) expect(await listAllowedShares(bench)).toContain(share());
   const steps = (await api.audit())
     .filter((entry) => entry.change_id === change_id && entry.event_type === "stage_advanced")
     .map(({ detail }) => JSON.parse(detail).to);
@@ -61,16 +61,16 @@ async function checkShareAndSteps(one: RolloutBench): Promise<void> {
 }
 
 /** Recovers in a new process after the crash, rolls back, and checks that the first text is restored. */
-async function recoverAndRollBack(one: RolloutBench): Promise<void> {
-  const { start, clock, leases, text, change_id, api: first } = one;
+async function recoverAndRollBack(bench: RolloutBench): Promise<void> {
+  const { start, clock, leases, text, change_id, api: first } = bench;
   const api = await start();
   clock.advance(20 * MINUTE);
   await api.cycle();
-  await checkShareAndSteps(one);
+  await checkShareAndSteps(bench);
   expect(await leases()).toEqual([]);
   const { exposure, status } = await api.change(change_id);
   if (status === "applied") {
-    expect(one.share()).toBe(exposure!.share);
+    expect(bench.share()).toBe(exposure!.share);
     await api.must("rollback", change_id);
   }
   expect([text(), await leases()]).toEqual([FOREIGN, []]);
@@ -95,13 +95,13 @@ test.each(Object.entries(ACTIONS))(
   async (_, act) => {
     let crashes = 0;
     for (const when of selectCases(CRASH_MOMENTS, 1))
-      for (let at = 1, isAlive = false; !isAlive; at++) {
-        const one = await createRollout();
-        one.hours(24);
-        isAlive = !(await one.runUntilCrash({ at, when }, (api) => act(api, one)));
-        if (!isAlive) crashes++;
-        await checkShareAndSteps(one);
-        await recoverAndRollBack(one);
+      for (let at = 1, hasFinished = false; !hasFinished; at++) {
+        const bench = await createRollout();
+        bench.hours(24);
+        hasFinished = !(await bench.runUntilCrash({ at, when }, (api) => act(api, bench)));
+        if (!hasFinished) crashes++;
+        await checkShareAndSteps(bench);
+        await recoverAndRollBack(bench);
       }
     expect(crashes).toBeGreaterThanOrEqual(4);
   },
@@ -111,35 +111,35 @@ const CRASHES = Number(process.env["ROLLOUT_KILLS"] ?? rounds(5, 20, 1000));
 
 test(`${CRASHES} crashes at random writes of rollouts skip no step and expose no larger share`, async () => {
   const roll = dice(45);
-  const ends: Record<string, number> = {};
+  const endCounts: Record<string, number> = {};
   for (let crashes = 0; crashes < CRASHES;) {
-    const one = await createRollout();
+    const bench = await createRollout();
     for (let rounds = 0; rounds < 12; rounds++) {
-      one.hours(25);
-      const { change } = (await one.store.get("changes", one.change_id))!.value;
+      bench.hours(25);
+      const { change } = (await bench.store.get("changes", bench.change_id))!.value;
       if (change.status !== "applied" || change.exposure!.share === 10_000) break;
       const step = change.exposure!.step;
       const isWorse = roll(8) === 0;
       const sample = totals(100_000, STAGES.steps[step]!.share, isWorse ? [0.1, 0.2] : [0.2, 0.2]);
-      const death: CrashPoint = { at: 1 + roll(14), when: CRASH_MOMENTS[roll(2)]! };
+      const crashPoint: CrashPoint = { at: 1 + roll(14), when: CRASH_MOMENTS[roll(2)]! };
       const fault = roll(5);
-      if (fault === 0) one.faults.push(roll(2) === 0 ? "lost answer" : "lost request");
-      const hasCrashed = await one.runUntilCrash(death, async (api) => {
-        const { feed, decide, act } = rolloutClient(api, one.change_id);
+      if (fault === 0) bench.faults.push(roll(2) === 0 ? "lost answer" : "lost request");
+      const hasCrashed = await bench.runUntilCrash(crashPoint, async (api) => {
+        const { feed, decide, act } = rolloutClient(api, bench.change_id);
         if (roll(10) === 0) await act(step, "hold");
         else if (change.exposure!.waits_for === "by_hand") await act(step, "resume");
-        await feed([{ step, kpi: "conversion", as_of: one.clock.iso(), ...sample }]);
+        await feed([{ step, kpi: "conversion", as_of: bench.clock.iso(), ...sample }]);
         await decide();
-        if (roll(20) === 0) await api.post("rollback", { change_id: one.change_id, actor: "ops" });
+        if (roll(20) === 0) await api.post("rollback", { change_id: bench.change_id, actor: "ops" });
       });
       if (hasCrashed) crashes++;
-      one.faults.length = 0;
-      await checkShareAndSteps(one);
+      bench.faults.length = 0;
+      await checkShareAndSteps(bench);
     }
-    const { status, exposure } = (await one.store.get("changes", one.change_id))!.value.change;
+    const { status, exposure } = (await bench.store.get("changes", bench.change_id))!.value.change;
     const end = status === "applied" ? `step ${exposure!.step}` : status;
-    ends[end] = (ends[end] ?? 0) + 1;
-    await recoverAndRollBack(one);
+    endCounts[end] = (endCounts[end] ?? 0) + 1;
+    await recoverAndRollBack(bench);
   }
-  if (CRASHES > 5) process.stdout.write(`ends of rollouts: ${JSON.stringify(ends)}\n`);
+  if (CRASHES > 5) process.stdout.write(`ends of rollouts: ${JSON.stringify(endCounts)}\n`);
 }, 600_000);

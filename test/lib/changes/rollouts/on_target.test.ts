@@ -1,4 +1,4 @@
-/** Rollouts on a target system: how each step is set, verified and recorded, and how a rollback restores the target. */
+/** Rollouts on a target system: setting, verifying and recording each step, and restoring the target by a rollback. */
 import { describe, expect, test } from "vitest";
 import { recoverAbandoned } from "../../../../lib/changes/operations/recover.ts";
 import { reconcile } from "../../../../lib/changes/reconcile.ts";
@@ -28,9 +28,9 @@ test("each advance is set and verified before it is recorded; the last one sets 
   expect((await reconcile(api.deps)).mismatches).toEqual([]);
 });
 
-test.each([0, 1, 2])("a rollback by a person at step %i restores the exact previous text", async (last) => {
+test.each([0, 1, 2])("a rollback by a person at step %i restores the exact previous text", async (lastStep) => {
   const { api, change_id, goOn, text, events } = await rolloutOnTarget();
-  for (let step = 0; step < last; step++) await goOn(step);
+  for (let step = 0; step < lastStep; step++) await goOn(step);
   await api.must("rollback", change_id);
   expect([text(), (await events()).at(-1)]).toEqual([FOREIGN, "change_rolled_back"]);
 });
@@ -136,15 +136,15 @@ test("failures of an automatic rollback are logged once a day for each reason", 
 });
 
 const PREVIOUS = { value: "forged", version: "1" };
-const splitOver = (rest: unknown, salt: string, share: number) => ({
+const makeSplit = (rest: unknown, salt: string, share: number) => ({
   value: { $treated: { value: true, share, unit: "userId", salt }, rest },
   version: "1",
 });
 
 test.each<[title: string, edit: (id: string) => object]>([
   ["the previous value", () => ({ previous: PREVIOUS })],
-  ["the split", (id) => ({ next: splitOver({ old: 1.5 }, id, 9000) })],
-  ["both", (id) => ({ previous: PREVIOUS, next: splitOver(PREVIOUS.value, id, 1000) })],
+  ["the split", (id) => ({ next: makeSplit({ old: 1.5 }, id, 9000) })],
+  ["both", (id) => ({ previous: PREVIOUS, next: makeSplit(PREVIOUS.value, id, 1000) })],
 ])("an edited record of %s is used neither by an advance nor by a restore", async (_, edit) => {
   const { api, change_id, store, goOn, text, overwrite, detail, exposure, hours } = await rolloutOnTarget();
   const before = text();
@@ -198,17 +198,17 @@ describe("an advance", () => {
     ["another value", () => "7"],
     ["the split of the step before", (before: string) => before],
   ])("that is overwritten with %s is recorded, and needs a restore before a rollback", async (_, choose) => {
-    const edit: (() => void)[] = [];
+    const pendingEdits: (() => void)[] = [];
     const { api, change_id, goOn, feedNow, overwrite, exposure, leases, system, share, decide, text } =
       await rolloutOnTarget();
     const { compareAndSet } = system;
     const before = text()!;
     system.compareAndSet = async (...request) => {
       const result = await compareAndSet(...request);
-      edit.shift()?.();
+      pendingEdits.shift()?.();
       return result;
     };
-    edit.push(() => overwrite(choose(before)));
+    pendingEdits.push(() => overwrite(choose(before)));
     await goOn();
     expect([(await exposure())!, await leases()]).toMatchObject([
       { step: 0, waits_for: "adapter_failed" },
@@ -223,7 +223,7 @@ describe("an advance", () => {
     expect([text(), (await reconcile(api.deps)).mismatches]).toEqual([FOREIGN, []]);
   });
 
-  test("that is under way when a person holds the rollout is recorded, and the next is held", async () => {
+  test("that is under way when a person holds the rollout is recorded, and the next step waits", async () => {
     const { api, change_id, goOn, edits, exposure, detail, share, decide, act } = await rolloutOnTarget();
     let holdReply: Promise<{ status: number }> | undefined;
     edits.push(() => void (holdReply = act(0, "hold")));

@@ -8,7 +8,7 @@ import { rolloutClient, AGENTS, AS_OTHER, openRollout, STAGES, totals } from "..
 import { person, proofFields, requestStatement } from "../../../support/signed.ts";
 
 const WATCHED = { kpi: "incident_rate", kind: "binary", good: "down", allowed: 0.01 };
-const plan = (over: object = {}) => JSON.stringify({ ...STAGES, watch: [WATCHED], ...over });
+const plan = (fields: object = {}) => JSON.stringify({ ...STAGES, watch: [WATCHED], ...fields });
 
 test.each([
   ["another target", { targets: ["limits.*"] }, {}],
@@ -19,9 +19,9 @@ test.each([
   ["a feeder that is no agent", {}, { fed_by: "ana" }],
   ["shares that do not grow", {}, { steps: [STAGES.steps[1], STAGES.steps[0]] }],
   ["a KPI twice", {}, { watch: [WATCHED, WATCHED] }],
-])("invalid stages, or stages that policy.stages does not allow, are 400: %s", async (_, stages, over) => {
+])("invalid stages, or stages that policy.stages does not allow, are 400: %s", async (_, stages, fields) => {
   const api = await core({ intent: { principals: AGENTS, policy: { stages } } });
-  const { status, body } = await api.post("propose", { ...PROPOSAL, value: "1", stages: plan(over) });
+  const { status, body } = await api.post("propose", { ...PROPOSAL, value: "1", stages: plan(fields) });
   expect([status, body.code]).toEqual([400, "invalid_field"]);
   expect(body.fields[0].field).toMatch(/^stages/);
 });
@@ -53,10 +53,10 @@ test.each([
   [false, { incident_rate: 0.05 }, "rolled_back"],
 ])(
   "with replaces_guardrails %s and max_allowed %j a bad KPI leaves the rollout %s",
-  async (replaces, max_allowed, end) => {
+  async (replaces_guardrails, max_allowed, status) => {
     const policy = {
       guardrails: [{ kpi: "incident_rate", max_regression: 0.02, action: "rollback" }],
-      stages: { replaces_guardrails: replaces, max_allowed },
+      stages: { replaces_guardrails, max_allowed },
     };
     const proposal = { kpi: "incident_rate", expected_delta_k: 0.01 };
     const api = await core({ intent: { principals: AGENTS, policy } });
@@ -64,7 +64,7 @@ test.each([
     const change_id = await api.bring("applied", { ...proposal, value: "1", stages: plan() });
     await api.post("kpi", { incident_rate: 0.09 });
     await api.cycle();
-    expect((await api.change(change_id)).status).toBe(end);
+    expect((await api.change(change_id)).status).toBe(status);
   },
 );
 
@@ -97,21 +97,21 @@ test("the next step waits while the newest resume or manual advance has no valid
     { share: 5000, advance: "proven", min_hours: 1 },
   ];
   const { api, change_id } = await openRollout({ stages: { steps } });
-  const withKeyOfBo = async (pen: typeof ANA) => {
-    const principals = { ...AGENTS, bo: person(pen), eve: { kind: "person" } };
+  const withKeyOfBo = async (signer: typeof ANA) => {
+    const principals = { ...AGENTS, bo: person(signer), eve: { kind: "person" } };
     const signing = makeCore(await restartDeps(api.deps, { intent: { principals, policy: { signed_only: false } } }));
-    const rolling = rolloutClient(signing, change_id);
+    const rollout = rolloutClient(signing, change_id);
     const act = async (step: number, action: string) => {
       const fields = { change_id, step, action };
       const statement = await requestStatement(signing, { decision: "stage", approver: "bo", ...fields });
-      return (await signing.post("stage", { ...fields, actor: "bo", ...proofFields(pen, statement) })).status;
+      return (await signing.post("stage", { ...fields, actor: "bo", ...proofFields(signer, statement) })).status;
     };
-    const judge = async () => {
-      await rolling.feedNow({ step: 1, ...totals(100_000, 5000) });
-      const { step, waits_for } = (await rolling.exposure())!;
+    const feedAndReadExposure = async () => {
+      await rollout.feedNow({ step: 1, ...totals(100_000, 5000) });
+      const { step, waits_for } = (await rollout.exposure())!;
       return [step, waits_for];
     };
-    return { ...rolling, act, judge };
+    return { ...rollout, act, feedAndReadExposure };
   };
   const first = await withKeyOfBo(ANA);
   first.hours(2);
@@ -120,10 +120,10 @@ test("the next step waits while the newest resume or manual advance has no valid
   first.hours(2);
   // The intent no longer lists the key that signed the advance.
   const second = await withKeyOfBo(OTHER);
-  expect(await second.judge()).toEqual([1, "proof_invalid"]);
+  expect(await second.feedAndReadExposure()).toEqual([1, "proof_invalid"]);
   expect(await second.detail("stage_held")).toMatchObject({ decision: "hold", error: expect.stringMatching("of bo") });
   expect([await second.act(1, "hold"), await second.act(1, "resume")]).toEqual([200, 200]);
-  // The same is true of a resume.
-  expect(await (await withKeyOfBo(ANA)).judge()).toEqual([1, "proof_invalid"]);
-  expect(await (await withKeyOfBo(OTHER)).judge()).toEqual([2, null]);
+  // A resume needs a valid signature as well.
+  expect(await (await withKeyOfBo(ANA)).feedAndReadExposure()).toEqual([1, "proof_invalid"]);
+  expect(await (await withKeyOfBo(OTHER)).feedAndReadExposure()).toEqual([2, null]);
 });

@@ -1,4 +1,4 @@
-/** Rollouts without a target system: how they advance, are held, are rolled back and receive samples. */
+/** Rollouts without a target system: advances, holds, rollbacks and samples. */
 import { describe, expect, test } from "vitest";
 import { rebuildRecords } from "../../../../lib/changes/rebuild.ts";
 import { reconcile } from "../../../../lib/changes/reconcile.ts";
@@ -19,7 +19,7 @@ import {
   totals,
 } from "../../../support/rollouts.ts";
 
-const errorOf = ({ status, body }: { status: number; body: { code?: string } }) => [status, body.code];
+const toError = ({ status, body }: { status: number; body: { code?: string } }) => [status, body.code];
 
 describe("a rollout", () => {
   test("is applied with the share of its first step", async () => {
@@ -53,8 +53,8 @@ describe("a rollout", () => {
 
   test("is rolled back as soon as samples show a KPI worse than allowed", async () => {
     const { api, change_id, feedNow, detail, events } = await openRollout();
-    const pass = await feedNow(totals(100_000, 1000, [0.1, 0.2]));
-    expect(pass).toEqual({ advanced: [], rolled_back: [change_id] });
+    const result = await feedNow(totals(100_000, 1000, [0.1, 0.2]));
+    expect(result).toEqual({ advanced: [], rolled_back: [change_id] });
     const change = await api.change(change_id);
     expect([change.status, change.exposure]).toEqual(["rolled_back", undefined]);
     expect(await detail("stage_stopped")).toMatchObject({ decision: "rollback", reason: "worse", kpi: "conversion" });
@@ -110,10 +110,10 @@ describe("a rollout", () => {
   test("blocks another apply only if the value of that change is allowed", async () => {
     const { api } = await openRollout({ proposal: { value: "10" } });
     const other = await api.bring("approved", { value: "14" });
-    expect(errorOf(await api.act("apply", other))).toEqual([409, "rollout_in_progress"]);
+    expect(toError(await api.act("apply", other))).toEqual([409, "rollout_in_progress"]);
     const targets = [{ match: ["ui.*"], schema: { type: "number", maximum: 9 } }];
     const later = makeCore(await restartDeps(api.deps, { intent: { principals: AGENTS, policy: { targets } } }));
-    expect(errorOf(await later.act("apply", other))).toEqual([400, "value_not_allowed"]);
+    expect(toError(await later.act("apply", other))).toEqual([400, "value_not_allowed"]);
   });
 
   test("can be rolled back by a person", async () => {
@@ -141,9 +141,9 @@ describe("a rollout", () => {
   });
 });
 
-test("a rollout shows an estimate before consent, and measured bounds while it runs", async () => {
+test("a rollout shows an estimate before its consent, and measured bounds while it runs", async () => {
   const { api, change_id, feedNow, hours } = await openRollout({ stages: { users_a_day: 10_000 } });
-  const view = async (id = change_id) => (await readChangeDetail(api.deps, id)).rollout;
+  const readRollout = async (id = change_id) => (await readChangeDetail(api.deps, id)).rollout;
   const stages = JSON.stringify({ ...STAGES, users_a_day: 10_000 });
   const waiting = await api.bring("pending_consent", { value: "1", target: "ui.other", stages });
   // 10 · ¼ · (0.5 / 0.05)² / 0.9 users at 1,000 a day, and 10 · ¼ · (1 / 0.05)² / 0.5 at 5,000.
@@ -151,18 +151,26 @@ test("a rollout shows an estimate before consent, and measured bounds while it r
     { users: 278, days: 1 },
     { users: 2000, days: 1 },
   ];
-  expect(await view(waiting)).toEqual({ estimate, measured: [] });
+  expect(await readRollout(waiting)).toEqual({ estimate, measured: [] });
   hours(24);
   const now = api.deps.clock.iso();
   await feedNow(totals(200, 1000));
   const bounds = { worse_at_least: expect.any(Number), worse_at_most: expect.any(Number) };
-  const cell = { step: 0, kpi: "conversion", as_of: now, treated_n: 20, control_n: 180, treated: 0.2, control: 0.2 };
-  const running = (await view())!;
-  expect(running).toEqual({ estimate, measured: [{ ...cell, ...bounds }], not_before: now, kpi: "conversion" });
+  const measurement = {
+    step: 0,
+    kpi: "conversion",
+    as_of: now,
+    treated_n: 20,
+    control_n: 180,
+    treated: 0.2,
+    control: 0.2,
+  };
+  const running = (await readRollout())!;
+  expect(running).toEqual({ estimate, measured: [{ ...measurement, ...bounds }], not_before: now, kpi: "conversion" });
   expect(running.measured[0]!.worse_at_least).toBeLessThan(0);
   expect(running.measured[0]!.worse_at_most).toBeGreaterThan(0.1);
   await feedNow(totals(100_000, 1000, [0.1, 0.2]));
-  const ended = (await view())!;
+  const ended = (await readRollout())!;
   expect(ended).not.toHaveProperty("not_before");
   expect(ended.measured[0]!.worse_at_least).toBeGreaterThan(0.05);
 });
@@ -237,7 +245,7 @@ describe("a rollout is held", () => {
     const { api, feed } = await openRollout();
     expect((await feed([sample(api)])).status).toBe(200);
     expect((await feed([sample(api, totals(99_100, 1000))])).status).toBe(200);
-    expect(errorOf(await feed([sample(api, totals(98_900, 1000))]))).toEqual([400, "impossible_sample"]);
+    expect(toError(await feed([sample(api, totals(98_900, 1000))]))).toEqual([400, "impossible_sample"]);
   });
 
   test("while the service is frozen", async () => {
@@ -276,7 +284,7 @@ describe("a rollout is held", () => {
     expect((await later.change(change_id)).status).toBe("applied");
     await decide();
     expect((await exposure())!.step).toBe(1);
-    expect(errorOf(await later.post("approve", { change_id, approver: "cleo" }))).toEqual([400, "illegal_transition"]);
+    expect(toError(await later.post("approve", { change_id, approver: "cleo" }))).toEqual([400, "illegal_transition"]);
   });
 
   test.each([
@@ -303,28 +311,28 @@ describe("a person's action", () => {
     hours(24);
     await feedNow();
     expect((await exposure())!).toMatchObject({ step: 0, waits_for: "by_hand" });
-    expect(errorOf(await act(0, "hold"))).toEqual([400, "illegal_transition"]);
+    expect(toError(await act(0, "hold"))).toEqual([400, "illegal_transition"]);
     expect((await act(0, "resume")).status).toBe(200);
     await decide();
     expect((await exposure())!.step).toBe(1);
-    expect(errorOf(await act(1, "resume"))).toEqual([400, "illegal_transition"]);
+    expect(toError(await act(1, "resume"))).toEqual([400, "illegal_transition"]);
   });
 
   test("must name the current step; a hold may name an earlier one", async () => {
     const { act, hours, feedNow } = await openRollout();
     hours(24);
     await feedNow();
-    expect(errorOf(await act(0, "resume"))).toEqual([400, "illegal_transition"]);
-    expect(errorOf(await act(2, "hold"))).toEqual([400, "illegal_transition"]);
+    expect(toError(await act(0, "resume"))).toEqual([400, "illegal_transition"]);
+    expect(toError(await act(2, "hold"))).toEqual([400, "illegal_transition"]);
     expect((await act(0, "hold")).status).toBe(200);
   });
 
   test("advance is needed for a manual step, and is accepted after its minimum hours", async () => {
     const { act, hours, feedNow, exposure, detail } = await openRollout({ stages: MANUAL });
-    expect(errorOf(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
+    expect(toError(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
     await feedNow();
     expect((await exposure())!.waits_for).toBe("manual");
-    expect(errorOf(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
+    expect(toError(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
     hours(24);
     await feedNow();
     expect((await exposure())!.step).toBe(0);
@@ -337,7 +345,7 @@ describe("a person's action", () => {
     const { api, act, hours, feed } = await openRollout();
     hours(24);
     await feed([sample(api)]);
-    expect(errorOf(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
+    expect(toError(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
   });
 
   test("advance is rejected while the service is frozen", async () => {
@@ -345,7 +353,7 @@ describe("a person's action", () => {
     hours(24);
     await feedNow();
     await api.post("freeze", { actor: "ana" });
-    expect(errorOf(await act(0, "advance"))).toEqual([409, "frozen"]);
+    expect(toError(await act(0, "advance"))).toEqual([409, "frozen"]);
   });
 
   test("resume and advance are rejected for the proposer and for people who may not approve", async () => {
@@ -358,15 +366,15 @@ describe("a person's action", () => {
     const change_id = await later.bring("applied", { value: "1", target: "ui.other", stages, proposer: "bo" });
     const { act } = rolloutClient(later, change_id);
     expect((await act(0, "hold", "bo")).status).toBe(200);
-    expect(errorOf(await act(0, "resume", "cleo"))).toEqual([403, "not_an_approver"]);
-    expect(errorOf(await act(0, "resume", "bo"))).toEqual([403, "self_approval_forbidden"]);
+    expect(toError(await act(0, "resume", "cleo"))).toEqual([403, "not_an_approver"]);
+    expect(toError(await act(0, "resume", "bo"))).toEqual([403, "self_approval_forbidden"]);
     // An action that the rollout does not allow is reported before missing permissions.
     for (const [step, action] of [
       [1, "resume"],
       [0, "hold"],
       [0, "advance"],
     ] as const)
-      expect(errorOf(await act(step, action, "cleo")), action).toEqual([400, "illegal_transition"]);
+      expect(toError(await act(step, action, "cleo")), action).toEqual([400, "illegal_transition"]);
     expect((await act(0, "resume", "ana")).status).toBe(200);
   });
 
@@ -375,7 +383,7 @@ describe("a person's action", () => {
     expect((await withoutFreezers.act(0, "hold", "fred")).status).toBe(200);
     const permissions = { freeze: ["fred"], rollback: ["rob"] };
     const withBoth = await openRollout({ policy: { approvers: ["ana"], permissions } });
-    expect(errorOf(await withBoth.act(0, "hold", "eve"))).toEqual([403, "not_permitted"]);
+    expect(toError(await withBoth.act(0, "hold", "eve"))).toEqual([403, "not_permitted"]);
     expect((await withBoth.act(0, "hold", "ana")).status).toBe(200);
   });
 });
@@ -383,14 +391,14 @@ describe("a person's action", () => {
 test("a proposal with stages is rejected if its target system supports no splits", async () => {
   const api = await core({ adapter: scriptedAdapter(), intent: { principals: AGENTS } });
   const fields = { ...PROPOSAL, value: "true", stages: JSON.stringify(STAGES) };
-  expect(errorOf(await api.post("propose", fields))).toEqual([400, "value_not_allowed"]);
+  expect(toError(await api.post("propose", fields))).toEqual([400, "value_not_allowed"]);
 });
 
 describe("samples", () => {
   test("are accepted only from the agent that the plan names", async () => {
     const { api, feed } = await openRollout();
-    expect(errorOf(await feed([sample(api)], AS_OTHER))).toEqual([403, "agent_may_not"]);
-    expect(errorOf(await feed([sample(api)], {}))).toEqual([403, "agent_may_not"]);
+    expect(toError(await feed([sample(api)], AS_OTHER))).toEqual([403, "agent_may_not"]);
+    expect(toError(await feed([sample(api)], {}))).toEqual([403, "agent_may_not"]);
     expect(await feed([sample(api)])).toMatchObject({ status: 200, body: { accepted: 1, step: 0 } });
   });
 
@@ -407,9 +415,9 @@ describe("samples", () => {
     ["of a KPI that is not watched", { kpi: "revenue" }],
     ["with sums of another kind", { treated: { n: 1, sum: 1, sum2: 1 } }],
     ["more than five minutes ahead", { as_of: "2026-01-02T03:09:06.000Z" }],
-  ])("%s are 400 invalid_field", async (_, over) => {
+  ])("%s are 400 invalid_field", async (_, fields) => {
     const { api, feed } = await openRollout();
-    expect(errorOf(await feed([sample(api, over)]))).toEqual([400, "invalid_field"]);
+    expect(toError(await feed([sample(api, fields)]))).toEqual([400, "invalid_field"]);
   });
 
   test("older than the newest ones, or repeated in one request, are 400 invalid_field", async () => {
@@ -417,13 +425,13 @@ describe("samples", () => {
     const as_of = api.deps.clock.iso();
     hours(1);
     await feed([sample(api)]);
-    expect(errorOf(await feed([sample(api, { as_of })]))).toEqual([400, "invalid_field"]);
-    expect(errorOf(await feed([sample(api), sample(api)]))).toEqual([400, "invalid_field"]);
+    expect(toError(await feed([sample(api, { as_of })]))).toEqual([400, "invalid_field"]);
+    expect(toError(await feed([sample(api), sample(api)]))).toEqual([400, "invalid_field"]);
   });
 
   test("of a change that is rolled back are 400 illegal_transition", async () => {
     const { api, change_id, feed } = await openRollout();
     await api.must("rollback", change_id);
-    expect(errorOf(await feed([sample(api)]))).toEqual([400, "illegal_transition"]);
+    expect(toError(await feed([sample(api)]))).toEqual([400, "illegal_transition"]);
   });
 });

@@ -250,7 +250,7 @@ function verifyAgreement(change: Change, model: ModelChange, rules: Rules, inten
 const slices = histories([1, 60], [61, 140], [61, 700], 330);
 
 test.each(slices)(
-  "the state machine and the model verifyAgreement in scenarios %i to %i",
+  "the state machine and the model agree in scenarios %i to %i",
   { timeout: 300_000 },
   (first, last) => {
     const results = new Set<string>();

@@ -22,8 +22,8 @@ test("a repeated write of a rollout gets the same reply and adds no entry", asyn
     expect(first.body.error, path).toBeUndefined();
     change_id ||= first.body.change_id;
     const entries = await api.audit();
-    const again = await api.post(path, fields(), key);
-    expect([again.status, again.text], path).toEqual([first.status, first.text]);
+    const repeated = await api.post(path, fields(), key);
+    expect([repeated.status, repeated.text], path).toEqual([first.status, first.text]);
     expect(await api.audit(), path).toEqual(entries);
   }
 });

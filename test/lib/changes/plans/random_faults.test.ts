@@ -6,8 +6,8 @@ import { memoryScenarioSystems } from "../../../support/living_memory.ts";
 import { runPlanScenarios } from "../../../support/plan_lives.ts";
 
 test("after a fault at any step a plan is applied completely or not at all", { timeout: 300_000 }, async () => {
-  const figures = await runPlanScenarios(memoryScenarioSystems(), [1, rounds(8, 40, 400)]);
-  expect(figures.applied).toBeGreaterThan(rounds(0, 3, 3));
-  expect(figures.rolledBack).toBeGreaterThan(3);
-  for (const text of figures.exports) expect(await judge(text)).toEqual([]);
+  const counts = await runPlanScenarios(memoryScenarioSystems(), [1, rounds(8, 40, 400)]);
+  expect(counts.applied).toBeGreaterThan(rounds(0, 3, 3));
+  expect(counts.rolledBack).toBeGreaterThan(3);
+  for (const text of counts.exports) expect(await judge(text)).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Each rule checks every entry of a plan: if only the last entry breaks it, the plan gets the reply of that entry alone. */
+/** Each rule checks every entry of a plan: if only the last entry breaks a rule, the plan gets the same reply as that entry alone. */
 import { describe, expect, test } from "vitest";
 import { systemClock, portableSha256 } from "../../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
@@ -12,16 +12,16 @@ import { service, type TestService } from "../../../support/service.ts";
 
 const SECRET = "an agent's own secret";
 const AS_AGENT = { authorization: `Bearer ${SECRET}` };
-const agent = (may: object = {}, over: object = {}) => ({
+const agent = (may: object = {}, fields: object = {}) => ({
   principals: { "agent:one": { kind: "agent", token_sha256: portableSha256(SECRET), may } },
-  ...over,
+  ...fields,
 });
 
 type Entry = { tenant_id: string; target: string; value: unknown };
-const set = (target: string, value: unknown = 1, tenant_id = "t1"): Entry => ({ tenant_id, target, value });
-const OTHERS = [set("ui.a"), set("ui.b")];
-const NAME = "release.7";
-const LAST = set("limits.seats", 50);
+const makeEntry = (target: string, value: unknown = 1, tenant_id = "t1"): Entry => ({ tenant_id, target, value });
+const OTHER_ENTRIES = [makeEntry("ui.a"), makeEntry("ui.b")];
+const PLAN_NAME = "release.7";
+const LAST_ENTRY = makeEntry("limits.seats", 50);
 const COMMON = { kind: "config", summary: "s", reversible: true };
 const MINOR = { tier: "minor", affected_users: 1, risk: "low" };
 
@@ -30,13 +30,14 @@ interface Case {
   intent?: Manifest;
   options?: () => TestOptions;
   /** Creates earlier changes. */
-  before?: (api: TestService) => Promise<unknown>;
+  prepare?: (api: TestService) => Promise<unknown>;
   /** The entry that breaks the rule. */
-  last?: Entry;
-  over?: object;
+  lastEntry?: Entry;
+  /** More fields of the proposal. */
+  fields?: object;
   headers?: HeadersInit;
   /** Returns the part of the reply that the rule decides, by default the status and the code. */
-  read?: (reply: Reply, api: TestService) => unknown;
+  readResult?: (reply: Reply, api: TestService) => unknown;
   expected: unknown;
 }
 
@@ -48,27 +49,27 @@ const readGate =
   (gate: string) =>
   async ({ body }: Reply, api: TestService): Promise<unknown> => {
     const { gates } = await api.change(body.change_id);
-    return gates.find((one: { gate: string; state: string }) => one.gate === gate && one.state === "block")?.gate;
+    return gates.find((found: { gate: string; state: string }) => found.gate === gate && found.state === "block")?.gate;
   };
-const minorRule = (over: object = {}) => ({ kinds: ["config"], targets: ["*"], agents: true, ...over });
+const minorRule = (fields: object = {}) => ({ kinds: ["config"], targets: ["*"], agents: true, ...fields });
 const proposeSingle = (
   api: TestService,
   { tenant_id, target, value }: Entry,
-  over: object = {},
+  fields: object = {},
   headers?: HeadersInit,
-) => api.json("propose", { ...COMMON, ...over, tenant_id, target, value }, headers);
+) => api.json("propose", { ...COMMON, ...fields, tenant_id, target, value }, headers);
 
-/** A target system for `ui.*` and `limits.*` that rejects text. */
-function onSystem(over: { place?: (target: string) => string; fails?: string } = {}): TestOptions {
+/** Options with a target system for `ui.*` and `limits.*` that rejects text; `fails` is a target that cannot be read. */
+function systemOptions(overrides: { place?: (target: string) => string; fails?: string } = {}): TestOptions {
   const { system } = memoryTarget();
-  const place = over.place ?? ((target: string) => `memory ${target}`);
+  const place = overrides.place ?? ((target: string) => `memory ${target}`);
   const adapter = targetAdapter(
     {
       ...system,
       place: ({ target }) => place(target),
       check: ({ value }) => (typeof value === "string" ? "it holds no text" : undefined),
       read: (entry, signal) =>
-        entry.target === over.fails ? Promise.reject(new Error("down")) : system.read(entry, signal),
+        entry.target === overrides.fails ? Promise.reject(new Error("down")) : system.read(entry, signal),
     },
     { store: memoryStore(), clock: systemClock },
   );
@@ -81,14 +82,14 @@ const CASES: Readonly<Record<string, Case>> = {
     expected: "403 forbidden_target",
   },
   "a target outside an agent's scope": {
-    intent: agent({ targets: ["ui.*", NAME] }),
+    intent: agent({ targets: ["ui.*", PLAN_NAME] }),
     headers: AS_AGENT,
     expected: "403 agent_may_not",
   },
   "a tenant outside an agent's scope": {
     intent: agent({ tenants: ["t1"] }),
     headers: AS_AGENT,
-    last: set("ui.c", 1, "t2"),
+    lastEntry: makeEntry("ui.c", 1, "t2"),
     expected: "403 agent_may_not",
   },
   "a value outside its schema": {
@@ -97,7 +98,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   "a step that is too large": {
     intent: { policy: { targets: [{ match: ["limits.*"], max_step: { absolute: 5 } }] } },
-    before: (api) => api.bring("applied", { ...set("limits.seats", "40"), ...COMMON } as never),
+    prepare: (api) => api.bring("applied", { ...makeEntry("limits.seats", "40"), ...COMMON } as never),
     expected: "400 value_not_allowed",
   },
   "a target that needs a KPI": {
@@ -105,8 +106,8 @@ const CASES: Readonly<Record<string, Case>> = {
     expected: "400 value_not_allowed",
   },
   "a split on a system without splits": {
-    options: () => onSystem(),
-    last: set("limits.seats", {
+    options: () => systemOptions(),
+    lastEntry: makeEntry("limits.seats", {
       $split: {
         by: "user",
         shares: [
@@ -118,82 +119,82 @@ const CASES: Readonly<Record<string, Case>> = {
     expected: "400 value_not_allowed",
   },
   "a value that its system rejects": {
-    options: () => onSystem(),
-    last: set("limits.seats", "fifty"),
+    options: () => systemOptions(),
+    lastEntry: makeEntry("limits.seats", "fifty"),
     expected: "400 value_not_allowed",
   },
   "a target that no system covers": {
-    options: () => onSystem(),
-    last: set("billing.plan", 1),
+    options: () => systemOptions(),
+    lastEntry: makeEntry("billing.plan", 1),
     expected: "400 no_target_system",
   },
   "a key of the system that belongs to another target": {
-    options: () => onSystem({ place: (target) => (target.startsWith("limits") ? "one place" : target) }),
-    before: (api) => api.bring("applied", { ...set("limits.teams", "1"), ...COMMON } as never),
+    options: () => systemOptions({ place: (target) => (target.startsWith("limits") ? "one place" : target) }),
+    prepare: (api) => api.bring("applied", { ...makeEntry("limits.teams", "1"), ...COMMON } as never),
     expected: "409 target_conflict",
   },
   "an open change with on_conflict: block": {
     intent: { policy: { on_conflict: "block" } },
-    before: (api) => proposeSingle(api, set("Limits.Seats", 40)),
+    prepare: (api) => proposeSingle(api, makeEntry("Limits.Seats", 40)),
     expected: "409 target_conflict",
   },
   "an open plan with on_conflict: block": {
     intent: { policy: { on_conflict: "block" } },
-    before: (api) => proposePlan(api, [set("ui.x"), set("limits.seats", 40)]),
+    prepare: (api) => proposePlan(api, [makeEntry("ui.x"), makeEntry("limits.seats", 40)]),
     expected: "409 target_conflict",
   },
   "an open plan with on_conflict: report": {
-    before: (api) => proposePlan(api, [set("ui.x"), set("limits.seats", 40)]),
-    read: readConflicts,
+    prepare: (api) => proposePlan(api, [makeEntry("ui.x"), makeEntry("limits.seats", 40)]),
+    readResult: readConflicts,
     expected: 1,
   },
   "an open change with on_conflict: report": {
-    before: (api) => proposeSingle(api, set("limits.seats", 40)),
-    read: readConflicts,
+    prepare: (api) => proposeSingle(api, makeEntry("limits.seats", 40)),
+    readResult: readConflicts,
     expected: 1,
   },
   "a target that minor does not cover": {
-    intent: { policy: { minor: minorRule({ targets: ["ui.*", NAME] }) } },
-    over: MINOR,
-    read: readTier,
+    intent: { policy: { minor: minorRule({ targets: ["ui.*", PLAN_NAME] }) } },
+    fields: MINOR,
+    readResult: readTier,
     expected: ["standard", "It is not minor: the intent lets no change of limits.seats be minor."],
   },
   "a tenant that minor does not cover": {
     intent: { policy: { minor: minorRule({ tenants: ["t1"] }) } },
-    over: MINOR,
-    last: set("ui.c", 1, "t2"),
-    read: readTier,
+    fields: MINOR,
+    lastEntry: makeEntry("ui.c", 1, "t2"),
+    readResult: readTier,
     expected: ["standard", "It is not minor: the intent lets no change of ui.c for tenant t2 be minor."],
   },
   "a target that has owners, of a minor change": {
     intent: { policy: { minor: minorRule(), owners: [{ targets: ["limits.*"], approvers: ["fin"], required: 1 }] } },
-    over: MINOR,
-    read: readTier,
+    fields: MINOR,
+    readResult: readTier,
     expected: ["standard", "It is not minor: limits.seats has owners, who must consent."],
   },
   "a target that was rolled back, of a minor change": {
     intent: { policy: { minor: minorRule() } },
-    before: (api) => api.bring("rolled_back", { ...set("limits.seats", "40"), ...COMMON } as never),
-    over: MINOR,
-    read: readTier,
+    prepare: (api) => api.bring("rolled_back", { ...makeEntry("limits.seats", "40"), ...COMMON } as never),
+    fields: MINOR,
+    readResult: readTier,
     expected: ["standard", expect.stringContaining("limits.seats was rolled back")],
   },
   "the first value where steps are limited, of a minor change": {
     intent: { policy: { minor: minorRule(), targets: [{ match: ["limits.*"], max_step: { absolute: 5 } }] } },
-    over: MINOR,
-    read: readTier,
+    fields: MINOR,
+    readResult: readTier,
     expected: ["standard", expect.stringContaining("the first value of limits.seats")],
   },
   "a system that cannot be read, of a minor change": {
     intent: { policy: { minor: minorRule() } },
-    options: () => onSystem({ fails: "limits.seats" }),
-    over: MINOR,
-    read: readTier,
+    options: () => systemOptions({ fails: "limits.seats" }),
+    fields: MINOR,
+    readResult: readTier,
     expected: ["standard", "It is not minor: its target system cannot be read now."],
   },
   "a target that has owners": {
     intent: { policy: { owners: [{ targets: ["limits.*"], approvers: ["fin"], required: 1 }] } },
-    read: readMissing,
+    readResult: readMissing,
     expected: ["required_approvers", "owners limits.*"],
   },
   "a window that is closed for a target": {
@@ -204,46 +205,54 @@ const CASES: Readonly<Record<string, Case>> = {
         },
       },
     },
-    read: readGate("window"),
+    readResult: readGate("window"),
     expected: "window",
   },
   "a value that must be applied elsewhere first": {
     intent: { policy: { promotion: [{ to: ["tenant:production"], from: ["tenant:staging"] }] } },
-    last: set("ui.c", 1, "production"),
-    read: readGate("promotion"),
+    lastEntry: makeEntry("ui.c", 1, "production"),
+    readResult: readGate("promotion"),
     expected: "promotion",
   },
   "text of an agent that looks like another type": {
     intent: agent(),
     headers: AS_AGENT,
-    last: set("ui.c", "true"),
-    read: ({ body }) => typeof body.value_hint,
+    lastEntry: makeEntry("ui.c", "true"),
+    readResult: ({ body }) => typeof body.value_hint,
     expected: "string",
   },
 };
 
-const proposePlan = (api: TestService, sets: readonly Entry[], over: object = {}, headers?: HeadersInit) =>
-  api.json("propose", { ...COMMON, ...over, tenant_id: "t1", target: NAME, sets }, headers);
+const proposePlan = (api: TestService, sets: readonly Entry[], fields: object = {}, headers?: HeadersInit) =>
+  api.json("propose", { ...COMMON, ...fields, tenant_id: "t1", target: PLAN_NAME, sets }, headers);
 
 /** Returns the replies to the last entry alone, to a plan that ends in it, and to a plan without it. */
-async function proposeEach({ intent = {}, options, before, last = LAST, over = {}, headers, read = readCode }: Case) {
+async function proposeEach({
+  intent = {},
+  options,
+  prepare,
+  lastEntry = LAST_ENTRY,
+  fields = {},
+  headers,
+  readResult = readCode,
+}: Case) {
   const replyTo = async (propose: (api: TestService) => Promise<Reply>): Promise<unknown> => {
     const api = await service({ intent, ...options?.() });
-    await before?.(api);
-    return read(await propose(api), api);
+    await prepare?.(api);
+    return readResult(await propose(api), api);
   };
   return {
-    single: await replyTo((api) => proposeSingle(api, last, over, headers)),
-    plan: await replyTo((api) => proposePlan(api, [...OTHERS, last], over, headers)),
-    without: await replyTo((api) => proposePlan(api, OTHERS, over, headers)),
+    single: await replyTo((api) => proposeSingle(api, lastEntry, fields, headers)),
+    plan: await replyTo((api) => proposePlan(api, [...OTHER_ENTRIES, lastEntry], fields, headers)),
+    planWithoutEntry: await replyTo((api) => proposePlan(api, OTHER_ENTRIES, fields, headers)),
   };
 }
 
 describe("a plan gets the same reply as its last entry alone for", () => {
   test.each(Object.entries(CASES))("%s", async (_, testCase) => {
-    const { single, plan, without } = await proposeEach(testCase);
+    const { single, plan, planWithoutEntry } = await proposeEach(testCase);
     expect(single, "the entry alone").toEqual(testCase.expected);
     expect(plan, "the plan").toEqual(testCase.expected);
-    expect(without, "the plan without it").not.toEqual(testCase.expected);
+    expect(planWithoutEntry, "the plan without the entry").not.toEqual(testCase.expected);
   });
 });

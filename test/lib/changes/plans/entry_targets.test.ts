@@ -1,4 +1,4 @@
-/** Entries about an apply or a rollback of a plan are valid only if they name exactly its targets. */
+/** Entries about an apply or a rollback of a plan are valid only if they name all targets of the plan and no others. */
 import { expect, test } from "vitest";
 import type { AuditEntry } from "../../../../lib/audit/entry.ts";
 import { foldEntries } from "../../../../lib/changes/ledger/verify_record.ts";
@@ -15,7 +15,7 @@ test.each<[string, (sets: Sets) => Sets | undefined]>([
   const { api } = await planBench(memorySystems(["a", "b"]));
   const id = await bringPlan(api, "applied", [planEntry("a", 1), planEntry("a", 2), planEntry("b", 1)]);
   await api.must("rollback", id);
-  const entries = (await api.audit()).filter((one: AuditEntry) => one.change_id === id) as AuditEntry[];
+  const entries = (await api.audit()).filter((entry: AuditEntry) => entry.change_id === id) as AuditEntry[];
   expect(foldEntries(entries)?.change.status).toBe("rolled_back");
   for (const type of ["change_applied", "change_rolled_back"]) {
     const edited = entries.map((entry) => {

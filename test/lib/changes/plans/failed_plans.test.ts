@@ -23,6 +23,7 @@ import {
   routeSystems,
 } from "../../../support/plan_bench.ts";
 
+/** A write without a fault, in a list of faults. */
 const NO_FAULT = undefined as unknown as WriteFault;
 const ENTRIES = [planEntry("a", 1), planEntry("b", 1), planEntry("c", 1)];
 
@@ -37,19 +38,19 @@ test("a failed plan whose rollback a crash interrupted is rolled back, and is no
   } as Store;
   const api = await core({ store: crashingStore, clock, adapter: routeSystems(systems, crashingStore, clock) });
   const id = await bringPlan(api, "approved", ENTRIES.slice(0, 2));
-  const [a, b] = [systems.get("a")!, systems.get("b")!];
-  a.faults.push(NO_FAULT, "rejected");
-  b.faults.push("lost answer");
+  const [systemA, systemB] = [systems.get("a")!, systems.get("b")!];
+  systemA.faults.push(NO_FAULT, "rejected");
+  systemB.faults.push("lost answer");
   expect((await api.act("apply", id)).status).toBe(502);
   clock.advance(2 * MINUTE);
-  for (const { edits } of [a, b])
+  for (const { edits } of [systemA, systemB])
     edits.push(() => {
       hasCrashed = true;
       throw new Error("the process is gone");
     });
   await api.cycle().catch(() => undefined);
   expect(hasCrashed).toBe(true);
-  for (const { edits } of [a, b]) edits.length = 0;
+  for (const { edits } of [systemA, systemB]) edits.length = 0;
   clock.advance(20 * MINUTE);
   const next = makeCore(await restartDeps(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
   await next.cycle();
@@ -73,18 +74,18 @@ test.each([["a", "b"], ["a"], ["b"]])(
     expect((await api.act("apply", id)).status).toBe(502);
     const leases = () => store.list("leases", { limit: 9 });
     expect(await leases()).toHaveLength(2);
-    const elsewhere = new Map(
+    const movedSystems = new Map(
       [...systems].map(([name, { system }]) => {
         const place: typeof system.place = (entry) => `moved ${system.place(entry)}`;
         return [name, { system: moved.includes(name) ? { ...system, place } : system }];
       }),
     );
-    const next = makeCore(await restartDeps(api.deps, { store, adapter: routeSystems(elsewhere, store, clock) }));
+    const next = makeCore(await restartDeps(api.deps, { store, adapter: routeSystems(movedSystems, store, clock) }));
     for (const name of ["a", "b"]) systems.get(name)!.faults.push("rejected", "rejected", "rejected");
     const revoked = await next.act("revoke", id);
-    const isFree = moved.length === 2;
-    expect(revoked.status).toBe(isFree ? 200 : 409);
-    expect(await leases()).toHaveLength(isFree ? 0 : 2);
+    const canRevoke = moved.length === 2;
+    expect(revoked.status).toBe(canRevoke ? 200 : 409);
+    expect(await leases()).toHaveLength(canRevoke ? 0 : 2);
   },
 );
 
@@ -104,7 +105,7 @@ test("two entries of a plan cannot set the same key of a system", async () => {
   expect(await proposePlan(api, [planEntry("a", 1), planEntry("b", 2)])).toMatch(/^chg_/);
 });
 
-test("a rejected restore of a plan that has the name of one of its targets logs no drift", async () => {
+test("a rejected restore of a plan with the name of one of its targets logs no drift", async () => {
   const { api, store } = await planBench(memorySystems(["a", "b", "c"]));
   const id = await bringPlan(api, "applied", ENTRIES, { target: ENTRIES[0]!.target });
   expect(await api.post("restore", { change_id: id })).toMatchObject({
@@ -131,15 +132,15 @@ test.each([false, true])(
   async (isEdited) => {
     const more = [{ name: "gate", match: ["deploy/*"], adapter: gateAdapter("gate") }];
     const { api, systems, store, details, overwrite } = await planBench(memorySystems(["a", "b"]), { more });
-    const [one, two] = ENTRIES as [PlanEntry, PlanEntry];
+    const [firstEntry, secondEntry] = ENTRIES as [PlanEntry, PlanEntry];
     const release = planEntry("deploy", "1/prod", {
       repository_id: 1,
       repository: "o/r",
       environment: "prod",
       head: "a".repeat(40),
     });
-    const id = await bringPlan(api, "applied", [one, release, two]);
-    if (isEdited) overwrite(two, '"edited"');
+    const id = await bringPlan(api, "applied", [firstEntry, release, secondEntry]);
+    if (isEdited) overwrite(secondEntry, '"edited"');
     else systems.get("b")!.faults.push("rejected");
     expect((await api.act("rollback", id)).status).toBe(isEdited ? 409 : 502);
     const owned = (await store.list("owners", { limit: 9 })).map(({ id: key }) => key.split("\n")[0]);

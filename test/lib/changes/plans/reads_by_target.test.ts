@@ -13,21 +13,21 @@ test("flags and search return each entry of a plan until the plan is rolled back
   const { body, status } = await api.json("/api/product/propose", proposal);
   expect([status, body.error]).toEqual([201, undefined]);
   await api.must("approve", body.change_id);
-  const flag = async ({ tenant_id, target }: (typeof SETS)[number]) =>
+  const readFlag = async ({ tenant_id, target }: (typeof SETS)[number]) =>
     (await api.json(`/ofrep/v1/evaluate/flags/${target}`, { context: { targetingKey: tenant_id } })).body;
   const find = async (query: string) =>
     (await api.get(`/api/find?q=${encodeURIComponent(query)}`)).body.rows.map(
-      (one: { change_id: string }) => one.change_id,
+      (row: { change_id: string }) => row.change_id,
     );
-  expect(await Promise.all(SETS.map(flag))).toMatchObject(SETS.map(() => ({ errorCode: "FLAG_NOT_FOUND" })));
+  expect(await Promise.all(SETS.map(readFlag))).toMatchObject(SETS.map(() => ({ errorCode: "FLAG_NOT_FOUND" })));
   await api.must("apply", body.change_id);
   for (const entry of SETS) {
     const metadata = { change_id: body.change_id, tenant_id: entry.tenant_id };
-    expect(await flag(entry)).toMatchObject({ value: entry.value, metadata });
+    expect(await readFlag(entry)).toMatchObject({ value: entry.value, metadata });
     expect(await find(`target:${entry.target}`)).toEqual([body.change_id]);
     expect(await find(`tenant:${entry.tenant_id}`)).toEqual([body.change_id]);
   }
-  expect((await flag({ ...SETS[1]!, tenant_id: "t1" })).errorCode).toBe("FLAG_NOT_FOUND");
+  expect((await readFlag({ ...SETS[1]!, tenant_id: "t1" })).errorCode).toBe("FLAG_NOT_FOUND");
   await api.must("rollback", body.change_id);
-  expect(await Promise.all(SETS.map(flag))).toMatchObject(SETS.map(() => ({ errorCode: "FLAG_NOT_FOUND" })));
+  expect(await Promise.all(SETS.map(readFlag))).toMatchObject(SETS.map(() => ({ errorCode: "FLAG_NOT_FOUND" })));
 });

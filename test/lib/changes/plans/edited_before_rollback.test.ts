@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import type { ProductAdapter } from "../../../../lib/changes/operations/adapter_port.ts";
 import { bringPlan, memorySystems, planBench, planEntry } from "../../../support/plan_bench.ts";
 
-/** Creates a host product that stores one value for each target. */
-function createHost() {
+/** Creates a system without a check for edits, which stores one value for each target. */
+function createCrm() {
   const values = new Map<string, unknown>();
   const applied = new Map<string, unknown>();
   const rolledBack: string[] = [];
@@ -33,15 +33,15 @@ function createHost() {
 
 const ENTRIES = [planEntry("a", 1), planEntry("crm", 1), planEntry("crm", 2)];
 
-async function withAppliedPlan() {
-  const crm = createHost();
+async function openWithAppliedPlan() {
+  const crm = createCrm();
   const more = [{ name: "crm", match: ["crm/*"], adapter: crm.adapter }];
   const bench = await planBench(memorySystems(["a"]), { more });
   return { ...bench, crm, id: await bringPlan(bench.api, "applied", ENTRIES) };
 }
 
-test("an edited entry on a host blocks the rollback of the plan unless over_drift is set", async () => {
-  const { api, crm, id, raw } = await withAppliedPlan();
+test("an edited entry on a system without a check blocks the rollback unless over_drift is set", async () => {
+  const { api, crm, id, raw } = await openWithAppliedPlan();
   crm.values.set("crm/2", "edited");
   const rejected = await api.act("rollback", id);
   expect(rejected).toMatchObject({
@@ -53,11 +53,11 @@ test("an edited entry on a host blocks the rollback of the plan unless over_drif
   expect([raw(ENTRIES[0]!), crm.rolledBack]).toEqual([undefined, ["crm/2", "crm/1"]]);
 });
 
-test("a value of a later change, or one that the host does not report, blocks no rollback", async () => {
-  const { api, id } = await withAppliedPlan();
+test("a value of a later change, or a value that cannot be read, blocks no rollback", async () => {
+  const { api, id } = await openWithAppliedPlan();
   await api.bring("applied", { target: "crm/2", value: '"later"' });
   expect((await api.act("rollback", id)).body.code).not.toBe("target_drifted");
-  const other = await withAppliedPlan();
+  const other = await openWithAppliedPlan();
   other.crm.values.set("crm/2", "edited");
   other.crm.adapter.held = async () => undefined;
   expect((await other.api.act("rollback", other.id)).body.code).not.toBe("target_drifted");
