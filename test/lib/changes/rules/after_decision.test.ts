@@ -9,11 +9,11 @@ import { makeLateNote } from "../../../../lib/changes/rules/late_note.ts";
 import { findSupersedeProblem } from "../../../../lib/changes/rules/supersede.ts";
 
 const INTENT = { kpis: {}, principals: {} } as unknown as Intent;
-const changeWith = (over: Partial<Change> = {}): Change =>
+const changeWith = (overrides: Partial<Change> = {}): Change =>
   ({
     ...{ change_id: "chg_1", tenant_id: "t1", target: "ui.a", status: "denied", approvals: [] },
     ...{ rationale: "", approval_note: null, value: "1", summary: "More" },
-    ...over,
+    ...overrides,
   }) as unknown as Change;
 
 test.each<[string, Partial<Change>, string | null, string | undefined]>([
@@ -23,19 +23,19 @@ test.each<[string, Partial<Change>, string | null, string | undefined]>([
   ["an erased change", { erased: { at: "2026-01-01", actor: "ana" } as never }, null, "was erased on 2026-01-01"],
   ["a proposed change", { status: "proposed" }, null, "it is proposed, and what is decided on must be there"],
   ["a pending change", { status: "pending_consent" }, null, "asked to approve, deny, withdraw"],
-  ["the change that its target holds", { status: "applied", value: undefined }, "chg_1", "roll it back first"],
+  ["the change in force on its target", { status: "applied", value: undefined }, "chg_1", "roll it back first"],
   ["a change that a rollback restores", { status: "applied" }, "chg_2", "a rollback of a later change brings"],
-])("an erasure of %s", (_, over, owner, reason) => {
-  const erase = () => requireErasable(changeWith(over), { owner }, INTENT);
+])("an erasure of %s is allowed or rejected", (_, overrides, owner, reason) => {
+  const erase = () => requireErasable(changeWith(overrides), { owner }, INTENT);
   if (reason === undefined) expect(erase).not.toThrow();
   else expect(erase).toThrow(reason);
 });
 
-test("an erasure deletes all texts and numbers, and keeps whether there was a rationale", () => {
+test("an erasure deletes all texts and numbers, and still shows if there was a rationale", () => {
   const content = { target: "ui.a", value: 1, summary: "More", rationale: "why", affected_users: 4 } as never;
-  const left = { target: "ui.a", summary: "erased", affected_users: null };
-  expect(redactContent(content)).toEqual({ ...left, rationale: "erased" });
-  expect(redactContent({ ...(content as object), rationale: " \n" } as never)).toEqual({ ...left, rationale: "" });
+  const redacted = { target: "ui.a", summary: "erased", affected_users: null };
+  expect(redactContent(content)).toEqual({ ...redacted, rationale: "erased" });
+  expect(redactContent({ ...(content as object), rationale: " \n" } as never)).toEqual({ ...redacted, rationale: "" });
 });
 
 test.each<[string, Partial<Change>, LateItem, string | undefined]>([
@@ -48,8 +48,8 @@ test.each<[string, Partial<Change>, LateItem, string | undefined]>([
   ["where a consent has a note", { approvals: [{ note: "yes" }] as never }, "note", "it has one"],
   ["where one was added", { late_notes: [{ item: "note" }] as never }, "note", "one was added already"],
   ["where another item was added", { late_notes: [{ item: "note" }] as never }, "rationale", undefined],
-])("a late note %s", (_, over, item, reason) => {
-  const change = changeWith(over);
+])("a late note %s is allowed or rejected", (_, overrides, item, reason) => {
+  const change = changeWith(overrides);
   const add = () => makeLateNote(change, { item, note: "late" }, INTENT);
   expect(isItemMissing(change, item)).toBe(reason === undefined);
   if (reason === undefined) expect(add()).toEqual({ status: change.status, item, note: "late", late: true });
@@ -65,8 +65,8 @@ test.each<[string, Partial<Change>, string | undefined]>([
   ],
   ["an applied change of the same target in capitals", { status: "applied", target: "UI.A" }, undefined],
   ["a denied change of another target", { target: "ui.b" }, undefined],
-])("a proposal supersedes %s", (_, over, reason) => {
-  const problem = findSupersedeProblem(changeWith(over), { tenant_id: "t1", target: "ui.a" });
+])("superseding %s is allowed or rejected", (_, overrides, reason) => {
+  const problem = findSupersedeProblem(changeWith(overrides), { tenant_id: "t1", target: "ui.a" });
   expect(problem?.slice(0, reason?.length)).toBe(reason);
 });
 
@@ -74,7 +74,7 @@ test.each<[string, number, number, number | undefined]>([
   ["a KPI that fell by more than allowed", 10, 7, 3],
   ["a KPI that fell by as much as allowed", 10, 8, undefined],
   ["a KPI that rose", 10, 13, undefined],
-])("a guardrail and %s", (_, baseline, value, regression) => {
+])("a guardrail is tripped only by a KPI that got worse by more than allowed: %s", (_, baseline, value, regression) => {
   const guardrail = { kpi: "k", action: "freeze", max_regression: 2 } as never;
   const evidence = checkGuardrail(guardrail, baseline, value, { kpis: {} } as Intent, "now");
   const facts = { kpi: "k", action: "freeze", baseline, value, regression, max_regression: 2, at: "now" };

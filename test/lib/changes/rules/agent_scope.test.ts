@@ -5,14 +5,14 @@ import { isInAgentScope, requireAgentScope } from "../../../../lib/changes/rules
 import { makeIntent } from "../../../support/intents.ts";
 
 const AGENT = "agent:one";
-const place = { tenant_id: "t1", kind: "config", target: "ui.a" } as const;
+const PROPOSAL = { tenant_id: "t1", kind: "config", target: "ui.a" } as const;
 
 const intentWith = (may?: object) =>
   makeIntent({ principals: { [AGENT]: { kind: "agent", token_sha256: "ab".repeat(32), may } } }).intent;
 
-function refusalOf(may: object | undefined, over: object): string | undefined {
+function findScopeError(may: object | undefined, fields: object): string | undefined {
   try {
-    requireAgentScope(AGENT, { ...place, summary: "", ...over }, intentWith(may));
+    requireAgentScope(AGENT, { ...PROPOSAL, summary: "", ...fields }, intentWith(may));
   } catch (error) {
     const { code, message, details } = error as AppError;
     expect([code, details["agent"]]).toEqual(["agent_may_not", AGENT]);
@@ -51,7 +51,7 @@ test.each<[string, object | undefined, object, string | undefined]>([
     { tenant_id: "T1" },
     "tenant_id: agent:one may not propose a change for tenant T1, only t1",
   ],
-])("a proposal %s", (_, may, over, problem) => {
-  expect(refusalOf(may, over)).toBe(problem);
-  expect(isInAgentScope(AGENT, { ...place, ...over }, intentWith(may))).toBe(problem === undefined);
+])("a proposal %s is in the scope or rejected", (_, may, fields, problem) => {
+  expect(findScopeError(may, fields)).toBe(problem);
+  expect(isInAgentScope(AGENT, { ...PROPOSAL, ...fields }, intentWith(may))).toBe(problem === undefined);
 });

@@ -15,55 +15,65 @@ import type { Change } from "../../../../lib/changes/rules/change.ts";
 import { makeIntent } from "../../../support/intents.ts";
 
 const NOW = Date.UTC(2026, 0, 2);
-const at = (hours: number): string => new Date(NOW + hours * HOUR_MS).toISOString();
-const policyOf = (policy: object) => makeIntent({ policy }).intent.policy;
+const hoursFromNow = (hours: number): string => new Date(NOW + hours * HOUR_MS).toISOString();
+const makePolicy = (policy: object) => makeIntent({ policy }).intent.policy;
 
 test.each<[unknown, string | undefined]>([
   ["manual", undefined],
   ["approved", "approved"],
-  ["2026-01-02T02:00:00+02:00", at(0)],
-  ["2026-01-02T00:00:00Z", at(0)],
-])("apply_when %j is read as %j", (stated, read) => {
-  expect(applyWhenSchema().parse(stated)).toBe(read);
+  ["2026-01-02T02:00:00+02:00", hoursFromNow(0)],
+  ["2026-01-02T00:00:00Z", hoursFromNow(0)],
+])("apply_when %j is read as %j", (input, expected) => {
+  expect(applyWhenSchema().parse(input)).toBe(expected);
 });
 
-test.each(["soon", "2026-01-02", "2026-01-02T00:00:00", "", null])("apply_when %j is rejected", (stated) => {
-  expect(applyWhenSchema().safeParse(stated).success).toBe(false);
+test.each(["soon", "2026-01-02", "2026-01-02T00:00:00", "", null])("apply_when %j is rejected", (input) => {
+  expect(applyWhenSchema().safeParse(input).success).toBe(false);
 });
 
 test.each<[string | undefined, object, string | undefined]>([
   [undefined, {}, undefined],
   ["approved", {}, "the intent's policy.apply_when does not list approved"],
-  [at(1), { apply_when: ["approved"] }, "the intent's policy.apply_when does not list scheduled"],
+  [hoursFromNow(1), { apply_when: ["approved"] }, "the intent's policy.apply_when does not list scheduled"],
   ["approved", { apply_when: ["approved"] }, undefined],
-  [at(1), { apply_when: ["scheduled"] }, undefined],
-  [at(0), { apply_when: ["scheduled"] }, "must be a time in the future"],
-  [at(-1), { apply_when: ["scheduled"] }, "must be a time in the future"],
-  [at(9000), { apply_when: ["scheduled"] }, undefined],
-  [at(5), { apply_when: ["scheduled"], consent_ttl_hours: 5 }, undefined],
-  [at(6), { apply_when: ["scheduled"], consent_ttl_hours: 5 }, `must be at ${at(5)} or earlier`],
-  [at(6), { apply_when: ["scheduled"], approval_ttl_hours: 5 }, `must be at ${at(5)} or earlier`],
-  [at(8), { apply_when: ["scheduled"], approval_ttl_hours: 5, consent_ttl_hours: 3 }, undefined],
-  [at(9), { apply_when: ["scheduled"], approval_ttl_hours: 5, consent_ttl_hours: 3 }, `must be at ${at(8)} or earlier`],
-])("a proposal with apply_when %s under %j", (apply_when, policy, problem) => {
-  const check = () => requireApplyWhen({ apply_when }, policyOf(policy), NOW);
+  [hoursFromNow(1), { apply_when: ["scheduled"] }, undefined],
+  [hoursFromNow(0), { apply_when: ["scheduled"] }, "must be a time in the future"],
+  [hoursFromNow(-1), { apply_when: ["scheduled"] }, "must be a time in the future"],
+  [hoursFromNow(9000), { apply_when: ["scheduled"] }, undefined],
+  [hoursFromNow(5), { apply_when: ["scheduled"], consent_ttl_hours: 5 }, undefined],
+  [hoursFromNow(6), { apply_when: ["scheduled"], consent_ttl_hours: 5 }, `must be at ${hoursFromNow(5)} or earlier`],
+  [hoursFromNow(6), { apply_when: ["scheduled"], approval_ttl_hours: 5 }, `must be at ${hoursFromNow(5)} or earlier`],
+  [hoursFromNow(8), { apply_when: ["scheduled"], approval_ttl_hours: 5, consent_ttl_hours: 3 }, undefined],
+  [
+    hoursFromNow(9),
+    { apply_when: ["scheduled"], approval_ttl_hours: 5, consent_ttl_hours: 3 },
+    `must be at ${hoursFromNow(8)} or earlier`,
+  ],
+])("a proposal with apply_when %s under %j is allowed or rejected", (apply_when, policy, problem) => {
+  const check = () => requireApplyWhen({ apply_when }, makePolicy(policy), NOW);
   if (problem === undefined) expect(check).not.toThrow();
   else expect(check).toThrow(`apply_when ${problem}`);
 });
 
-const change = (over: object = {}): Change =>
-  ({ status: "approved", apply_when: "approved", created_at: at(-2), decided_at: at(-1), ...over }) as Change;
-const automation_stopped = { at: at(0), reason: "" };
+const change = (fields: object = {}): Change =>
+  ({
+    status: "approved",
+    apply_when: "approved",
+    created_at: hoursFromNow(-2),
+    decided_at: hoursFromNow(-1),
+    ...fields,
+  }) as Change;
+const automation_stopped = { at: hoursFromNow(0), reason: "" };
 
 test.each<[object, object, string | undefined]>([
   [{}, { apply_when: ["approved"] }, undefined],
-  [{ apply_when: at(1) }, { apply_when: ["scheduled"] }, undefined],
+  [{ apply_when: hoursFromNow(1) }, { apply_when: ["scheduled"] }, undefined],
   [{ apply_when: undefined }, { apply_when: ["approved"] }, "the change does not apply by itself"],
   [{ automation_stopped }, { apply_when: ["approved"] }, "the change does not apply by itself"],
   [{}, { apply_when: ["scheduled"] }, "does not list approved any more"],
-  [{ apply_when: at(1) }, { apply_when: ["approved"] }, "does not list scheduled any more"],
-])("an automatic apply of %j under %j", (over, policy, problem) => {
-  const check = () => requireAutomation(change(over), policyOf(policy));
+  [{ apply_when: hoursFromNow(1) }, { apply_when: ["approved"] }, "does not list scheduled any more"],
+])("an automatic apply of %j under %j is allowed or rejected", (fields, policy, problem) => {
+  const check = () => requireAutomation(change(fields), makePolicy(policy));
   if (problem === undefined) expect(check).not.toThrow();
   else
     expect(check).toThrow(
@@ -76,27 +86,33 @@ test.each<[object, object, string | undefined]>([
 });
 
 test.each<[object, string | undefined]>([
-  [{}, at(-1)],
-  [{ decided_at: null }, at(-2)],
-  [{ apply_when: at(3) }, at(3)],
+  [{}, hoursFromNow(-1)],
+  [{ decided_at: null }, hoursFromNow(-2)],
+  [{ apply_when: hoursFromNow(3) }, hoursFromNow(3)],
   [{ status: "pending_consent" }, undefined],
   [{ status: "applied" }, undefined],
   [{ apply_when: undefined }, undefined],
   [{ automation_stopped }, undefined],
-])("the apply of %j is due at %s", (over, due) => {
-  expect(findAutomationTime(change(over))).toBe(due);
+])("the apply of %j is due at %s", (fields, due) => {
+  expect(findAutomationTime(change(fields))).toBe(due);
 });
 
 test.each<[object, boolean, boolean, boolean]>([
   [{}, false, false, false],
   [{ apply_when: undefined }, false, false, false],
-  [{ apply_when: at(3) }, true, true, true],
-  [{ apply_when: at(4) }, true, false, true],
-  [{ apply_when: at(3), automation_stopped }, true, false, false],
-])("%j is scheduled: %s; a consent at 3 o'clock is too late: %s, at 4: %s", (over, scheduled, three, four) => {
-  expect(isScheduled(change(over))).toBe(scheduled);
-  expect([isAfterScheduledTime(change(over), at(3)), isAfterScheduledTime(change(over), at(4))]).toEqual([three, four]);
-});
+  [{ apply_when: hoursFromNow(3) }, true, true, true],
+  [{ apply_when: hoursFromNow(4) }, true, false, true],
+  [{ apply_when: hoursFromNow(3), automation_stopped }, true, false, false],
+])(
+  "%j is scheduled: %s; a consent at 3 o'clock is too late: %s, at 4: %s",
+  (fields, isExpected, isTooLateAt3, isTooLateAt4) => {
+    expect(isScheduled(change(fields))).toBe(isExpected);
+    expect([
+      isAfterScheduledTime(change(fields), hoursFromNow(3)),
+      isAfterScheduledTime(change(fields), hoursFromNow(4)),
+    ]).toEqual([isTooLateAt3, isTooLateAt4]);
+  },
+);
 
 test("an automatic apply is postponed for a day at most", () => {
   expect(MAX_POSTPONED_MS).toBe(24 * HOUR_MS);

@@ -22,8 +22,10 @@ test.each([
   ["a proposal that expired", "pat", "policy:expiry", undefined, null],
 ])("level of %s: %s, %s, draft %s is %s", (_, proposer, approver, draft, level) => {
   const change = { proposer, proposer_kind: classifyProposer(proposer), created_at: at };
-  const by = { approver, authenticated: "claimed", principals: false } as const;
-  expect(classifyAutonomy(change, by, draft === undefined ? undefined : { change_id: "c", at: draft })).toBe(level);
+  const decision = { approver, authenticated: "claimed", principals: false } as const;
+  expect(classifyAutonomy(change, decision, draft === undefined ? undefined : { change_id: "c", at: draft })).toBe(
+    level,
+  );
 });
 
 test.each([

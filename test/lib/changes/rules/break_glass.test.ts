@@ -13,7 +13,7 @@ import { passkey } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
 
 const emergency = (approver: string) => ({ approver, note: "", emergency: true });
-const change = (approvals: object[] = [], over: object = {}): Change =>
+const change = (approvals: object[] = [], overrides: object = {}): Change =>
   ({
     tier: "standard",
     tenant_id: "t1",
@@ -21,7 +21,7 @@ const change = (approvals: object[] = [], over: object = {}): Change =>
     proposer: "Pat",
     review: null,
     approvals,
-    ...over,
+    ...overrides,
   }) as unknown as Change;
 const makeIntentWith = (policy: object = {}, principals: object = {}) =>
   makeIntent({
@@ -35,9 +35,9 @@ test.each<[string, object[], object, number]>([
   ["of one approver", [emergency("ona")], {}, 1],
   ["of one approver in two spellings once", [emergency("ona"), emergency("ONA")], {}, 1],
   ["of two approvers", [emergency("ona"), emergency("ben")], {}, 2],
-  ["but not an ordinary one", [emergency("ona"), { approver: "ben", note: "" }], {}, 1],
-  ["but not of a name that the intent does not list", [emergency("ona"), emergency("cy")], {}, 1],
-  ["but not of the proposer", [emergency("ona"), emergency("pat")], {}, 1],
+  ["of one approver, and not an ordinary consent", [emergency("ona"), { approver: "ben", note: "" }], {}, 1],
+  ["of one approver, and not of a name that the intent does not list", [emergency("ona"), emergency("cy")], {}, 1],
+  ["of one approver, and not of the proposer", [emergency("ona"), emergency("pat")], {}, 1],
   ["of the proposer if self_approval is allowed", [emergency("ona"), emergency("pat")], { self_approval: true }, 2],
 ])("emergency consents count %s", (_, approvals, policy, received) => {
   const intent = makeIntentWith(policy);
@@ -54,10 +54,10 @@ test("an emergency consent is rejected from other names and from the proposer", 
     () =>
       requireEmergencyApprover(change(), name, intent);
   expect(approveAs("ONA")).not.toThrow();
-  const unnamed = (name: string) =>
+  const notListedError = (name: string) =>
     errorWith("not_an_approver", `${name} is not among those whom the intent names for an emergency`);
-  expect(approveAs("cy")).toThrow(unnamed("cy"));
-  expect(approveAs("ona", makeIntent().intent)).toThrow(unnamed("ona"));
+  expect(approveAs("cy")).toThrow(notListedError("cy"));
+  expect(approveAs("ona", makeIntent().intent)).toThrow(notListedError("ona"));
   expect(approveAs("pat")).toThrow(
     errorWith("self_approval_forbidden", "pat proposed this change and may not approve it"),
   );
@@ -70,11 +70,11 @@ test("a review is rejected from the proposer, emergency approvers and others", (
     () =>
       requireReviewer(change(approvals), name, makeIntentWith({ approvers: ["ona", "kim", "pat"] }));
   expect(reviewAs("Kim")).not.toThrow();
-  const hadPart = (name: string) =>
+  const hadPartError = (name: string) =>
     errorWith("self_approval_forbidden", `${name} had a part in this change and may not review it`);
-  expect(reviewAs("ONA")).toThrow(hadPart("ONA"));
-  expect(reviewAs("ona", [emergency("ona"), emergency("ben")])).toThrow(hadPart("ona"));
-  expect(reviewAs("pat")).toThrow(hadPart("pat"));
+  expect(reviewAs("ONA")).toThrow(hadPartError("ONA"));
+  expect(reviewAs("ona", [emergency("ona"), emergency("ben")])).toThrow(hadPartError("ona"));
+  expect(reviewAs("pat")).toThrow(hadPartError("pat"));
   expect(reviewAs("ben")).toThrow(expect.objectContaining({ code: "not_an_approver" }));
   const ordinary = { approver: "ona", note: "" } as unknown as ReturnType<typeof emergency>;
   expect(reviewAs("ona", [ordinary])).not.toThrow();

@@ -7,7 +7,7 @@ import { passkey } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
 
 const NAME = "Ana";
-const change = (approvals: object[], over: object = {}): Change =>
+const change = (approvals: object[], overrides: object = {}): Change =>
   ({
     status: "approved",
     tier: "standard",
@@ -15,28 +15,28 @@ const change = (approvals: object[], over: object = {}): Change =>
     target: "ui.banner",
     proposer: "pat",
     approvals,
-    ...over,
+    ...overrides,
   }) as unknown as Change;
-const by = (approver: string, emergency?: true) => ({ approver, note: "", ...(emergency && { emergency }) });
+const approvalBy = (approver: string, emergency?: true) => ({ approver, note: "", ...(emergency && { emergency }) });
 
 const ONCALL = { approvers: ["bo"], break_glass: { approvers: ["oncall"], required: 1 } };
 const SIGNED = { approvers: ["ana", "bo"], signed_only: true };
 const PRINCIPALS = { bo: person(passkey()) };
 const mayRevokeText = (names: string) => `${names} may revoke it`;
-const byIntent = "nobody approved it but the intent: each person who may approve it may revoke it";
-const byOthers = "nobody who approved it can decide today: each person who may approve it may revoke it";
+const APPROVED_BY_INTENT = "nobody approved it but the intent: each person who may approve it may revoke it";
+const APPROVERS_GONE = "nobody who approved it can decide today: each person who may approve it may revoke it";
 
 test.each<[string, Change, object, string, Record<string, true | "not_an_approver">]>([
   [
     "a change can be revoked by its approver in any spelling",
-    change([by(NAME)]),
+    change([approvalBy(NAME)]),
     {},
     mayRevokeText(NAME),
     { ana: true, bo: "not_an_approver" },
   ],
   [
     "a change can be revoked by each approver, who is listed once",
-    change([by("ana"), by("bo"), by("ana")]),
+    change([approvalBy("ana"), approvalBy("bo"), approvalBy("ana")]),
     {},
     mayRevokeText("ana, bo"),
     { bo: true, cy: "not_an_approver" },
@@ -45,57 +45,63 @@ test.each<[string, Change, object, string, Record<string, true | "not_an_approve
     "a change that the intent alone approved can be revoked by all who may decide",
     change([]),
     { approvers: ["bo"] },
-    byIntent,
+    APPROVED_BY_INTENT,
     { bo: true, cy: "not_an_approver" },
   ],
   [
     "a change whose approver may no longer decide can be revoked by those who may",
-    change([by("ana")]),
+    change([approvalBy("ana")]),
     { approvers: ["bo"] },
-    byOthers,
+    APPROVERS_GONE,
     { ana: true, bo: true, cy: "not_an_approver" },
   ],
   [
     "a change can be revoked only by its approvers if one of them may still decide",
-    change([by("ana"), by("bo")]),
+    change([approvalBy("ana"), approvalBy("bo")]),
     { approvers: ["bo", "cy"] },
     mayRevokeText("bo"),
     { ana: true, cy: "not_an_approver" },
   ],
-  ["a change whose approver cannot sign can be revoked by others", change([by("ana")]), SIGNED, byOthers, { bo: true }],
+  [
+    "a change whose approver cannot sign can be revoked by others",
+    change([approvalBy("ana")]),
+    SIGNED,
+    APPROVERS_GONE,
+    { bo: true },
+  ],
   [
     "a change whose approver can sign can be revoked only by them",
-    change([by("bo")]),
+    change([approvalBy("bo")]),
     SIGNED,
     mayRevokeText("bo"),
     { bo: true, ana: "not_an_approver" },
   ],
   [
     "an emergency can be revoked by its approver",
-    change([by("OnCall", true)]),
+    change([approvalBy("OnCall", true)]),
     ONCALL,
     mayRevokeText("OnCall"),
     { oncall: true, bo: "not_an_approver" },
   ],
   [
     "an emergency whose approver is no longer named can be revoked by others",
-    change([by("cy", true)]),
+    change([approvalBy("cy", true)]),
     ONCALL,
-    byOthers,
+    APPROVERS_GONE,
     { bo: true, oncall: "not_an_approver" },
   ],
   [
     "an emergency can be revoked by others if the intent no longer has the rule",
-    change([by("oncall", true)]),
+    change([approvalBy("oncall", true)]),
     { approvers: ["bo"] },
-    byOthers,
+    APPROVERS_GONE,
     { bo: true },
   ],
   [
     "an ordinary consent of an emergency approver does not count",
-    change([by("oncall")]),
+    change([approvalBy("oncall")]),
     ONCALL,
-    byOthers,
+    APPROVERS_GONE,
     { bo: true },
   ],
   [
@@ -105,18 +111,18 @@ test.each<[string, Change, object, string, Record<string, true | "not_an_approve
     "each person who may approve it may deny it",
     { bo: "not_an_approver" },
   ],
-])("%s", (_, approvedChange, policy, words, tries) => {
+])("%s", (_, approvedChange, policy, text, expectedByName) => {
   const { intent } = makeIntent({ policy, ...("signed_only" in policy && { principals: PRINCIPALS }) });
-  expect(describeClosers(approvedChange, intent)).toBe(words);
-  for (const [name, expected] of Object.entries(tries)) {
-    const tried = () => requireRevoker(approvedChange, name, intent);
-    if (expected === true) expect(tried, name).not.toThrow();
-    else expect(tried, name).toThrow(expect.objectContaining({ code: expected }));
+  expect(describeClosers(approvedChange, intent)).toBe(text);
+  for (const [name, expected] of Object.entries(expectedByName)) {
+    const revoke = () => requireRevoker(approvedChange, name, intent);
+    if (expected === true) expect(revoke, name).not.toThrow();
+    else expect(revoke, name).toThrow(expect.objectContaining({ code: expected }));
   }
 });
 
 test("the error names the caller", () => {
-  expect(() => requireRevoker(change([by("ana")]), "cy", makeIntent().intent)).toThrow(
+  expect(() => requireRevoker(change([approvalBy("ana")]), "cy", makeIntent().intent)).toThrow(
     "cy has not approved this change, and has nothing to take back",
   );
 });

@@ -1,3 +1,4 @@
+/** The digest of a change's content, to which consents are bound. */
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { expect, test } from "vitest";
@@ -30,13 +31,13 @@ test("the digest is the SHA-256 of the content's canonical JSON", () => {
   expect(digest(CONTENT)).toBe(createHash("sha256").update(canonical).digest("hex"));
 });
 
-test("the digest is that of the RFC 8785 JSON of the content, in any order of members", () => {
+test("the canonical content is its RFC 8785 JSON, in any order of members", () => {
   let seed = 7;
   const random = (below: number): number => {
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
     return Math.floor((seed / 2 ** 32) * below);
   };
-  const pick = <T>(from: readonly T[]): T => from[random(from.length)]!;
+  const pick = <T>(list: readonly T[]): T => list[random(list.length)]!;
   const text = (): string =>
     Array.from({ length: random(6) }, () =>
       pick(["a", "é", "\u2028", '"', "\\", "\n", "\u0007", "😀", "\ufb33", "\u007f"]),
@@ -50,7 +51,7 @@ test("the digest is that of the RFC 8785 JSON of the content, in any order of me
       Array.from({ length: random(5) }, () => [pick(["1", "10", "9", text()]), value(depth - 1)]),
     );
   };
-  for (let made = 0; made < 2000; made++) {
+  for (let index = 0; index < 2000; index++) {
     const content: Content = {
       tenant_id: text(),
       kind: pick(["config", "workflow"]),
@@ -67,8 +68,8 @@ test("the digest is that of the RFC 8785 JSON of the content, in any order of me
       kpi: pick([null, text()]),
       proposer: pick([null, text()]),
     };
-    const lain = Object.fromEntries(Object.entries(content).sort(() => random(3) - 1)) as Content;
-    expect(canonicalContent(lain)).toBe(canonicalize(content));
+    const reordered = Object.fromEntries(Object.entries(content).sort(() => random(3) - 1)) as Content;
+    expect(canonicalContent(reordered)).toBe(canonicalize(content));
   }
 });
 

@@ -11,8 +11,11 @@ import {
 const HEAD = "a".repeat(40);
 const OTHER_HEAD = "b".repeat(40);
 
-const createRelease = (change_id: string, over: Partial<Release> & { status?: string; resolution?: string } = {}) => {
-  const { status = "approved", resolution = null, ...release } = over;
+const createRelease = (
+  change_id: string,
+  overrides: Partial<Release> & { status?: string; resolution?: string } = {},
+) => {
+  const { status = "approved", resolution = null, ...release } = overrides;
   return { change: { change_id, status, resolution }, head: HEAD, consented: 1, ...release } as unknown as Release;
 };
 
@@ -37,9 +40,21 @@ const createObstacle = (code: ConstructorParameters<typeof AppError>[0], details
 test.each<[string, Partial<GateFacts>, GateDecision["state"], string | null, string?]>([
   ["an approved change allows its head", { newest }, "allowed", "chg_1"],
   ["an applied change in force allows its head", { newest: applied, owner: "chg_1" }, "allowed", "chg_1"],
-  ["an applied change no longer in force does not", { newest: applied, owner: "chg_9" }, "refused", "chg_1", "chg_9"],
-  ["nor does one whose target no change holds", { newest: applied }, "refused", "chg_1", "no change"],
-  ["no change of the target", {}, "refused", null, "propose one"],
+  [
+    "an applied change that is no longer in force is a rejection",
+    { newest: applied, owner: "chg_9" },
+    "refused",
+    "chg_1",
+    "chg_9",
+  ],
+  [
+    "an applied change of a target without a change in force is a rejection",
+    { newest: applied },
+    "refused",
+    "chg_1",
+    "no change",
+  ],
+  ["a target without changes is a rejection", {}, "refused", null, "propose one"],
   [
     "a record that is not trusted waits, whatever its head",
     { newest: createRelease("chg_1", { head: OTHER_HEAD, mismatch: "it was edited" }), pending },
@@ -78,7 +93,7 @@ test.each<[string, Partial<GateFacts>, GateDecision["state"], string | null, str
   ["a pending change with all consents waits", { pending }, "waiting", "chg_2", "chg_2 waits for a consent"],
   ["an overdue change is a rejection", { pending: { ...pending, overdue: "late" } }, "refused", "chg_2", "late"],
   [
-    "a pending change with the head comes before a newer one with another",
+    "a pending change with the head comes before a newer change with another head",
     { newest: createRelease("chg_1", { head: OTHER_HEAD }), pending },
     "waiting",
     "chg_2",
@@ -91,21 +106,21 @@ test.each<[string, Partial<GateFacts>, GateDecision["state"], string | null, str
   ],
   ["an allowed head needs no pending change", { newest, pending }, "allowed", "chg_1"],
   [
-    "a change that was rolled back",
+    "a rolled back change is a rejection",
     { other: createRelease("chg_3", { status: "rolled_back" }) },
     "refused",
     "chg_3",
     "rolled back",
   ],
   [
-    "a change that was withdrawn",
+    "a withdrawn change is a rejection",
     { other: createRelease("chg_3", { status: "denied", resolution: "withdrawn" }) },
     "refused",
     "chg_3",
     "withdrawn",
   ],
   [
-    "an older change than the newest of another head",
+    "a change older than the newest one, of another head, is a rejection",
     { newest: createRelease("chg_1", { head: OTHER_HEAD }), other: createRelease("chg_3") },
     "refused",
     "chg_3",

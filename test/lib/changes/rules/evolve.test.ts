@@ -1,4 +1,4 @@
-/** The effect of single events on a change: which are accepted, and which fields they set. */
+/** The effect of single events on a change: accepted events, and the fields that they set. */
 import { describe, expect, test } from "vitest";
 import { evolve } from "../../../../lib/changes/rules/evolve.ts";
 import type { ChangeEvent, EventDetail } from "../../../../lib/changes/rules/event.ts";
@@ -85,10 +85,10 @@ describe("a late note", () => {
   const NOTE: EventDetail = { item: "rationale", note: "It was slow.", actor: "pat" };
 
   test("is recorded once for each item of a decided change", () => {
-    const noted = evolve(createDenied(), createEvent("note_added", NOTE))!;
-    expect(noted.change).toMatchObject({ status: "denied", revision: 3, late_notes: [{ ...NOTE, at: AT }] });
-    expect(isAccepted(noted, "note_added", NOTE)).toBe(false);
-    expect(isAccepted(noted, "note_added", { ...NOTE, item: "note" })).toBe(true);
+    const withNote = evolve(createDenied(), createEvent("note_added", NOTE))!;
+    expect(withNote.change).toMatchObject({ status: "denied", revision: 3, late_notes: [{ ...NOTE, at: AT }] });
+    expect(isAccepted(withNote, "note_added", NOTE)).toBe(false);
+    expect(isAccepted(withNote, "note_added", { ...NOTE, item: "note" })).toBe(true);
   });
 
   test("is rejected without item or text, and before the decision", () => {
@@ -170,7 +170,7 @@ describe("a consent", () => {
   });
 });
 
-test("a minor change is approved by its proposal, with the owner of its target; another is not", () => {
+test("only a minor change is approved by its proposal, with the owner of its target", () => {
   const minor = createPending({ ...MINOR, target_owner: "chg_0" });
   expect(minor).toMatchObject({ change: { status: "approved", decided_at: AT }, target_owner: "chg_0" });
   const standard = createPending({ ...PROPOSAL, target_owner: "chg_0" });
@@ -207,8 +207,8 @@ describe("a failed rollback of a plan", () => {
     const later = {
       ...createEvent("change_rollback_failed", { sets: KEYS.map((key) => ({ ...key, target_holds: null })) }),
     };
-    const again = evolve(failed, { ...later, timestamp: "2026-01-02T05:00:00.000Z" })!;
-    expect(again.applied!.sets).toEqual([first, { ...second, rolled_back_at: "2026-01-02T05:00:00.000Z" }]);
+    const completed = evolve(failed, { ...later, timestamp: "2026-01-02T05:00:00.000Z" })!;
+    expect(completed.applied!.sets).toEqual([first, { ...second, rolled_back_at: "2026-01-02T05:00:00.000Z" }]);
   });
 
   test("marks nothing if it reports no target, and only a rollback marks", () => {

@@ -1,4 +1,4 @@
-/** The gates of a change: which conditions pass, warn or block its apply. */
+/** The gates of a change: conditions that pass, warn about or block its apply. */
 import { expect, test } from "vitest";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
 import { type GateInput, listGates } from "../../../../lib/changes/rules/gates.ts";
@@ -16,7 +16,7 @@ const EMERGENCY = {
   review: { due_at: "2026-01-03T00:00:00.000Z", verdict: null },
 };
 
-const createChange = (over: object = {}): Change =>
+const createChange = (overrides: object = {}): Change =>
   ({
     change_id: "chg_1",
     status: "approved",
@@ -28,14 +28,14 @@ const createChange = (over: object = {}): Change =>
     reversible: true,
     required_approvers: 1,
     approvals: [APPROVAL],
-    ...over,
+    ...overrides,
   }) as unknown as Change;
 
 /** Lists the gates as "name state". */
-const list = (change: object, policy: object = {}, input: Partial<GateInput> = {}): string[] =>
-  find(change, policy, input).map(({ gate, state }) => `${gate} ${state}`);
+const listGateStates = (change: object, policy: object = {}, input: Partial<GateInput> = {}): string[] =>
+  findGates(change, policy, input).map(({ gate, state }) => `${gate} ${state}`);
 
-const find = (change: object, policy: object, input: Partial<GateInput> = {}) =>
+const findGates = (change: object, policy: object, input: Partial<GateInput> = {}) =>
   listGates(createChange(change), { intent: makeIntent({ policy }).intent, conflicts: [], holds: [], ...input });
 
 const PASSES = ["consent pass", "forbidden_target pass"];
@@ -131,38 +131,38 @@ test.each<[string, object, object, Partial<GateInput>, string[]]>([
     ["guardrail warn"],
   ],
 ])("%s", (_, change, policy, input, expected) => {
-  expect(list(change, policy, input)).toEqual(expected);
+  expect(listGateStates(change, policy, input)).toEqual(expected);
 });
 
-const message = (gate: string, ...input: Parameters<typeof find>): string =>
-  find(...input).find((found) => found.gate === gate)!.message;
+const findMessage = (gate: string, ...input: Parameters<typeof findGates>): string =>
+  findGates(...input).find((found) => found.gate === gate)!.message;
 
-test("the gate of consents counts them, and says why none is missing", () => {
-  expect(message("consent", {}, {})).toBe("1 of 1 consent");
-  expect(message("consent", {}, { required_approvers: { standard: 2 } })).toBe("1 of 2 consents");
-  expect(message("consent", EMERGENCY, EMERGENCY_POLICY)).toContain("emergency");
+test("the consent gate counts consents, and explains why none is missing", () => {
+  expect(findMessage("consent", {}, {})).toBe("1 of 1 consent");
+  expect(findMessage("consent", {}, { required_approvers: { standard: 2 } })).toBe("1 of 2 consents");
+  expect(findMessage("consent", EMERGENCY, EMERGENCY_POLICY)).toContain("emergency");
   expect(
-    message("consent", { tier: "minor", approvals: [], required_approvers: 0 }, { minor: { kinds: ["config"] } }),
+    findMessage("consent", { tier: "minor", approvals: [], required_approvers: 0 }, { minor: { kinds: ["config"] } }),
   ).toContain("minor");
 });
 
-test("a rule that too few people can meet names those who may end the change", () => {
+test("a rule that too few people can meet names the people who may end the change", () => {
   const policy = { approvers: ["ana", "pat"], required_approvers: { standard: 2 }, self_approval: false };
-  expect(message("consent", {}, policy)).toMatch(/1 of 2 consents; .*ana may revoke it/);
+  expect(findMessage("consent", {}, policy)).toMatch(/1 of 2 consents; .*ana may revoke it/);
   const owners = { ...policy, owners: [{ targets: ["ui.*"], approvers: ["bo"], required: 1 }] };
-  expect(message("owners", {}, owners)).not.toContain("may revoke");
+  expect(findMessage("owners", {}, owners)).not.toContain("may revoke");
 });
 
-test("a review that nobody may make says so", () => {
+test("the message of a review that no person may complete says so", () => {
   const policy = { ...EMERGENCY_POLICY, approvers: ["ana"] };
-  expect(message("review", EMERGENCY, policy)).not.toContain("nobody");
+  expect(findMessage("review", EMERGENCY, policy)).not.toContain("nobody");
   const approvals = [...EMERGENCY.approvals, { ...APPROVAL, emergency: true }];
-  expect(message("review", { ...EMERGENCY, approvals }, policy)).toContain("nobody");
+  expect(findMessage("review", { ...EMERGENCY, approvals }, policy)).toContain("nobody");
 });
 
 test("an unresolved operation names the targets of a plan", () => {
   const unresolved_targets = ["ui.banner", "ui.footer"];
-  expect(message("operation", {}, {}, { operation: "unresolved", unresolved_targets })).toContain(
+  expect(findMessage("operation", {}, {}, { operation: "unresolved", unresolved_targets })).toContain(
     "ui.banner, ui.footer",
   );
 });

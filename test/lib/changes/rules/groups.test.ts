@@ -8,12 +8,12 @@ import { explainNotMinor } from "../../../../lib/changes/rules/policy.ts";
 import { makeIntent } from "../../../support/intents.ts";
 import { core } from "../../../support/core.ts";
 
-const policyOf = (policy: object) => makeIntent({ policy }).intent.policy;
+const makePolicy = (policy: object) => makeIntent({ policy }).intent.policy;
 const FINANCE = { finance: ["fin", "Bo "], oncall: ["cy", "bo"] };
 
 describe("a group in a list of names", () => {
   test("is replaced by its people, once each, in any spelling of its name", () => {
-    const policy = policyOf({
+    const policy = makePolicy({
       groups: FINANCE,
       approvers: ["ana", "group:finance", " GROUP:OnCall"],
       owners: [{ targets: ["*"], approvers: ["group:finance"], required: 2 }],
@@ -63,8 +63,8 @@ describe("a group in a list of names", () => {
       "standard asks for 3, and policy.approvers names 2",
     ],
   ])("is rejected: %s", (_, policy, message) => {
-    expect(() => policyOf(policy)).toThrow(IntentInvalid);
-    expect(() => policyOf(policy)).toThrow(message);
+    expect(() => makePolicy(policy)).toThrow(IntentInvalid);
+    expect(() => makePolicy(policy)).toThrow(message);
   });
 
   test("is rejected with an agent in it", () => {
@@ -93,14 +93,14 @@ describe("a rule for some tenants", () => {
       { minor: { kinds: ["config"], targets: ["*"], tenants } },
       { windows: { deny: [{ from: "2026-01-01T00:00:00Z", to: "2026-01-02T00:00:00Z", tenants }] } },
     ];
-    for (const policy of rules) expect(() => policyOf(policy)).toThrow(message);
+    for (const policy of rules) expect(() => makePolicy(policy)).toThrow(message);
   });
 
   test("owners consent only to changes of their own tenants, whose names are case-sensitive", async () => {
     const owners = [{ targets: ["price.*"], tenants: ["t1", "*"], approvers: ["fin"] }];
     const api = await core({ intent: { policy: { approvers: ["ana"], owners } } });
-    const rule = "owners price.* for t1, *";
-    for (const [tenant_id, owned] of [
+    const ownerRule = "owners price.* for t1, *";
+    for (const [tenant_id, isOwned] of [
       ["t1", true],
       ["*", true],
       ["T1", false],
@@ -108,41 +108,45 @@ describe("a rule for some tenants", () => {
     ] as const) {
       const { change_id } = await api.propose({ tenant_id, target: "price.list" });
       const { missing } = await api.change(change_id);
-      expect(missing.map((one: { rule: string }) => one.rule)).toEqual([
+      expect(missing.map(({ rule }: { rule: string }) => rule)).toEqual([
         "required_approvers",
-        ...(owned ? [rule] : []),
+        ...(isOwned ? [ownerRule] : []),
       ]);
       const reply = await api.post("deny", { change_id, approver: "fin" });
-      expect([reply.status, reply.body.code]).toEqual(owned ? [200, undefined] : [403, "not_an_approver"]);
+      expect([reply.status, reply.body.code]).toEqual(isOwned ? [200, undefined] : [403, "not_an_approver"]);
     }
   });
 
   test("minor applies to its tenants only, and owners of other tenants do not prevent it", () => {
-    const policy = policyOf({
+    const policy = makePolicy({
       minor: { kinds: ["config"], targets: ["ui.*"], tenants: ["t1", "t2"] },
       owners: [{ targets: ["*"], tenants: ["t2"], approvers: ["fin"] }],
     });
-    const why = (tenant_id: string) =>
+    const explain = (tenant_id: string) =>
       explainNotMinor(
         { kind: "config", target: "ui.x", tenant_id, affected_users: 1, risk: "low", reversible: true },
         policy,
         0,
       );
-    expect(why("t1")).toBeUndefined();
-    expect(why("t2")).toBe("It is not minor: ui.x has owners, who must consent.");
-    expect(why("t3")).toBe("It is not minor: the intent lets no change of ui.x for tenant t3 be minor.");
+    expect(explain("t1")).toBeUndefined();
+    expect(explain("t2")).toBe("It is not minor: ui.x has owners, who must consent.");
+    expect(explain("t3")).toBe("It is not minor: the intent lets no change of ui.x for tenant t3 be minor.");
   });
 
   test("contradicts another rule only if that applies to all of its tenants", () => {
-    const found = (ownersOf?: string[], tenants?: string[]) =>
+    const countContradictions = (ownerTenants?: string[], tenants?: string[]) =>
       findContradictions({
-        policy: policyOf({
+        policy: makePolicy({
           minor: { kinds: ["config"], targets: ["ui.*"], tenants },
-          owners: [{ targets: ["ui.*"], tenants: ownersOf, approvers: ["ana"] }],
+          owners: [{ targets: ["ui.*"], tenants: ownerTenants, approvers: ["ana"] }],
         }),
       } as Parameters<typeof findContradictions>[0]).length;
-    expect([found(), found(undefined, ["t1"]), found(["t1", "t2"], ["t1"])]).toEqual([1, 1, 1]);
-    expect([found(["t1"]), found(["t1"], ["t1", "t2"])]).toEqual([0, 0]);
+    expect([
+      countContradictions(),
+      countContradictions(undefined, ["t1"]),
+      countContradictions(["t1", "t2"], ["t1"]),
+    ]).toEqual([1, 1, 1]);
+    expect([countContradictions(["t1"]), countContradictions(["t1"], ["t1", "t2"])]).toEqual([0, 0]);
   });
 
   test("is described with its tenants", () => {
@@ -175,8 +179,8 @@ describe("a rule for some tenants", () => {
 
 describe("a denied period", () => {
   const DENIED = { from: "2026-12-18T00:00:00+01:00", to: "2027-01-04T00:00:00+01:00" };
-  const windowsOf = (deny: object[], allow: object[] = []) => policyOf({ windows: { deny, allow } }).windows;
-  const opening = (deny: object[], at: string) => findClosure(windowsOf(deny), Date.parse(at))?.opens_at;
+  const makeWindows = (deny: object[], allow: object[] = []) => makePolicy({ windows: { deny, allow } }).windows;
+  const findOpening = (deny: object[], at: string) => findClosure(makeWindows(deny), Date.parse(at))?.opens_at;
 
   test("for some targets and tenants blocks only their changes", async () => {
     const deny = [
@@ -204,7 +208,7 @@ describe("a denied period", () => {
   });
 
   test("for some targets does not block changes of other targets", () => {
-    const windows = windowsOf([{ ...DENIED, targets: ["price.*"] }]);
+    const windows = makeWindows([{ ...DENIED, targets: ["price.*"] }]);
     const at = Date.parse("2026-12-20T00:00:00Z");
     expect(findClosure(selectWindows(windows), at)).toBeUndefined();
     expect(findClosure(selectWindows(windows, { tenant_id: "t1", target: "ui.x" }), at)).toBeUndefined();
@@ -215,29 +219,29 @@ describe("a denied period", () => {
     ["before its first year", "2025-12-20T00:00:00Z", undefined],
     ["in its first year", "2026-12-20T00:00:00Z", "2027-01-03T23:00:00.000Z"],
     ["at its first moment in a later year", "2031-12-17T23:00:00Z", "2032-01-03T23:00:00.000Z"],
-    ["a moment before its first one in a later year", "2031-12-17T22:59:59.999Z", undefined],
+    ["a moment before it begins in a later year", "2031-12-17T22:59:59.999Z", undefined],
     ["after New Year of a later year", "2032-01-03T22:59:59.999Z", "2032-01-03T23:00:00.000Z"],
     ["at its end in a later year", "2032-01-03T23:00:00Z", undefined],
   ])("that is yearly: %s", (_, at, opens) => {
-    expect(opening([{ ...DENIED, yearly: true }], at)).toBe(opens);
+    expect(findOpening([{ ...DENIED, yearly: true }], at)).toBe(opens);
   });
 
   test("that begins on 29 February begins on 1 March in other years", () => {
     const leap = [{ from: "2028-02-29T00:00:00Z", to: "2028-03-02T00:00:00Z", yearly: true }];
-    expect(opening(leap, "2029-02-28T23:59:59Z")).toBeUndefined();
-    expect(opening(leap, "2029-03-01T00:00:00Z")).toBe("2029-03-02T00:00:00.000Z");
-    expect(opening(leap, "2032-02-29T00:00:00Z")).toBe("2032-03-02T00:00:00.000Z");
+    expect(findOpening(leap, "2029-02-28T23:59:59Z")).toBeUndefined();
+    expect(findOpening(leap, "2029-03-01T00:00:00Z")).toBe("2029-03-02T00:00:00.000Z");
+    expect(findOpening(leap, "2032-02-29T00:00:00Z")).toBe("2032-03-02T00:00:00.000Z");
   });
 
   test("across New Year in its own offset falls in the right year", () => {
     const eve = [{ from: "2026-12-31T20:00:00-05:00", to: "2027-01-01T02:00:00-05:00", yearly: true }];
-    expect(opening(eve, "2028-01-01T01:00:00Z")).toBe("2028-01-01T07:00:00.000Z");
-    expect(opening(eve, "2028-01-01T00:59:59Z")).toBeUndefined();
-    expect(opening(eve, "2026-01-01T01:00:00Z")).toBeUndefined();
+    expect(findOpening(eve, "2028-01-01T01:00:00Z")).toBe("2028-01-01T07:00:00.000Z");
+    expect(findOpening(eve, "2028-01-01T00:59:59Z")).toBeUndefined();
+    expect(findOpening(eve, "2026-01-01T01:00:00Z")).toBeUndefined();
   });
 
   test("that is yearly and lasts a year is rejected", () => {
-    const yearly = (to: string) => () => windowsOf([{ from: "2026-03-01T00:00:00Z", to, yearly: true }]);
+    const yearly = (to: string) => () => makeWindows([{ from: "2026-03-01T00:00:00Z", to, yearly: true }]);
     expect(yearly("2027-03-01T00:00:00Z")).toThrow("policy.windows.deny.0.to must be within a year of from");
     expect(yearly("2027-02-28T23:59:59Z")).not.toThrow();
   });
@@ -247,6 +251,6 @@ describe("a denied period", () => {
       { from: "2026-01-01T00:00:00Z", to: "2026-07-01T00:00:00Z", yearly: true },
       { from: "2026-07-01T00:00:00Z", to: "2027-01-01T00:00:00Z", yearly: true },
     ];
-    expect(opening(halves, "2030-05-01T00:00:00Z")).toBeNull();
+    expect(findOpening(halves, "2030-05-01T00:00:00Z")).toBeNull();
   });
 });

@@ -1,3 +1,4 @@
+/** Loading an intent: valid and invalid fields, its hash, and the description of its rules. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,11 +24,11 @@ interface Schema {
 }
 
 const load = (text: string) => loadIntent(text, portableSha256);
-const loading = (over: Manifest) => () => load(JSON.stringify(manifest(over)));
-const without = (field: string): Manifest => ({ [field]: undefined });
-const policy = (rules: unknown): Manifest => ({ policy: rules });
-const guardrail = (over: object): Manifest =>
-  policy({ guardrails: [{ kpi: "csat", max_regression: 1, action: "alert", ...over }] });
+const loadWith = (overrides: Manifest) => () => load(JSON.stringify(manifest(overrides)));
+const withoutField = (field: string): Manifest => ({ [field]: undefined });
+const withPolicy = (rules: unknown): Manifest => ({ policy: rules });
+const withGuardrail = (overrides: object): Manifest =>
+  withPolicy({ guardrails: [{ kpi: "csat", max_regression: 1, action: "alert", ...overrides }] });
 
 test("only four fields are required, and all others have defaults", () => {
   const { intent } = load(JSON.stringify(manifest()));
@@ -43,33 +44,34 @@ test("only four fields are required, and all others have defaults", () => {
 
 test("apply_when requires policy:apply_when in permissions.apply where that list is set", () => {
   const apply_when = ["manual", "approved"];
-  const under = (apply: string[], rules: object = { apply_when }) =>
-    loading(policy({ ...rules, approvers: ["ana"], permissions: { apply } }));
-  expect(under(["ana"])).toThrow(
+  const loadWithApplyList = (apply: string[], rules: object = { apply_when }) =>
+    loadWith(withPolicy({ ...rules, approvers: ["ana"], permissions: { apply } }));
+  expect(loadWithApplyList(["ana"])).toThrow(
     "policy.permissions.apply must list policy:apply_when, since policy.apply_when lets changes apply by themselves",
   );
-  expect(under(["ana", "policy:apply_when"])).not.toThrow();
-  expect(under(["policy:apply_when"])).not.toThrow();
-  for (const rules of [{}, { apply_when: ["manual"] }]) expect(under(["ana"], rules)).not.toThrow();
-  expect(loading(policy({ apply_when }))).not.toThrow();
-  for (const name of ["policy:apply_wen", "policy:minor"]) expect(under([name])).toThrow("permissions.apply.0");
-  expect(loading(policy({ permissions: { rollback: ["policy:apply_when"] } }))).toThrow("permissions.rollback.0");
+  expect(loadWithApplyList(["ana", "policy:apply_when"])).not.toThrow();
+  expect(loadWithApplyList(["policy:apply_when"])).not.toThrow();
+  for (const rules of [{}, { apply_when: ["manual"] }]) expect(loadWithApplyList(["ana"], rules)).not.toThrow();
+  expect(loadWith(withPolicy({ apply_when }))).not.toThrow();
+  for (const name of ["policy:apply_wen", "policy:minor"])
+    expect(loadWithApplyList([name])).toThrow("permissions.apply.0");
+  expect(loadWith(withPolicy({ permissions: { rollback: ["policy:apply_when"] } }))).toThrow("permissions.rollback.0");
 });
 
 const HOURS = { days: ["mon"], from: "09:00", to: "17:00", tz: "UTC" };
 
-const INVALID_FIELDS: [field: string, over: Manifest][] = [
-  ["product_id", without("product_id")],
+const INVALID_FIELDS: [field: string, overrides: Manifest][] = [
+  ["product_id", withoutField("product_id")],
   ["product_id", { product_id: "" }],
   ["product_id", { product_id: "  " }],
   ["product_id", { product_id: 7 }],
-  ["version", without("version")],
+  ["version", withoutField("version")],
   ["version", { version: "" }],
   ["version", { version: 1.1 }],
-  ["approved_by", without("approved_by")],
+  ["approved_by", withoutField("approved_by")],
   ["approved_by", { approved_by: "" }],
   ["approved_by", { approved_by: null }],
-  ["update_epoch", without("update_epoch")],
+  ["update_epoch", withoutField("update_epoch")],
   ["update_epoch", { update_epoch: 0 }],
   ["update_epoch", { update_epoch: -1 }],
   ["update_epoch", { update_epoch: 1.5 }],
@@ -81,59 +83,62 @@ const INVALID_FIELDS: [field: string, over: Manifest][] = [
   ["kpis.csat.weight", { kpis: { csat: { baseline: 4, target: 5, weight: 0 } } }],
   ["kpis.constructor", { kpis: { constructor: { baseline: 4, target: 5 } } }],
   ["kpis.CSAT", { kpis: { CSAT: { baseline: 4, target: 5 } } }],
-  ["policy", policy([])],
-  ["policy.minor.kinds.0", policy({ minor: { kinds: ["database"] } })],
-  ["policy.minor.max_affected_users", policy({ minor: { max_affected_users: -1 } })],
-  ["policy.minor.max_risk", policy({ minor: { max_risk: "none" } })],
-  ["policy.minor.apply_when", policy({ minor: { apply_when: ["approved"] } })],
-  ["policy.apply_when.0", policy({ apply_when: ["aproved"] })],
-  ["policy.apply_when", policy({ apply_when: "approved" })],
-  ["policy.minor.max_per_day", policy({ minor: { max_per_day: 1.5 } })],
-  ["policy.required_approvers.standard", policy({ required_approvers: { standard: 0 } })],
-  ["policy.required_approvers.major", policy({ required_approvers: { major: "2" } })],
-  ["policy.approvers", policy({ approvers: "ana" })],
-  ["policy.approvers.1", policy({ approvers: ["ana", ""] })],
-  ["policy.self_approval", policy({ self_approval: "no" })],
-  ["policy.consent_ttl_hours", policy({ consent_ttl_hours: 0 })],
-  ["policy.approval_ttl_hours", policy({ approval_ttl_hours: -1 })],
-  ["policy.on_stale", policy({ on_stale: "ignore" })],
-  ["policy.on_moved", policy({ on_moved: "ignore" })],
-  ["policy.on_drift", policy({ on_drift: "ignore" })],
-  ["policy.owners.0.approvers", policy({ owners: [{ targets: ["*"], approvers: [] }] })],
-  ["policy.owners.0.targets", policy({ owners: [{ targets: [], approvers: ["ana"] }] })],
-  ["policy.owners.0.required", policy({ owners: [{ targets: ["*"], approvers: ["ana"], required: 0 }] })],
-  ["policy.windows.allow.0.tz", policy({ windows: { allow: [{ ...HOURS, tz: "Europe/Nowhere" }] } })],
-  ["policy.windows.allow.0.days.0", policy({ windows: { allow: [{ ...HOURS, days: ["monday"] }] } })],
-  ["policy.windows.allow.0.days", policy({ windows: { allow: [{ ...HOURS, days: [] }] } })],
-  ["policy.windows.allow.0.from", policy({ windows: { allow: [{ ...HOURS, from: "9:00" }] } })],
-  ["policy.windows.allow.0.from", policy({ windows: { allow: [{ ...HOURS, from: "17:00" }] } })],
-  ["policy.windows.allow.0.from", policy({ windows: { allow: [{ ...HOURS, from: "24:00" }] } })],
-  ["policy.windows.deny.0.from", policy({ windows: { deny: [{ from: "2026-12-20", to: "2027-01-04T00:00:00Z" }] } })],
+  ["policy", withPolicy([])],
+  ["policy.minor.kinds.0", withPolicy({ minor: { kinds: ["database"] } })],
+  ["policy.minor.max_affected_users", withPolicy({ minor: { max_affected_users: -1 } })],
+  ["policy.minor.max_risk", withPolicy({ minor: { max_risk: "none" } })],
+  ["policy.minor.apply_when", withPolicy({ minor: { apply_when: ["approved"] } })],
+  ["policy.apply_when.0", withPolicy({ apply_when: ["aproved"] })],
+  ["policy.apply_when", withPolicy({ apply_when: "approved" })],
+  ["policy.minor.max_per_day", withPolicy({ minor: { max_per_day: 1.5 } })],
+  ["policy.required_approvers.standard", withPolicy({ required_approvers: { standard: 0 } })],
+  ["policy.required_approvers.major", withPolicy({ required_approvers: { major: "2" } })],
+  ["policy.approvers", withPolicy({ approvers: "ana" })],
+  ["policy.approvers.1", withPolicy({ approvers: ["ana", ""] })],
+  ["policy.self_approval", withPolicy({ self_approval: "no" })],
+  ["policy.consent_ttl_hours", withPolicy({ consent_ttl_hours: 0 })],
+  ["policy.approval_ttl_hours", withPolicy({ approval_ttl_hours: -1 })],
+  ["policy.on_stale", withPolicy({ on_stale: "ignore" })],
+  ["policy.on_moved", withPolicy({ on_moved: "ignore" })],
+  ["policy.on_drift", withPolicy({ on_drift: "ignore" })],
+  ["policy.owners.0.approvers", withPolicy({ owners: [{ targets: ["*"], approvers: [] }] })],
+  ["policy.owners.0.targets", withPolicy({ owners: [{ targets: [], approvers: ["ana"] }] })],
+  ["policy.owners.0.required", withPolicy({ owners: [{ targets: ["*"], approvers: ["ana"], required: 0 }] })],
+  ["policy.windows.allow.0.tz", withPolicy({ windows: { allow: [{ ...HOURS, tz: "Europe/Nowhere" }] } })],
+  ["policy.windows.allow.0.days.0", withPolicy({ windows: { allow: [{ ...HOURS, days: ["monday"] }] } })],
+  ["policy.windows.allow.0.days", withPolicy({ windows: { allow: [{ ...HOURS, days: [] }] } })],
+  ["policy.windows.allow.0.from", withPolicy({ windows: { allow: [{ ...HOURS, from: "9:00" }] } })],
+  ["policy.windows.allow.0.from", withPolicy({ windows: { allow: [{ ...HOURS, from: "17:00" }] } })],
+  ["policy.windows.allow.0.from", withPolicy({ windows: { allow: [{ ...HOURS, from: "24:00" }] } })],
+  [
+    "policy.windows.deny.0.from",
+    withPolicy({ windows: { deny: [{ from: "2026-12-20", to: "2027-01-04T00:00:00Z" }] } }),
+  ],
   [
     "policy.windows.deny.0.to",
-    policy({ windows: { deny: [{ from: "2027-01-04T00:00:00Z", to: "2027-01-04T00:00:00Z" }] } }),
+    withPolicy({ windows: { deny: [{ from: "2027-01-04T00:00:00Z", to: "2027-01-04T00:00:00Z" }] } }),
   ],
-  ["policy.on_conflict", policy({ on_conflict: "ignore" })],
-  ["policy.forbidden_targets", policy({ forbidden_targets: "billing.*" })],
-  ["policy.guardrails.0.kpi", policy({ guardrails: [{ max_regression: 1, action: "alert" }] })],
+  ["policy.on_conflict", withPolicy({ on_conflict: "ignore" })],
+  ["policy.forbidden_targets", withPolicy({ forbidden_targets: "billing.*" })],
+  ["policy.guardrails.0.kpi", withPolicy({ guardrails: [{ max_regression: 1, action: "alert" }] })],
   [
     "policy.guardrails.0.max_regression",
-    policy({ guardrails: [{ kpi: "csat", max_regression: -1, action: "alert" }] }),
+    withPolicy({ guardrails: [{ kpi: "csat", max_regression: -1, action: "alert" }] }),
   ],
-  ["policy.guardrails.0.action", policy({ guardrails: [{ kpi: "csat", max_regression: 1, action: "stop" }] })],
-  ["policy.guardrails.0.hours", guardrail({ hours: 0 })],
-  ["policy.guardrails.0.hours", guardrail({ hours: "24" })],
-  ["policy.guardrails.0.targets", guardrail({ targets: [] })],
-  ["policy.guardrails.0.targets.0", guardrail({ targets: ["/billing/*"] })],
+  ["policy.guardrails.0.action", withPolicy({ guardrails: [{ kpi: "csat", max_regression: 1, action: "stop" }] })],
+  ["policy.guardrails.0.hours", withGuardrail({ hours: 0 })],
+  ["policy.guardrails.0.hours", withGuardrail({ hours: "24" })],
+  ["policy.guardrails.0.targets", withGuardrail({ targets: [] })],
+  ["policy.guardrails.0.targets.0", withGuardrail({ targets: ["/billing/*"] })],
 ];
 
-test.each(INVALID_FIELDS)("an invalid %s is rejected, and the error names the field: %o", (field, over) => {
-  expect(loading(over)).toThrow(IntentInvalid);
-  expect(loading(over)).toThrow(field);
+test.each(INVALID_FIELDS)("an invalid %s is rejected, and the error names the field: %o", (field, overrides) => {
+  expect(loadWith(overrides)).toThrow(IntentInvalid);
+  expect(loadWith(overrides)).toThrow(field);
 });
 
 test("one error names all invalid fields", () => {
-  expect(loading({ product_id: "", update_epoch: 0 })).toThrow(/product_id .*; update_epoch /);
+  expect(loadWith({ product_id: "", update_epoch: 0 })).toThrow(/product_id .*; update_epoch /);
 });
 
 test.each([
@@ -172,9 +177,9 @@ test("manifest_hash is the SHA-256 of the canonical JSON", () => {
 });
 
 test("the hash covers every member, also those that the schema does not know", () => {
-  const hashOf = (over: Manifest) => load(JSON.stringify(manifest(over))).manifest_hash;
+  const computeHash = (overrides: Manifest) => load(JSON.stringify(manifest(overrides))).manifest_hash;
   const variants = [{}, { note: "a" }, { note: "b" }, { policy: {} }, { policy: { "x-note": 1 } }, { kpis: {} }];
-  expect(new Set(variants.map(hashOf)).size).toBe(variants.length);
+  expect(new Set(variants.map(computeHash)).size).toBe(variants.length);
 });
 
 test("a field whose name begins with x- is accepted at any level", () => {
@@ -290,12 +295,12 @@ function listFieldPaths(value: unknown, path: string[] = []): string[][] {
 }
 
 const getAtPath = (value: object, path: string[]) =>
-  path.reduce((at, key) => (at as Record<string, object>)[key]!, value) as Record<string, unknown>;
+  path.reduce((parent, key) => (parent as Record<string, object>)[key]!, value) as Record<string, unknown>;
 
 /** Returns all spellings of a word with one error: a letter missing, doubled, wrong, swapped or in upper case. */
-const misspellingsOf = (word: string): string[] =>
-  [...word].flatMap((letter, at) => {
-    const [before, after] = [word.slice(0, at), word.slice(at + 1)];
+const listMisspellings = (word: string): string[] =>
+  [...word].flatMap((letter, index) => {
+    const [before, after] = [word.slice(0, index), word.slice(index + 1)];
     const next = after[0] ?? "";
     return [
       before + after,
@@ -307,24 +312,24 @@ const misspellingsOf = (word: string): string[] =>
   });
 
 test("the full intent of this test has every field of the schema", () => {
-  const known = (schema: Schema): string[] => [
+  const listSchemaFields = (schema: Schema): string[] => [
     ...Object.keys(schema.properties ?? {}),
     ...[
       ...Object.values(schema.properties ?? {}),
       ...(schema.oneOf ?? []),
       schema.items,
       schema.additionalProperties,
-    ].flatMap((inner) => (typeof inner === "object" ? known(inner) : [])),
+    ].flatMap((inner) => (typeof inner === "object" ? listSchemaFields(inner) : [])),
   ];
-  const stated = listFieldPaths(FULL_INTENT).map((path) => path.at(-1)!);
-  expect(new Set(stated)).toEqual(new Set(known(intentJsonSchema() as Schema)));
+  const usedFields = listFieldPaths(FULL_INTENT).map((path) => path.at(-1)!);
+  expect(new Set(usedFields)).toEqual(new Set(listSchemaFields(intentJsonSchema() as Schema)));
 });
 
 test.each(listFieldPaths(FULL_INTENT).map((path) => [path.join("."), path] as const))(
   "%s with one letter wrong is rejected, and the error suggests the right name",
   (_, path) => {
     const field = path.at(-1)!;
-    const misspelt = (misspelling: string) => () => {
+    const loadMisspelt = (misspelling: string) => () => {
       const intent = structuredClone(FULL_INTENT);
       const parent = getAtPath(intent, path.slice(0, -1));
       parent[misspelling] = parent[field];
@@ -333,14 +338,14 @@ test.each(listFieldPaths(FULL_INTENT).map((path) => [path.join("."), path] as co
     };
     // The type of a key decides which fields it may have, so a missing type is reported first.
     // A misspelt name of two letters has no single nearest name.
-    const expectedError = (misspelling: string) =>
-      field === "type" && path.at(-2) !== "schema"
-        ? `must have the ${field}`
-        : `${misspelling}: did you mean ${field.length > 2 ? `${field}?` : ""}`;
+    const expectedError = (misspelling: string): string => {
+      if (field === "type" && path.at(-2) !== "schema") return `must have the ${field}`;
+      return `${misspelling}: did you mean ${field.length > 2 ? `${field}?` : ""}`;
+    };
     // These misspellings of unfreeze are one letter away from freeze, too.
-    const misspellings = misspellingsOf(field).filter((misspelling) => !["ufreeze", "nfreeze"].includes(misspelling));
+    const misspellings = listMisspellings(field).filter((misspelling) => !["ufreeze", "nfreeze"].includes(misspelling));
     for (const misspelling of selectCases(misspellings, 4))
-      expect(misspelt(misspelling), misspelling).toThrow(expectedError(misspelling));
+      expect(loadMisspelt(misspelling), misspelling).toThrow(expectedError(misspelling));
   },
 );
 
@@ -374,7 +379,7 @@ test.each<[string, object, string]>([
     `policy.guardrails.0.kpi is no KPI of this intent: known are ${STANDARD_KPIS.join(", ")}`,
   ],
 ])("a rule that can never take effect is rejected: %s", (_, rules, reported) => {
-  expect(loading(policy(rules))).toThrow(reported);
+  expect(loadWith(withPolicy(rules))).toThrow(reported);
 });
 
 test.each<[string, object, string]>([
@@ -398,23 +403,27 @@ test.each<[string, object, string]>([
   ["an intent that is too large", { "x-note": "ä".repeat(140_000) }, "has more than 262144 bytes"],
   [
     "a target with a space",
-    policy({ forbidden_targets: ["billing.* "] }),
+    withPolicy({ forbidden_targets: ["billing.* "] }),
     "policy.forbidden_targets.0 must be a target",
   ],
   [
     "two targets in one text",
-    policy({ minor: { targets: ["ui.*,pay.*"] } }),
+    withPolicy({ minor: { targets: ["ui.*,pay.*"] } }),
     "policy.minor.targets.0 must be a target",
   ],
-  ["a model among the approvers", policy({ approvers: ["LLM:gpt"] }), "policy.approvers.0 is no name that may approve"],
-])("a rule that would have no effect is rejected: %s", (_, over, reported) => {
-  expect(loading(over as Manifest)).toThrow(reported);
+  [
+    "a model among the approvers",
+    withPolicy({ approvers: ["LLM:gpt"] }),
+    "policy.approvers.0 is no name that may approve",
+  ],
+])("a rule that would have no effect is rejected: %s", (_, overrides, reported) => {
+  expect(loadWith(overrides as Manifest)).toThrow(reported);
 });
 
 const person = (...keys: object[]) => ({ kind: "person", keys });
 const ANA = passkey();
-const [SSH, PLAIN] = [sshSigner(), sshSigner("ssh-ed25519")];
-const { unattended: _, ...ATTENDED } = PLAIN.key;
+const [SECURITY_KEY, UNATTENDED_KEY] = [sshSigner(), sshSigner("ssh-ed25519")];
+const { unattended: _, ...KEY_WITHOUT_FIELD } = UNATTENDED_KEY.key;
 
 test.each<[string, object, string]>([
   ["one passkey of two people", { ana: person(ANA.key), bo: person(ANA.key) }, "principals.bo has the same key as ana"],
@@ -425,17 +434,20 @@ test.each<[string, object, string]>([
   ],
   [
     "one SSH key under two comments",
-    { ana: person(SSH.key), bo: person({ ...SSH.key, public_key: SSH.key.public_key.replace(/ ana$/, " bo") }) },
+    {
+      ana: person(SECURITY_KEY.key),
+      bo: person({ ...SECURITY_KEY.key, public_key: SECURITY_KEY.key.public_key.replace(/ ana$/, " bo") }),
+    },
     "principals.bo has the same key",
   ],
   [
     "an unattended key without the field unattended",
-    { ana: person(ATTENDED) },
+    { ana: person(KEY_WITHOUT_FIELD) },
     "principals.ana.keys.0.unattended must be true",
   ],
   [
     "a security key with the field unattended",
-    { ana: person({ ...SSH.key, unattended: true }) },
+    { ana: person({ ...SECURITY_KEY.key, unattended: true }) },
     "unattended is for keys that sign by themselves",
   ],
   [
@@ -445,7 +457,7 @@ test.each<[string, object, string]>([
   ],
   [
     "a truncated SSH key",
-    { ana: person({ ...SSH.key, public_key: SSH.key.public_key.slice(0, 80) }) },
+    { ana: person({ ...SECURITY_KEY.key, public_key: SECURITY_KEY.key.public_key.slice(0, 80) }) },
     "must be a line of a .pub file",
   ],
   [
@@ -463,7 +475,7 @@ test.each<[string, object, string]>([
   ["an origin without https", { ana: person({ ...ANA.key, origins: ["http://gov.acme.example"] }) }, "https origin"],
   ["an origin with a path", { ana: person({ ...ANA.key, origins: ["https://gov.acme.example/"] }) }, "https origin"],
 ])("an unusable key is rejected: %s", (_, principals, reported) => {
-  expect(loading({ principals })).toThrow(reported);
+  expect(loadWith({ principals })).toThrow(reported);
 });
 
 test.each<[string, object, string]>([
@@ -475,8 +487,8 @@ test.each<[string, object, string]>([
     { policy: { break_glass: { approvers: ["ana"] } } },
     "of those with keys who may approve, which are 1, the emergency itself needs 1",
   ],
-])("a quorum that signed consents cannot reach is rejected: %s", (_, over, reported) => {
-  expect(loading({ principals: { ana: person(ANA.key), bo: person() }, ...over })).toThrow(reported);
+])("a quorum that signed consents cannot reach is rejected: %s", (_, overrides, reported) => {
+  expect(loadWith({ principals: { ana: person(ANA.key), bo: person() }, ...overrides })).toThrow(reported);
 });
 
 test.each<[string, object]>([
@@ -491,12 +503,12 @@ test.each<[string, object]>([
     { approvers: ["ana"], owners: [{ targets: ["*"], approvers: ["fin"] }], break_glass: { approvers: ["ana"] } },
   ],
 ])("an emergency can be reviewed where %s", (_, rules) => {
-  expect(loading(policy(rules))).not.toThrow();
+  expect(loadWith(withPolicy(rules))).not.toThrow();
 });
 
 test("signed_only: false accepts unsigned consents although people have keys", () => {
   const rules = { required_approvers: { major: 2 }, signed_only: false };
-  expect(loading({ principals: { ana: person(ANA.key) }, policy: rules })).not.toThrow();
+  expect(loadWith({ principals: { ana: person(ANA.key) }, policy: rules })).not.toThrow();
 });
 
 test("__proto__ is rejected at any level", () => {
@@ -507,7 +519,7 @@ test("__proto__ is rejected at any level", () => {
 test.each(["ops", "keys", "owner", "tenant", "x-is", "$schema"])(
   "the unknown field %s is accepted at the top level",
   (field) => {
-    expect(loading({ [field]: ["anything"] })).not.toThrow();
+    expect(loadWith({ [field]: ["anything"] })).not.toThrow();
   },
 );
 
@@ -572,15 +584,16 @@ test("the rules in force are described as they are enforced, also those that for
   ]);
 });
 
-const rulesOf = (rules: object) => describeRules(load(JSON.stringify(manifest(policy(rules)))).intent);
-const contradictionsOf = (rules: object) => findContradictions(load(JSON.stringify(manifest(policy(rules)))).intent);
+const describePolicy = (rules: object) => describeRules(load(JSON.stringify(manifest(withPolicy(rules)))).intent);
+const findPolicyContradictions = (rules: object) =>
+  findContradictions(load(JSON.stringify(manifest(withPolicy(rules)))).intent);
 
 test("a major change needs at least as many consents as a standard change", () => {
   const required = (required_approvers: object) =>
-    load(JSON.stringify(manifest(policy({ required_approvers })))).intent.policy.required_approvers;
+    load(JSON.stringify(manifest(withPolicy({ required_approvers })))).intent.policy.required_approvers;
   expect(required({ standard: 2 })).toEqual({ standard: 2, major: 2 });
   expect(required({ major: 3 })).toEqual({ standard: 1, major: 3 });
-  expect(loading(policy({ required_approvers: { standard: 2, major: 1 } }))).toThrow(
+  expect(loadWith(withPolicy({ required_approvers: { standard: 2, major: 1 } }))).toThrow(
     "policy.required_approvers.major is 1, below 2 for a standard change",
   );
 });
@@ -593,13 +606,13 @@ describe("a pattern that matches no target is rejected", () => {
   ];
   test.each(PATTERN_FIELDS)("in %s", (field, rules) => {
     for (const pattern of ["/billing/*", "billing/", ".env*", "_x.*", "-a", ":a", "a/../b", "*/..", "a/./b", "/"])
-      expect(loading(policy(rules(pattern))), pattern).toThrow(`${field} matches no target, since no target`);
+      expect(loadWith(withPolicy(rules(pattern))), pattern).toThrow(`${field} matches no target, since no target`);
     for (const pattern of ["*", "billing/*", "*.env", "a..b", "*..", "a/..b", "a/*/..*"])
-      expect(loading(policy(rules(pattern))), pattern).not.toThrow();
+      expect(loadWith(withPolicy(rules(pattern))), pattern).not.toThrow();
   });
 
   test("and the error shows a valid target and suggests a pattern", () => {
-    const forbidden = (pattern: string) => loading(policy({ forbidden_targets: [pattern] }));
+    const forbidden = (pattern: string) => loadWith(withPolicy({ forbidden_targets: [pattern] }));
     expect(forbidden("/billing/*")).toThrow("begins with /; a target is like billing.plan or ui/banner");
     expect(forbidden("/billing/*")).toThrow("did you mean billing/*?");
     expect(forbidden("billing/")).toThrow("did you mean billing/*?");
@@ -620,19 +633,19 @@ describe("a name that cannot be the name of one person in a request is rejected"
     "\uff47roup:x",
   ];
   test.each([...NAMES, ...RESERVED])("%j", (name) => {
-    expect(loading(policy({ approvers: [name, "bo"] }))).toThrow("policy.approvers.0 ");
-    expect(loading(policy({ owners: [{ targets: ["*"], approvers: [name] }] }))).toThrow(
+    expect(loadWith(withPolicy({ approvers: [name, "bo"] }))).toThrow("policy.approvers.0 ");
+    expect(loadWith(withPolicy({ owners: [{ targets: ["*"], approvers: [name] }] }))).toThrow(
       "policy.owners.0.approvers.0 ",
     );
-    expect(loading(policy({ break_glass: { approvers: [name] } }))).toThrow("policy.break_glass.approvers.0 ");
+    expect(loadWith(withPolicy({ break_glass: { approvers: [name] } }))).toThrow("policy.break_glass.approvers.0 ");
   });
 });
 
 test("the error about an unknown field lists the known ones if none is similar", () => {
-  expect(loading(policy({ freeze: true }))).toThrow(/policy has no field freeze: known are minor, /);
-  expect(loading(policy({ freeze: true }))).not.toThrow("did you mean");
+  expect(loadWith(withPolicy({ freeze: true }))).toThrow(/policy has no field freeze: known are minor, /);
+  expect(loadWith(withPolicy({ freeze: true }))).not.toThrow("did you mean");
   const principals = { bo: { kind: "person", targets: ["*"] } };
-  expect(loading({ principals })).toThrow("principals.bo has no field targets: known are kind, keys");
+  expect(loadWith({ principals })).toThrow("principals.bo has no field targets: known are kind, keys");
 });
 
 test("owned or forbidden targets in policy.minor are reported and not described as minor", () => {
@@ -641,41 +654,41 @@ test("owned or forbidden targets in policy.minor are reported and not described 
     owners: [{ targets: ["price.*"], approvers: ["cfo"] }],
     forbidden_targets: ["auth.*"],
   };
-  expect(contradictionsOf(rules)).toEqual([
+  expect(findPolicyContradictions(rules)).toEqual([
     "policy.minor.targets.0 price.* has no effect: the targets have owners, and so are never minor",
     "policy.minor.targets.1 auth.x has no effect: forbidden_targets covers it",
   ]);
-  expect(rulesOf(rules)[0]).toMatch(/^a change of config on ui\.\* may be minor, .*no target that has owners/);
+  expect(describePolicy(rules)[0]).toMatch(/^a change of config on ui\.\* may be minor, .*no target that has owners/);
   const owned = { ...rules, minor: { kinds: ["config"], targets: ["price.list"] } };
-  expect(rulesOf(owned)[0]).toBe("no change is minor: every target of policy.minor has owners or is forbidden");
+  expect(describePolicy(owned)[0]).toBe("no change is minor: every target of policy.minor has owners or is forbidden");
 });
 
 test("owners of forbidden targets are reported and not described as needed", () => {
   const rules = { owners: [{ targets: ["auth.*", "ui.*"], approvers: ["sec"] }], forbidden_targets: ["auth.*"] };
-  expect(contradictionsOf(rules)).toEqual([
+  expect(findPolicyContradictions(rules)).toEqual([
     "policy.owners.0.targets.0 auth.* has no effect: forbidden_targets covers it",
   ]);
-  const owners = rulesOf(rules).filter((rule) => rule.includes('"sec"'));
+  const owners = describePolicy(rules).filter((rule) => rule.includes('"sec"'));
   expect(owners).toHaveLength(1);
   expect(owners[0]).toMatch(/^among the consents to a change of ui\.\* must be 1 of "sec"/);
 });
 
 test("an approval that expires within a deny window is reported", () => {
   const deny = [{ from: "2026-12-20T00:00:00Z", to: "2027-01-06T00:00:00Z" }];
-  expect(contradictionsOf({ approval_ttl_hours: 72, windows: { deny } })).toEqual([
+  expect(findPolicyContradictions({ approval_ttl_hours: 72, windows: { deny } })).toEqual([
     "policy.approval_ttl_hours is 72, and policy.windows.deny.0 lasts 408 hours: a change approved at its beginning lapses before it can be applied",
   ]);
-  expect(contradictionsOf({ approval_ttl_hours: 408, windows: { deny } })).toEqual([]);
+  expect(findPolicyContradictions({ approval_ttl_hours: 408, windows: { deny } })).toEqual([]);
 });
 
 test("the rules say whether an owner's consent also counts for the quorum", () => {
   const owners = [{ targets: ["price.*"], approvers: ["cfo"] }];
-  const ofOwners = (rules: object) => rulesOf(rules).find((rule) => rule.startsWith("among"));
-  expect(ofOwners({ owners, approvers: ["ana", "cfo"] })).toMatch(/counts for this and for the tier's number$/);
-  expect(ofOwners({ owners, approvers: ["ana"] })).toMatch(/these do not count for the tier's number$/);
+  const describeOwners = (rules: object) => describePolicy(rules).find((rule) => rule.startsWith("among"));
+  expect(describeOwners({ owners, approvers: ["ana", "cfo"] })).toMatch(/counts for this and for the tier's number$/);
+  expect(describeOwners({ owners, approvers: ["ana"] })).toMatch(/these do not count for the tier's number$/);
 });
 
-test("where only signatures count, an approver without a key is described as unable to decide", () => {
+test("under signed_only an approver without a key is described as unable to decide", () => {
   const { intent } = load(
     JSON.stringify(manifest({ principals: { ana: person(ANA.key) }, policy: { approvers: ["ana", "bo"] } })),
   );

@@ -9,38 +9,43 @@ import {
   parseSshMaterial,
 } from "../../../../lib/changes/rules/key_material.ts";
 
-const derOf = (key: KeyObject): Buffer => key.export({ type: "spki", format: "der" });
-const read = (bytes: Uint8Array) => parsePasskeyMaterial(Buffer.from(bytes).toString("base64url"));
-const EC = derOf(generateKeyPairSync("ec", { namedCurve: "prime256v1" }).publicKey);
-const ED = derOf(generateKeyPairSync("ed25519").publicKey);
-const RSA = derOf(generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey);
+const toDer = (key: KeyObject): Buffer => key.export({ type: "spki", format: "der" });
+const parse = (bytes: Uint8Array) => parsePasskeyMaterial(Buffer.from(bytes).toString("base64url"));
+const EC = toDer(generateKeyPairSync("ec", { namedCurve: "prime256v1" }).publicKey);
+const ED = toDer(generateKeyPairSync("ed25519").publicKey);
+const RSA = toDer(generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey);
 
 test.each([
   ["ES256", EC, EC.subarray(-65)],
   ["EdDSA", ED, ED.subarray(-32)],
   ["RS256", RSA, RSA],
 ] as const)("a passkey of %s is read", (algorithm, der, raw) => {
-  expect(read(der)).toEqual({ algorithm, spki: new Uint8Array(der), raw: new Uint8Array(raw) });
+  expect(parse(der)).toEqual({ algorithm, spki: new Uint8Array(der), raw: new Uint8Array(raw) });
 });
 
 /** Encodes a DER element; `spare` adds unneeded bytes to its length. */
-function element(tag: number, content: readonly number[], spare = 0): number[] {
+function encodeElement(tag: number, content: readonly number[], spare = 0): number[] {
   const size = content.length;
   const length = size < 0x80 ? [] : size < 0x100 ? [size] : [size >> 8, size & 255];
   const long = [...Array<number>(spare).fill(0), ...(spare > 0 && length.length === 0 ? [size] : length)];
   return [tag, ...(long.length === 0 ? [size] : [0x80 + long.length, ...long]), ...content];
 }
-const NUMBER = [0, ...Array<number>(256).fill(0xa5)];
+const MODULUS = [0, ...Array<number>(256).fill(0xa5)];
 const EXPONENT = [1, 0, 1];
-const NAME = [...Buffer.from("300d06092a864886f70d0101010500", "hex")];
-const numbers = (parts: number[][]): number[] => element(0x30, parts.flat());
-const key = (inner: number[], { name = NAME, unused = 0, tag = 0x30, spare = 0 } = {}): Uint8Array =>
-  Uint8Array.from(element(tag, [...name, ...element(0x03, [unused, ...inner])], spare));
-const PLAIN = [element(2, NUMBER), element(2, EXPONENT)];
+const RSA_ALGORITHM = [...Buffer.from("300d06092a864886f70d0101010500", "hex")];
+const encodeNumbers = (parts: number[][]): number[] => encodeElement(0x30, parts.flat());
+/** Encodes an RSA public key, by default correctly. */
+const encodeKey = (
+  inner: number[],
+  { algorithm = RSA_ALGORITHM, unused = 0, tag = 0x30, spare = 0 } = {},
+): Uint8Array => Uint8Array.from(encodeElement(tag, [...algorithm, ...encodeElement(0x03, [unused, ...inner])], spare));
+const RSA_NUMBERS = [encodeElement(2, MODULUS), encodeElement(2, EXPONENT)];
 
 test("an RSA key that this test encodes is read", () => {
-  expect(read(key(numbers(PLAIN)))?.algorithm).toBe("RS256");
-  expect(read(key(numbers([element(2, NUMBER), element(2, [0, 0x80, 1])])))?.algorithm).toBe("RS256");
+  expect(parse(encodeKey(encodeNumbers(RSA_NUMBERS)))?.algorithm).toBe("RS256");
+  expect(parse(encodeKey(encodeNumbers([encodeElement(2, MODULUS), encodeElement(2, [0, 0x80, 1])])))?.algorithm).toBe(
+    "RS256",
+  );
 });
 
 test.each<[string, Uint8Array]>([
@@ -51,30 +56,36 @@ test.each<[string, Uint8Array]>([
   ["an Ed25519 key with a byte more", Uint8Array.from([...ED, 0])],
   ["a byte more", Uint8Array.from([...RSA, 0])],
   ["a byte less", RSA.subarray(0, -1)],
-  ["1024 bits", derOf(generateKeyPairSync("rsa", { modulusLength: 1024 }).publicKey)],
-  ["a byte under 2048 bits", key(numbers([PLAIN[0]!, element(2, [1, 1])]))],
-  ["another tag", key(numbers(PLAIN), { tag: 0x31 })],
-  ["another algorithm", key(numbers(PLAIN), { name: NAME.map((byte, at) => (at === 12 ? 2 : byte)) })],
-  ["unused bits", key(numbers(PLAIN), { unused: 1 })],
-  ["a length that is longer than it needs", key(numbers(PLAIN), { spare: 1 })],
-  ["an exponent whose length is longer than it needs", key(numbers([PLAIN[0]!, element(2, EXPONENT, 1)]))],
-  ["an exponent with a zero in front", key(numbers([PLAIN[0]!, element(2, [0, ...EXPONENT])]))],
-  ["a modulus with two zeros in front", key(numbers([element(2, [0, ...NUMBER]), PLAIN[1]!]))],
-  ["an empty exponent", key(numbers([PLAIN[0]!, element(2, [])]))],
-  ["no exponent", key(numbers([element(2, [...NUMBER, ...Array<number>(8).fill(1)])]))],
-  ["three numbers", key(numbers([...PLAIN, element(2, [3])]))],
-  ["no list of numbers", key(PLAIN.flat())],
-  ["text in place of the exponent", key(numbers([PLAIN[0]!, element(4, EXPONENT)]))],
-  ["a list that ends too early", key([...numbers(PLAIN), 0])],
+  ["1024 bits", toDer(generateKeyPairSync("rsa", { modulusLength: 1024 }).publicKey)],
+  ["a byte under 2048 bits", encodeKey(encodeNumbers([RSA_NUMBERS[0]!, encodeElement(2, [1, 1])]))],
+  ["another tag", encodeKey(encodeNumbers(RSA_NUMBERS), { tag: 0x31 })],
+  [
+    "another algorithm",
+    encodeKey(encodeNumbers(RSA_NUMBERS), { algorithm: RSA_ALGORITHM.map((byte, index) => (index === 12 ? 2 : byte)) }),
+  ],
+  ["unused bits", encodeKey(encodeNumbers(RSA_NUMBERS), { unused: 1 })],
+  ["a length that is longer than it needs", encodeKey(encodeNumbers(RSA_NUMBERS), { spare: 1 })],
+  [
+    "an exponent whose length is longer than it needs",
+    encodeKey(encodeNumbers([RSA_NUMBERS[0]!, encodeElement(2, EXPONENT, 1)])),
+  ],
+  ["an exponent with a zero in front", encodeKey(encodeNumbers([RSA_NUMBERS[0]!, encodeElement(2, [0, ...EXPONENT])]))],
+  ["a modulus with two zeros in front", encodeKey(encodeNumbers([encodeElement(2, [0, ...MODULUS]), RSA_NUMBERS[1]!]))],
+  ["an empty exponent", encodeKey(encodeNumbers([RSA_NUMBERS[0]!, encodeElement(2, [])]))],
+  ["no exponent", encodeKey(encodeNumbers([encodeElement(2, [...MODULUS, ...Array<number>(8).fill(1)])]))],
+  ["three numbers", encodeKey(encodeNumbers([...RSA_NUMBERS, encodeElement(2, [3])]))],
+  ["no list of numbers", encodeKey(RSA_NUMBERS.flat())],
+  ["text in place of the exponent", encodeKey(encodeNumbers([RSA_NUMBERS[0]!, encodeElement(4, EXPONENT)]))],
+  ["a list that ends too early", encodeKey([...encodeNumbers(RSA_NUMBERS), 0])],
 ])("a public key with %s is rejected", (_, der) => {
-  expect(read(der)).toBeUndefined();
+  expect(parse(der)).toBeUndefined();
 });
 
 test("a passkey that is not base64url is rejected", () => {
   expect(parsePasskeyMaterial("MFkwEwYHKoZI*")).toBeUndefined();
 });
 
-const wire = (...parts: (string | Uint8Array)[]): Buffer =>
+const encodeWire = (...parts: (string | Uint8Array)[]): Buffer =>
   Buffer.concat(
     parts.flatMap((part) => {
       const size = Buffer.alloc(4);
@@ -84,7 +95,7 @@ const wire = (...parts: (string | Uint8Array)[]): Buffer =>
   );
 const ED_RAW = ED.subarray(-32);
 const EC_RAW = EC.subarray(-65);
-const line = (type: string, blob: Uint8Array): string => `${type} ${Buffer.from(blob).toString("base64")} ana`;
+const formatKeyLine = (type: string, blob: Uint8Array): string => `${type} ${Buffer.from(blob).toString("base64")} ana`;
 
 test.each<[string, (string | Uint8Array)[], Uint8Array, string | undefined]>([
   ["ssh-ed25519", [ED_RAW], ED_RAW, undefined],
@@ -92,8 +103,8 @@ test.each<[string, (string | Uint8Array)[], Uint8Array, string | undefined]>([
   ["sk-ssh-ed25519@openssh.com", [ED_RAW, "ssh:"], ED_RAW, "ssh:"],
   ["sk-ecdsa-sha2-nistp256@openssh.com", ["nistp256", EC_RAW, "ssh:x"], EC_RAW, "ssh:x"],
 ])("an SSH key of %s is read, with the fingerprint of ssh-keygen", (type, parts, raw, application) => {
-  const blob = wire(type, ...parts);
-  const text = line(type, blob);
+  const blob = encodeWire(type, ...parts);
+  const text = formatKeyLine(type, blob);
   expect(parseSshMaterial(text)).toEqual({
     type,
     blob: new Uint8Array(blob),
@@ -105,14 +116,20 @@ test.each<[string, (string | Uint8Array)[], Uint8Array, string | undefined]>([
 });
 
 test.each<[string, string]>([
-  ["another type", line("ssh-rsa", wire("ssh-rsa", ED_RAW))],
-  ["another type than its blob", line("ssh-ed25519", wire("ecdsa-sha2-nistp256", "nistp256", EC_RAW))],
-  ["another curve", line("ecdsa-sha2-nistp256", wire("ecdsa-sha2-nistp256", "nistp384", EC_RAW))],
-  ["a compressed point", line("ecdsa-sha2-nistp256", wire("ecdsa-sha2-nistp256", "nistp256", Buffer.alloc(65, 2)))],
-  ["a truncated point", line("ecdsa-sha2-nistp256", wire("ecdsa-sha2-nistp256", "nistp256", EC_RAW.subarray(0, 64)))],
-  ["31 bytes", line("ssh-ed25519", wire("ssh-ed25519", ED_RAW.subarray(1)))],
-  ["bytes after the end", line("ssh-ed25519", wire("ssh-ed25519", ED_RAW, "more"))],
-  ["no application", line("sk-ssh-ed25519@openssh.com", wire("sk-ssh-ed25519@openssh.com", ED_RAW))],
+  ["another type", formatKeyLine("ssh-rsa", encodeWire("ssh-rsa", ED_RAW))],
+  ["another type than its blob", formatKeyLine("ssh-ed25519", encodeWire("ecdsa-sha2-nistp256", "nistp256", EC_RAW))],
+  ["another curve", formatKeyLine("ecdsa-sha2-nistp256", encodeWire("ecdsa-sha2-nistp256", "nistp384", EC_RAW))],
+  [
+    "a compressed point",
+    formatKeyLine("ecdsa-sha2-nistp256", encodeWire("ecdsa-sha2-nistp256", "nistp256", Buffer.alloc(65, 2))),
+  ],
+  [
+    "a truncated point",
+    formatKeyLine("ecdsa-sha2-nistp256", encodeWire("ecdsa-sha2-nistp256", "nistp256", EC_RAW.subarray(0, 64))),
+  ],
+  ["31 bytes", formatKeyLine("ssh-ed25519", encodeWire("ssh-ed25519", ED_RAW.subarray(1)))],
+  ["bytes after the end", formatKeyLine("ssh-ed25519", encodeWire("ssh-ed25519", ED_RAW, "more"))],
+  ["no application", formatKeyLine("sk-ssh-ed25519@openssh.com", encodeWire("sk-ssh-ed25519@openssh.com", ED_RAW))],
   ["no blob", "ssh-ed25519"],
   ["invalid base64", "ssh-ed25519 *** ana"],
 ])("an SSH key with %s is rejected", (_, text) => {
@@ -138,6 +155,6 @@ test.each<[string, { rp_id: string; origins?: string[] }, boolean]>([
   ["http://localhost:1x", { rp_id: "localhost" }, false],
   ["xhttp://localhost", { rp_id: "localhost" }, false],
   ["https://localhost", { rp_id: "localhost" }, false],
-])("%s is an allowed origin of a passkey of %j: %s", (origin, passkey, may) => {
-  expect(isKeyOrigin(origin, passkey)).toBe(may);
+])("%s is an allowed origin of a passkey of %j: %s", (origin, passkey, isAllowed) => {
+  expect(isKeyOrigin(origin, passkey)).toBe(isAllowed);
 });

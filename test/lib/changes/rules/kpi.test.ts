@@ -9,10 +9,10 @@ import { describeSideEffect, formatDelta, describeRegression } from "../../../..
 const DAY = 86_400_000;
 const NOW = Date.parse("2026-03-10T12:00:00Z");
 const intentWith = (kpis: Record<string, KpiGoal>): Intent => ({ kpis }) as Intent;
-const fed = (values: Record<string, number>, at = "2026-03-10T00:00:00Z") => feed(NO_KPIS, values, at, 1);
+const feedValues = (values: Record<string, number>, at = "2026-03-10T00:00:00Z") => feed(NO_KPIS, values, at, 1);
 
 test("a feed replaces the newest value and leaves the first one", () => {
-  const twice = feed(fed({ a: 1, b: 2 }, "2026-03-01T00:00:00Z"), { a: 3 }, "2026-03-02T00:00:00Z", 9);
+  const twice = feed(feedValues({ a: 1, b: 2 }, "2026-03-01T00:00:00Z"), { a: 3 }, "2026-03-02T00:00:00Z", 9);
   expect(twice).toEqual({
     values: {
       a: { value: 3, at: "2026-03-02T00:00:00Z", entry: 9, first: 1, first_at: "2026-03-01T00:00:00Z" },
@@ -36,7 +36,7 @@ test.each<[string, Record<string, number>, Record<string, KpiGoal>, KpiGoal | un
   ["is unknown from a baseline of 0", { a: 0 }, {}, undefined],
 ])("a goal %s", (_, values, kpis, goal) => {
   const kpi = Object.keys(values)[0] ?? "a";
-  expect(findGoal(kpi, fed(values), intentWith(kpis))).toEqual(goal);
+  expect(findGoal(kpi, feedValues(values), intentWith(kpis))).toEqual(goal);
 });
 
 test.each<[string, KpiGoal | undefined, 1 | -1]>([
@@ -67,7 +67,7 @@ test.each<[string, number, KpiGoal, number | null, string | null]>([
   ["full beyond its target", 25, GOAL, 1, null],
   ["nothing at its floor", 0, GOAL, 0, null],
   ["nothing below its floor", -5, GOAL, 0, null],
-  ["by its way down", 8, { baseline: 10, target: 5, weight: 1 }, 0.7, null],
+  ["in proportion where down is good", 8, { baseline: 10, target: 5, weight: 1 }, 0.7, null],
   ["not where its target is its baseline", 10, { ...GOAL, target: 10 }, null, "its target is its baseline"],
   [
     "not where its numbers are too large",
@@ -77,7 +77,7 @@ test.each<[string, number, KpiGoal, number | null, string | null]>([
     "its numbers are too large",
   ],
 ])("a KPI counts %s", (_, value, goal, attainment, reason) => {
-  const { value: effect, parts } = computeEffect(fed({ a: value }), intentWith({ a: goal }), NOW);
+  const { value: effect, parts } = computeEffect(feedValues({ a: value }), intentWith({ a: goal }), NOW);
   expect(parts).toEqual([
     expect.objectContaining({ kpi: "a", value, attainment, reason, stale: false, target: goal.target, weight: 1 }),
   ]);
@@ -86,7 +86,7 @@ test.each<[string, number, KpiGoal, number | null, string | null]>([
 
 test("the effect is the weighted mean of the KPIs that count", () => {
   const kpis = { a: GOAL, b: { ...GOAL, weight: 3 } };
-  const { value, parts } = computeEffect(fed({ b: 20, a: 10, none: 0 }), intentWith(kpis), NOW);
+  const { value, parts } = computeEffect(feedValues({ b: 20, a: 10, none: 0 }), intentWith(kpis), NOW);
   expect(value).toBe((0.5 + 3) / 4);
   expect(parts.map(({ kpi, reason }) => [kpi, reason])).toEqual([
     ["a", null],
@@ -96,7 +96,7 @@ test("the effect is the weighted mean of the KPIs that count", () => {
   expect(computeEffect(NO_KPIS, intentWith({}), NOW)).toEqual({ value: null, parts: [] });
 });
 
-test.each<[words: () => string, expected: string]>([
+test.each<[describe: () => string, expected: string]>([
   [() => describeDelta(0, "up"), "did not move"],
   [() => describeDelta(2, "up"), "rose by 2 (better)"],
   [() => describeDelta(2, "down"), "rose by 2 (worse)"],
@@ -114,6 +114,6 @@ test.each<[words: () => string, expected: string]>([
   [() => formatDelta(2), "+2"],
   [() => formatDelta(-2), "−2"],
   [() => formatDelta(0), "0"],
-])("the description of a KPI, case %#", (words, expected) => {
-  expect(words()).toBe(expected);
+])("the description of a KPI, case %#", (describe, expected) => {
+  expect(describe()).toBe(expected);
 });

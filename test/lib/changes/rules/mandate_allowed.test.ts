@@ -36,11 +36,15 @@ test.each<[string, object, object, string | undefined]>([
     { owners: OWNERS },
     "price.b.* is owned in part, by the owners of price.b.x; use patterns that they own wholly or not at all",
   ],
-])("the policy check of a mandate %s", (_, over, policy, message) => {
-  const ask = () =>
-    requireAllowedMandate({ ...BOUNDS, ...over } as never, { mandates: RULE, owners: [], ...policy } as never, NOW);
-  if (message === undefined) expect(ask).not.toThrow();
-  else expect(ask).toThrow(expect.objectContaining({ code: "mandate_not_allowed", message }));
+])("a mandate %s is allowed or rejected by the policy", (_, overrides, policy, message) => {
+  const check = () =>
+    requireAllowedMandate(
+      { ...BOUNDS, ...overrides } as never,
+      { mandates: RULE, owners: [], ...policy } as never,
+      NOW,
+    );
+  if (message === undefined) expect(check).not.toThrow();
+  else expect(check).toThrow(expect.objectContaining({ code: "mandate_not_allowed", message }));
 });
 
 const CREATED = "2026-11-01T00:00:00.000Z";
@@ -64,25 +68,29 @@ test.each<[string, object, object]>([
   ["its own", { max_per_day: 5, max_open: 2 }, { max_per_day: 5, max_open: 2 }],
   ["the days of the policy", { until: "2026-12-02T00:00:00.000Z" }, { until: "2026-12-01T00:00:00.000Z" }],
   ["its own end", { until: "2026-11-30T00:00:00.000Z" }, { until: "2026-11-30T00:00:00.000Z" }],
-])("the smaller ones of the bounds of mandate and policy apply: %s", (_, bounds, expected) => {
+])("of the bounds of mandate and policy the smaller ones apply: %s", (_, bounds, expected) => {
   const record = { bounds: { ...BOUNDS, ...bounds }, created_at: CREATED, signed_at: SIGNED };
   expect(effectiveBounds(record as never, RULE)).toMatchObject(expected);
 });
 
-const STATED = { targets: ["price.*"], kinds: ["config"], tenants: "all", until: "2026-12-20T01:00:00+01:00" };
-const state = (over: object) => z.strictObject(boundSchemas()).safeParse({ ...STATED, ...over });
+const BOUNDS_INPUT = { targets: ["price.*"], kinds: ["config"], tenants: "all", until: "2026-12-20T01:00:00+01:00" };
+const parseBounds = (overrides: object) => z.strictObject(boundSchemas()).safeParse({ ...BOUNDS_INPUT, ...overrides });
 
 test("the bounds of a mandate are read unchanged, with times in UTC", () => {
-  expect(state({ tenants: ["t1"] }).data).toEqual({ ...STATED, tenants: ["t1"], until: "2026-12-20T00:00:00.000Z" });
-  expect(state({ limits: { schema: { type: "number" } } }).success).toBe(true);
-  expect(state({ limits: { max_step: { absolute: 1 } } }).success).toBe(true);
-  expect(state({ targets: Array.from({ length: 50 }, (_, at) => `price.${at}`) }).success).toBe(true);
+  expect(parseBounds({ tenants: ["t1"] }).data).toEqual({
+    ...BOUNDS_INPUT,
+    tenants: ["t1"],
+    until: "2026-12-20T00:00:00.000Z",
+  });
+  expect(parseBounds({ limits: { schema: { type: "number" } } }).success).toBe(true);
+  expect(parseBounds({ limits: { max_step: { absolute: 1 } } }).success).toBe(true);
+  expect(parseBounds({ targets: Array.from({ length: 50 }, (_, index) => `price.${index}`) }).success).toBe(true);
   expect(narrowSchema().safeParse({ max_open: 1 }).data).toEqual({ max_open: 1 });
 });
 
 test.each<[string, object, string]>([
   ["no target", { targets: [] }, "must name a target"],
-  ["too many targets", { targets: Array.from({ length: 51 }, (_, at) => `price.${at}`) }, "too_big"],
+  ["too many targets", { targets: Array.from({ length: 51 }, (_, index) => `price.${index}`) }, "too_big"],
   ["no kind", { kinds: [] }, "must name a kind"],
   ["an unknown kind", { kinds: ["patch"] }, "must be one of config"],
   ["a text for tenants", { tenants: "some" }, "must be a list of tenants, or all"],
@@ -92,6 +100,6 @@ test.each<[string, object, string]>([
   ["a time without its zone", { until: "2026-12-20T08:00:00" }, "must be a time such as 2026-12-24T08:00:00Z"],
   ["nothing open", { max_open: 0 }, "max_open"],
   ["an agent", { agent: "agent:other" }, "agent"],
-])("bounds with %s are rejected", (_, over, message) => {
-  expect(JSON.stringify(state(over).error?.issues)).toContain(message);
+])("bounds with %s are rejected", (_, overrides, message) => {
+  expect(JSON.stringify(parseBounds(overrides).error?.issues)).toContain(message);
 });

@@ -13,23 +13,23 @@ const CHANGE = {
 const FLAGS = { name: "flags", address: "file:flags.json" };
 const AT = "2026-11-20T00:00:00.000Z";
 const RULE = { targets: ["price.*", "plan.*"], apply_when: false };
-const PLACE = { tenant_id: "t1", target: "price.basic", system: "flags", place: "file:flags.json#t1/price.basic" };
+const LOCATION = { tenant_id: "t1", target: "price.basic", system: "flags", place: "file:flags.json#t1/price.basic" };
 const plan = (...targets: string[]) => ({
   ...{ target: "price.plan", tenant_id: "t1", value: undefined },
   sets: targets.map((target) => ({ tenant_id: "t2", target, value: 1 })),
 });
 
-interface Over {
+interface Overrides {
   change?: object;
   bounds?: object;
   facts?: object;
-  signed?: object[];
+  signedSystems?: object[];
 }
 
-const breach = ({ change = {}, bounds = {}, facts = {}, signed = [FLAGS] }: Over) =>
+const findViolation = ({ change = {}, bounds = {}, facts = {}, signedSystems = [FLAGS] }: Overrides) =>
   findBoundViolation(
     { ...CHANGE, ...change } as never,
-    { systems: signed } as never,
+    { systems: signedSystems } as never,
     { ...BOUNDS, ...bounds } as never,
     { at: AT, rule: RULE, stages: undefined, places: undefined, systems: [FLAGS], ...facts } as never,
   );
@@ -37,7 +37,7 @@ const breach = ({ change = {}, bounds = {}, facts = {}, signed = [FLAGS] }: Over
 const ROLLOUT = { steps: [], watch: [], fed_by: "agent:analytics" };
 const BOUND_STAGES = { targets: ["*"], watch: ["errors"], fed_by: ["agent:analytics"], max_allowed: { errors: 0.1 } };
 
-test.each<[string, Over]>([
+test.each<[string, Overrides]>([
   ["as proposed", {}],
   ["at its first moment", { facts: { at: BOUNDS.from } }],
   ["of any tenant, where it covers all", { change: { tenant_id: "t9" }, bounds: { tenants: "all" } }],
@@ -51,16 +51,16 @@ test.each<[string, Over]>([
     { change: { apply_when: "approved" }, facts: { rule: { ...RULE, apply_when: true } } },
   ],
   ["with stages that the policy bounds", { change: { stages: ROLLOUT }, facts: { stages: BOUND_STAGES } }],
-  ["at a place of a system that was signed", { facts: { places: [PLACE] } }],
+  ["at a location of a signed system", { facts: { places: [LOCATION] } }],
   [
     "of a plan, each of whose entries it covers",
     { change: plan("price.basic"), bounds: { limits: { schema: { type: "number" } } } },
   ],
-])("a change %s is inside", (_, over) => {
-  expect(breach(over)).toBeUndefined();
+])("a change %s is inside", (_, overrides) => {
+  expect(findViolation(overrides)).toBeUndefined();
 });
 
-test.each<[string, Over, string, string]>([
+test.each<[string, Overrides, string, string]>([
   ["without a proposer", { change: { proposer: undefined } }, "agent", "It is for agent:pricing alone."],
   ["of another agent", { change: { proposer: "agent:other" } }, "agent", "It is for agent:pricing alone."],
   ["before it begins", { facts: { at: "2026-10-31T23:59:59.999Z" } }, "from", `It begins at ${BOUNDS.from}.`],
@@ -122,26 +122,26 @@ test.each<[string, Over, string, string]>([
   ],
   ...(
     [
-      ["at a place of a system that was not signed", { signed: [], facts: { places: [PLACE] } }],
-      ["at a place of a system that is no more", { facts: { places: [PLACE], systems: [] } }],
+      ["at a location of a system that was not signed", { signedSystems: [], facts: { places: [LOCATION] } }],
+      ["at a location of a system that no longer exists", { facts: { places: [LOCATION], systems: [] } }],
       [
-        "at a place of a system that is at another address now",
-        { facts: { places: [PLACE], systems: [{ ...FLAGS, address: "file:other.json" }] } },
+        "at a location of a system that has another address now",
+        { facts: { places: [LOCATION], systems: [{ ...FLAGS, address: "file:other.json" }] } },
       ],
       [
-        "at a place of a second system, of two that were signed",
+        "at a location of the second of two signed systems",
         {
-          signed: [{ name: "other", address: "file:flags.json" }, FLAGS],
-          facts: { places: [PLACE], systems: [{ name: "other", address: "file:flags.json" }] },
+          signedSystems: [{ name: "other", address: "file:flags.json" }, FLAGS],
+          facts: { places: [LOCATION], systems: [{ name: "other", address: "file:flags.json" }] },
         },
       ],
-    ] satisfies [string, Over][]
-  ).map(([title, over]): [string, Over, string, string] => [
+    ] satisfies [string, Overrides][]
+  ).map(([title, over]): [string, Overrides, string, string] => [
     title,
-    over,
+    overrides,
     "systems",
     "price.basic is set in flags, which its signers did not see as it is now.",
   ]),
-])("a change %s is outside", (_, over, bound, message) => {
-  expect(breach(over)).toEqual({ bound, message });
+])("a change %s is outside", (_, overrides, bound, message) => {
+  expect(findViolation(overrides)).toEqual({ bound, message });
 });

@@ -1,4 +1,4 @@
-/** Narrowing a mandate: bounds become smaller and nothing else. */
+/** Narrowing a mandate: bounds may only become smaller. */
 import { expect, test } from "vitest";
 import { narrowBounds } from "../../../../lib/changes/rules/mandate_narrow.ts";
 import type { MandateBounds } from "../../../../lib/changes/rules/mandate.ts";
@@ -6,30 +6,30 @@ import { hasOverlap } from "../../../../lib/changes/rules/pattern_overlap.ts";
 import { findWiderKeyword } from "../../../../lib/changes/rules/schema_narrow.ts";
 import { BOUNDS, NARROWER, OVERLAPS, SCHEMAS, WIDER } from "../../../support/narrowings.ts";
 
-const good = (kpi: string): 1 | -1 => (kpi === "csat" ? 1 : -1);
-const narrowed =
+const kpiDirection = (kpi: string): 1 | -1 => (kpi === "csat" ? 1 : -1);
+const narrowWith =
   (narrow: object, before: object = {}) =>
   () =>
-    narrowBounds({ ...BOUNDS, ...before } as MandateBounds, narrow as never, good);
+    narrowBounds({ ...BOUNDS, ...before } as MandateBounds, narrow as never, kpiDirection);
 
-test.each(NARROWER)("%s narrows", (_, narrow, before?: object) => expect(narrowed(narrow, before)).not.toThrow());
+test.each(NARROWER)("%s narrows", (_, narrow, before?: object) => expect(narrowWith(narrow, before)).not.toThrow());
 
 test.each([...WIDER, ["nothing", { max_per_day: 10 }] as const])("%s is 400", (_, narrow) =>
-  expect(narrowed(narrow)).toThrow(/narrow/),
+  expect(narrowWith(narrow)).toThrow(/narrow/),
 );
 
 test.each(SCHEMAS)("a schema may be narrowed from %j to %j: %s", (before, after, isNarrow) => {
   expect(findWiderKeyword(before as never, after as never) === undefined).toBe(isNarrow);
 });
 
-test.each(OVERLAPS)("%s and %s have a target in common: %s", (a, b, shared) => {
-  expect(hasOverlap(a, b)).toBe(shared);
-  expect(hasOverlap(b, a)).toBe(shared);
+test.each(OVERLAPS)("%s and %s have a target in common: %s", (one, other, isShared) => {
+  expect(hasOverlap(one, other)).toBe(isShared);
+  expect(hasOverlap(other, one)).toBe(isShared);
 });
 
 const STEP = { relative: 0.1, hours: 24 };
-const limits = (over: object, step: object = {}) => ({
-  limits: { ...BOUNDS.limits, ...over, max_step: { ...STEP, ...step } },
+const limits = (overrides: object, step: object = {}) => ({
+  limits: { ...BOUNDS.limits, ...overrides, max_step: { ...STEP, ...step } },
 });
 const MEMBERS = { limits: { ...BOUNDS.limits, max_step: { ...STEP, members: ["a", "b"] } } };
 
@@ -55,7 +55,7 @@ test.each<[message: string, narrow: object, before?: object]>([
   ["limits max_step.members must keep b", limits({}, { members: ["c", "a"] }), MEMBERS],
   ["agent cannot be changed", { agent: "agent:other" }],
 ])("the error names a wider bound: %s", (message, narrow, before) => {
-  expect(narrowed(narrow, before)).toThrow(`narrow ${message}; make a new mandate for more`);
+  expect(narrowWith(narrow, before)).toThrow(`narrow ${message}; make a new mandate for more`);
 });
 
 test.each<[string, object, object?]>([
@@ -63,7 +63,7 @@ test.each<[string, object, object?]>([
   ["no bound", {}],
   ["a bound that is not stated", { max_per_day: undefined, agent: undefined }],
 ])("%s changes nothing", (_, narrow) => {
-  expect(narrowed(narrow)).toThrow("narrow changes no bound");
+  expect(narrowWith(narrow)).toThrow("narrow changes no bound");
 });
 
 test.each<[string, object, object, object?]>([
@@ -92,7 +92,7 @@ test.each<[string, object, object, object?]>([
   ],
   ["a step stays", { ...limits({}), max_open: 4 }, { ...limits({}), max_open: 4 }],
 ])("%s", (_, narrow, expected, before) => {
-  expect(narrowed(narrow, before)()).toMatchObject(expected);
+  expect(narrowWith(narrow, before)()).toMatchObject(expected);
 });
 
 test("a floor of a KPI without a direction may change, but not be removed", () => {

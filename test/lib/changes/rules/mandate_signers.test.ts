@@ -10,40 +10,45 @@ import { makeIntent } from "../../../support/intents.ts";
 import { passkey, sshSigner } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
 
-const owner = (over: object = {}) => ({ targets: ["price.*"], approvers: ["fin", "ona"], required: 2, ...over });
-const covering = (targets: string[], tenants: string[] | "all" = ["t1"]) => ({ targets, tenants });
+const owner = (overrides: object = {}) => ({
+  targets: ["price.*"],
+  approvers: ["fin", "ona"],
+  required: 2,
+  ...overrides,
+});
+const boundsFor = (targets: string[], tenants: string[] | "all" = ["t1"]) => ({ targets, tenants });
 
-test.each<[string, ReturnType<typeof covering>, object[], { pattern: string; owned: string } | undefined]>([
-  ["a pattern without owners", covering(["ui.*"]), [owner()], undefined],
-  ["a pattern that is owned completely", covering(["price.a.*"]), [owner()], undefined],
+test.each<[string, ReturnType<typeof boundsFor>, object[], { pattern: string; owned: string } | undefined]>([
+  ["a pattern without owners", boundsFor(["ui.*"]), [owner()], undefined],
+  ["a pattern that is owned completely", boundsFor(["price.a.*"]), [owner()], undefined],
   [
     "a pattern that is owned for all of its tenants",
-    covering(["price.*"]),
+    boundsFor(["price.*"]),
     [owner({ tenants: ["t1", "t2"] })],
     undefined,
   ],
-  ["a pattern that is owned for another tenant", covering(["price.*"]), [owner({ tenants: ["t2"] })], undefined],
+  ["a pattern that is owned for another tenant", boundsFor(["price.*"]), [owner({ tenants: ["t2"] })], undefined],
   [
     "a pattern that is wider than the owned one",
-    covering(["ui.*", "pr*"]),
+    boundsFor(["ui.*", "pr*"]),
     [owner({ targets: ["price.*", "cost.*"] })],
     { pattern: "pr*", owned: "price.*, cost.*" },
   ],
   [
     "a pattern that is owned for one of its tenants",
-    covering(["price.*"], ["t1", "t2"]),
+    boundsFor(["price.*"], ["t1", "t2"]),
     [owner({ tenants: ["t2"] })],
     { pattern: "price.*", owned: "price.*" },
   ],
   [
     "a pattern of all tenants that is owned for one",
-    covering(["price.*"], "all"),
+    boundsFor(["price.*"], "all"),
     [owner({ tenants: ["t2"] })],
     { pattern: "price.*", owned: "price.*" },
   ],
   [
     "a pattern that a second rule owns in part",
-    covering(["price.*"]),
+    boundsFor(["price.*"]),
     [owner(), owner({ targets: ["price.a"] })],
     { pattern: "price.*", owned: "price.a" },
   ],
@@ -58,31 +63,31 @@ const principals = {
   // This key signs unattended.
   una: person(UNATTENDED),
 };
-const intent = (over: object = {}) =>
+const intent = (overrides: object = {}) =>
   makeIntent({
     policy: {
       approvers: ["ana", "bo", "una"],
       required_approvers: { standard: 1, major: 2 },
       owners: [owner({ tenants: ["t1"] }), owner({ targets: ["plan.*"], approvers: ["bo"], required: 1 })],
-      ...over,
+      ...overrides,
     },
     principals,
   }).intent;
-const PRICE = covering(["price.a", "ui.*"]);
+const PRICE = boundsFor(["price.a", "ui.*"]);
 
-test.each<[string, ReturnType<typeof covering>, boolean]>([
-  ["Ana", covering(["ui.*"]), true],
-  ["fin", covering(["ui.*"]), false],
+test.each<[string, ReturnType<typeof boundsFor>, boolean]>([
+  ["Ana", boundsFor(["ui.*"]), true],
+  ["fin", boundsFor(["ui.*"]), false],
   ["FIN", PRICE, true],
-  ["fin", covering(["price.a"], ["t2"]), false],
-  ["fin", covering(["plan.a"]), false],
+  ["fin", boundsFor(["price.a"], ["t2"]), false],
+  ["fin", boundsFor(["plan.a"]), false],
 ])("%s may sign a mandate over %j: %s", (name, bounds, expected) => {
   expect(canSignMandate(name, bounds, intent())).toBe(expected);
 });
 
 const OWNERS = "owners price.* for t1";
 
-test.each<[string, string[], ReturnType<typeof covering>, object[]]>([
+test.each<[string, string[], ReturnType<typeof boundsFor>, object[]]>([
   [
     "nobody",
     [],
@@ -103,28 +108,34 @@ test.each<[string, string[], ReturnType<typeof covering>, object[]]>([
   ],
   ["the quorum", ["ana", "bo"], PRICE, [{ rule: OWNERS, count: 2, of: ["fin", "ona"] }]],
   ["all", ["ana", "bo", "fin", "ona"], PRICE, []],
-  ["the quorum, for targets without owners", ["ana", "bo"], covering(["ui.*"]), []],
-  ["the quorum, which includes the owner", ["ana", "bo"], covering(["plan.a"]), []],
+  ["the quorum, for targets without owners", ["ana", "bo"], boundsFor(["ui.*"]), []],
+  ["the quorum, which includes the owner", ["ana", "bo"], boundsFor(["plan.a"]), []],
 ])("the missing signatures of a mandate that is signed by %s", (_, signers, bounds, missing) => {
   expect(listMissingSignatures(signers, bounds, intent())).toEqual(missing);
 });
 
 test("too few people with attended keys are reported as unreachable", () => {
   const few = intent({ required_approvers: { standard: 1, major: 3 } });
-  expect(listMissingSignatures([], covering(["ui.*"]), few)).toEqual([
+  expect(listMissingSignatures([], boundsFor(["ui.*"]), few)).toEqual([
     { rule: "required_approvers", count: 3, of: ["ana", "bo"], unreachable: true },
   ]);
 });
 
 const MANDATES = { targets: ["*"] };
-const by = (approver: string, over: object = {}) => ({ approver, note: "", ...over });
+const approvalBy = (approver: string, overrides: object = {}) => ({ approver, note: "", ...overrides });
 
 test.each<[string, object[], object, string | undefined, boolean]>([
-  ["people", [by("ana")], { mandates: MANDATES }, undefined, false],
-  ["a mandate", [by("mandate:man_1")], { mandates: MANDATES }, "man_1", true],
-  ["a person and a mandate", [by("ana"), by("mandate:man_1")], { mandates: MANDATES }, "man_1", true],
-  ["a mandate that is suspended", [by("mandate:man_1", { inactive: true })], { mandates: MANDATES }, "man_1", false],
-  ["a mandate, which the policy no longer allows", [by("mandate:man_1")], {}, "man_1", false],
+  ["people", [approvalBy("ana")], { mandates: MANDATES }, undefined, false],
+  ["a mandate", [approvalBy("mandate:man_1")], { mandates: MANDATES }, "man_1", true],
+  ["a person and a mandate", [approvalBy("ana"), approvalBy("mandate:man_1")], { mandates: MANDATES }, "man_1", true],
+  [
+    "a mandate that is suspended",
+    [approvalBy("mandate:man_1", { inactive: true })],
+    { mandates: MANDATES },
+    "man_1",
+    false,
+  ],
+  ["a mandate, which the policy no longer allows", [approvalBy("mandate:man_1")], {}, "man_1", false],
 ])("a change approved by %s", (_, approvals, policy, mandate, counts) => {
   expect(findApprovingMandate({ approvals } as never)).toBe(mandate);
   expect(isApprovedByMandate({ approvals } as never, policy as never)).toBe(counts);

@@ -10,7 +10,7 @@ import { makeIntent } from "../../../support/intents.ts";
 import { passkey } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
 
-const change = (approvers: string[] = [], over: object = {}): Change =>
+const change = (approvers: string[] = [], overrides: object = {}): Change =>
   ({
     status: "pending_consent",
     tier: "standard",
@@ -20,7 +20,7 @@ const change = (approvers: string[] = [], over: object = {}): Change =>
     required_approvers: 1,
     approvals: approvers.map((approver) => ({ approver, note: "", at: "2026-01-02T00:00:00.000Z" })),
     review: null,
-    ...over,
+    ...overrides,
   }) as unknown as Change;
 const QUORUM = "required_approvers";
 
@@ -81,10 +81,10 @@ test("an owner without a key is not listed where signatures are required", () =>
 test("emergency consents leave nothing missing and do not count for the quorum", () => {
   const { intent } = makeIntent({ policy: { break_glass: { approvers: ["ana"] } } });
   const approvals = [{ approver: "ana", note: "", at: "2026-01-02T00:00:00.000Z", emergency: true }];
-  const urgent = change([], { approvals, review: { due: "2026-01-03T00:00:00.000Z" } });
-  expect(listMissingConsents(urgent, intent)).toEqual([]);
-  expect(listMissingOrdinaryConsents(urgent, intent)).toEqual([{ rule: QUORUM, count: 1, of: [] }]);
-  expect(countQuorum(urgent, intent)).toEqual({ received: 0, needed: 1 });
+  const emergency = change([], { approvals, review: { due: "2026-01-03T00:00:00.000Z" } });
+  expect(listMissingConsents(emergency, intent)).toEqual([]);
+  expect(listMissingOrdinaryConsents(emergency, intent)).toEqual([{ rule: QUORUM, count: 1, of: [] }]);
+  expect(countQuorum(emergency, intent)).toEqual({ received: 0, needed: 1 });
 });
 
 test("an owner counts for the quorum only if listed in approvers", () => {

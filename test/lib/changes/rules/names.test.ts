@@ -1,3 +1,4 @@
+/** Patterns of targets, and the normal form of names. */
 import { expect, test } from "vitest";
 import { normalizeName } from "../../../../lib/changes/rules/names.ts";
 import { matchesAny, matchesPattern } from "../../../../lib/changes/rules/target_pattern.ts";
@@ -19,9 +20,9 @@ test.each([
   ["abba", "ab*ba", true],
   ["abcabd", "a*c*d", true],
   ["abcabd", "a*d*c", false],
-])("%s matches the pattern %s: %s", (target, pattern, falls) => {
-  expect(matchesPattern(target, pattern)).toBe(falls);
-  expect(matchesAny(target, ["other.*", pattern])).toBe(falls);
+])("%s matches the pattern %s: %s", (target, pattern, isMatch) => {
+  expect(matchesPattern(target, pattern)).toBe(isMatch);
+  expect(matchesAny(target, ["other.*", pattern])).toBe(isMatch);
 });
 
 test("without patterns nothing matches", () => {
@@ -49,6 +50,6 @@ test.each([
   ["\u0639\u0644\u06cc\u200c\u0631\u0636\u0627", "\u0639\u0644\u06cc\u0631\u0636\u0627"],
   ["\u26a1\ufe0f ana", "\u26a1 ana"],
   ["", ""],
-])("%j is the name %j", (name, same) => {
-  expect(normalizeName(name)).toBe(same);
+])("%j is the name %j", (name, normalized) => {
+  expect(normalizeName(name)).toBe(normalized);
 });

@@ -21,31 +21,31 @@ import {
 const APPLIED = "2026-03-10T12:00:00.000Z";
 const HORIZON = "2026-03-17T12:00:00.000Z";
 const OPEN: OutcomeMoment = { at: "2026-03-12T00:00:00.000Z" };
-const kpiValue = (value: number, over: Partial<KpiValue> = {}): KpiValue => ({
+const kpiValue = (value: number, overrides: Partial<KpiValue> = {}): KpiValue => ({
   ...{ value, at: "2026-03-10T00:00:00.000Z", entry: 5, first: value, first_at: "2026-03-10T00:00:00.000Z" },
-  ...over,
+  ...overrides,
 });
-const kpisOf = (values: KpiState["values"]): KpiState => ({ values, last_at: null });
-const goal = (over: Partial<KpiGoal> = {}): Record<string, KpiGoal> => ({
-  k: { baseline: 1, target: 2, weight: 1, ...over },
+const makeKpis = (values: KpiState["values"]): KpiState => ({ values, last_at: null });
+const goal = (overrides: Partial<KpiGoal> = {}): Record<string, KpiGoal> => ({
+  k: { baseline: 1, target: 2, weight: 1, ...overrides },
 });
 
 /** Returns the record of a change that was applied with entry 10 and expects `k` to gain 4. */
-function opened(
-  over: Partial<ApplyFacts> = {},
+function openRecord(
+  overrides: Partial<ApplyFacts> = {},
   change: { kpi?: string | null; expected_delta_k?: number | null } = {},
 ) {
-  const facts = { at: APPLIED, entry: 10, tenant: "t1", kpis: kpisOf({ k: kpiValue(10) }), earlier: undefined };
-  const others = { intent: { kpis: {} }, windows: { opened: 1, over: 0 }, open: [] };
+  const facts = { at: APPLIED, entry: 10, tenant: "t1", kpis: makeKpis({ k: kpiValue(10) }), earlier: undefined };
+  const others = { intent: { kpis: {} }, windows: { opened: 1, overrides: 0 }, open: [] };
   return openOutcome(
     { change_id: "chg_1", kpi: "k", expected_delta_k: 4, ...change },
-    { ...facts, ...others, ...over },
+    { ...facts, ...others, ...overrides },
   );
 }
-const after = (value: number, kpis = {}) => ({
-  kpis: kpisOf({ k: kpiValue(value, { entry: 11, at: HORIZON }) }),
+const makeInput = (value: number, kpis = {}) => ({
+  kpis: makeKpis({ k: kpiValue(value, { entry: 11, at: HORIZON }) }),
   intent: { kpis },
-  windows: { k: { opened: 1, over: 0 } },
+  windows: { k: { opened: 1, overrides: 0 } },
 });
 const AT_HORIZON: OutcomeMoment = { at: HORIZON, by: "horizon" };
 
@@ -63,7 +63,7 @@ test.each<[string, number, number | null, OutcomeMoment, string]>([
   ["no movement that a guardrail ended", 10, 4, { ...OPEN, by: "guardrail" }, "too_early"],
   ["a loss that a rollback ended", 9, 4, { ...OPEN, by: "rollback" }, "too_early"],
 ])("the verdict of %s", (_, value, expected_delta_k, moment, verdict) => {
-  expect(measureOutcome(opened({}, { expected_delta_k }), after(value), moment)).toMatchObject({
+  expect(measureOutcome(openRecord({}, { expected_delta_k }), after(value), moment)).toMatchObject({
     verdict,
     realised_delta: value - 10,
     state: moment.by ? "final" : "open",
@@ -74,7 +74,7 @@ test.each<[string, number, number | null, OutcomeMoment, string]>([
 
 test("a KPI whose good direction is down gains by falling", () => {
   const kpis = goal({ target: 0.5 });
-  const outcome = measureOutcome(opened(), after(6, kpis), AT_HORIZON);
+  const outcome = measureOutcome(openRecord(), makeInput(6, kpis), AT_HORIZON);
   expect(outcome).toMatchObject({ good: "down", realised_delta: 4, verdict: "met" });
   expect(outcome.words).toBe("k: expected to fall by 4, it fell by 4 (better), a KPI of the whole product.");
 });
@@ -84,12 +84,12 @@ test.each<[string, OutcomeMoment, string]>([
   ["before the horizon ends too early", { ...OPEN, by: "change" }, "too_early"],
   ["at the horizon is inconclusive", AT_HORIZON, "inconclusive"],
 ])("an outcome without a feed after the apply %s", (_, moment, verdict) => {
-  const none = { ...after(0), kpis: kpisOf({ k: kpiValue(10, { entry: 10 }) }) };
-  expect(measureOutcome(opened(), none, moment)).toMatchObject({ verdict, current: null, realised_delta: null });
+  const none = { ...makeInput(0), kpis: makeKpis({ k: kpiValue(10, { entry: 10 }) }) };
+  expect(measureOutcome(openRecord(), none, moment)).toMatchObject({ verdict, current: null, realised_delta: null });
 });
 
-test("an outcome without a KPI is inconclusive and shared with none", () => {
-  expect(measureOutcome(opened({}, { kpi: null }), after(1), OPEN)).toMatchObject({
+test("an outcome without a KPI is inconclusive and shared with no change", () => {
+  expect(measureOutcome(openRecord({}, { kpi: null }), makeInput(1), OPEN)).toMatchObject({
     ...{ verdict: "inconclusive", good: null, current: null, shared_count: 0, scope: null, baseline: null },
     words: "The change names no KPI.",
   });
@@ -102,7 +102,7 @@ test.each<[string, Record<string, KpiGoal>, string]>([
   ["in seven days when the deadline was over", goal({ deadline: "2026-03-01" }), HORIZON],
   ["in seven days when the deadline is the apply itself", goal({ deadline: APPLIED }), HORIZON],
 ])("an outcome is judged %s", (_, kpis, judged_from) => {
-  expect(opened({ intent: { kpis } }).judged_from).toBe(judged_from);
+  expect(openRecord({ intent: { kpis } }).judged_from).toBe(judged_from);
 });
 
 test.each<[string, Partial<KpiValue>, KpiValue | undefined, [earlier: number | null, days: number | null]]>([
@@ -116,10 +116,10 @@ test.each<[string, Partial<KpiValue>, KpiValue | undefined, [earlier: number | n
     undefined,
     [null, null],
   ],
-])("the trend before an apply begins with %s", (_, over, earlier, [value, days]) => {
-  const record = opened({ kpis: kpisOf({ k: kpiValue(10, over) }), earlier });
+])("the trend before an apply begins with %s", (_, overrides, earlier, [value, days]) => {
+  const record = openRecord({ kpis: makeKpis({ k: kpiValue(10, overrides) }), earlier });
   expect([record.earlier, record.trend_days]).toEqual([value, days]);
-  expect(measureOutcome(record, after(11), OPEN).trend_before).toBe(value === null ? null : 10 - value);
+  expect(measureOutcome(record, makeInput(11), OPEN).trend_before).toBe(value === null ? null : 10 - value);
 });
 
 test.each([
@@ -127,19 +127,23 @@ test.each([
   ["tenant", "t1"],
   ["other_tenant", "t2"],
 ] as const)("the scope of an outcome is %s for a KPI of the tenant %s", (scope, tenant) => {
-  expect(opened({ intent: { kpis: goal(tenant ? { tenant } : {}) } }).scope).toBe(scope);
+  expect(openRecord({ intent: { kpis: goal(tenant ? { tenant } : {}) } }).scope).toBe(scope);
 });
 
 test("the age of the baseline is in hours, with one decimal", () => {
-  expect(opened({ at: "2026-03-10T02:10:00.000Z" })).toMatchObject({ baseline: 10, baseline_age_hours: 2.2 });
-  expect(opened({ kpis: kpisOf({}) })).toMatchObject({ baseline: null, baseline_age_hours: null, trend_days: null });
+  expect(openRecord({ at: "2026-03-10T02:10:00.000Z" })).toMatchObject({ baseline: 10, baseline_age_hours: 2.2 });
+  expect(openRecord({ kpis: makeKpis({}) })).toMatchObject({
+    baseline: null,
+    baseline_age_hours: null,
+    trend_days: null,
+  });
 });
 
 test("side effects are the other KPIs that moved after the apply, sorted by name", () => {
   const before = { k: kpiValue(10), z: kpiValue(1), b: kpiValue(1), still: kpiValue(1), unfed: kpiValue(1) };
   const fed = (value: number) => kpiValue(value, { entry: 12 });
-  const kpis = kpisOf({ ...before, k: fed(12), z: fed(2.5), b: fed(0), still: fed(1) });
-  const { side_effects } = measureOutcome(opened({ kpis: kpisOf(before) }), { ...after(12), kpis }, OPEN);
+  const kpis = makeKpis({ ...before, k: fed(12), z: fed(2.5), b: fed(0), still: fed(1) });
+  const { side_effects } = measureOutcome(openRecord({ kpis: makeKpis(before) }), { ...makeInput(12), kpis }, OPEN);
   expect(side_effects).toEqual([
     { kpi: "b", from: 1, to: 0, effect: "worse", words: "b fell by 1, worse" },
     { kpi: "z", from: 1, to: 2.5, effect: "better", words: "z rose by 1.5, better" },
@@ -148,21 +152,21 @@ test("side effects are the other KPIs that moved after the apply, sorted by name
 
 test("a movement is shared with overlapping changes, of which ten are named", () => {
   const open = Array.from({ length: 9 }, (_, index) => `chg_${index}`);
-  const record = opened({ open, windows: { opened: 20, over: 3 } });
-  const shared = { ...after(12), windows: { k: { opened: 16, over: 3 } }, later: ["chg_x", "chg_y"] };
+  const record = openRecord({ open, windows: { opened: 20, overrides: 3 } });
+  const shared = { ...makeInput(12), windows: { k: { opened: 16, overrides: 3 } }, later: ["chg_x", "chg_y"] };
   const { shared_with, shared_count } = measureOutcome(record, shared, OPEN);
   expect(shared_with).toEqual(["chg_x", "chg_y", ...open.slice(0, 8)]);
   expect(shared_count).toBe(12);
 });
 
 test("a final outcome is unchanged, with the later movement of its KPI", () => {
-  const record = opened();
-  expect(makeOutcome(record, after(14), OPEN.at)).toMatchObject({ state: "open", as_of: OPEN.at, later: null });
-  const final = makeOutcome(record, after(14), "2026-03-20T00:00:00.000Z");
+  const record = openRecord();
+  expect(makeOutcome(record, makeInput(14), OPEN.at)).toMatchObject({ state: "open", as_of: OPEN.at, later: null });
+  const final = makeOutcome(record, makeInput(14), "2026-03-20T00:00:00.000Z");
   expect(final).toMatchObject({ state: "final", ended_by: "horizon", as_of: HORIZON, verdict: "met" });
   const ended = { ...record, final, ended_entry: 11 };
-  expect(makeOutcome(ended, after(14), HORIZON)).toEqual(final);
-  const later = { ...after(0), kpis: kpisOf({ k: kpiValue(7, { entry: 12 }) }) };
+  expect(makeOutcome(ended, makeInput(14), HORIZON)).toEqual(final);
+  const later = { ...makeInput(0), kpis: makeKpis({ k: kpiValue(7, { entry: 12 }) }) };
   expect(makeOutcome(ended, later, HORIZON)).toMatchObject({
     verdict: "met",
     later: { current: 7, realised_delta: -3, words: "fell by 3 (worse) since the apply" },
@@ -194,7 +198,7 @@ const MOVED = {
   shared_count: 0,
   scope: "tenant",
 } as const;
-test.each<[words: () => string, expected: string]>([
+test.each<[describe: () => string, expected: string]>([
   [() => describeMovement(MOVED), "k: expected to rise by 4, it rose by 2 (better)."],
   [() => describeMovement({ ...MOVED, expected_delta_k: null }), "k: nothing was expected, it rose by 2 (better)."],
   [
@@ -216,6 +220,6 @@ test.each<[words: () => string, expected: string]>([
   [() => describeVerdict({ verdict: "met", state: "final" }), "met"],
   [() => describeVerdict({ verdict: "too_early", state: "open" }), "too early to judge"],
   [() => describeVerdict({ verdict: "too_early", state: "final" }), "ended too early to judge"],
-])("the description of an outcome, case %#", (words, expected) => {
-  expect(words()).toBe(expected);
+])("the description of an outcome, case %#", (describe, expected) => {
+  expect(describe()).toBe(expected);
 });

@@ -46,7 +46,7 @@ test("without emergency approvers a list permits only the names in it", () => {
   expect(listPermittedNames("unfreeze", makeIntent({ policy: { approvers: ["ana"] } }).intent)).toEqual(["ana"]);
 });
 
-const claims = (actor: string | null, authenticated: Actor["authenticated"] = "claimed"): Actor => ({
+const makeActor = (actor: string | null, authenticated: Actor["authenticated"] = "claimed"): Actor => ({
   actor,
   authenticated,
 });
@@ -54,63 +54,63 @@ const PRINCIPALS = { ana: person(passkey()), cy: { kind: "person" } };
 const OPEN = { approvers: ["ana"], signed_only: false };
 
 test.each<[string, Actor, PermissionAction, object, string | undefined]>([
-  ["a caller without a name may do an open action", claims(null, null), "apply", {}, undefined],
+  ["a caller without a name may do an open action", makeActor(null, null), "apply", {}, undefined],
   [
     "a caller without a name may not do a listed action",
-    claims(null, null),
+    makeActor(null, null),
     "apply",
     { policy: { permissions: LISTED } },
     "nobody is named in actor",
   ],
   [
     "a name that is not listed may not",
-    claims("eve"),
+    makeActor("eve"),
     "apply",
     { policy: { permissions: LISTED } },
     "eve is not one of them",
   ],
   [
     "a claimed listed name may if the intent has no principals",
-    claims("OPS "),
+    makeActor("OPS "),
     "apply",
     { policy: { permissions: LISTED } },
     undefined,
   ],
   [
     "a claimed listed name may not if the intent has principals",
-    claims("ops"),
+    makeActor("ops"),
     "apply",
     { principals: PRINCIPALS, policy: { ...OPEN, permissions: LISTED } },
     "nothing but the request says that this is ops",
   ],
   [
     "a listed name from the proxy may",
-    claims("ops", "proxy"),
+    makeActor("ops", "proxy"),
     "apply",
     { principals: PRINCIPALS, policy: { ...OPEN, permissions: LISTED } },
     undefined,
   ],
   [
     "a listed name with keys may, with a signature",
-    claims("ana"),
+    makeActor("ana"),
     "apply",
     { principals: PRINCIPALS, policy: { ...OPEN, permissions: { apply: ["ana"] } } },
     undefined,
   ],
   [
     "an approver may unfreeze without a list",
-    claims("cy"),
+    makeActor("cy"),
     "unfreeze",
     { principals: PRINCIPALS, policy: { approvers: ["ana", "cy"], signed_only: false } },
     undefined,
   ],
-])("%s", (_, actor, action, manifest, refusal) => {
-  const judge = () => requirePermission(action, actor, makeIntent(manifest as never).intent);
-  if (refusal === undefined) return expect(judge).not.toThrow();
-  return expect(judge).toThrow(
+])("%s", (_, actor, action, manifest, reason) => {
+  const check = () => requirePermission(action, actor, makeIntent(manifest as never).intent);
+  if (reason === undefined) return expect(check).not.toThrow();
+  return expect(check).toThrow(
     expect.objectContaining({
       code: "not_permitted",
-      message: expect.stringMatching(`^${action} is for .*, and ${refusal}$`),
+      message: expect.stringMatching(`^${action} is for .*, and ${reason}$`),
       details: { action },
     }),
   );

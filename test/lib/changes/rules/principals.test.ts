@@ -1,4 +1,4 @@
-/** Principals of an intent: valid and invalid ones, and how names are found. */
+/** Principals of an intent: valid and invalid principals, and the search for a name. */
 import { describe, expect, test } from "vitest";
 import { listAgents, isAgent, findPrincipal, principalFacts } from "../../../../lib/changes/rules/principals.ts";
 import { IntentInvalid } from "../../../../lib/changes/rules/intent.ts";
@@ -6,27 +6,27 @@ import { passkey, sshSigner } from "../../../support/passkeys.ts";
 import { makeIntent } from "../../../support/intents.ts";
 
 const HASH = "ab".repeat(32);
-const OTHER = "cd".repeat(32);
+const OTHER_HASH = "cd".repeat(32);
 const agent = (token_sha256 = HASH) => ({ kind: "agent", token_sha256 });
 const [PASSKEY, SSH] = [passkey().key, sshSigner().key];
 const person = (...keys: object[]) => ({ kind: "person", ...(keys.length > 0 ? { keys } : {}) });
 
-const loading = (principals: unknown, policy: object = {}) => {
+const loadWith = (principals: unknown, policy: object = {}) => {
   return () => makeIntent({ principals, policy }).intent;
 };
 
 test("people and agents are found under any spelling of their name", () => {
-  const intent = loading({
+  const intent = loadWith({
     " Ana@Acme.example": person(),
     "agent:Pricing": agent(HASH.toUpperCase()),
-    robo: agent(OTHER),
+    robo: agent(OTHER_HASH),
   })();
   expect(findPrincipal("ANA@ACME.EXAMPLE ", intent)).toEqual({ kind: "person" });
   expect(findPrincipal("ａｇｅｎｔ:pricing", intent)).toEqual(agent());
   expect(findPrincipal("constructor", intent)).toBeUndefined();
   expect(listAgents(intent)).toEqual([
     { name: "agent:pricing", token_sha256: HASH },
-    { name: "robo", token_sha256: OTHER },
+    { name: "robo", token_sha256: OTHER_HASH },
   ]);
   const names = ["ana@acme.example", "Agent:Pricing", "ROBO", "agent:unheard-of", "bo"];
   expect(names.map((name) => isAgent(name, intent))).toEqual([false, true, true, true, false]);
@@ -39,7 +39,7 @@ test("without principals no name is known, and names of agents are still reserve
 });
 
 test("a field that begins with x- is accepted", () => {
-  expect(loading({ "agent:a": { ...agent(), "x-owner": "team pricing" } })().principals).toEqual({
+  expect(loadWith({ "agent:a": { ...agent(), "x-owner": "team pricing" } })().principals).toEqual({
     "agent:a": agent(),
   });
 });
@@ -63,23 +63,23 @@ describe("principals are rejected with", () => {
     ["a peer", { "Peer:acme": agent() }, "must not begin with llm:"],
     ["the service itself", { "policy:minor": person() }, "must not begin with llm:"],
     ["a person with an agent's name", { "Agent:ana": person() }, "must be of the kind agent"],
-  ])("%s", (_, principals, reported) => {
-    expect(loading(principals)).toThrow(IntentInvalid);
-    expect(loading(principals)).toThrow(reported);
+  ])("%s", (_, principals, message) => {
+    expect(loadWith(principals)).toThrow(IntentInvalid);
+    expect(loadWith(principals)).toThrow(message);
   });
 
   test("an agent among the approvers, in any spelling", () => {
     const robo = { robo: agent() };
-    expect(loading(robo, { approvers: ["ana", "Robo "] })).toThrow("policy.approvers.1 is an agent");
-    expect(loading(robo, { approvers: ["ana"] })).not.toThrow();
+    expect(loadWith(robo, { approvers: ["ana", "Robo "] })).toThrow("policy.approvers.1 is an agent");
+    expect(loadWith(robo, { approvers: ["ana"] })).not.toThrow();
   });
 });
 
 test("the log has the fingerprints of the keys", () => {
-  const intent = loading({ ana: person(PASSKEY, SSH), "agent:a": agent() })();
-  const print = expect.stringMatching(/^SHA256:[A-Za-z0-9+/]{43}$/);
+  const intent = loadWith({ ana: person(PASSKEY, SSH), "agent:a": agent() })();
+  const fingerprint = expect.stringMatching(/^SHA256:[A-Za-z0-9+/]{43}$/);
   expect(principalFacts(intent)).toEqual({
-    ana: { kind: "person", keys: [print, print] },
+    ana: { kind: "person", keys: [fingerprint, fingerprint] },
     "agent:a": { kind: "agent", keys: [] },
   });
 });

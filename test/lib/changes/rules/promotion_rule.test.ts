@@ -19,8 +19,8 @@ test.each<[object, string]>([
     { soak_hours: 0.5, verdict_not: ["regressed", "missed"] },
     "the same value must be applied in tenant:staging for 0.5 hours by a change whose outcome is not regressed or missed",
   ],
-])("the description of the rule %j", (over, words) => {
-  expect(describePromotion(rules({ ...RULE, ...over })[0]!)).toBe(words);
+])("the description of the rule %j", (overrides, text) => {
+  expect(describePromotion(rules({ ...RULE, ...overrides })[0]!)).toBe(text);
 });
 
 test.each<[{ tenant_id: string; system: string | undefined }, number[]]>([
@@ -29,9 +29,9 @@ test.each<[{ tenant_id: string; system: string | undefined }, number[]]>([
   [{ tenant_id: "staging", system: "flags" }, [1]],
   [{ tenant_id: "flags", system: "production" }, []],
   [{ tenant_id: "eu", system: undefined }, [1]],
-])("the rules that apply to a change in %j are %j", (place, bound) => {
+])("the rules that apply to a change in %j are %j", (change, indexes) => {
   const all = rules(RULE, { to: ["tenant:eu", "system:flags"], from: ["tenant:staging"] });
-  expect(selectPromotionRules(all, place)).toEqual(bound.map((index) => all[index]));
+  expect(selectPromotionRules(all, change)).toEqual(indexes.map((index) => all[index]));
 });
 
 test.each<[string[], string[], string | undefined]>([

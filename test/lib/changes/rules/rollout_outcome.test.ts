@@ -12,10 +12,10 @@ const bounds = (worse_at_least: number | null, worse_at_most: number | null, ove
   step: 1,
   worse_at_least,
   worse_at_most,
-  ...over,
+  ...overrides,
 });
 
-test.each<[verdict: string, expected: number | null, measured: MeasuredKpi[], words: string]>([
+test.each<[verdict: string, expected: number | null, measured: MeasuredKpi[], text: string]>([
   ["met", 0.01, [bounds(-0.05, -0.02)], "conversion is at most 0.05 better and at least 0.02 better"],
   ["missed", 0.1, [bounds(-0.05, -0.02)], "conversion is at most 0.05 better and at least 0.02 better"],
   ["missed", 0.01, [bounds(0.01, 0.03)], "conversion is at least 0.01 worse and at most 0.03 worse"],
@@ -34,11 +34,11 @@ test.each<[verdict: string, expected: number | null, measured: MeasuredKpi[], wo
     [bounds(-0.05, -0.02, { relative: true })],
     "conversion is at most 5 % better and at least 2 % better",
   ],
-])("the verdict is %s if a gain of %s was expected", (verdict, expected_delta_k, kpis, words) => {
+])("the verdict is %s if a gain of %s was expected", (verdict, expected_delta_k, kpis, text) => {
   const judge = (is_worse: boolean, isDue: boolean) =>
     judgeRolloutOutcome({ kpi: "conversion", expected_delta_k }, { kpis, is_worse }, isDue);
   expect([judge(false, true), judge(false, false), judge(true, false)]).toEqual([verdict, "too_early", "regressed"]);
-  expect(describeMeasured(kpis)).toBe(`Measured against users without it: ${words}.`);
+  expect(describeMeasured(kpis)).toBe(`Measured against users without it: ${text}.`);
 });
 
 test("a KPI is measured in its newest step with figures, and worse earlier readings count", () => {

@@ -12,16 +12,22 @@ const principals = {
 };
 const BASE = { policy: { signed_only: false }, principals };
 const rule = (stages: object) => makeIntent({ ...BASE, policy: { ...BASE.policy, stages } }).intent.policy.stages;
-const plan = (over: object = {}): Stages =>
+const plan = (overrides: object = {}): Stages =>
   ({
     fed_by: "agent:a",
     watch: [
       { kpi: "conversion", allowed: 0.01 },
       { kpi: "latency", allowed: { relative: 0.1 } },
     ],
-    ...over,
+    ...overrides,
   }) as Stages;
-const change = (over: object = {}) => ({ tenant_id: "t1", target: "ui.a", value: 1, stages: plan(), ...over });
+const change = (overrides: object = {}) => ({
+  tenant_id: "t1",
+  target: "ui.a",
+  value: 1,
+  stages: plan(),
+  ...overrides,
+});
 
 test.each<[object, object, string | undefined]>([
   [{}, {}, undefined],
@@ -40,12 +46,12 @@ test.each<[object, object, string | undefined]>([
     "must allow latency a loss of the kind that policy.stages.max_allowed states",
   ],
   [{ targets: ["price.*"] }, { stages: undefined }, undefined],
-])("the problem of a rollout under %j with %j: %s", (stages, over, problem) => {
-  expect(findStagesProblem(change(over), rule(stages))).toBe(problem);
-  expect(findStagesProblem(change(over), undefined)).toBeUndefined();
+])("the problem of a rollout under %j with %j: %s", (stages, overrides, problem) => {
+  expect(findStagesProblem(change(overrides), rule(stages))).toBe(problem);
+  expect(findStagesProblem(change(overrides), undefined)).toBeUndefined();
 });
 
-const FEWER = { kpi: "incident_rate", allowed: 0, good: "down" };
+const INCIDENT_RATE = { kpi: "incident_rate", allowed: 0, good: "down" };
 
 test.each<[object, string | undefined]>([
   [{}, undefined],
@@ -54,20 +60,23 @@ test.each<[object, string | undefined]>([
   [{ stages: plan({ fed_by: "ana" }) }, "must be fed by an agent of the intent, and ana is none"],
   [{ stages: plan({ fed_by: "agent:c" }) }, "must be fed by an agent of the intent, and agent:c is none"],
   [{ proposer: "Agent:A" }, "must not be fed by the proposer of the change"],
-  [{ stages: plan({ watch: [{ kpi: "conversion", allowed: 0, good: "up" }, FEWER] }) }, undefined],
-  [{ stages: plan({ watch: [{ ...FEWER, good: "up" }] }) }, "must say good: down of incident_rate, as the intent does"],
+  [{ stages: plan({ watch: [{ kpi: "conversion", allowed: 0, good: "up" }, INCIDENT_RATE] }) }, undefined],
+  [
+    { stages: plan({ watch: [{ ...INCIDENT_RATE, good: "up" }] }) },
+    "must say good: down of incident_rate, as the intent does",
+  ],
   [
     { stages: plan({ watch: [{ kpi: "load", allowed: 0, good: "up" }] }) },
     "must say good: down of load, as the intent does",
   ],
   [{ stages: plan({ watch: [] }) }, "must watch conversion, as policy.stages asks"],
   [{ stages: undefined, value: undefined }, undefined],
-])("the problem of a proposal with %j: %s", (over, problem) => {
+])("the problem of a proposal with %j: %s", (overrides, problem) => {
   const kpis = { load: { baseline: 5, target: 4 } };
   const { intent } = makeIntent({ ...BASE, kpis, policy: { ...BASE.policy, stages: { watch: ["conversion"] } } });
-  const judge = () => requireStages(change(over), intent);
-  if (problem === undefined) expect(judge).not.toThrow();
-  else expect(judge).toThrow(`stages ${problem}`);
+  const check = () => requireStages(change(overrides), intent);
+  if (problem === undefined) expect(check).not.toThrow();
+  else expect(check).toThrow(`stages ${problem}`);
 });
 
 const BOUNDED = { watch: ["conversion"], fed_by: ["agent:a"], max_allowed: { conversion: 0.01 } };
@@ -89,7 +98,7 @@ test.each<[string, object, object, boolean]>([
   ["latency", { ...BOUNDED, replaces_guardrails: true }, {}, false],
   ["conversion", { ...BOUNDED, replaces_guardrails: true }, { stages: plan({ watch: [] }) }, false],
   ["conversion", { ...BOUNDED, replaces_guardrails: true }, { stages: undefined }, false],
-])("a guardrail on %s under %j is replaced for %j: %s", (kpi, stages, over, replaced) => {
-  expect(isGuardrailReplaced(change(over), kpi, rule(stages))).toBe(replaced);
-  expect(isGuardrailReplaced(change(over), kpi, undefined)).toBe(false);
+])("a guardrail on %s under %j is replaced for %j: %s", (kpi, stages, overrides, isReplaced) => {
+  expect(isGuardrailReplaced(change(overrides), kpi, rule(stages))).toBe(isReplaced);
+  expect(isGuardrailReplaced(change(overrides), kpi, undefined)).toBe(false);
 });

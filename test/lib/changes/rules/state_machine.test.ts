@@ -27,13 +27,13 @@ const context = (policy: Manifest = {}, actor: Actor = ANA): Context => {
 };
 
 /** Creates a log of changes in memory. */
-function createLog(given: Context) {
+function createLog(usedContext: Context) {
   const entries: { id: number; timestamp: string; event_type: string; change_id: string; detail: string }[] = [];
   const records = new Map<string, ChangeRecord>();
   /** Decides a command, adds the event to the log and updates the record; throws the error of `decide`. */
-  const run = (change_id: string, command: Command, by = given): ChangeRecord => {
+  const run = (change_id: string, command: Command, commandContext = usedContext): ChangeRecord => {
     const before = records.get(change_id);
-    const decided = decide(before?.change, command, by);
+    const decided = decide(before?.change, command, commandContext);
     const id = entries.length + 1;
     const timestamp = new Date(Date.UTC(2026, 0, 2, 3, 4, id)).toISOString();
     const { event_type, content, detail } = decided;
@@ -67,8 +67,8 @@ const COMMANDS_TO: Record<Exclude<Status, "proposed">, Command[]> = {
   rolled_back: [PROPOSE, APPROVE, APPLIED, ROLLED_BACK],
 };
 
-function changeIn(status: Status, given = context()) {
-  const log = createLog(given);
+function bringTo(status: Status, usedContext = context()) {
+  const log = createLog(usedContext);
   for (const command of COMMANDS_TO[status === "proposed" ? "pending_consent" : status]) log.run("chg_1", command);
   const record = log.records.get("chg_1")!;
   // An earlier version of the service may have stored this status.
@@ -97,19 +97,19 @@ const ALLOWED: Record<Status, string[]> = {
 };
 
 /** Transitions that are caused by time. */
-const TIMED: Partial<Record<Status, string>> = { pending_consent: "expire", approved: "lapse" };
+const TIMED_TRANSITIONS: Partial<Record<Status, string>> = { pending_consent: "expire", approved: "lapse" };
 
 describe.each(STATUSES)("a change that is %s", (status) => {
-  test("has the allowed actions of the table in the specification", () => {
-    expect(listAllowedActions(changeIn(status).record.change, context().intent)).toEqual(ALLOWED[status]);
+  test("has the allowed actions of its status", () => {
+    expect(listAllowedActions(bringTo(status).record.change, context().intent)).toEqual(ALLOWED[status]);
   });
 
   test.each(Object.keys(COMMANDS))("%s: is accepted or rejected as the table says", (name) => {
-    const { log } = changeIn(status);
-    const legal = ALLOWED[status].includes(name) || TIMED[status] === name;
-    const ask = () => log.run("chg_1", COMMANDS[name]!);
-    if (legal) return expect(ask).not.toThrow();
-    expect(ask).toThrow(
+    const { log } = bringTo(status);
+    const isAllowed = ALLOWED[status].includes(name) || TIMED_TRANSITIONS[status] === name;
+    const execute = () => log.run("chg_1", COMMANDS[name]!);
+    if (isAllowed) return expect(execute).not.toThrow();
+    expect(execute).toThrow(
       expect.objectContaining({
         code: "illegal_transition",
         details: { change_id: "chg_1", current_status: status, allowed: ALLOWED[status] },
@@ -118,7 +118,7 @@ describe.each(STATUSES)("a change that is %s", (status) => {
   });
 
   test.each(["apply", "rollback"] as const)("%s: may begin only where its result may be recorded", (operation) => {
-    const { record } = changeIn(status);
+    const { record } = bringTo(status);
     const begin = () => requireOperable(record.change, operation, context().intent);
     if (ALLOWED[status].includes(operation)) expect(begin).not.toThrow();
     else expect(begin).toThrow(expect.objectContaining({ code: "illegal_transition" }));
@@ -126,15 +126,15 @@ describe.each(STATUSES)("a change that is %s", (status) => {
 });
 
 describe("an event that cannot follow is rejected:", () => {
-  const event = (over: Partial<ChangeEvent>): ChangeEvent => ({
+  const event = (overrides: Partial<ChangeEvent>): ChangeEvent => ({
     id: 9,
     timestamp: "2026-01-02T04:00:00.000Z",
     event_type: "consent_decision",
     change_id: "chg_1",
     detail: { decision: "approved", approver: "ana", note: "" },
-    ...over,
+    ...overrides,
   });
-  const pending = () => changeIn("pending_consent").record;
+  const pending = () => bringTo("pending_consent").record;
 
   test("but an approval of a pending change is accepted", () => {
     expect(evolve(pending(), event({}))).toMatchObject({ change: { status: "approved" }, audit: [1, 9] });
@@ -143,10 +143,12 @@ describe("an event that cannot follow is rejected:", () => {
   test("an approval with fewer consents than the entry of the proposal requires", () => {
     const log = createLog(context({ required_approvers: { standard: 2 } }));
     const proposed = log.run("chg_1", PROPOSE);
-    const of = (status: Status) =>
+    const approveWithStatus = (status: Status) =>
       evolve(proposed, event({ detail: { decision: "approved", approver: "ana", note: "", status } }));
-    expect(of("approved")).toBeUndefined();
-    expect(of("pending_consent")).toMatchObject({ change: { status: "pending_consent", approvals: [{}] } });
+    expect(approveWithStatus("approved")).toBeUndefined();
+    expect(approveWithStatus("pending_consent")).toMatchObject({
+      change: { status: "pending_consent", approvals: [{}] },
+    });
     expect(evolve(pending(), event({ detail: { decision: "approved", status: "pending_consent" } }))).toMatchObject({
       change: { status: "pending_consent" },
     });
@@ -163,8 +165,8 @@ describe("an event that cannot follow is rejected:", () => {
     ["of a second proposal", { event_type: "change_proposed", detail: { status: "pending_consent", digest: "0" } }],
     ["of a type that concerns no change", { event_type: "kpi_refreshed", detail: {} }],
     ["of an unknown type", { event_type: "constructor", detail: {} }],
-  ])("%s", (_, over) => {
-    expect(evolve(pending(), event(over))).toBeUndefined();
+  ])("%s", (_, overrides) => {
+    expect(evolve(pending(), event(overrides))).toBeUndefined();
   });
 
   test.each<[string, Partial<ChangeEvent>]>([
@@ -174,8 +176,8 @@ describe("an event that cannot follow is rejected:", () => {
       { event_type: "change_proposed", detail: { status: "approved", digest: "d" } },
     ],
     ["without a digest", { event_type: "change_proposed", detail: { status: "pending_consent" } }],
-  ])("a first event %s", (_, over) => {
-    expect(evolve(undefined, event(over))).toBeUndefined();
+  ])("a first event %s", (_, overrides) => {
+    expect(evolve(undefined, event(overrides))).toBeUndefined();
   });
 
   test("a detail that is not an object is read as an empty one", () => {
@@ -185,9 +187,12 @@ describe("an event that cannot follow is rejected:", () => {
 });
 
 describe("an entry", () => {
-  const detailOf = (change: Change | undefined, command: Command, given = context()) =>
-    decide(change, command, given).detail;
-  const proposal = (over: Partial<ProposeInput> = {}): Command => ({ ...PROPOSE, input: { ...INPUT, ...over } });
+  const decideDetail = (change: Change | undefined, command: Command, usedContext = context()) =>
+    decide(change, command, usedContext).detail;
+  const proposal = (overrides: Partial<ProposeInput> = {}): Command => ({
+    ...PROPOSE,
+    input: { ...INPUT, ...overrides },
+  });
   const MINOR = { minor: { kinds: ["config"], targets: ["ui.*"], max_affected_users: 50 } };
   const minor = { tier: "minor", affected_users: 1, risk: "low", reversible: true } as const;
 
@@ -200,42 +205,47 @@ describe("an entry", () => {
     ["a caller without a name", undefined, null, "unknown"],
   ])("of a proposal names the kind of its proposer: %s", (_, proposer, authenticated, proposer_kind) => {
     const actor: Actor = { actor: proposer ?? null, authenticated };
-    expect(detailOf(undefined, proposal({ proposer }), context({}, actor))).toMatchObject({ proposer_kind, ...actor });
+    expect(decideDetail(undefined, proposal({ proposer }), context({}, actor))).toMatchObject({
+      proposer_kind,
+      ...actor,
+    });
   });
 
   test("of a minor change has its number of the day; a change of a model is never minor", () => {
     const command = { ...proposal(minor), minor_today: 4 } as Command;
-    expect(detailOf(undefined, command, context(MINOR))).toMatchObject({
+    expect(decideDetail(undefined, command, context(MINOR))).toMatchObject({
       tier: "minor",
       minor_number: 5,
       status: "approved",
       approver: "policy:minor",
     });
-    const models = detailOf(undefined, proposal({ ...minor, proposer: "llm:m1" }), context(MINOR));
-    expect(models).toMatchObject({ tier: "standard", status: "pending_consent" });
-    expect(models).not.toHaveProperty("minor_number");
-    expect(detailOf(undefined, proposal(), context(MINOR))).not.toHaveProperty("minor_number");
+    const modelDetail = decideDetail(undefined, proposal({ ...minor, proposer: "llm:m1" }), context(MINOR));
+    expect(modelDetail).toMatchObject({ tier: "standard", status: "pending_consent" });
+    expect(modelDetail).not.toHaveProperty("minor_number");
+    expect(decideDetail(undefined, proposal(), context(MINOR))).not.toHaveProperty("minor_number");
   });
 
   test("and the record name the superseded change, which the digest does not cover", () => {
     const log = createLog(context());
-    const again = log.run("chg_1", proposal({ supersedes: "chg_0" }));
+    const superseding = log.run("chg_1", proposal({ supersedes: "chg_0" }));
     const first = log.run("chg_2", proposal());
     expect(JSON.parse(log.entries[0]!.detail).supersedes).toBe("chg_0");
-    expect(again.change.supersedes).toBe("chg_0");
+    expect(superseding.change.supersedes).toBe("chg_0");
     expect(first.change).not.toHaveProperty("supersedes");
-    expect(again.change.digest).toBe(first.change.digest);
+    expect(superseding.change.digest).toBe(first.change.digest);
   });
 
   test("of the approval that completes the quorum names the owner of the target", () => {
-    const given = context({ required_approvers: { standard: 2 } });
-    const log = createLog(given);
+    const usedContext = context({ required_approvers: { standard: 2 } });
+    const log = createLog(usedContext);
     const { change } = log.run("chg_1", PROPOSE);
-    expect(detailOf(change, { ...APPROVE, target_owner: "chg_0" } as Command, given)).not.toHaveProperty(
+    expect(decideDetail(change, { ...APPROVE, target_owner: "chg_0" } as Command, usedContext)).not.toHaveProperty(
       "target_owner",
     );
-    const once = log.run("chg_1", APPROVE).change;
-    expect(detailOf(once, { ...APPROVE, name: "bo", target_owner: "chg_0" } as Command, given)).toMatchObject({
+    const afterFirst = log.run("chg_1", APPROVE).change;
+    expect(
+      decideDetail(afterFirst, { ...APPROVE, name: "bo", target_owner: "chg_0" } as Command, usedContext),
+    ).toMatchObject({
       target_owner: "chg_0",
       progress: "2 of 2",
     });
@@ -243,11 +253,11 @@ describe("an entry", () => {
 
   test("of an apply has the KPIs and, if the adapter reports it, the previous digest", () => {
     const facts = { kpis: { csat: 4 }, previous_digest: null };
-    const { log } = changeIn("approved");
+    const { log } = bringTo("approved");
     const { applied } = log.run("chg_1", { ...APPLIED, circumstance: { adapter: null, ...facts } } as Command);
     expect(applied).toEqual({ entry: 3, at: log.entries[2]!.timestamp, ...facts });
-    expect(changeIn("applied").record.applied).toEqual({ entry: 3, at: expect.any(String), kpis: {} });
-    expect(changeIn("approved").record.applied).toBeNull();
+    expect(bringTo("applied").record.applied).toEqual({ entry: 3, at: expect.any(String), kpis: {} });
+    expect(bringTo("approved").record.applied).toBeNull();
   });
 
   test("of every step names the manifest hash, the digest and the actor", () => {
@@ -257,9 +267,9 @@ describe("an entry", () => {
       ["applied", { type: "fail", operation: "rollback", circumstance: FAILURE }],
       ["applied", { type: "drift", circumstance: { state: "missing", host: "absent" } }],
     ] as [Status, Command][]) {
-      const { change } = changeIn(status).record;
+      const { change } = bringTo(status).record;
       const { manifest_hash } = context();
-      expect(detailOf(change, command)).toMatchObject({ digest: change.digest, manifest_hash, ...ANA });
+      expect(decideDetail(change, command)).toMatchObject({ digest: change.digest, manifest_hash, ...ANA });
     }
   });
 });
@@ -284,20 +294,20 @@ function drawCommand(random: (below: number) => number): Command {
 }
 
 test("in random scenarios each record is equal to the fold of its entries", () => {
-  const seen = new Set<string>();
+  const statuses = new Set<string>();
   for (let seed = 1; seed <= 300; seed++) {
     const random = numbers(seed);
-    const given = context({
+    const usedContext = context({
       required_approvers: { standard: 1, major: 1 + random(3) },
       minor: { kinds: ["config"], targets: ["*"] },
     });
-    const log = createLog({ ...given, actor: random(2) === 0 ? ANA : serviceActor() });
+    const log = createLog({ ...usedContext, actor: random(2) === 0 ? ANA : serviceActor() });
     for (let step = 0; step < 40; step++) {
       const change_id = `chg_${random(3)}`;
       const command = drawCommand(random);
       if ((command.type === "propose") === log.records.has(change_id)) continue;
       try {
-        seen.add(log.run(change_id, command).change.status);
+        statuses.add(log.run(change_id, command).change.status);
       } catch (error) {
         expect(error).toMatchObject({ name: "AppError" });
       }
@@ -307,5 +317,5 @@ test("in random scenarios each record is equal to the fold of its entries", () =
       expect(listDifferences(log.fold(change_id)!, stored, portableSha256), `seed ${seed}`).toEqual([]);
     }
   }
-  expect([...seen].sort()).toEqual(STATUSES.filter((status) => status !== "proposed").sort());
+  expect([...statuses].sort()).toEqual(STATUSES.filter((status) => status !== "proposed").sort());
 });

@@ -1,3 +1,4 @@
+/** The stored form of change records, which omits default values. */
 import { expect, test } from "vitest";
 import { readRecord } from "../../../../lib/changes/records.ts";
 import {
@@ -61,12 +62,12 @@ test("a record that names another change than its key is read unchanged", async 
   const { change_id } = await propose();
   const { value } = (await deps.store.get("changes", change_id))!;
   expect(fromStoredChange({ id: "chg_other", value: value as StoredChange }).change.change_id).toBe("chg_other");
-  const named = { ...value, change: { ...value.change, change_id } } as StoredChange;
-  expect(fromStoredChange({ id: "chg_other", value: named }).change.change_id).toBe(change_id);
+  const withId = { ...value, change: { ...value.change, change_id } } as StoredChange;
+  expect(fromStoredChange({ id: "chg_other", value: withId }).change.change_id).toBe(change_id);
 });
 
 test.each([null, 5, "", [], {}, { change: null }, { change: 5 }])(
-  "what is no record, as %j, stays as it is",
+  "a value that is no record is returned unchanged: %j",
   (value) => {
     expect(fromStoredChange({ id: "chg_1", value: value as never })).toBe(value);
   },

@@ -7,8 +7,8 @@ import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import { makeIntent, manifest } from "../../../support/intents.ts";
 
 const load = (targets: unknown, policy: object = {}) => makeIntent({ policy: { targets, ...policy } }).intent;
-const rule = (over: object) => [{ match: ["price.*"], ...over }];
-const schema = (over: object) => rule({ schema: over });
+const rule = (overrides: object) => [{ match: ["price.*"], ...overrides }];
+const schema = (overrides: object) => rule({ schema: overrides });
 
 const FULL_RULES = [
   {
@@ -42,21 +42,21 @@ const FULL_RULES = [
 function* listFieldPaths(value: unknown, path: readonly (string | number)[] = []): Generator<(string | number)[]> {
   if (typeof value !== "object" || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
-    const here = [...path, Array.isArray(value) ? Number(key) : key];
+    const fieldPath = [...path, Array.isArray(value) ? Number(key) : key];
     // The author of the intent chooses the names of the members of `properties`.
-    if (!Array.isArray(value) && path.at(-1) !== "properties") yield here;
-    yield* listFieldPaths(inner, here);
+    if (!Array.isArray(value) && path.at(-1) !== "properties") yield fieldPath;
+    yield* listFieldPaths(inner, fieldPath);
   }
 }
 
 /** Returns a copy in which the field at a path has another name. */
 function renameField(value: unknown, [first, ...rest]: readonly (string | number)[], name: string): unknown {
   if (Array.isArray(value)) return value.map((item, index) => (index === first ? renameField(item, rest, name) : item));
-  return Object.fromEntries(
-    Object.entries(value as object).map(([key, inner]) =>
-      key !== first ? [key, inner] : rest.length === 0 ? [name, inner] : [key, renameField(inner, rest, name)],
-    ),
-  );
+  const rename = (key: string, inner: unknown): [string, unknown] => {
+    if (key !== first) return [key, inner];
+    return rest.length === 0 ? [name, inner] : [key, renameField(inner, rest, name)];
+  };
+  return Object.fromEntries(Object.entries(value as object).map(([key, inner]) => rename(key, inner)));
 }
 
 const FIELDS = [...new Map([...listFieldPaths(FULL_RULES)].map((path) => [path.at(-1), path])).values()];
@@ -76,10 +76,10 @@ test("the full rules of this test have every field", () => {
 });
 
 test.each(FIELDS.map((path) => [path.at(-1) as string, path] as const))(
-  "%s with one letter wrong is rejected, and the error names it",
+  "%s with one letter wrong is rejected, and the error names the field",
   (name, path) => {
-    const at = Math.floor(name.length / 2);
-    const misspelling = `${name.slice(0, at)}${name[at] === "q" ? "w" : "q"}${name.slice(at + 1)}`;
+    const index = Math.floor(name.length / 2);
+    const misspelling = `${name.slice(0, index)}${name[index] === "q" ? "w" : "q"}${name.slice(index + 1)}`;
     expect(() => load(renameField(FULL_RULES, path, misspelling))).toThrow(
       new RegExp(`has no field ${misspelling}: (did you mean ${name}\\?|known are .*\\b${name}\\b)`),
     );
@@ -121,11 +121,11 @@ describe("a schema is rejected", () => {
     ["that requires what it excludes", { type: "object", required: ["a"], additionalProperties: false }, "excludes"],
     ["of 9 levels", nested(9), "is nested more than 8 deep"],
     ["of 16 KiB", { type: "string", enum: ["x".repeat(16 * 1024)] }, "has more than 16384 bytes"],
-  ])("%s", (_, given, message) => {
-    expect(() => load(schema(given))).toThrow(message);
+  ])("%s", (_, schemaInput, message) => {
+    expect(() => load(schema(schemaInput))).toThrow(message);
     // The same is true of a nested schema.
     if (!message.includes("deep"))
-      expect(() => load(schema({ type: "array", items: { type: "object", properties: { a: given } } }))).toThrow(
+      expect(() => load(schema({ type: "array", items: { type: "object", properties: { a: schemaInput } } }))).toThrow(
         message,
       );
   });
@@ -142,7 +142,7 @@ describe("a schema is rejected", () => {
 });
 
 describe("a pattern", () => {
-  const given = (pattern: string) => load(schema({ type: "string", maxLength: 256, pattern }));
+  const loadPattern = (pattern: string) => load(schema({ type: "string", maxLength: 256, pattern }));
   test.each([
     "^[a-z0-9]{1,20}$",
     "^[A-Z]{2}-\\d{4}$",
@@ -150,11 +150,11 @@ describe("a pattern", () => {
     "^v\\.[a-z]{1,5}[0-9]{1,5}x{3}$",
     "^é$",
     "^\\w{3}$",
-  ])("%s is accepted", (pattern) => void given(pattern));
+  ])("%s is accepted", (pattern) => void loadPattern(pattern));
   test.each([
     "[a-z]", "^a", "a$", "^a\\$", "^(a+)+$", "^(a)$", "^a*$", "^a+$", "^a?$", "^a.b$", "^a|b$", "^[a-z]{1,}$",
     "^[a-z]{1,257}$", "^a{1,2}b{1,2}c{1,2}$", "^a{3,1}$", "^a{2}{3}$", "^\\b$", "^\\1$", "^(?=a)$", "^[z-a]$", "^[a$", "^\\p{L}$",
-  ])("%s is rejected", (pattern) => expect(() => given(pattern)).toThrow("pattern")); // prettier-ignore
+  ])("%s is rejected", (pattern) => expect(() => loadPattern(pattern)).toThrow("pattern")); // prettier-ignore
 });
 
 describe("a rule is rejected", () => {
@@ -175,7 +175,7 @@ describe("a rule is rejected", () => {
       rule({ schema: { type: "number" }, max_step: { absolute: 1, members: ["a"] } }),
       "max_step needs a value",
     ],
-  ])("%s", (_, given, message) => expect(() => load(given)).toThrow(message));
+  ])("%s", (_, schemaInput, message) => expect(() => load(schemaInput)).toThrow(message));
 });
 
 test("members named approvers, permissions or groups are not read as lists of names", () => {
@@ -185,8 +185,8 @@ test("members named approvers, permissions or groups are not read as lists of na
       { type: ["array", "string"], enum: ["group:none", [1, { x: null }]], items: {} },
     ]),
   );
-  const stated = { type: "object", properties: members, required: ["approvers", "permissions"] };
-  expect(load(schema(stated)).policy.targets[0]!.schema).toEqual(stated);
+  const schemaInput = { type: "object", properties: members, required: ["approvers", "permissions"] };
+  expect(load(schema(schemaInput)).policy.targets[0]!.schema).toEqual(schemaInput);
 });
 
 test("the rules are described, and a rule for a forbidden target is reported", () => {

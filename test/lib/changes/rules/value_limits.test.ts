@@ -1,4 +1,4 @@
-/** Limits of steps: the allowed ranges, and the members of a value that they apply to. */
+/** Limits of steps: the allowed ranges, and the members of a value to which a limit applies. */
 import { expect, test } from "vitest";
 import { listMembers, computeStepRange } from "../../../../lib/changes/rules/value_limits.ts";
 
@@ -29,6 +29,6 @@ test.each<[unknown, string | null, unknown[]]>([
   [null, "seats", []],
   [[5], "0", []],
   [undefined, "seats", []],
-])("in %j the member %s is %j", (value, member, found) => {
-  expect(listMembers(value, member)).toEqual(found);
+])("in %j the member %s is %j", (value, member, expected) => {
+  expect(listMembers(value, member)).toEqual(expected);
 });
