@@ -31,7 +31,7 @@ test.each(histories([1, 12], [13, 200], [13, 2000], 500))(
         await runScenario(seed, actions, tally);
       } catch (firstError) {
         const shrunk = await shrink(seed, actions);
-        const listed = shrunk.map(({ what, detailSeed }) => `${what} ${detailSeed}`).join(", ");
+        const listed = shrunk.map(({ type, detailSeed }) => `${type} ${detailSeed}`).join(", ");
         await runScenario(seed, shrunk, new Map()).catch((error: Error) => {
           throw new Error(`scenario ${seed}, shortened to ${listed}: ${error.message}`, { cause: error });
         });

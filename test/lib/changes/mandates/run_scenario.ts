@@ -38,28 +38,28 @@ import { DAY, HOUR } from "./mandate_model.ts";
 
 /** One action of a scenario. It has a seed of its own for its details, so that other actions can be left out. */
 export interface Action {
-  what: (typeof ACTION_TYPES)[number];
+  type: (typeof ACTION_TYPES)[number];
   detailSeed: number;
 }
 
 /** Draws the actions of a scenario. */
 export function drawActions(seed: number): Action[] {
   const roll = dice(seed * 48_611);
-  const firstTypes: Action["what"][] = ["sign_new", "propose", "apply"];
-  const begin = firstTypes.map((what): Action => ({ what, detailSeed: roll(1e9) }));
+  const firstTypes: Action["type"][] = ["sign_new", "propose", "apply"];
+  const firstActions = firstTypes.map((type): Action => ({ type, detailSeed: roll(1e9) }));
   const hasLoss = roll(8) === 0;
-  const rest = Array.from({ length: 10 + roll(14) }, (): Action => {
-    const what = ACTION_TYPES[roll(ACTION_TYPES.length)]!;
-    return { what: what === "loss" && !hasLoss ? "cycle" : what, detailSeed: roll(1e9) };
+  const laterActions = Array.from({ length: 10 + roll(14) }, (): Action => {
+    const type = ACTION_TYPES[roll(ACTION_TYPES.length)]!;
+    return { type: type === "loss" && !hasLoss ? "cycle" : type, detailSeed: roll(1e9) };
   });
-  return [...begin, ...rest];
+  return [...firstActions, ...laterActions];
 }
 
 /** Runs a scenario. Throws if the service and the model disagree. */
 export async function runScenario(seed: number, actions: readonly Action[], tally: Tally): Promise<void> {
   const clock = testClock();
   const target = memoryTarget();
-  const rewinding = actions.some(({ what }) => what === "loss") ? rewindingStore() : undefined;
+  const rewinding = actions.some(({ type }) => type === "loss") ? rewindingStore() : undefined;
   const store = rewinding?.store ?? memoryStore();
   const rules = drawRules(dice(seed), true);
   const world: model.World = {
@@ -89,8 +89,8 @@ export async function runScenario(seed: number, actions: readonly Action[], tall
     clock.advance(6007 + 1009 * ++scenario.step);
     world.now = clock.now();
     world.actionNumber++;
-    await ACTIONS[action.what](scenario, dice(action.detailSeed));
-    await verifyState(scenario, action.what, scenario.step % 8 === 0 || scenario.step === actions.length);
+    await ACTIONS[action.type](scenario, dice(action.detailSeed));
+    await verifyState(scenario, action.type, scenario.step % 8 === 0 || scenario.step === actions.length);
   }
 }
 
@@ -131,7 +131,7 @@ async function feed(scenario: Scenario, kpis: Record<string, number>): Promise<v
   model.suspend(world, (mandate) => model.isBelowFloor(mandate, kpis));
 }
 
-/** Rewinds the store by one entry and accepts the loss. */
+/** Loses one entry by setting the store back, and accepts the loss. */
 async function loseEntry(scenario: Scenario): Promise<void> {
   const { deps, rewinding, world } = scenario;
   const backup = await rewinding!.copy();
@@ -145,7 +145,8 @@ async function loseEntry(scenario: Scenario): Promise<void> {
   world.lossAccepted = world.actionNumber;
 }
 
-const ACTIONS: Record<Action["what"], (scenario: Scenario, roll: Roll) => Promise<void>> = {
+/** Sends each type of action to the service, and records its effect in the model. */
+const ACTIONS: Record<Action["type"], (scenario: Scenario, roll: Roll) => Promise<void>> = {
   draft: async (scenario, roll) => void (await draft(scenario, drawBounds(roll, scenario.world))),
   /** Drafts a mandate and collects signatures until it is active. */
   async sign_new(scenario, roll) {
@@ -160,7 +161,7 @@ const ACTIONS: Record<Action["what"], (scenario: Scenario, roll: Roll) => Promis
   },
   async resume(scenario, roll) {
     const { mandates } = scenario.world;
-    const suspended = mandates.filter((one) => model.currentState(one, scenario.world) === "suspended");
+    const suspended = mandates.filter((mandate) => model.currentState(mandate, scenario.world) === "suspended");
     const mandate = pick(suspended.length > 0 ? suspended : mandates, roll);
     if (!mandate) return;
     const names = roll(2) === 0 ? [pick(model.PEOPLE, roll)!] : ["bo", "cy", "ana", "olga"];
@@ -209,12 +210,12 @@ const ACTIONS: Record<Action["what"], (scenario: Scenario, roll: Roll) => Promis
       roll,
     );
     if (!change) return;
-    const what = change.status === "approved" ? "revoke" : "deny";
-    const isFirst = change.people.length === 0;
+    const decision = change.status === "approved" ? "revoke" : "deny";
     const name = pick(world.rules.approvers, roll)!;
-    if (what === "revoke" && !isFirst) return;
-    const reply = await decide(scenario, what, what, name, { change_id: change.id });
-    if (verifyReply(scenario, what, reply, [])) change.status = "denied";
+    // Only a person who approved a change may revoke it, unless no person has.
+    if (decision === "revoke" && change.people.length > 0) return;
+    const reply = await decide(scenario, decision, decision, name, { change_id: change.id });
+    if (verifyReply(scenario, decision, reply, [])) change.status = "denied";
   },
   async apply(scenario, roll) {
     const change = pick(

@@ -28,9 +28,11 @@ export interface Scenario {
   tally: Tally;
 }
 
+/** Converts a target of the model to the form of the adapter. */
 export const toEntry = ({ tenant, target }: { tenant: string; target: string }) =>
   ({ tenant_id: tenant, target, kind: "config", value: null }) as never;
 
+/** Makes an adapter with one target system; the address is part of its configuration. */
 export function makeAdapter(target: Scenario["target"], store: TestDeps["store"], clock: TestClock, address: string) {
   const adapter = targetAdapter(target.system, { store, clock });
   const systems = [{ name: "prices", type: "memory", address }];
@@ -62,37 +64,37 @@ export async function decide(
 /** Verifies that a reply has one of the error codes in `reasons`, or is successful if the list is empty; returns true for success. */
 export function verifyReply(
   { tally, seed, step }: Scenario,
-  what: string,
+  action: string,
   reply: Reply,
   reasons: readonly string[],
 ): boolean {
   const code = reply.status < 300 ? "done" : String(reply.body.code);
-  tally.set(`${what} ${code}`, (tally.get(`${what} ${code}`) ?? 0) + 1);
+  tally.set(`${action} ${code}`, (tally.get(`${action} ${code}`) ?? 0) + 1);
   const expected = reasons.length === 0 ? ["done"] : reasons;
-  expect(expected, `seed ${seed}, step ${step}: ${what}: ${reply.text.slice(0, 300)}`).toContain(code);
+  expect(expected, `seed ${seed}, step ${step}: ${action}: ${reply.text.slice(0, 300)}`).toContain(code);
   return code === "done";
 }
 
 /** Compares all stored mandates and changes with the model, and `withViews` also the mandates that clients see. */
-export async function verifyState(scenario: Scenario, what: string, withViews: boolean): Promise<void> {
+export async function verifyState(scenario: Scenario, action: string, withViews: boolean): Promise<void> {
   const { world, deps, fetch, seed, step } = scenario;
-  const at = `seed ${seed}, step ${step}: after ${what}`;
+  const label = `seed ${seed}, step ${step}: after ${action}`;
   const mandates = world.mandates.filter(({ state }) => state !== "draft");
   const listIds = (items: readonly { id: string }[]): string[] => items.map(({ id }) => id);
   const storedMandates = await deps.store.getMany("mandates", listIds(mandates));
   for (const [index, stored] of storedMandates.entries()) {
     const { state, revision } = mandates[index]!;
-    expect(stored!.value.state, `${at}: ${stored!.id}`).toBe(state);
-    if (state !== "ended") expect(stored!.value.revision, `${at}: ${stored!.id}`).toBe(revision);
+    expect(stored!.value.state, `${label}: ${stored!.id}`).toBe(state);
+    if (state !== "ended") expect(stored!.value.revision, `${label}: ${stored!.id}`).toBe(revision);
   }
   const storedChanges = await deps.store.getMany("changes", listIds(world.changes));
   for (const [index, stored] of storedChanges.entries())
-    expect(stored!.value.change.status, `${at}: ${stored!.id}`).toBe(world.changes[index]!.status);
+    expect(stored!.value.change.status, `${label}: ${stored!.id}`).toBe(world.changes[index]!.status);
   if (!withViews) return;
   const page = (await (await fetch(get("/api/product/mandates?limit=100"))).json()) as { mandates: View[] };
   const views = page.mandates.map(({ mandate_id, state, used, left }) => ({ mandate_id, state, used, left }));
   const expected = world.mandates.filter(({ state, created }) => state !== "draft" || world.now <= created + 7 * DAY);
-  expect(views, at).toEqual(expected.map((mandate) => toView(mandate, world)));
+  expect(views, label).toEqual(expected.map((mandate) => toView(mandate, world)));
 }
 
 type View = ReturnType<typeof toView>;

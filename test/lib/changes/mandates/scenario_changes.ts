@@ -53,21 +53,21 @@ export async function approve(scenario: Scenario, change: model.Change, name: st
   const { world } = scenario;
   const { status, id } = change;
   const names = model.listConsents(change, world);
-  const isWaiting = status === "pending_consent";
+  const isPending = status === "pending_consent";
   const lacksConsent = status === "approved" && model.findApplyErrors(change, world).includes("consent_incomplete");
   const before = model.countMissingConsents(names, change, world);
   const after = model.countMissingConsents([...names, name], change, world);
-  const lacksOnlyApproval = isWaiting && before === 0;
+  const lacksOnlyApproval = isPending && before === 0;
   const isUseful = before !== after || lacksOnlyApproval;
   const reasons: string[] = [];
-  if (!isWaiting && !lacksConsent) reasons.push("illegal_transition");
+  if (!isPending && !lacksConsent) reasons.push("illegal_transition");
   if (names.includes(name) && !lacksOnlyApproval) reasons.push("already_decided");
   if (!model.mayApprove(name, change, world) || !isUseful) reasons.push("not_an_approver");
   const reply = await decide(scenario, "approve", "approve", name, { change_id: id });
   if (!verifyReply(scenario, "approve", reply, reasons)) return;
   change.people.push({ name, key: world.rules.keys[name]!, actionNumber: world.actionNumber });
-  if (isWaiting && after > 0) return;
-  if (isWaiting) Object.assign(change, { status: "approved", approved_at: world.now });
+  if (isPending && after > 0) return;
+  if (isPending) Object.assign(change, { status: "approved", approved_at: world.now });
   for (const entry of change.entries) world.rolled_back.delete(model.targetKey(entry));
 }
 

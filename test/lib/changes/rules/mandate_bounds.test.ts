@@ -136,7 +136,7 @@ test.each<[string, Overrides, string, string]>([
         },
       ],
     ] satisfies [string, Overrides][]
-  ).map(([title, over]): [string, Overrides, string, string] => [
+  ).map(([title, overrides]): [string, Overrides, string, string] => [
     title,
     overrides,
     "systems",

@@ -7,7 +7,7 @@ import {
   measureRollout,
 } from "../../../../lib/changes/rules/rollout_outcome.ts";
 
-const bounds = (worse_at_least: number | null, worse_at_most: number | null, over = {}): MeasuredKpi => ({
+const bounds = (worse_at_least: number | null, worse_at_most: number | null, overrides = {}): MeasuredKpi => ({
   kpi: "conversion",
   step: 1,
   worse_at_least,
