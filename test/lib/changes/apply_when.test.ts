@@ -18,7 +18,7 @@ import { decide, person, requestStatement } from "../../support/signed.ts";
 const FIELDS = { tenant_id: "t1", kind: "config", target: "ui.b", summary: "Set it" };
 const ALL_MODES = { apply_when: ["manual", "approved", "scheduled"] };
 /** Returns the time that many milliseconds after the start of the test clock. */
-const timeAfterStart = (ms: number): string => new Date(Date.parse(START) + ms).toISOString();
+const afterStart = (ms: number): string => new Date(Date.parse(START) + ms).toISOString();
 
 /** Opens a service whose intent allows automatic applies, with functions to read its changes and to run passes. */
 async function coreWithAutomation(policy: object = {}, options: TestOptions = {}) {
@@ -69,7 +69,7 @@ describe("a proposal", () => {
     expect([status, body.code]).toEqual([400, "invalid_field"]);
     expect((await api.post("propose", { ...FIELDS, apply_when: "manual" })).status).toBe(201);
     const withoutSchedule = await core({ intent: { policy: { apply_when: ["manual", "approved"] } } });
-    expect(toError(await withoutSchedule.post("propose", { ...FIELDS, apply_when: timeAfterStart(HOUR) }))).toEqual([
+    expect(toError(await withoutSchedule.post("propose", { ...FIELDS, apply_when: afterStart(HOUR) }))).toEqual([
       400,
       "invalid_field",
       "the intent's policy.apply_when does not list scheduled",
@@ -80,7 +80,7 @@ describe("a proposal", () => {
     const { api } = await coreWithAutomation();
     const offset = await api.propose({ apply_when: "2026-01-03T10:00:00+02:00" });
     expect(offset.apply_when).toBe("2026-01-03T08:00:00.000Z");
-    for (const apply_when of [timeAfterStart(-1), timeAfterStart(0), "soon", "2026-01-03", "aproved", ""])
+    for (const apply_when of [afterStart(-1), afterStart(0), "soon", "2026-01-03", "aproved", ""])
       expect(await api.post("propose", { ...FIELDS, apply_when })).toMatchObject({
         status: 400,
         body: { code: "invalid_field", fields: [{ field: "apply_when" }] },
@@ -90,16 +90,14 @@ describe("a proposal", () => {
   test("is rejected with a time after the deadlines of the intent", async () => {
     const limits = { consent_ttl_hours: 2, approval_ttl_hours: 3 };
     const { api } = await coreWithAutomation(limits);
-    expect((await api.post("propose", { ...FIELDS, apply_when: timeAfterStart(5 * HOUR) })).status).toBe(201);
-    expect((await api.post("propose", { ...FIELDS, apply_when: timeAfterStart(5 * HOUR + 1) })).status).toBe(400);
+    expect((await api.post("propose", { ...FIELDS, apply_when: afterStart(5 * HOUR) })).status).toBe(201);
+    expect((await api.post("propose", { ...FIELDS, apply_when: afterStart(5 * HOUR + 1) })).status).toBe(400);
     const consentOnly = await coreWithAutomation({ consent_ttl_hours: 2 });
-    expect(
-      (await consentOnly.api.post("propose", { ...FIELDS, apply_when: timeAfterStart(2 * HOUR + 1) })).status,
-    ).toBe(400);
-    const unlimited = await coreWithAutomation();
-    expect((await unlimited.api.post("propose", { ...FIELDS, apply_when: timeAfterStart(400 * DAY) })).status).toBe(
-      201,
+    expect((await consentOnly.api.post("propose", { ...FIELDS, apply_when: afterStart(2 * HOUR + 1) })).status).toBe(
+      400,
     );
+    const unlimited = await coreWithAutomation();
+    expect((await unlimited.api.post("propose", { ...FIELDS, apply_when: afterStart(400 * DAY) })).status).toBe(201);
   });
 
   test("is minor only if policy.minor.apply_when is true; otherwise tier_reason says why", async () => {
@@ -146,7 +144,7 @@ describe("the service applies a change", () => {
 
   test("at its time, once two clock samples ten minutes apart show it passed", async () => {
     const { api, status, runPass, bringApproved } = await coreWithAutomation();
-    const change_id = await bringApproved({ apply_when: timeAfterStart(HOUR) });
+    const change_id = await bringApproved({ apply_when: afterStart(HOUR) });
     await runPass(HOUR - 1);
     expect(await status(change_id)).toBe("approved");
     // A sample that is less than a minute old does not delay the first one that counts.
@@ -161,14 +159,14 @@ describe("the service applies a change", () => {
   test("never without apply_when, even if the index of due applies has a row for it", async () => {
     const { api, status, runPass } = await coreWithAutomation();
     const change_id = await api.bring("approved", { value: "1" });
-    await api.deps.store.transact(async (tx) => tx.put("applies_due", `${timeAfterStart(0)}\n${change_id}`, true));
+    await api.deps.store.transact(async (tx) => tx.put("applies_due", `${afterStart(0)}\n${change_id}`, true));
     await runPass(DAY);
     expect(await status(change_id)).toBe("approved");
   });
 
   test("when it is due, while a later change still waits", async () => {
     const { api, runPass, status, bringApproved } = await coreWithAutomation();
-    const laterChange = await bringApproved({ target: "ui.c", apply_when: timeAfterStart(2 * DAY) });
+    const laterChange = await bringApproved({ target: "ui.c", apply_when: afterStart(2 * DAY) });
     const dueChange = await bringApproved({ target: "ui.d" });
     await runPass();
     expect([await status(dueChange), await status(laterChange)]).toEqual(["applied", "approved"]);
@@ -199,7 +197,7 @@ describe("an automatic apply is postponed", () => {
   });
 
   test("by a window until it opens", async () => {
-    const deny = [{ from: timeAfterStart(-HOUR), to: timeAfterStart(5 * HOUR), reason: "Launch" }];
+    const deny = [{ from: afterStart(-HOUR), to: afterStart(5 * HOUR), reason: "Launch" }];
     const { status, runPass, bringApproved } = await coreWithAutomation({ windows: { deny } });
     const change_id = await bringApproved();
     await runPass(5 * HOUR - 1);
@@ -260,7 +258,7 @@ describe("an automatic apply is postponed", () => {
 describe("the automation of a change ends", () => {
   test("with a consent after its scheduled time", async () => {
     const { api, runTwoPasses, status, events } = await coreWithAutomation({ required_approvers: { standard: 2 } });
-    const { change_id } = await api.propose({ apply_when: timeAfterStart(HOUR), value: "1" });
+    const { change_id } = await api.propose({ apply_when: afterStart(HOUR), value: "1" });
     await api.post("approve", { change_id, approver: "ana" });
     api.deps.clock.advance(HOUR);
     const headers = { "idempotency-key": "late" };
@@ -278,7 +276,7 @@ describe("the automation of a change ends", () => {
 
   test("but not with a consent one millisecond before its scheduled time", async () => {
     const { api, runTwoPasses, status } = await coreWithAutomation();
-    const { change_id } = await api.propose({ apply_when: timeAfterStart(HOUR), value: "1" });
+    const { change_id } = await api.propose({ apply_when: afterStart(HOUR), value: "1" });
     api.deps.clock.advance(HOUR - 1);
     await api.post("approve", { change_id, approver: "ana" });
     await runTwoPasses(1);
@@ -311,7 +309,7 @@ describe("the automation of a change ends", () => {
 
   test("with a target that moved since its consent, under on_stale: block", async () => {
     const { api, runTwoPasses, change, bringApproved } = await coreWithAutomation({ on_stale: "block" });
-    const scheduled = await bringApproved({ apply_when: timeAfterStart(HOUR) });
+    const scheduled = await bringApproved({ apply_when: afterStart(HOUR) });
     await api.bring("applied", { value: "2", target: "ui.banner" });
     await runTwoPasses(HOUR);
     expect(await change(scheduled)).toMatchObject({
@@ -322,7 +320,7 @@ describe("the automation of a change ends", () => {
 
   test("with an intent that no longer lists its apply_when", async () => {
     const { api, bringApproved } = await coreWithAutomation();
-    const change_id = await bringApproved({ apply_when: timeAfterStart(HOUR) });
+    const change_id = await bringApproved({ apply_when: afterStart(HOUR) });
     const deps = await restartDeps(api.deps, { intent: { policy: { apply_when: ["manual", "approved"] } } });
     deps.clock.advance(HOUR);
     await applyDue(deps);
@@ -337,7 +335,7 @@ describe("the automation of a change ends", () => {
 
   test("with consents that no longer count under the current intent", async () => {
     const { api, bringApproved } = await coreWithAutomation();
-    const change_id = await bringApproved({ apply_when: timeAfterStart(HOUR) });
+    const change_id = await bringApproved({ apply_when: afterStart(HOUR) });
     expect(await listUnconsented(api.deps)).toEqual([]);
     const deps = await restartDeps(api.deps, { intent: { policy: { ...ALL_MODES, approvers: ["bo"] } } });
     expect(await listUnconsented(deps)).toEqual([
@@ -354,7 +352,7 @@ describe("the automation of a change ends", () => {
 
   test("once, and without an entry for a revoked change", async () => {
     const { api, runPass, bringApproved, events } = await coreWithAutomation();
-    const change_id = await bringApproved({ apply_when: timeAfterStart(DAY) });
+    const change_id = await bringApproved({ apply_when: afterStart(DAY) });
     const end = { code: "test", reason: "tested" };
     const stop = () =>
       runTransaction<void>({ deps: api.deps }, async (transaction) => {

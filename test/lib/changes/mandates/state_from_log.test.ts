@@ -225,24 +225,29 @@ test.each(["rejected", "lost answer"] as const)(
   },
 );
 
-test("a contested value of a plan suspends the mandate that approved it", async () => {
-  const policy = { ...MANDATE_INTENT.policy, on_drift: "restore" };
-  const initialValues = { "price.basic": 100, "price.pro": 100 };
-  const api = await openWithMandates({ longLived: true, intent: { ...MANDATE_INTENT, policy } }, initialValues);
-  const id = await api.active();
-  const { deps } = api.api;
-  const sets = Object.keys(initialValues).map((target) => ({ tenant_id: "t1", target, value: 101 }));
-  const plan = (await api.propose({ target: "price.plan", value: undefined, sets })).body;
-  expect((await api.apply(plan.change_id)).status).toBe(200);
+/** Edits a target until its value is contested: after each edit a cycle restores the value. */
+async function contestValue({ api, target }: Awaited<ReturnType<typeof openWithMandates>>, name: string) {
+  const { deps } = api;
+  const operand = { tenant_id: "t1", target: name, kind: "config", value: null };
   for (let edit = 0; edit < 6; edit++) {
-    const operand = { tenant_id: "t1", target: "price.pro", kind: "config", value: null };
-    api.target.overwrite(operand as never, String(700 + edit));
+    target.overwrite(operand as never, String(700 + edit));
     await checkDrift(deps);
     deps.clock.advance(4 * MINUTE);
     await restoreEdited(deps);
     await checkDueDrift(deps);
     await maintainMandates(deps);
   }
+}
+
+test("a contested value of a plan suspends the mandate that approved it", async () => {
+  const policy = { ...MANDATE_INTENT.policy, on_drift: "restore" };
+  const initialValues = { "price.basic": 100, "price.pro": 100 };
+  const api = await openWithMandates({ longLived: true, intent: { ...MANDATE_INTENT, policy } }, initialValues);
+  const id = await api.active();
+  const sets = Object.keys(initialValues).map((target) => ({ tenant_id: "t1", target, value: 101 }));
+  const plan = (await api.propose({ target: "price.plan", value: undefined, sets })).body;
+  expect((await api.apply(plan.change_id)).status).toBe(200);
+  await contestValue(api, "price.pro");
   expect(await api.mandate(id)).toMatchObject({
     state: "suspended",
     suspension: { reason: "contested", change_id: plan.change_id },
@@ -255,15 +260,7 @@ test("a mandate that is resumed after a contested value stays active", async () 
   const id = await api.active();
   const { deps } = api.api;
   await api.apply((await api.propose()).body.change_id);
-  for (let edit = 0; edit < 6; edit++) {
-    const operand = { tenant_id: "t1", target: "price.basic", kind: "config", value: null };
-    api.target.overwrite(operand as never, String(700 + edit));
-    await checkDrift(deps);
-    deps.clock.advance(4 * MINUTE);
-    await restoreEdited(deps);
-    await checkDueDrift(deps);
-    await maintainMandates(deps);
-  }
+  await contestValue(api, "price.basic");
   expect(await api.mandate(id)).toMatchObject({ state: "suspended", suspension: { reason: "contested" } });
   deps.clock.advance(30 * HOUR);
   await api.decideOn("mandate_resume", id, "ana");

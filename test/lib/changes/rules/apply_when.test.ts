@@ -15,14 +15,14 @@ import type { Change } from "../../../../lib/changes/rules/change.ts";
 import { makeIntent } from "../../../support/intents.ts";
 
 const NOW = Date.UTC(2026, 0, 2);
-const hoursFromNow = (hours: number): string => new Date(NOW + hours * HOUR_MS).toISOString();
+const atHour = (hours: number): string => new Date(NOW + hours * HOUR_MS).toISOString();
 const makePolicy = (policy: object) => makeIntent({ policy }).intent.policy;
 
 test.each<[unknown, string | undefined]>([
   ["manual", undefined],
   ["approved", "approved"],
-  ["2026-01-02T02:00:00+02:00", hoursFromNow(0)],
-  ["2026-01-02T00:00:00Z", hoursFromNow(0)],
+  ["2026-01-02T02:00:00+02:00", atHour(0)],
+  ["2026-01-02T00:00:00Z", atHour(0)],
 ])("apply_when %j is read as %j", (input, expected) => {
   expect(applyWhenSchema().parse(input)).toBe(expected);
 });
@@ -34,20 +34,20 @@ test.each(["soon", "2026-01-02", "2026-01-02T00:00:00", "", null])("apply_when %
 test.each<[string | undefined, object, string | undefined]>([
   [undefined, {}, undefined],
   ["approved", {}, "the intent's policy.apply_when does not list approved"],
-  [hoursFromNow(1), { apply_when: ["approved"] }, "the intent's policy.apply_when does not list scheduled"],
+  [atHour(1), { apply_when: ["approved"] }, "the intent's policy.apply_when does not list scheduled"],
   ["approved", { apply_when: ["approved"] }, undefined],
-  [hoursFromNow(1), { apply_when: ["scheduled"] }, undefined],
-  [hoursFromNow(0), { apply_when: ["scheduled"] }, "must be a time in the future"],
-  [hoursFromNow(-1), { apply_when: ["scheduled"] }, "must be a time in the future"],
-  [hoursFromNow(9000), { apply_when: ["scheduled"] }, undefined],
-  [hoursFromNow(5), { apply_when: ["scheduled"], consent_ttl_hours: 5 }, undefined],
-  [hoursFromNow(6), { apply_when: ["scheduled"], consent_ttl_hours: 5 }, `must be at ${hoursFromNow(5)} or earlier`],
-  [hoursFromNow(6), { apply_when: ["scheduled"], approval_ttl_hours: 5 }, `must be at ${hoursFromNow(5)} or earlier`],
-  [hoursFromNow(8), { apply_when: ["scheduled"], approval_ttl_hours: 5, consent_ttl_hours: 3 }, undefined],
+  [atHour(1), { apply_when: ["scheduled"] }, undefined],
+  [atHour(0), { apply_when: ["scheduled"] }, "must be a time in the future"],
+  [atHour(-1), { apply_when: ["scheduled"] }, "must be a time in the future"],
+  [atHour(9000), { apply_when: ["scheduled"] }, undefined],
+  [atHour(5), { apply_when: ["scheduled"], consent_ttl_hours: 5 }, undefined],
+  [atHour(6), { apply_when: ["scheduled"], consent_ttl_hours: 5 }, `must be at ${atHour(5)} or earlier`],
+  [atHour(6), { apply_when: ["scheduled"], approval_ttl_hours: 5 }, `must be at ${atHour(5)} or earlier`],
+  [atHour(8), { apply_when: ["scheduled"], approval_ttl_hours: 5, consent_ttl_hours: 3 }, undefined],
   [
-    hoursFromNow(9),
+    atHour(9),
     { apply_when: ["scheduled"], approval_ttl_hours: 5, consent_ttl_hours: 3 },
-    `must be at ${hoursFromNow(8)} or earlier`,
+    `must be at ${atHour(8)} or earlier`,
   ],
 ])("a proposal with apply_when %s under %j is allowed or rejected", (apply_when, policy, problem) => {
   const check = () => requireApplyWhen({ apply_when }, makePolicy(policy), NOW);
@@ -59,19 +59,19 @@ const change = (fields: object = {}): Change =>
   ({
     status: "approved",
     apply_when: "approved",
-    created_at: hoursFromNow(-2),
-    decided_at: hoursFromNow(-1),
+    created_at: atHour(-2),
+    decided_at: atHour(-1),
     ...fields,
   }) as Change;
-const automation_stopped = { at: hoursFromNow(0), reason: "" };
+const automation_stopped = { at: atHour(0), reason: "" };
 
 test.each<[object, object, string | undefined]>([
   [{}, { apply_when: ["approved"] }, undefined],
-  [{ apply_when: hoursFromNow(1) }, { apply_when: ["scheduled"] }, undefined],
+  [{ apply_when: atHour(1) }, { apply_when: ["scheduled"] }, undefined],
   [{ apply_when: undefined }, { apply_when: ["approved"] }, "the change does not apply by itself"],
   [{ automation_stopped }, { apply_when: ["approved"] }, "the change does not apply by itself"],
   [{}, { apply_when: ["scheduled"] }, "does not list approved any more"],
-  [{ apply_when: hoursFromNow(1) }, { apply_when: ["approved"] }, "does not list scheduled any more"],
+  [{ apply_when: atHour(1) }, { apply_when: ["approved"] }, "does not list scheduled any more"],
 ])("an automatic apply of %j under %j is allowed or rejected", (fields, policy, problem) => {
   const check = () => requireAutomation(change(fields), makePolicy(policy));
   if (problem === undefined) expect(check).not.toThrow();
@@ -86,9 +86,9 @@ test.each<[object, object, string | undefined]>([
 });
 
 test.each<[object, string | undefined]>([
-  [{}, hoursFromNow(-1)],
-  [{ decided_at: null }, hoursFromNow(-2)],
-  [{ apply_when: hoursFromNow(3) }, hoursFromNow(3)],
+  [{}, atHour(-1)],
+  [{ decided_at: null }, atHour(-2)],
+  [{ apply_when: atHour(3) }, atHour(3)],
   [{ status: "pending_consent" }, undefined],
   [{ status: "applied" }, undefined],
   [{ apply_when: undefined }, undefined],
@@ -100,19 +100,16 @@ test.each<[object, string | undefined]>([
 test.each<[object, boolean, boolean, boolean]>([
   [{}, false, false, false],
   [{ apply_when: undefined }, false, false, false],
-  [{ apply_when: hoursFromNow(3) }, true, true, true],
-  [{ apply_when: hoursFromNow(4) }, true, false, true],
-  [{ apply_when: hoursFromNow(3), automation_stopped }, true, false, false],
-])(
-  "%j is scheduled: %s; a consent at 3 o'clock is too late: %s, at 4: %s",
-  (fields, isExpected, isTooLateAt3, isTooLateAt4) => {
-    expect(isScheduled(change(fields))).toBe(isExpected);
-    expect([
-      isAfterScheduledTime(change(fields), hoursFromNow(3)),
-      isAfterScheduledTime(change(fields), hoursFromNow(4)),
-    ]).toEqual([isTooLateAt3, isTooLateAt4]);
-  },
-);
+  [{ apply_when: atHour(3) }, true, true, true],
+  [{ apply_when: atHour(4) }, true, false, true],
+  [{ apply_when: atHour(3), automation_stopped }, true, false, false],
+])("%j is scheduled: %s; a consent at 3 o'clock is too late: %s, at 4: %s", (fields, isExpected, lateAt3, lateAt4) => {
+  expect(isScheduled(change(fields))).toBe(isExpected);
+  expect([isAfterScheduledTime(change(fields), atHour(3)), isAfterScheduledTime(change(fields), atHour(4))]).toEqual([
+    lateAt3,
+    lateAt4,
+  ]);
+});
 
 test("an automatic apply is postponed for a day at most", () => {
   expect(MAX_POSTPONED_MS).toBe(24 * HOUR_MS);

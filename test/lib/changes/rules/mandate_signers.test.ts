@@ -16,44 +16,44 @@ const owner = (overrides: object = {}) => ({
   required: 2,
   ...overrides,
 });
-const boundsFor = (targets: string[], tenants: string[] | "all" = ["t1"]) => ({ targets, tenants });
+const bounds = (targets: string[], tenants: string[] | "all" = ["t1"]) => ({ targets, tenants });
 
-test.each<[string, ReturnType<typeof boundsFor>, object[], { pattern: string; owned: string } | undefined]>([
-  ["a pattern without owners", boundsFor(["ui.*"]), [owner()], undefined],
-  ["a pattern that is owned completely", boundsFor(["price.a.*"]), [owner()], undefined],
+test.each<[string, ReturnType<typeof bounds>, object[], { pattern: string; owned: string } | undefined]>([
+  ["a pattern without owners", bounds(["ui.*"]), [owner()], undefined],
+  ["a pattern that is owned completely", bounds(["price.a.*"]), [owner()], undefined],
   [
     "a pattern that is owned for all of its tenants",
-    boundsFor(["price.*"]),
+    bounds(["price.*"]),
     [owner({ tenants: ["t1", "t2"] })],
     undefined,
   ],
-  ["a pattern that is owned for another tenant", boundsFor(["price.*"]), [owner({ tenants: ["t2"] })], undefined],
+  ["a pattern that is owned for another tenant", bounds(["price.*"]), [owner({ tenants: ["t2"] })], undefined],
   [
     "a pattern that is wider than the owned one",
-    boundsFor(["ui.*", "pr*"]),
+    bounds(["ui.*", "pr*"]),
     [owner({ targets: ["price.*", "cost.*"] })],
     { pattern: "pr*", owned: "price.*, cost.*" },
   ],
   [
     "a pattern that is owned for one of its tenants",
-    boundsFor(["price.*"], ["t1", "t2"]),
+    bounds(["price.*"], ["t1", "t2"]),
     [owner({ tenants: ["t2"] })],
     { pattern: "price.*", owned: "price.*" },
   ],
   [
     "a pattern of all tenants that is owned for one",
-    boundsFor(["price.*"], "all"),
+    bounds(["price.*"], "all"),
     [owner({ tenants: ["t2"] })],
     { pattern: "price.*", owned: "price.*" },
   ],
   [
     "a pattern that a second rule owns in part",
-    boundsFor(["price.*"]),
+    bounds(["price.*"]),
     [owner(), owner({ targets: ["price.a"] })],
     { pattern: "price.*", owned: "price.a" },
   ],
-])("patterns that are owned in part: %s", (_, bounds, owners, expected) => {
-  expect(findPartlyOwned(bounds, { owners } as never)).toEqual(expected);
+])("patterns that are owned in part: %s", (_, checked, owners, expected) => {
+  expect(findPartlyOwned(checked, { owners } as never)).toEqual(expected);
 });
 
 const UNATTENDED = { ...sshSigner("ssh-ed25519"), key: { ...sshSigner("ssh-ed25519").key, unattended: true as const } };
@@ -73,21 +73,21 @@ const intent = (overrides: object = {}) =>
     },
     principals,
   }).intent;
-const PRICE = boundsFor(["price.a", "ui.*"]);
+const PRICE = bounds(["price.a", "ui.*"]);
 
-test.each<[string, ReturnType<typeof boundsFor>, boolean]>([
-  ["Ana", boundsFor(["ui.*"]), true],
-  ["fin", boundsFor(["ui.*"]), false],
+test.each<[string, ReturnType<typeof bounds>, boolean]>([
+  ["Ana", bounds(["ui.*"]), true],
+  ["fin", bounds(["ui.*"]), false],
   ["FIN", PRICE, true],
-  ["fin", boundsFor(["price.a"], ["t2"]), false],
-  ["fin", boundsFor(["plan.a"]), false],
-])("%s may sign a mandate over %j: %s", (name, bounds, expected) => {
-  expect(canSignMandate(name, bounds, intent())).toBe(expected);
+  ["fin", bounds(["price.a"], ["t2"]), false],
+  ["fin", bounds(["plan.a"]), false],
+])("%s may sign a mandate over %j: %s", (name, signed, expected) => {
+  expect(canSignMandate(name, signed, intent())).toBe(expected);
 });
 
 const OWNERS = "owners price.* for t1";
 
-test.each<[string, string[], ReturnType<typeof boundsFor>, object[]]>([
+test.each<[string, string[], ReturnType<typeof bounds>, object[]]>([
   [
     "nobody",
     [],
@@ -108,34 +108,28 @@ test.each<[string, string[], ReturnType<typeof boundsFor>, object[]]>([
   ],
   ["the quorum", ["ana", "bo"], PRICE, [{ rule: OWNERS, count: 2, of: ["fin", "ona"] }]],
   ["all", ["ana", "bo", "fin", "ona"], PRICE, []],
-  ["the quorum, for targets without owners", ["ana", "bo"], boundsFor(["ui.*"]), []],
-  ["the quorum, which includes the owner", ["ana", "bo"], boundsFor(["plan.a"]), []],
-])("the missing signatures of a mandate that is signed by %s", (_, signers, bounds, missing) => {
-  expect(listMissingSignatures(signers, bounds, intent())).toEqual(missing);
+  ["the quorum, for targets without owners", ["ana", "bo"], bounds(["ui.*"]), []],
+  ["the quorum, which includes the owner", ["ana", "bo"], bounds(["plan.a"]), []],
+])("the missing signatures of a mandate that is signed by %s", (_, signers, signed, missing) => {
+  expect(listMissingSignatures(signers, signed, intent())).toEqual(missing);
 });
 
 test("too few people with attended keys are reported as unreachable", () => {
   const few = intent({ required_approvers: { standard: 1, major: 3 } });
-  expect(listMissingSignatures([], boundsFor(["ui.*"]), few)).toEqual([
+  expect(listMissingSignatures([], bounds(["ui.*"]), few)).toEqual([
     { rule: "required_approvers", count: 3, of: ["ana", "bo"], unreachable: true },
   ]);
 });
 
 const MANDATES = { targets: ["*"] };
-const approvalBy = (approver: string, overrides: object = {}) => ({ approver, note: "", ...overrides });
+const by = (approver: string, overrides: object = {}) => ({ approver, note: "", ...overrides });
 
 test.each<[string, object[], object, string | undefined, boolean]>([
-  ["people", [approvalBy("ana")], { mandates: MANDATES }, undefined, false],
-  ["a mandate", [approvalBy("mandate:man_1")], { mandates: MANDATES }, "man_1", true],
-  ["a person and a mandate", [approvalBy("ana"), approvalBy("mandate:man_1")], { mandates: MANDATES }, "man_1", true],
-  [
-    "a mandate that is suspended",
-    [approvalBy("mandate:man_1", { inactive: true })],
-    { mandates: MANDATES },
-    "man_1",
-    false,
-  ],
-  ["a mandate, which the policy no longer allows", [approvalBy("mandate:man_1")], {}, "man_1", false],
+  ["people", [by("ana")], { mandates: MANDATES }, undefined, false],
+  ["a mandate", [by("mandate:man_1")], { mandates: MANDATES }, "man_1", true],
+  ["a person and a mandate", [by("ana"), by("mandate:man_1")], { mandates: MANDATES }, "man_1", true],
+  ["a mandate that is suspended", [by("mandate:man_1", { inactive: true })], { mandates: MANDATES }, "man_1", false],
+  ["a mandate, which the policy no longer allows", [by("mandate:man_1")], {}, "man_1", false],
 ])("a change approved by %s", (_, approvals, policy, mandate, counts) => {
   expect(findApprovingMandate({ approvals } as never)).toBe(mandate);
   expect(isApprovedByMandate({ approvals } as never, policy as never)).toBe(counts);
