@@ -25,7 +25,7 @@ const proposeAsAgent = async (api: TestService, fields: object = {}, headers: ob
   (await api.post("propose", { ...PROPOSAL, ...fields }, headers as HeadersInit)).body;
 const newestDetail = async (api: TestService) => JSON.parse((await api.audit()).at(-1).detail);
 
-const WRITES = endpoints.filter((one) => isWrite(one) && !one.open).map(({ path }) => path);
+const WRITES = endpoints.filter((endpoint) => isWrite(endpoint) && !endpoint.open).map(({ path }) => path);
 const OPEN_TO_AGENTS = ["/api/product/propose", "/api/product/samples", "/api/product/withdraw", "/mcp"];
 
 describe("every write endpoint, called with an agent's secret", () => {

@@ -448,7 +448,7 @@ describe("after a crash", () => {
     await applyDue(deps);
     const entries = await makeCore(deps).audit();
     const events = entries.filter((entry) => entry.change_id === change_id).map(({ event_type }) => event_type);
-    return { events, applies: adapter.calls.slice(before).filter((one) => one === "apply").length };
+    return { events, applies: adapter.calls.slice(before).filter((step) => step === "apply").length };
   }
 
   test("between consent and apply the change is applied once", async () => {

@@ -129,12 +129,12 @@ test("a rolled back change is no longer reported as missing", async () => {
 
 test("a change that is being rolled back is not reported as drifted", async () => {
   const { adapter, api, change_id, driftEntries } = await coreWithAppliedChange();
-  const other = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
+  const otherProcess = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
   const mayEnd = makeBarrier();
   adapter.on("rollback", ({ change_id: id }) => (adapter.host.set(id, "unknown"), mayEnd.opened), 1);
   const running = api.act("rollback", change_id);
   while (!adapter.calls.includes("rollback")) await new Promise((resolve) => setImmediate(resolve));
-  await checkDrift(other.deps);
+  await checkDrift(otherProcess.deps);
   expect(await driftEntries()).toEqual([]);
   mayEnd.open();
   await running;
@@ -201,7 +201,7 @@ test("a failed verification neither begins nor ends an episode", async () => {
 
 test("drift that two processes find concurrently is audited once", async () => {
   const { adapter, api, change_id, driftEntries } = await coreWithAppliedChange();
-  const other = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
+  const otherProcess = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
   adapter.host.set(change_id, "absent");
   const [bothVerify, mayAnswer] = [makeBarrier(), makeBarrier()];
   let verifications = 0;
@@ -209,7 +209,7 @@ test("drift that two processes find concurrently is audited once", async () => {
     if (++verifications === 2) bothVerify.open();
     return mayAnswer.opened;
   });
-  const checks = [checkDrift(api.deps), checkDrift(other.deps)];
+  const checks = [checkDrift(api.deps), checkDrift(otherProcess.deps)];
   await bothVerify.opened;
   mayAnswer.open();
   await Promise.all(checks);
@@ -218,11 +218,11 @@ test("drift that two processes find concurrently is audited once", async () => {
 
 test("a state read during another process's rollback is not reported as drift", async () => {
   const { adapter, api, change_id, driftEntries } = await coreWithAppliedChange();
-  const other = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
+  const otherProcess = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
   const [verifyBegan, mayAnswer, rollbackBegan, mayEnd] = [makeBarrier(), makeBarrier(), makeBarrier(), makeBarrier()];
   adapter.on("verify", () => (verifyBegan.open(), mayAnswer.opened.then(() => "unknown")), 1);
   adapter.on("rollback", () => (rollbackBegan.open(), mayEnd.opened), 1);
-  const check = checkDrift(other.deps);
+  const check = checkDrift(otherProcess.deps);
   await verifyBegan.opened;
   const running = api.act("rollback", change_id);
   await rollbackBegan.opened;

@@ -130,8 +130,8 @@ test("without an adapter no digest of the previous value is recorded", async () 
 test("a proposal records the change it supersedes, which must exist", async () => {
   const api = await core();
   const first = await api.bring("applied");
-  const again = await api.propose({ supersedes: first });
-  expect(again.supersedes).toBe(first);
+  const superseding = await api.propose({ supersedes: first });
+  expect(superseding.supersedes).toBe(first);
   expect(await newestDetail(api)).toMatchObject({ supersedes: first });
   expect(await api.post("propose", { ...PROPOSAL, supersedes: "chg_none" })).toMatchObject({
     status: 400,

@@ -122,25 +122,25 @@ describe("an edit of an old entry", () => {
     for (let count = 0; count < changeCount; count++)
       await api.post("/api/product/propose", { ...PROPOSAL, target: `t${count}` });
     const key = String(entryId).padStart(16, "0");
-    const other = await restartDeps(api.deps);
+    const otherDeps = await restartDeps(api.deps);
     await editStore(api.deps, async (tx) => {
       const entry = (await tx.get("audit", key))!.value;
       tx.put("audit", key, { ...entry, timestamp: entry.timestamp.replace("2026", "2025") });
     });
-    return { api, other };
+    return { api, otherDeps };
   };
 
   test(
     "is found within one round of the scan, and then every process rejects writes",
     { timeout: 60_000 },
     async () => {
-      const { api, other } = await editOldEntry(1600, 7);
+      const { api, otherDeps } = await editOldEntry(1600, 7);
       // A cycle verifies the newest thousand entries and one share of the round.
       await cycle(api.deps);
       expect(api.deps.integrity.breach).toMatchObject({ first_invalid: 7 });
       expect((await api.post("/api/product/propose", PROPOSAL)).body.code).toBe("chain_broken");
-      expect((await checkReadiness(other)).checks.chain?.ok).toBe(false);
-      expect(await readChainStatus(other)).toMatchObject({ status: "failing" });
+      expect((await checkReadiness(otherDeps)).checks.chain?.ok).toBe(false);
+      expect(await readChainStatus(otherDeps)).toMatchObject({ status: "failing" });
     },
   );
 });
@@ -153,12 +153,12 @@ test("a breach persists across restarts until the log is correct again", async (
   await editStore(api.deps, (tx) => tx.put("audit", key, { ...entry, detail: "{}" }));
   await cycle(api.deps);
   expect(api.deps.integrity.breach).toBeDefined();
-  const other = await restartDeps(api.deps);
-  expect(other.integrity.breach).toBeDefined();
+  const otherDeps = await restartDeps(api.deps);
+  expect(otherDeps.integrity.breach).toBeDefined();
   // A process that reads only the newest entry finds it too.
-  delete other.integrity.breach;
-  await openProduct(other, { tail: 1 });
-  expect(other.integrity.breach).toBeDefined();
+  delete otherDeps.integrity.breach;
+  await openProduct(otherDeps, { tail: 1 });
+  expect(otherDeps.integrity.breach).toBeDefined();
   await editStore(api.deps, (tx) => tx.put("audit", key, entry));
   const repaired = await restartDeps(api.deps);
   expect(repaired.integrity.breach).toBeUndefined();

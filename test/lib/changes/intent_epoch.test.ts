@@ -23,9 +23,9 @@ test.each([
 ])("an intent with %s cannot write: 503 intent_outdated", async (_, intent) => {
   const api = await coreAtEpoch3();
   const before = await api.audit();
-  const other = makeCore(await restartDeps(api.deps, { intent }));
-  expect(await other.post("propose-crm-followup", FOLLOWUP)).toMatchObject(OUTDATED);
-  expect(await other.audit()).toEqual(before);
+  const otherProcess = makeCore(await restartDeps(api.deps, { intent }));
+  expect(await otherProcess.post("propose-crm-followup", FOLLOWUP)).toMatchObject(OUTDATED);
+  expect(await otherProcess.audit()).toEqual(before);
 });
 
 test("an earlier manifest needs a higher epoch to be used again", async () => {

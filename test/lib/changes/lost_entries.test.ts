@@ -223,9 +223,9 @@ describe("an accepted loss", () => {
     expect(await propose(newProcess)).toMatchObject(CHAIN_BROKEN);
     expect((await acceptLoss(newProcess)).body).toMatchObject({ known: { length } });
     expect((await propose(newProcess)).status).toBe(201);
-    const again = makeCore(await restartDeps(api.deps, { anchor }));
-    expect(again.deps.integrity.breach).toBeUndefined();
-    expect((await propose(again)).status).toBe(201);
+    const restarted = makeCore(await restartDeps(api.deps, { anchor }));
+    expect(restarted.deps.integrity.breach).toBeUndefined();
+    expect((await propose(restarted)).status).toBe(201);
   });
 
   test("freezes the service until a person unfreezes it", async () => {

@@ -129,7 +129,9 @@ test("the offered actions of a rollout depend on its state and on the caller", a
   const { api, change_id } = await openRollout({ policy, proposal: { proposer: "pat" } });
   const { act } = rolloutClient(api, change_id);
   const stageActions = async (name: string) =>
-    (await readOffers(api, change_id, name, "proxy")).may.filter((one) => ["hold", "resume", "advance"].includes(one));
+    (await readOffers(api, change_id, name, "proxy")).may.filter((action) =>
+      ["hold", "resume", "advance"].includes(action),
+    );
   expect(await Promise.all(["ana", "ops", "eve"].map(stageActions))).toEqual([["hold"], ["hold"], []]);
   expect((await act(0, "hold")).status).toBe(200);
   expect(await Promise.all(["ana", "ops", "eve"].map(stageActions))).toEqual([["resume"], [], []]);

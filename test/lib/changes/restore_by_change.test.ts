@@ -84,8 +84,8 @@ test("a check that began before a superseding apply reports no drift", async () 
     id === change_id ? (verifyBegan.open(), await mayAnswer.opened, "unknown") : undefined,
   );
   // Another process does not share the locks of changes.
-  const other = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
-  const checking = checkDrift(other.deps);
+  const otherProcess = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
+  const checking = checkDrift(otherProcess.deps);
   await verifyBegan.opened;
   await api.bring("applied", { ...VALUE, supersedes: change_id });
   mayAnswer.open();

@@ -117,9 +117,9 @@ describe("a late note", () => {
     const proof = proofFields(ANA, statement);
     for (const other of [{ item: "note" }, { note: "x" }, { actor: "bo" }])
       expect(await api.post("note", { ...fields, ...proof, ...other })).toMatchObject(rejection("proof_invalid"));
-    const noted = await api.post("note", { ...fields, ...proof });
-    expect(noted).toMatchObject({ status: 200, body: { change: { late_notes: [{ ...RATIONALE, actor: "ana" }] } } });
-    expect(parseDetail(noted)).toMatchObject({ statement, authenticated: "signature", actor: "ana", ...RATIONALE });
+    const reply = await api.post("note", { ...fields, ...proof });
+    expect(reply).toMatchObject({ status: 200, body: { change: { late_notes: [{ ...RATIONALE, actor: "ana" }] } } });
+    expect(parseDetail(reply)).toMatchObject({ statement, authenticated: "signature", actor: "ana", ...RATIONALE });
     const claimed = await api.post("note", { change_id, actor: "eve", item: "note", note: "Too soon." });
     expect(claimed.status).toBe(200);
     expect(parseDetail(claimed)).not.toHaveProperty("proof");
@@ -155,9 +155,9 @@ describe("a proof works once", () => {
     const first = await api.post("propose", fields, key);
     expect(first.status).toBe(201);
     expect((await api.post("propose", fields, key)).body).toEqual(first.body);
-    const again = await api.post("propose", fields);
-    expect(again).toMatchObject(rejection("proof_invalid"));
-    expect(again.body.error).toContain("used already; sign it again, with another at");
+    const repeated = await api.post("propose", fields);
+    expect(repeated).toMatchObject(rejection("proof_invalid"));
+    expect(repeated.body.error).toContain("used already; sign it again, with another at");
     await decide(api, ANA, "withdraw", { change_id: first.body.change_id, approver: "ana" });
     // A new signature of the same statement does not make it usable again.
     expect(await api.post("propose", { ...fields, ...proofFields(ANA, statement) })).toMatchObject(

@@ -100,10 +100,13 @@ test("an edited note does not match the note in the log", async () => {
 /** Forged entry lists for the record of a pending change, made from its own entries and those of an approved change. */
 const FORGED_LISTS: [
   name: string,
-  entries: (own: readonly number[], others: readonly number[]) => readonly number[],
+  entries: (ownEntries: readonly number[], otherEntries: readonly number[]) => readonly number[],
 ][] = [
-  ["all entries of an approved change", (_, others) => others],
-  ["its own proposal and the consent to an approved change", (own, others) => [own[0]!, others[1]!]],
+  ["all entries of an approved change", (_, otherEntries) => otherEntries],
+  [
+    "its own proposal and the consent to an approved change",
+    (ownEntries, otherEntries) => [ownEntries[0]!, otherEntries[1]!],
+  ],
 ];
 
 test.each(FORGED_LISTS)("a pending change whose record lists %s is not applied", async (_, entries) => {
@@ -111,10 +114,10 @@ test.each(FORGED_LISTS)("a pending change whose record lists %s is not applied",
   const api = await core({ adapter });
   const [approved, pending] = [await api.bring("approved"), await api.bring("pending_consent")];
   await api.deps.store.transact(async (tx) => {
-    const others = (await tx.get("changes", approved))!.value;
-    const own = (await tx.get("changes", pending))!.value;
-    const change = { ...others.change, change_id: pending };
-    tx.put("changes", pending, { ...own, change, audit: entries(own.audit, others.audit) });
+    const approvedRecord = (await tx.get("changes", approved))!.value;
+    const pendingRecord = (await tx.get("changes", pending))!.value;
+    const change = { ...approvedRecord.change, change_id: pending };
+    tx.put("changes", pending, { ...pendingRecord, change, audit: entries(pendingRecord.audit, approvedRecord.audit) });
   });
   expect(await api.act("apply", pending)).toMatchObject({ status: 409, body: { code: "evidence_mismatch" } });
   expect(adapter.calls).toEqual([]);

@@ -69,8 +69,8 @@ test.each(CRASH_CASES)(
       expect(detail).toMatchObject({ stage: "interrupted", host: adapter.host.get(change_id) ?? "absent" });
     else expect(detail).toMatchObject({ resolved_after_interruption: true });
     expect(chainFault(await api.audit())).toBeNull();
-    const again = await api.act(operation, change_id);
-    expect(again.status).toBe(event.endsWith("_failed") ? 200 : 400);
+    const repeated = await api.act(operation, change_id);
+    expect(repeated.status).toBe(event.endsWith("_failed") ? 200 : 400);
   },
 );
 

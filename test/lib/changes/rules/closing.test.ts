@@ -17,7 +17,7 @@ const change = (approvals: object[], overrides: object = {}): Change =>
     approvals,
     ...overrides,
   }) as unknown as Change;
-const by = (approver: string, emergency?: true) => ({ approver, note: "", ...(emergency && { emergency }) });
+const approval = (approver: string, emergency?: true) => ({ approver, note: "", ...(emergency && { emergency }) });
 
 const ONCALL = { approvers: ["bo"], break_glass: { approvers: ["oncall"], required: 1 } };
 const SIGNED = { approvers: ["ana", "bo"], signed_only: true };
@@ -29,14 +29,14 @@ const APPROVERS_GONE = "nobody who approved it can decide today: each person who
 test.each<[string, Change, object, string, Record<string, true | "not_an_approver">]>([
   [
     "a change can be revoked by its approver in any spelling",
-    change([by(NAME)]),
+    change([approval(NAME)]),
     {},
     mayRevokeText(NAME),
     { ana: true, bo: "not_an_approver" },
   ],
   [
     "a change can be revoked by each approver, who is listed once",
-    change([by("ana"), by("bo"), by("ana")]),
+    change([approval("ana"), approval("bo"), approval("ana")]),
     {},
     mayRevokeText("ana, bo"),
     { bo: true, cy: "not_an_approver" },
@@ -50,56 +50,56 @@ test.each<[string, Change, object, string, Record<string, true | "not_an_approve
   ],
   [
     "a change whose approver may no longer decide can be revoked by those who may",
-    change([by("ana")]),
+    change([approval("ana")]),
     { approvers: ["bo"] },
     APPROVERS_GONE,
     { ana: true, bo: true, cy: "not_an_approver" },
   ],
   [
     "a change can be revoked only by its approvers if one of them may still decide",
-    change([by("ana"), by("bo")]),
+    change([approval("ana"), approval("bo")]),
     { approvers: ["bo", "cy"] },
     mayRevokeText("bo"),
     { ana: true, cy: "not_an_approver" },
   ],
   [
     "a change whose approver cannot sign can be revoked by others",
-    change([by("ana")]),
+    change([approval("ana")]),
     SIGNED,
     APPROVERS_GONE,
     { bo: true },
   ],
   [
     "a change whose approver can sign can be revoked only by them",
-    change([by("bo")]),
+    change([approval("bo")]),
     SIGNED,
     mayRevokeText("bo"),
     { bo: true, ana: "not_an_approver" },
   ],
   [
     "an emergency can be revoked by its approver",
-    change([by("OnCall", true)]),
+    change([approval("OnCall", true)]),
     ONCALL,
     mayRevokeText("OnCall"),
     { oncall: true, bo: "not_an_approver" },
   ],
   [
     "an emergency whose approver is no longer named can be revoked by others",
-    change([by("cy", true)]),
+    change([approval("cy", true)]),
     ONCALL,
     APPROVERS_GONE,
     { bo: true, oncall: "not_an_approver" },
   ],
   [
     "an emergency can be revoked by others if the intent no longer has the rule",
-    change([by("oncall", true)]),
+    change([approval("oncall", true)]),
     { approvers: ["bo"] },
     APPROVERS_GONE,
     { bo: true },
   ],
   [
     "an ordinary consent of an emergency approver does not count",
-    change([by("oncall")]),
+    change([approval("oncall")]),
     ONCALL,
     APPROVERS_GONE,
     { bo: true },
@@ -122,7 +122,7 @@ test.each<[string, Change, object, string, Record<string, true | "not_an_approve
 });
 
 test("the error names the caller", () => {
-  expect(() => requireRevoker(change([by("ana")]), "cy", makeIntent().intent)).toThrow(
+  expect(() => requireRevoker(change([approval("ana")]), "cy", makeIntent().intent)).toThrow(
     "cy has not approved this change, and has nothing to take back",
   );
 });

@@ -151,7 +151,7 @@ function runScenario(seed: number, results: Set<string>): void {
         key: drawKey(proposer, rules, random),
       };
       const change_id = `chg_${model.size}`;
-      const last = Math.max(...splitTargets(target).map((one) => lastRollbackAt.get(one) ?? -Infinity));
+      const last = Math.max(...splitTargets(target).map((name) => lastRollbackAt.get(name) ?? -Infinity));
       const world = {
         ...{ rules, now, frozen: false, ...findOwners(applied, target) },
         ...(last > -Infinity && { lastRollbackAt: last }),
@@ -201,21 +201,24 @@ function runScenario(seed: number, results: Set<string>): void {
       model.set(change_id, after);
       results.add(errorCode ?? after.resolution ?? after.status);
       if (overdue) results.add(before.resolution!);
-      for (const one of errorCode === undefined ? splitTargets(target) : []) {
-        const owners = applied.get(one)!;
+      for (const targetName of errorCode === undefined ? splitTargets(target) : []) {
+        const owners = applied.get(targetName)!;
         if (request.action === "apply") owners.push(change_id);
         if (request.action === "rollback") {
           owners.splice(owners.indexOf(change_id), 1);
-          lastRollbackAt.set(one, now);
+          lastRollbackAt.set(targetName, now);
         }
-        if (request.action === "approve" && after.status === "approved") lastRollbackAt.delete(one);
+        if (request.action === "approve" && after.status === "approved") lastRollbackAt.delete(targetName);
       }
       verifyAgreement(records.get(change_id)!.change, after, rules, loaded.intent, label);
     }
   }
   for (const [change_id, record] of records) {
-    const own = entries.filter((entry) => entry.change_id === change_id);
-    const fold = own.reduce<ReturnType<typeof evolve>>((state, entry) => evolve(state, parseEvent(entry)), undefined);
+    const changeEntries = entries.filter((entry) => entry.change_id === change_id);
+    const fold = changeEntries.reduce<ReturnType<typeof evolve>>(
+      (state, entry) => evolve(state, parseEvent(entry)),
+      undefined,
+    );
     expect(listDifferences(fold!, JSON.parse(JSON.stringify(record)), portableSha256), `seed ${seed}`).toEqual([]);
   }
 }

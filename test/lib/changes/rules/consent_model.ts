@@ -249,7 +249,7 @@ const mayDecide = (name: string, change: ModelChange, rules: Rules): boolean =>
 
 /** Returns true for a name that consented to a change or, if no person who consented may still decide, that may approve. */
 function mayRevoke(name: string, change: ModelChange, rules: Rules): boolean {
-  if (change.consents.some((one) => normalizeName(one.name) === name)) return true;
+  if (change.consents.some((consent) => normalizeName(consent.name) === name)) return true;
   const canStillDecide = (consent: Consent): boolean =>
     (!rules.signed_only || normalizeName(consent.name) in rules.keys) &&
     (mayDecide(normalizeName(consent.name), change, rules) ||
@@ -440,7 +440,10 @@ export function decideRequest(change: ModelChange, request: ChangeRequest, world
     case "review":
       if (change.review !== "due" || status === "denied") return "illegal_transition";
       if (!mayDecide(name, change, rules)) return "not_an_approver";
-      if (isForbiddenSelfApproval || change.consents.some((one) => one.emergency && normalizeName(one.name) === name))
+      if (
+        isForbiddenSelfApproval ||
+        change.consents.some((consent) => consent.emergency && normalizeName(consent.name) === name)
+      )
         return "self_approval_forbidden";
       return requireSignature({ ...change, review: "done" });
   }

@@ -67,8 +67,8 @@ test("a suspension ends with the last signature of its resumption", () => {
   const active = fold(SIGN, ACTIVATE, SUSPEND, RESUME, LAST_RESUME);
   expect(active).toMatchObject({ state: "active", suspension: null, counts_from: 5, revision: 2 });
   expect(active!.resumes).toEqual([signature("ana", 4), signature("bo", 5)]);
-  const again = fold(SIGN, ACTIVATE, SUSPEND, RESUME, LAST_RESUME, revise(SUSPEND, 3));
-  expect(again).toMatchObject({ state: "suspended", revision: 3, resumes: [] });
+  const suspendedAgain = fold(SIGN, ACTIVATE, SUSPEND, RESUME, LAST_RESUME, revise(SUSPEND, 3));
+  expect(suspendedAgain).toMatchObject({ state: "suspended", revision: 3, resumes: [] });
 });
 
 test("an active mandate is suspended by the first new signature after a loss", () => {

@@ -122,14 +122,20 @@ test("too few people with attended keys are reported as unreachable", () => {
 });
 
 const MANDATES = { targets: ["*"] };
-const by = (approver: string, overrides: object = {}) => ({ approver, note: "", ...overrides });
+const approval = (approver: string, overrides: object = {}) => ({ approver, note: "", ...overrides });
 
 test.each<[string, object[], object, string | undefined, boolean]>([
-  ["people", [by("ana")], { mandates: MANDATES }, undefined, false],
-  ["a mandate", [by("mandate:man_1")], { mandates: MANDATES }, "man_1", true],
-  ["a person and a mandate", [by("ana"), by("mandate:man_1")], { mandates: MANDATES }, "man_1", true],
-  ["a mandate that is suspended", [by("mandate:man_1", { inactive: true })], { mandates: MANDATES }, "man_1", false],
-  ["a mandate, which the policy no longer allows", [by("mandate:man_1")], {}, "man_1", false],
+  ["people", [approval("ana")], { mandates: MANDATES }, undefined, false],
+  ["a mandate", [approval("mandate:man_1")], { mandates: MANDATES }, "man_1", true],
+  ["a person and a mandate", [approval("ana"), approval("mandate:man_1")], { mandates: MANDATES }, "man_1", true],
+  [
+    "a mandate that is suspended",
+    [approval("mandate:man_1", { inactive: true })],
+    { mandates: MANDATES },
+    "man_1",
+    false,
+  ],
+  ["a mandate, which the policy no longer allows", [approval("mandate:man_1")], {}, "man_1", false],
 ])("a change approved by %s", (_, approvals, policy, mandate, counts) => {
   expect(findApprovingMandate({ approvals } as never)).toBe(mandate);
   expect(isApprovedByMandate({ approvals } as never, policy as never)).toBe(counts);

@@ -29,10 +29,10 @@ function withKeyId(signer: SshSigner): { id: string; signer: SshSigner } {
 
 /** Draws the key for a request: mostly the listed one of the name, sometimes any of its keys or none. */
 export function drawKey(name: string, { keys }: Rules, random: Random): string | undefined {
-  const own = name.toLowerCase();
+  const listedName = name.toLowerCase();
   const chance = random(8);
   if (chance === 0) return undefined;
-  return chance === 1 ? KEYS[own]![random(2)]!.id : keys[own];
+  return chance === 1 ? KEYS[listedName]![random(2)]!.id : keys[listedName];
 }
 
 const drawNames = (random: Random): string[] => NAMES.filter(() => random(2) === 0);
