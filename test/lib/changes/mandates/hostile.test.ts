@@ -29,9 +29,10 @@ test("small steps, races, wrong clocks, replays and other agents approve nothing
   let until = clock.now() + 20 * DAY;
   let isActive = true;
   let isSuspended = false;
-  const approved = new Map<string, number>();
-  const open = new Map<string, { target: string; value: number }>();
-  let [tries, approvals] = [0, 0];
+  const approvedPerDay = new Map<string, number>();
+  const openChanges = new Map<string, { target: string; value: number }>();
+  let tries = 0;
+  let approvals = 0;
   const toDay = (at: number): string => new Date(at).toISOString().slice(0, 10);
   let latestTime = clock.now();
 
@@ -56,8 +57,8 @@ test("small steps, races, wrong clocks, replays and other agents approve nothing
     if (status !== "approved") return void (await send("withdraw", { change_id }, isAgent ? AS_AGENT : AS_OTHER));
     approvals++;
     const day = toDay(latestTime);
-    approved.set(day, (approved.get(day) ?? 0) + 1);
-    open.set(change_id, { target: sent["target"] as string, value: sent["value"] as number });
+    approvedPerDay.set(day, (approvedPerDay.get(day) ?? 0) + 1);
+    openChanges.set(change_id, { target: sent["target"] as string, value: sent["value"] as number });
     expect([isAgent, isActive && !isSuspended, clock.now() < until]).toEqual([true, true, true]);
     expect(approver).toBe(`mandate:${id}`);
     expect([sent["tenant_id"], sent["kind"], sent["reversible"], sent["risk"] !== "high"]).toEqual([
@@ -71,8 +72,8 @@ test("small steps, races, wrong clocks, replays and other agents approve nothing
       true,
     );
     expect(sent["affected_users"]).toBeLessThanOrEqual(100);
-    expect(approved.get(day)).toBeLessThanOrEqual(MAX_PER_DAY);
-    expect(open.size).toBeLessThanOrEqual(MAX_OPEN);
+    expect(approvedPerDay.get(day)).toBeLessThanOrEqual(MAX_PER_DAY);
+    expect(openChanges.size).toBeLessThanOrEqual(MAX_OPEN);
   };
   const proposal = () => ({
     tenant_id: pick(["t1", "t1", "t1", "t1", "t2"]),
@@ -101,18 +102,18 @@ test("small steps, races, wrong clocks, replays and other agents approve nothing
     for (const [index, reply] of replies.entries()) await verifyReply(reply, sent[index]!, true);
   };
   const applyOne = async (): Promise<void> => {
-    const [change] = open.keys();
+    const [change] = openChanges.keys();
     if (change === undefined) return;
-    const { target, value } = open.get(change)!;
+    const { target, value } = openChanges.get(change)!;
     const isAllowed = isWithinStep(target, value) && isActive && !isSuspended;
     const reply = await apply(change);
     if (reply.status !== 200) {
       await send("revoke", { change_id: change, approver: "ana", ...(await proofOf("revoke", change)) });
-      open.delete(change);
+      openChanges.delete(change);
       return;
     }
     expect(isAllowed, `${change} ${target} ${value}`).toBe(true);
-    open.delete(change);
+    openChanges.delete(change);
     latestTime = Math.max(latestTime, clock.now());
     history.get(target)!.push({ at: latestTime, value });
   };
@@ -127,9 +128,9 @@ test("small steps, races, wrong clocks, replays and other agents approve nothing
     id = await active(bounds);
     until = clock.now() + 20 * DAY;
     [isActive, isSuspended] = [true, false];
-    approved.clear();
-    for (const change of open.keys()) await applyOne().then(() => open.delete(change));
-    open.clear();
+    approvedPerDay.clear();
+    for (const change of openChanges.keys()) await applyOne().then(() => openChanges.delete(change));
+    openChanges.clear();
   };
   const replay = async (): Promise<void> => {
     const text = await statement("mandate_resume", "ana", { mandate_id: id });

@@ -90,7 +90,8 @@ test.each([["a", "b"], ["a"], ["b"]])(
 );
 
 test("two entries of a plan cannot set the same key of a system", async () => {
-  const [store, clock, { system }] = [memoryStore(), testClock(), memoryTarget()];
+  const [store, clock] = [memoryStore(), testClock()];
+  const { system } = memoryTarget();
   const place: typeof system.place = ({ target }) => `memory ${target.split("/")[1]}`;
   const adapter = routingAdapter(
     ["a", "b"].map((name) => ({

@@ -23,12 +23,12 @@ test.each([
   expect(parse(der)).toEqual({ algorithm, spki: new Uint8Array(der), raw: new Uint8Array(raw) });
 });
 
-/** Encodes a DER element; `spare` adds unneeded bytes to its length. */
+/** Encodes a DER element; its length has `spare` unneeded bytes. */
 function element(tag: number, content: readonly number[], spare = 0): number[] {
   const size = content.length;
-  const length = size < 0x80 ? [] : size < 0x100 ? [size] : [size >> 8, size & 255];
-  const long = [...Array<number>(spare).fill(0), ...(spare > 0 && length.length === 0 ? [size] : length)];
-  return [tag, ...(long.length === 0 ? [size] : [0x80 + long.length, ...long]), ...content];
+  if (size < 0x80 && spare === 0) return [tag, size, ...content];
+  const sizeBytes = size < 0x100 ? [size] : [size >> 8, size & 255];
+  return [tag, 0x80 + spare + sizeBytes.length, ...Array<number>(spare).fill(0), ...sizeBytes, ...content];
 }
 const MODULUS = [0, ...Array<number>(256).fill(0xa5)];
 const EXPONENT = [1, 0, 1];

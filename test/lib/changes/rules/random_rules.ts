@@ -37,6 +37,11 @@ export function drawKey(name: string, { keys }: Rules, random: Random): string |
 
 const drawNames = (random: Random): string[] => NAMES.filter(() => random(2) === 0);
 
+function drawNamesWithKey(random: Random): string[] {
+  if (random(2) === 0) return [];
+  return random(2) === 0 ? NAMES : drawNames(random);
+}
+
 const iso = (ms: number): string => new Date(ms).toISOString();
 const toHours = (ttl: number | undefined) => (ttl === undefined ? undefined : ttl / HOUR_MS);
 
@@ -45,7 +50,7 @@ function drawRules(random: Random, now: number): Rules {
   const approvers = random(2) === 0 || approverNames.length === 0 ? undefined : approverNames;
   const owners = drawNames(random);
   const emergencyApprovers = drawNames(random);
-  const namesWithKey = random(2) === 0 ? [] : random(2) === 0 ? NAMES : drawNames(random);
+  const namesWithKey = drawNamesWithKey(random);
   return {
     approvers,
     required: 1 + random(Math.min(3, approvers?.length ?? 3)),
