@@ -36,14 +36,16 @@ class Model {
   owner = (targetKey: string): string | null => this.listApplied(targetKey).at(-1) ?? null;
 }
 
-const makeIntentFields = (block: boolean) => ({
+const makeIntentFields = (isBlocking: boolean) => ({
   policy: {
-    on_conflict: block ? "block" : "report",
+    on_conflict: isBlocking ? "block" : "report",
     on_stale: "report",
     minor: { kinds: ["config"], targets: ["*"], max_per_day: 5 },
   },
 });
 
+/** Actions of random histories; frequent ones are listed several times. */
+const ACTIONS = "propose propose propose propose decide decide apply apply apply rollback rollback other".split(" ");
 const BATCH = 10;
 test.each(histories([1, 5], [6, 20], [6, 65], BATCH))(
   "owners and live changes of targets match the model: seeds %i to %i",
@@ -92,11 +94,11 @@ async function runHistory(seed: number): Promise<void> {
 
   for (let step = 0; step < 60; step++) {
     const api = pick(processes)!;
-    const action = roll(12);
+    const action = ACTIONS[roll(ACTIONS.length)];
     const pickByStatus = (...statuses: ModelChange["status"][]) =>
       pick(model.all.filter(({ status }) => statuses.includes(status)));
     const label = `seed ${seed} step ${step}`;
-    if (action < 4) {
+    if (action === "propose") {
       const target = pick(TARGET_KEYS)!;
       const targetKey = toTargetKey(target);
       const isMinor = roll(4) === 0;
@@ -123,15 +125,15 @@ async function runHistory(seed: number): Promise<void> {
         const { detail } = (await api.deps.store.list("audit", { limit: 1, reverse: true }))[0]!.value;
         expect([label, JSON.parse(detail).target_owner]).toEqual([label, model.owner(targetKey)]);
       }
-    } else if (action < 6) {
+    } else if (action === "decide") {
       const change = pickByStatus("pending");
       if (!change) continue;
-      const denied = roll(5) === 0;
-      const { audit_entry } = await api.must(denied ? "deny" : "approve", change.id);
-      change.status = denied ? "closed" : "approved";
-      if (!denied)
+      const isDenied = roll(5) === 0;
+      const { audit_entry } = await api.must(isDenied ? "deny" : "approve", change.id);
+      change.status = isDenied ? "closed" : "approved";
+      if (!isDenied)
         expect([label, JSON.parse(audit_entry.detail).target_owner]).toEqual([label, model.owner(change.targetKey)]);
-    } else if (action < 9) {
+    } else if (action === "apply") {
       const change = pickByStatus("approved");
       if (!change) continue;
       if (adapter && roll(4) === 0) {
@@ -145,7 +147,7 @@ async function runHistory(seed: number): Promise<void> {
       expect([label, JSON.parse(audit_entry.detail).target_held]).toEqual([label, previousOwner]);
       change.status = "applied";
       model.listApplied(change.targetKey).push(change.id);
-    } else if (action < 11) {
+    } else if (action === "rollback") {
       const change = pickByStatus("applied");
       if (!change) continue;
       const { audit_entry } = await api.must("rollback", change.id);
