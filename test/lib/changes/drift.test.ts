@@ -21,7 +21,7 @@ async function coreWithAppliedChange() {
     await api.cycle();
     return (await api.get("drift")).body;
   };
-  const drifted = async () => (await api.audit()).filter(({ event_type }) => event_type === "change_drifted");
+  const driftEntries = async () => (await api.audit()).filter(({ event_type }) => event_type === "change_drifted");
   return { adapter, api, change_id, runCheck, driftEntries };
 }
 

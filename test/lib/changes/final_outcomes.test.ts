@@ -1,7 +1,7 @@
 /** Outcomes become final at their horizon of 7 days. */
 import { expect, test } from "vitest";
 import { runCycle } from "../../../lib/operations/cycle.ts";
-import { DAY, HOUR, MINUTE, pass } from "../../support/clock.ts";
+import { DAY, MINUTE, pass } from "../../support/clock.ts";
 import { restartDeps } from "../../support/deps.ts";
 import { service } from "../../support/service.ts";
 

@@ -157,7 +157,7 @@ test("an unknown change, edited content and a missing key have separate error co
   });
   expect((await fetchAttestation(api, id)).body.code).toBe("approval_stale");
   const withoutKey = await service();
-  expect((await fetchAttestation(without, await withoutKey.bring("applied"))).body.code).toBe("not_found");
+  expect((await fetchAttestation(withoutKey, await withoutKey.bring("applied"))).body.code).toBe("not_found");
 });
 
 /** Creates an attestation and writes it and its key to files. */

@@ -63,7 +63,7 @@ test.each<[string, number, number | null, OutcomeMoment, string]>([
   ["no movement that a guardrail ended", 10, 4, { ...OPEN, by: "guardrail" }, "too_early"],
   ["a loss that a rollback ended", 9, 4, { ...OPEN, by: "rollback" }, "too_early"],
 ])("the verdict of %s", (_, value, expected_delta_k, moment, verdict) => {
-  expect(measureOutcome(openRecord({}, { expected_delta_k }), after(value), moment)).toMatchObject({
+  expect(measureOutcome(openRecord({}, { expected_delta_k }), makeInput(value), moment)).toMatchObject({
     verdict,
     realised_delta: value - 10,
     state: moment.by ? "final" : "open",
