@@ -100,7 +100,7 @@ describe("in a daily limit", () => {
 
 test("each target of a plan is recorded in the spelling that was first applied", async () => {
   const api = await service();
-  await api.bring("applied", { ...set("Limits.Seats", "40", "t2"), kind: "config" } as never);
+  await api.bring("applied", { ...makeEntry("Limits.Seats", "40", "t2"), kind: "config" } as never);
   const { body } = await propose(api);
   expect(body.sets[2].target).toBe("Limits.Seats");
   expect(body.target_spelling).toContain("Recorded as Limits.Seats");
