@@ -89,7 +89,7 @@ test.each([
   [{}, "the newest applied change of checkout.*, whatever KPI it names, is watched for 24 hours if it is reversible"],
   [{ hours: 1 }, "is watched for 1 hour if it is reversible"],
   [{ targets: undefined, hours: 48 }, "the newest applied change that names incident_rate is watched for 48 hours"],
-])("the described rules say what a guardrail with %j watches and for how long", (overrides, sentence) => {
+])("the described rules state the changes that a guardrail with %j watches, and the hours", (overrides, sentence) => {
   const requiredFields = { product_id: "acme-crm", version: "1", approved_by: "ana", update_epoch: 1 };
   const text = JSON.stringify({ ...requiredFields, policy: { guardrails: [{ ...GUARDRAIL, ...overrides }] } });
   expect(describeRules(loadIntent(text, portableSha256).intent).join("\n")).toContain(sentence);

@@ -285,7 +285,7 @@ describe("the owner and the live changes of a target", () => {
     expect((await api.post("propose", PROPOSAL)).status).toBe(201);
   });
 
-  test("an apply deleted from the index of owners still makes the target moved", async () => {
+  test("an apply deleted from the index of owners still counts as a move of the target", async () => {
     const intent = { policy: { on_stale: "block" } };
     const first = await core({ intent });
     const id = await first.bring("approved");
@@ -298,7 +298,7 @@ describe("the owner and the live changes of a target", () => {
     });
   });
 
-  test("forged owners, and a rolled back one, do not make the target moved", async () => {
+  test("forged owners, and a rolled back owner, do not count as a move of the target", async () => {
     const intent = { policy: { on_stale: "block" } };
     const first = await core({ intent });
     const rolledBack = await first.bring("applied");
@@ -340,7 +340,7 @@ describe("the owner and the live changes of a target", () => {
     expect(await rollBack(change_id)).toBeNull();
   });
 
-  test("owners and live changes older than the entries read come from the index", async () => {
+  test("owners and live changes older than the entries in memory come from the index", async () => {
     const intent = { policy: { on_stale: "block", on_conflict: "block" } };
     const first = await core({ intent });
     const owner = await first.bring("applied");
@@ -431,7 +431,7 @@ describe("the reads of a decision do not grow with the history of its target", (
     return reads;
   };
 
-  test("in a rollback after each change was rolled back once the next was applied", async () => {
+  test("in a rollback of a change whose predecessors were all rolled back", async () => {
     const counts = [];
     for (const rounds of [3, 30]) {
       const api = await core();

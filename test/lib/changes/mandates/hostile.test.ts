@@ -16,7 +16,7 @@ interface TimedValue {
   value: number;
 }
 
-test("small steps, races, wrong clocks, replays and other agents approve nothing outside", async () => {
+test("small steps, races, wrong clocks, replays and other agents do not pass the bounds", async () => {
   const roll = dice(47);
   const pick = <T>(list: readonly T[]): T => list[roll(list.length)]!;
   const values = Object.fromEntries(TARGETS.map((target) => [target, 100]));

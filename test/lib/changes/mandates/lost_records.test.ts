@@ -67,7 +67,7 @@ test("an ended mandate whose record was changed to a draft cannot be signed", as
   expect((await api.propose({}, AS_OTHER)).body).toMatchObject({ status: "pending_consent" });
 });
 
-test("open changes are counted by the log although a record was edited", async () => {
+test("open changes are counted from the log although a record was edited", async () => {
   const api = await openWithMandates({}, { "price.basic": 100, "price.pro": 100 });
   const id = await api.active({ max_open: 2 });
   const applied = (await api.propose()).body.change_id;

@@ -131,7 +131,7 @@ test("a partly owned pattern is rejected; owners of a completely owned one must 
   expect((await decideOn("mandate", mandate_id, "olga")).body.state).toBe("active");
 });
 
-test("signatures that are unattended, repeated or by or for others are rejected", async () => {
+test("unattended and repeated signatures, and signatures of others, are rejected", async () => {
   const { draft, decideOn, send, statement, active } = await openWithMandates();
   const { mandate_id } = (await draft()).body;
   expect((await decideOn("mandate", mandate_id, "olga")).body.code).toBe("not_an_approver");
@@ -288,7 +288,7 @@ test("a new intent without the rule or a signer's key ends approvals; smaller bo
   expect(await mandate(id)).toMatchObject({ state: "active", max_per_day: 1 });
 });
 
-test("a mandate ends when its time is fields, and old drafts are deleted", async () => {
+test("a mandate ends when its time is over, and old drafts are deleted", async () => {
   const { active, api, propose, apply, mandate, draft } = await openWithMandates();
   const id = await active();
   const { change_id } = (await propose()).body;

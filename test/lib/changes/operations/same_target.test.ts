@@ -215,7 +215,7 @@ test("revoke first resolves an operation that a crash interrupted", async () => 
   }
 });
 
-test("an apply after its approval expired names the silent host, not another process", async () => {
+test("an apply after its approval expired names the silent target system as the reason", async () => {
   const { adapter, api, first } = await coreWithUnknownResult("absent", { policy: { approval_ttl_hours: 1 } });
   adapter.on("verify", () => "unknown");
   api.deps.clock.advance(2 * HOUR);

@@ -681,7 +681,7 @@ test("an approval that expires within a deny window is reported", () => {
   expect(findPolicyContradictions({ approval_ttl_hours: 408, windows: { deny } })).toEqual([]);
 });
 
-test("the rules say whether an owner's consent also counts for the quorum", () => {
+test("the described rules state if an owner's consent also counts for the quorum", () => {
   const owners = [{ targets: ["price.*"], approvers: ["cfo"] }];
   const describeOwners = (rules: object) => describePolicy(rules).find((rule) => rule.startsWith("among"));
   expect(describeOwners({ owners, approvers: ["ana", "cfo"] })).toMatch(/counts for this and for the tier's number$/);
