@@ -1,4 +1,4 @@
-/** `countersign/client`: calls of the API, typed by its own description, in a browser, a Worker and Node. */
+/** The package export `countersign/client`: a typed client of the HTTP API for browsers, Workers and Node. */
 import openapiFetch, { type ParamsOption, type RequestBodyOption } from "openapi-fetch";
 import { CountersignError, toError } from "./error.ts";
 import { type components, KEYED, type paths } from "./generated/paths.ts";
@@ -10,7 +10,7 @@ export type { components, paths } from "./generated/paths.ts";
 export type { Retry } from "./retry.ts";
 export type { ChangeDetail, Waiting } from "./wait.ts";
 
-/** A shape that the API names: `Schema<"Change">`. */
+/** A named schema of the API: `Schema<"Change">`. */
 export type Schema<Name extends keyof components["schemas"]> = components["schemas"][Name];
 
 type Method = "get" | "post";
@@ -23,7 +23,7 @@ type ContentOf<Operation> = Operation extends { responses: infer R }
     : never
   : never;
 
-/** JSON answer of a path; `never` where it answers something else. */
+/** JSON answer of a path; `never` if its answer is not JSON. */
 export type Answer<P extends keyof paths, M extends Method> =
   ContentOf<OperationOf<P, M>> extends { "application/json": infer Json } ? Json : never;
 
@@ -33,7 +33,7 @@ type JsonPathOf<M extends Method> = { [P in PathOf<M>]: [Answer<P, M>] extends [
 export type CallOptions<P extends keyof paths, M extends Method> = ParamsOption<OperationOf<P, M>> &
   RequestBodyOption<OperationOf<P, M>> & { signal?: AbortSignal | undefined };
 
-/** They may be left out where nothing in them is needed. */
+/** Arguments after the path: `CallOptions`, optional where no option is required. */
 type CallArguments<P extends keyof paths, M extends Method> =
   Record<never, never> extends CallOptions<P, M> ? [options?: CallOptions<P, M>] : [options: CallOptions<P, M>];
 
@@ -41,55 +41,60 @@ type CallArguments<P extends keyof paths, M extends Method> =
 export interface ClientOptions {
   /** Address of the service, with the prefix of its paths: `https://gov.acme.example`. */
   baseUrl: string;
-  /** Go with each call: `X-Svc-Admin-Token`, or an agent's `Authorization`. */
+  /** Headers of each call: `X-Svc-Admin-Token`, or an agent's `Authorization`. */
   headers?: Record<string, string>;
-  /** In place of the platform's own. */
+  /** Replaces the platform's `fetch`. */
   fetch?: (request: Request) => Promise<Response>;
   retry?: Partial<Retry>;
-  /** Makes a new `Idempotency-Key`. */
+  /** Creates a new `Idempotency-Key`. */
   idempotencyKey?: () => string;
 }
 
-/** A client of one service. Whatever is no success is thrown as `CountersignError`; an abort as the signal's reason. */
+/** A client of one service. Errors: `CountersignError` for every failed call; the signal's reason after an abort. */
 export interface Client {
   /** Reads JSON. */
   get<P extends JsonPathOf<"get">>(path: P, ...options: CallArguments<P, "get">): Promise<Answer<P, "get">>;
-  /** Writes. Where the path takes one, each call has an `Idempotency-Key`: sent again, it is not done again. */
+  /** Writes. A path with idempotency gets a new `Idempotency-Key` for each call, so that a retry is executed once. */
   post<P extends JsonPathOf<"post">>(path: P, ...options: CallArguments<P, "post">): Promise<Answer<P, "post">>;
-  /** Reads what is no JSON, or large: an export, a certificate. */
+  /** Reads an answer that is large or not JSON: an export, a certificate. */
   download<P extends PathOf<"get">>(path: P, ...options: CallArguments<P, "get">): Promise<Response>;
-  /** Waits until a change is decided, and gives it as it is then. */
+  /** Waits until a change is decided, and returns it. */
   waitForDecision(change_id: string, waiting?: Waiting): Promise<ChangeDetail>;
 }
 
-/** Makes a client. */
-export function createClient({ baseUrl, headers = {}, idempotencyKey = newKey, ...options }: ClientOptions): Client {
-  const send = options.fetch ?? ((request: Request) => fetch(request));
-  const retry = { ...RETRY, ...options.retry };
+/** Creates a client. */
+export function createClient({
+  baseUrl,
+  headers = {},
+  idempotencyKey = createKey,
+  ...clientOptions
+}: ClientOptions): Client {
+  const send = clientOptions.fetch ?? ((request: Request) => fetch(request));
+  const retry = { ...RETRY, ...clientOptions.retry };
   // A redirect would take the token in `X-Svc-Admin-Token` to another origin.
   const { request } = openapiFetch<Record<string, never>>({ baseUrl, headers, redirect: "manual" });
-  const sendToHeaders = createRetryingFetch(send, retry);
-  const sendFully = createRetryingFetch(readFully(send), retry);
+  const fetchStream = createRetryingFetch(send, retry);
+  const fetchFully = createRetryingFetch(readFully(send), retry);
 
   async function call(
     method: Method,
     path: string,
-    { headers: more, ...given }: CallInit = {},
-    fetch = sendFully,
+    { headers: callHeaders, ...options }: CallInit = {},
+    fetch = fetchFully,
   ): Promise<Response> {
     const key = method === "post" && KEYED.includes(path) ? { "Idempotency-Key": idempotencyKey() } : {};
-    const init = { ...given, headers: { ...key, ...more }, parseAs: "stream", fetch };
+    const init = { ...options, headers: { ...key, ...callHeaders }, parseAs: "stream", fetch };
     const answer = (request as RequestFunction)(method, path, init);
     const { error, response } = await answer.catch((cause: unknown) => {
-      given.signal?.throwIfAborted();
-      throw Object.assign(unreachable(baseUrl, cause), { cause });
+      options.signal?.throwIfAborted();
+      throw Object.assign(createUnreachableError(baseUrl, cause), { cause });
     });
     if (response.ok || response.status === 304) return response;
     throw toError(response, error);
   }
 
-  async function callForJson(method: Method, path: string, given?: CallInit): Promise<never> {
-    const response = await call(method, path, given);
+  async function callForJson(method: Method, path: string, options?: CallInit): Promise<never> {
+    const response = await call(method, path, options);
     const text = await response.text();
     try {
       return JSON.parse(text) as never;
@@ -99,9 +104,9 @@ export function createClient({ baseUrl, headers = {}, idempotencyKey = newKey, .
   }
 
   return {
-    get: (path, ...[given]) => callForJson("get", path, given),
-    post: (path, ...[given]) => callForJson("post", path, given),
-    download: (path, ...[given]) => call("get", path, given, sendToHeaders),
+    get: (path, ...[options]) => callForJson("get", path, options),
+    post: (path, ...[options]) => callForJson("post", path, options),
+    download: (path, ...[options]) => call("get", path, options, fetchStream),
     waitForDecision: (change_id, waiting = {}) => {
       const readChange: ReadChange = (signal, condition) =>
         call("get", "/api/product/changes/{change_id}", {
@@ -114,7 +119,7 @@ export function createClient({ baseUrl, headers = {}, idempotencyKey = newKey, .
   };
 }
 
-/** An answer that breaks off is one that was lost: it counts when all of it is here. */
+/** Wraps `send` so that it resolves when the complete body has arrived: an answer that breaks off is an error, and retried. */
 const readFully =
   (send: (request: Request) => Promise<Response>) =>
   async (request: Request): Promise<Response> => {
@@ -130,17 +135,17 @@ interface CallInit {
 }
 type RequestFunction = (method: Method, path: string, init: object) => Promise<{ error?: unknown; response: Response }>;
 
-const unreachable = (baseUrl: string, cause: unknown): CountersignError =>
+const createUnreachableError = (baseUrl: string, cause: unknown): CountersignError =>
   new CountersignError("unreachable", `${baseUrl} cannot be reached: ${describeReason(cause)}`);
 
-/** Node says what happened in the cause of `fetch failed`; of TLS the code does, in fewer words. */
+/** Describes a failed `fetch`. Node puts the reason into `cause`; for TLS errors its code is shorter than its message. */
 function describeReason(error: unknown): string {
   const { message = "", cause } = (error ?? {}) as { message?: string; cause?: unknown };
-  const { code, message: deeper } = (cause ?? {}) as { code?: string; message?: string };
-  const reason = code?.startsWith("ERR_SSL_") ? code : deeper;
+  const { code, message: causeMessage } = (cause ?? {}) as { code?: string; message?: string };
+  const reason = code?.startsWith("ERR_SSL_") ? code : causeMessage;
   return reason || code || message || String(error);
 }
 
-/** 128 random bits; `crypto.randomUUID` is missing on a page that came over plain HTTP. */
-const newKey = (): string =>
+/** Creates a key of 128 random bits, without `crypto.randomUUID`, which is missing on a page loaded over plain HTTP. */
+const createKey = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -1,21 +1,21 @@
-/** Error of a call: words for people and a code for programs. */
+/** The error of a failed call, with a message for people and a code for programs. */
 import type { ErrorCode, FieldError } from "../kit/errors.ts";
 
-/** The codes of the service, and two of the client: no answer came, or another program answered. */
+/** The error codes of the service, and two of the client: no answer arrived, or another program answered. */
 export type CountersignErrorCode = ErrorCode | "unreachable" | "unexpected_answer";
 
 /** The service rejected a call, did not answer, or something else answered in its place. */
 export class CountersignError extends Error {
   override readonly name = "CountersignError";
   readonly code: CountersignErrorCode;
-  /** Status of the answer; 0 where none came. */
+  /** HTTP status of the answer; 0 without an answer. */
   readonly status: number;
-  /** The first field that is wrong, and all of them: of `invalid_field`. */
+  /** The first invalid field, and all invalid fields, for the code `invalid_field`. */
   readonly field: string | undefined;
   readonly fields: readonly FieldError[];
-  /** Names the request in the service's log. */
+  /** Id of the request in the service's log. */
   readonly request_id: string | undefined;
-  /** All that the service said: `current_status`, `allowed` and the like. */
+  /** The complete body of the answer, with fields such as `current_status` and `allowed`. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(code: CountersignErrorCode, message: string, status = 0, details: Record<string, unknown> = {}) {
@@ -29,7 +29,7 @@ export class CountersignError extends Error {
   }
 }
 
-/** The error of an answer that is no success; `body` is what it holds, parsed where it is JSON. */
+/** Creates the error of an unsuccessful answer; `body` is its body, parsed if it is JSON. */
 export function toError({ status, url }: Response, body: unknown): CountersignError {
   const { error, code } = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>;
   if (typeof error === "string" && typeof code === "string")

@@ -1,60 +1,59 @@
-/** Sends a request again where that can do no harm and may help. */
+/** Retries failed requests where that is safe and may help. */
 
 /** Number of attempts, and pauses. */
 export interface Retry {
-  /** Attempts in all; 1 never tries again. */
+  /** Maximum number of attempts; 1 disables retries. */
   attempts: number;
-  /** The longest pause before the second attempt; doubled before each further one. */
+  /** Longest pause before the second attempt; it doubles before each further attempt. */
   baseMs: number;
-  /** No pause is longer; an answer that asks for a longer one is given back as it is. */
+  /** Longest pause at all; an answer that asks for a longer one is returned without a retry. */
   capMs: number;
-  /** 0 or more and below 1: which part of the longest pause it is. */
+  /** Returns the fraction of the longest pause, from 0 to below 1. */
   random(): number;
-  /** Resolves after a while; rejects with the signal's reason as soon as it is aborted. */
+  /** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as the signal is aborted. */
   pause(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-/** Three attempts, within some seconds. */
+/** The default: three attempts within some seconds. */
 export const RETRY: Retry = { attempts: 3, baseMs: 500, capMs: 30_000, random: Math.random, pause: pauseFor };
 
-/** A `fetch` that tries again. */
+/** Creates a `fetch` that retries. */
 export const createRetryingFetch =
   (send: (request: Request) => Promise<Response>, retry: Retry) =>
   async (request: Request): Promise<Response> => {
     for (let attempt = 1; ; attempt++) {
       const isLast = attempt >= retry.attempts || !mayBeRepeated(request);
-      const answered = await send(isLast ? request : request.clone()).catch((error: unknown) => {
+      const response = await send(isLast ? request : request.clone()).catch((error: unknown) => {
         if (isLast || request.signal.aborted) throw error;
       });
-      if (isLast || (answered && !(await isTransient(answered)))) return answered!;
+      if (isLast || (response && !(await isTransient(response)))) return response!;
       const maxPause = Math.min(retry.capMs, retry.baseMs * 2 ** (attempt - 1));
-      const ms = (answered && parseRetryAfter(answered)) ?? retry.random() * maxPause;
-      if (answered && ms > retry.capMs) return answered;
-      await answered?.body?.cancel();
+      const ms = (response && parseRetryAfter(response)) ?? retry.random() * maxPause;
+      if (response && ms > retry.capMs) return response;
+      await response?.body?.cancel();
       await retry.pause(ms, request.signal);
     }
   };
 
-/** A read, or a write that is done once however often it arrives. */
+/** Returns true for a read, and for a write with an idempotency key. */
 const mayBeRepeated = ({ method, headers }: Request): boolean => method === "GET" || headers.has("idempotency-key");
 
 /**
- * Returns whether a repeated request may succeed soon. A proxy answers 502 and 504 for the service; the service's own
- * errors are final, such as the 502 of a host product that failed, unless they say when to try again.
+ * Returns whether a repeated request may succeed soon. An error of the service, which has a code, is final unless it has
+ * `Retry-After`: a 502, for example, reports that the host product failed. An error without a code is that of a proxy.
  */
-async function isTransient(answered: Response): Promise<boolean> {
-  if (![429, 502, 503, 504].includes(answered.status)) return false;
-  if (answered.headers.has("retry-after")) return true;
-  const { code } = ((await answered
-    .clone()
-    .json()
-    .catch(() => undefined)) ?? {}) as { code?: unknown };
+async function isTransient(response: Response): Promise<boolean> {
+  if (![429, 502, 503, 504].includes(response.status)) return false;
+  if (response.headers.has("retry-after")) return true;
+  const copy = response.clone();
+  const body: unknown = await copy.json().catch(() => undefined);
+  const { code } = (body ?? {}) as { code?: unknown };
   return typeof code !== "string";
 }
 
 /** Parses `Retry-After`, seconds or a date, to milliseconds. */
-function parseRetryAfter(answered: Response): number | undefined {
-  const header = answered.headers.get("retry-after");
+function parseRetryAfter(response: Response): number | undefined {
+  const header = response.headers.get("retry-after");
   if (header === null) return undefined;
   const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - Date.now();
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);

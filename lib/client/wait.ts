@@ -1,29 +1,29 @@
-/** Waits for what people decide. */
+/** Waits for the decision about a change. */
 import { CountersignError } from "./error.ts";
 import type { paths } from "./generated/paths.ts";
 import type { Retry } from "./retry.ts";
 
-/** One change with all that belongs to it. */
+/** A change with all its details. */
 export type ChangeDetail =
   paths["/api/product/changes/{change_id}"]["get"]["responses"][200]["content"]["application/json"];
 
-/** How to wait. */
+/** Options of waiting. */
 export interface Waiting {
-  /** Ends the waiting: `AbortSignal.timeout(600_000)`. */
+  /** Stops waiting when it is aborted: `AbortSignal.timeout(600_000)`. */
   signal?: AbortSignal | undefined;
-  /** Between two questions: a service that cannot hold an answer back is asked that often. */
+  /** Pause between two requests; a host that cannot delay its answers is polled at this interval. */
   pauseMs?: number | undefined;
 }
 
-/** Reads the change, if it is wanted only when it is another than `etag` names and held back so many seconds. */
+/** Reads the change. With a condition, the service delays its answer up to `seconds` until the change differs from `etag`. */
 export type ReadChange = (signal: AbortSignal, condition?: { etag: string; seconds: number }) => Promise<Response>;
 
-/** A proxy that gives up after a minute lets this pass. */
+/** Less than a minute, after which many proxies close a request. */
 const WAIT_SECONDS = 50;
 
 /**
- * Asks until the change waits for no consent any more. A service that was there and is away, as during a restart, is
- * asked again. Errors: those of a read; the signal's reason.
+ * Reads the change until it no longer waits for consent. Once a read has succeeded, transient errors are retried, such as those
+ * during a restart of the service. Errors: those of a read; the signal's reason.
  */
 export async function waitUntilDecided(
   readChange: ReadChange,
@@ -47,6 +47,6 @@ export async function waitUntilDecided(
   }
 }
 
-/** No answer, or none that says anything of the change. */
+/** Returns true for an error that says nothing about the change: no answer, overload or a server error. */
 const isTransient = (error: unknown): boolean =>
   error instanceof CountersignError && (error.status === 0 || error.status === 429 || error.status >= 500);

@@ -19,11 +19,11 @@ import { findRelation, trustWeight } from "./trust.ts";
 import { acceptInsights } from "./registry.ts";
 import { readShared } from "./shared.ts";
 
-/** Source of checkpoints; without it peers compare the chain's heads. */
+/** Source of checkpoints; without checkpoints, peers compare the heads of the chain. */
 export interface CheckpointSource {
-  /** The newest checkpoint: `note` is the tlog-checkpoint over the first `length` entries; undefined when there is none. */
+  /** Reads the newest checkpoint: `note` is the tlog-checkpoint of the first `length` entries; undefined without a checkpoint. */
   latest(): Promise<{ origin: string; length: number; note: string } | undefined>;
-  /** The consistency proof between two lengths, as base64 hashes. */
+  /** Creates the consistency proof between two lengths, as base64 hashes. */
   consistency(from: number, to: number): Promise<readonly string[]>;
 }
 
@@ -31,7 +31,7 @@ export interface CheckpointSource {
 export interface AnswerDeps extends Pick<LinkDeps, "store" | "clock"> {
   product?: ProductRuntime | undefined;
   self: PeerIdentity;
-  /** The service's own endpoints. */
+  /** Calls an endpoint of this service. */
   fetch: (request: Request) => Promise<Response>;
   checkpoint?: CheckpointSource | undefined;
 }
@@ -45,8 +45,8 @@ const ANSWERS: Record<Message, AnswerFunction> = {
   },
 
   query_product_evolution: createAnswer(evolutionQuery, async ({ store, self }, peer, { after, limit }) => {
-    const related = trustWeight(findRelation(self, peer)) > 0;
-    const page = related ? await readShared(store, self, after, limit) : { insights: [], next: after, last: after };
+    const isRelated = trustWeight(findRelation(self, peer)) > 0;
+    const page = isRelated ? await readShared(store, self, after, limit) : { insights: [], next: after, last: after };
     return ok({ product_id: self.product_id, product_type: self.product_type, ...page });
   }),
 
@@ -76,7 +76,7 @@ export async function answerPeer(
   return ANSWERS[message as Message](deps, peer, body);
 }
 
-/** Makes an answer with an error: `{ error, code }`. */
+/** Creates an answer with an error: `{ error, code }`. */
 export const errorAnswer = (status: number, code: string, error: string): PeerAnswer => ({
   status,
   body: { error, code },
@@ -84,6 +84,7 @@ export const errorAnswer = (status: number, code: string, error: string): PeerAn
 
 const ok = (body: unknown): PeerAnswer => ({ status: 200, body });
 
+/** Wraps an answer function so that it gets a validated body; an invalid one is answered with 400. */
 function createAnswer<S extends z.ZodType>(
   schema: () => S,
   answer: (deps: AnswerDeps, peer: PeerIdentity, query: z.output<S>) => Promise<PeerAnswer>,
@@ -106,14 +107,14 @@ async function readCheckpointAnswer(
     length === 0 ? FIRST_PREVIOUS_HASH : (await store.get("audit", entryKey(length)))?.value.current_hash;
   const newest = await checkpoint?.latest();
   const { origin, length } = newest ?? chain;
-  const grew = from !== null && from > 0 && from < length;
+  const hasGrown = from !== null && from > 0 && from < length;
   return {
     origin,
     length,
     head: (await headAt(length)) ?? chain.head,
     head_at_from: from === null ? null : ((await headAt(from)) ?? null),
     checkpoint: newest?.note ?? null,
-    proof: newest && grew ? [...(await checkpoint!.consistency(from, length))] : null,
+    proof: newest && hasGrown ? [...(await checkpoint!.consistency(from, length))] : null,
     loss: await findLoss(store, chain, length),
   };
 }
@@ -123,8 +124,9 @@ async function findLoss(store: AnswerDeps["store"], chain: ChainHead, length: nu
   const id = chain.loss?.length ?? Infinity;
   const entry = id <= length ? (await store.get("audit", entryKey(id)))?.value : undefined;
   if (entry?.event_type !== "loss_accepted") return null;
-  const stated = JSON.parse(entry.detail) as { length: number; known: { length: number; head: string }; actor: string };
-  const { known } = stated;
+  const loss = JSON.parse(entry.detail) as { length: number; known: { length: number; head: string }; actor: string };
+  const { known } = loss;
+  // The detail has no hash, or 64 zeros, where the head was not known.
   const known_head = /^(?!0{64})[0-9a-f]{64}$/.test(known.head) ? known.head : null;
-  return { entry: id, length: stated.length, known: known.length, known_head, actor: stated.actor };
+  return { entry: id, length: loss.length, known: known.length, known_head, actor: loss.actor };
 }

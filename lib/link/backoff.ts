@@ -1,6 +1,7 @@
+/** Delays between attempts to connect to a peer. */
 const BASE_DELAY_MS = 1000;
 const MAX_DELAY_MS = 30_000;
 
-/** Milliseconds before the next attempt after `failures` failed ones: full jitter, up to 30 s. `random` gives 0 to 1. */
+/** Computes the milliseconds before the next attempt after `failures` failed attempts: random, up to a bound that doubles to 30 s. */
 export const reconnectDelay = (failures: number, random: () => number): number =>
   Math.floor(random() * Math.min(MAX_DELAY_MS, BASE_DELAY_MS * 2 ** Math.min(failures, 16)));

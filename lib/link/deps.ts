@@ -3,6 +3,6 @@ import type { LinkPort } from "./port.ts";
 
 /** Dependencies of the link's endpoints. */
 export interface LinkDeps extends OperationsDeps {
-  /** Peers over the cross-host link. */
+  /** The link to peers; absent if it is not configured. */
   link?: LinkPort | undefined;
 }

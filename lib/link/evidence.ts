@@ -1,4 +1,4 @@
-/** Results that peers saw after similar changes. Shown with a change; it never alters a tier or a consent. */
+/** Evidence for a change: results that peers saw after similar changes. It is only shown, and changes no tier or consent. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import type { Change } from "../changes/rules/change.ts";
@@ -44,26 +44,28 @@ export function peerEvidence(
     (insight) => insight.kind === kind && insight.kpi === kpi && insight.realised_delta !== null && insight.trust > 0,
   );
   const targetName = normalizeTarget(change.target);
-  const exact = similar.filter(({ target }) => normalizeTarget(target) === targetName);
-  const found =
-    exact.length > 0 ? exact : similar.filter(({ target }) => isSibling(normalizeTarget(target), targetName));
-  if (found.length === 0) return null;
-  const sum = (weigh: (insight: Insight) => number) => found.reduce((total, insight) => total + weigh(insight), 0);
-  const weights = sum(({ trust }) => trust);
+  const onTarget = similar.filter(({ target }) => normalizeTarget(target) === targetName);
+  const hasExactMatch = onTarget.length > 0;
+  const matches = hasExactMatch
+    ? onTarget
+    : similar.filter(({ target }) => isSibling(normalizeTarget(target), targetName));
+  if (matches.length === 0) return null;
+  const sum = (pick: (insight: Insight) => number) => matches.reduce((total, insight) => total + pick(insight), 0);
+  const trustSum = sum(({ trust }) => trust);
   return {
     kpi,
-    match: exact.length > 0 ? "target" : "prefix",
-    n: found.length,
-    shared: found.filter(({ shared_count }) => shared_count > 0).length,
-    effective_n: roundDigits(weights ** 2 / sum(({ trust }) => trust ** 2)),
-    mean_delta: roundDigits(sum(({ trust, realised_delta }) => trust * realised_delta!) / weights),
-    verdicts: countVerdicts(found),
-    insight_ids: found.map(({ insight_id }) => insight_id),
+    match: hasExactMatch ? "target" : "prefix",
+    n: matches.length,
+    shared: matches.filter(({ shared_count }) => shared_count > 0).length,
+    effective_n: roundDigits(trustSum ** 2 / sum(({ trust }) => trust ** 2)),
+    mean_delta: roundDigits(sum(({ trust, realised_delta }) => trust * realised_delta!) / trustSum),
+    verdicts: countVerdicts(matches),
+    insight_ids: matches.map(({ insight_id }) => insight_id),
     basis: "correlation",
   };
 }
 
-/** Returns true for targets with the same parent, as `limits.uploads` and `limits.downloads`; a target of one part has no siblings. */
+/** Returns true for targets with the same parent, such as `limits.uploads` and `limits.downloads`. A target without parent has none. */
 const isSibling = (a: string, b: string): boolean => parentTarget(a) !== "" && parentTarget(a) === parentTarget(b);
 
 /** Returns a target up to and including its last separator; empty without a separator. */

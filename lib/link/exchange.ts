@@ -1,10 +1,10 @@
-/** Exchange of a node with its connected peers: syncs with them and carries questions to them. */
+/** Syncs a node with its connected peers, and sends queries to them. */
 import type { ProjectionDeps } from "../projections/projection.ts";
 import { createKeyedMutex } from "../kit/keyed_mutex.ts";
 import { errorAnswer } from "./answer_peer.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import type { SharedInsight } from "./insight.ts";
-import { type PeerAnswer, type AskPeer, INSIGHTS_A_MESSAGE, LinkError, type Message } from "./messages.ts";
+import { type PeerAnswer, type AskPeer, MAX_INSIGHTS_PER_MESSAGE, LinkError, type Message } from "./messages.ts";
 import type { Query, SyncReport } from "./port.ts";
 import { insightMaker, listNewestShared, updateOrigin } from "./shared.ts";
 import { shareInsights, syncPeer, type SyncResult } from "./sync.ts";
@@ -29,15 +29,17 @@ export function createExchange(deps: ProjectionDeps, self: PeerIdentity) {
     try {
       return { peer_id, ok: true, ...(await sync(contact, changed)), error: null };
     } catch (error) {
-      const known = error instanceof LinkError;
-      if (!known) log.error("the sync with a peer failed", { peer_id, error: String(error) });
-      const reason = known ? error.message : "it failed; the service's log has it";
+      const isLinkError = error instanceof LinkError;
+      if (!isLinkError) log.error("the sync with a peer failed", { peer_id, error: String(error) });
+      const reason = isLinkError ? error.message : "it failed; the service's log has it";
       return { peer_id, ok: false, kept: 0, updated: 0, error: reason };
     }
   };
 
   const share = async ({ peer, ask }: Contact): Promise<PeerAnswer> => {
-    const insights = (await listNewestShared(store, INSIGHTS_A_MESSAGE)).map((insight) => updateOrigin(self, insight));
+    const insights = (await listNewestShared(store, MAX_INSIGHTS_PER_MESSAGE)).map((insight) =>
+      updateOrigin(self, insight),
+    );
     return (await shareInsights(self, peer, ask, insights)) ?? { status: 200, body: { shared: 0 } };
   };
 

@@ -1,4 +1,4 @@
-/** Frames: the length of the rest (u32, big-endian), a type (u8) and a body. */
+/** Frames of the link: the length of type and body (u32, big-endian), a type (u8) and a body. */
 
 /** A peer violated the protocol. The message is for this node's log and is not sent to the peer. */
 export class ProtocolViolation extends Error {
@@ -7,16 +7,16 @@ export class ProtocolViolation extends Error {
 
 export const FRAME = { hello: 1, challenge: 2, proof: 3, request: 4, response: 5, ping: 6, pong: 7 } as const;
 
-/** The bytes before the type. */
+/** Number of bytes before the type. */
 export const LENGTH_BYTES = 4;
-/** The bytes before the body. */
+/** Number of bytes before the body. */
 export const HEADER_BYTES = LENGTH_BYTES + 1;
 
 /** Limits of the length field: before the peer has proved that it knows the secret, and after. */
 export const MAX_UNPROVEN_BYTES = 1024;
 export const MAX_PROVEN_BYTES = 256 * 1024;
 
-/** One frame; `bytes` is all of it, length and type included. */
+/** One frame; `bytes` is the complete frame with length and type. */
 export interface Frame {
   type: number;
   body: Uint8Array;
@@ -31,7 +31,7 @@ export function makeFrame(type: number, body: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** Writes length and type into a buffer that is one whole frame. */
+/** Writes length and type into the buffer of a complete frame. */
 export function writeHeader(bytes: Uint8Array, type: number): void {
   new DataView(bytes.buffer).setUint32(0, bytes.length - LENGTH_BYTES);
   bytes[LENGTH_BYTES] = type;

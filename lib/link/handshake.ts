@@ -11,7 +11,7 @@ const NONCE_BYTES = 32;
 const name = line(200);
 const nullable = name.nullable().default(null);
 
-/** Who an end of the link is; `product_id` is `null` where no product is governed. */
+/** Identity of one end of the link; `product_id` is `null` if it governs no product. */
 export const peerIdentitySchema = z.object({
   peer_id: z.string().regex(/^[0-9a-f]{32}$/, "must be 32 lower-case hex digits"),
   instance_id: name,
@@ -26,33 +26,33 @@ const challengeSchema = peerIdentitySchema.extend({
 });
 const helloSchema = challengeSchema.extend({ kid: z.string().max(64) });
 
-/** The client's opening frame. */
+/** Creates the client's opening frame, HELLO. */
 export const helloFrame = (self: PeerIdentity, kid: string, nonce: Uint8Array): Uint8Array =>
   makeFrame(FRAME.hello, toBytes({ v: VERSION, kid, ...self, nonce: bytesToHex(nonce) }));
 
-/** The server's answer to it. */
+/** Creates the server's opening frame, CHALLENGE, which answers a HELLO. */
 export const challengeFrame = (self: PeerIdentity, nonce: Uint8Array): Uint8Array =>
   makeFrame(FRAME.challenge, toBytes({ v: VERSION, ...self, nonce: bytesToHex(nonce) }));
 
-/** Reads a HELLO; a `Violation` when it is not one of this version. */
+/** Parses a HELLO. Errors: `ProtocolViolation` if it is not one of this version. */
 export const readHello = (frame: Frame): { peer: PeerIdentity; kid: string } => {
   const { kid, ...hello } = read(frame, FRAME.hello, helloSchema);
   return { peer: peerIdentitySchema.parse(hello), kid };
 };
 
-/** Reads a CHALLENGE; a `Violation` when it is not one of this version. */
+/** Parses a CHALLENGE. Errors: `ProtocolViolation` if it is not one of this version. */
 export const readChallenge = (frame: Frame): PeerIdentity =>
   peerIdentitySchema.parse(read(frame, FRAME.challenge, challengeSchema));
 
-/** Reads a PROOF. */
+/** Returns the proof of a PROOF frame. Errors: `ProtocolViolation`. */
 export function readProof(frame: Frame): Uint8Array {
   if (frame.type !== FRAME.proof || frame.body.length !== 32) throw new ProtocolViolation("a proof was due");
   return frame.body;
 }
 
 /**
- * Refuses an identity that no peer would accept, before anything is sent: a name of over 200 characters, or all of them
- * together over what an opening frame holds. The error's message names the field.
+ * Rejects an identity that no peer would accept, before anything is sent: a name of over 200 characters, or names that do not
+ * fit together into an opening frame. The error's message names the field.
  */
 export function checkIdentity(self: PeerIdentity): void {
   const { error } = peerIdentitySchema.safeParse(self);

@@ -1,7 +1,4 @@
-/**
- * An insight: what one applied change was expected to do and what was seen after it, without anything that names a tenant or a
- * person.
- */
+/** Insights: the expected and the measured effect of one applied change, without names of tenants or people. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { line, target } from "../kit/fields.ts";
@@ -11,10 +8,10 @@ import { describeSharing } from "../changes/rules/outcome_words.ts";
 import type { PeerIdentity } from "./handshake.ts";
 
 const time = () => z.iso.datetime();
-/** Larger figures would drown every other insight in a sum. */
+/** A bounded number: larger ones would dominate every sum over insights. */
 const delta = () => z.number().min(-1e12).max(1e12).nullable();
 
-/** An insight as it leaves a node. All other members of a message are dropped. */
+/** An insight as a node sends it. Unknown members are dropped. */
 export const sharedInsightSchema = once(() =>
   z
     .object({
@@ -70,19 +67,22 @@ type Facts = Pick<
   "kind" | "target" | "kpi" | "expected_delta_k" | "realised_delta" | "shared_count" | "verdict"
 >;
 
-/** The only text of an insight: made of its own fields, at both ends, so that nobody's words travel. */
+/** Formats the summary, the only text of an insight. Sender and receiver both compute it, so that no free text is transferred. */
 export function insightSummary(facts: Facts): string {
   const { kind, target, kpi, expected_delta_k, realised_delta, shared_count, verdict } = facts;
-  const figures = `expected ${signed(expected_delta_k)}, realised ${signed(realised_delta)} on ${kpi}`;
-  return `${kind} on ${target}: ${figures} (${[verdict, describeSharing({ shared_count })].filter(Boolean).join(", ")})`;
+  const deltas = `expected ${formatDelta(expected_delta_k)}, realised ${formatDelta(realised_delta)} on ${kpi}`;
+  const remarks = [verdict, describeSharing({ shared_count })].filter(Boolean).join(", ");
+  return `${kind} on ${target}: ${deltas} (${remarks})`;
 }
 
-const signed = (delta: number | null): string =>
-  delta === null ? "nothing stated" : delta > 0 ? `+${delta}` : `${delta}`;
+function formatDelta(delta: number | null): string {
+  if (delta === null) return "nothing stated";
+  return delta > 0 ? `+${delta}` : `${delta}`;
+}
 
 /**
- * The insight that an outcome gives, or undefined while nothing was measured or it is too early to judge. Also an outcome without
- * an expectation is shared once it is measured: sharing only its regressions would bias what peers learn.
+ * Makes the insight of an outcome; undefined if nothing was measured, or it is too early for a verdict. Outcomes without an
+ * expectation are shared too: sharing only regressions would bias the evidence of peers.
  */
 export function makeInsight(
   outcome: Outcome,

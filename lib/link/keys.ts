@@ -4,7 +4,7 @@ import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, concatBytes, utf8ToBytes } from "@noble/hashes/utils.js";
 
-/** Names the protocol in every derivation, so that no other use of the same secret yields the same bytes. */
+/** Name of the protocol, part of every derivation, so that no other use of the same secret yields the same bytes. */
 export const PROTOCOL = utf8ToBytes("countersign-link/1");
 
 /** The key `K` of a shared secret, and a short id by which the other end finds the secret. */
@@ -13,7 +13,7 @@ export interface SecretKey {
   key: Uint8Array;
 }
 
-/** `K = HKDF(secret, salt = protocol, info = "handshake")`, `kid` = hex of 4 bytes under `info = "kid"`. */
+/** Derives `key = HKDF(secret, salt = protocol, info = "handshake")` and `kid`, hex of 4 bytes with `info = "kid"`. */
 export function secretKey(secret: string): SecretKey {
   const input = utf8ToBytes(secret);
   return {
@@ -22,15 +22,15 @@ export function secretKey(secret: string): SecretKey {
   };
 }
 
-/** SHA-256 over the protocol's name and both opening frames, byte for byte. */
+/** Computes the transcript: SHA-256 over the protocol's name and the bytes of both opening frames. */
 export const makeTranscript = (hello: Uint8Array, challenge: Uint8Array): Uint8Array =>
   sha256(concatBytes(PROTOCOL, hello, challenge));
 
-/** HMAC(K, "client" ‖ transcript) */
+/** Computes the client's proof: HMAC(K, "client" ‖ transcript). */
 export const clientProof = (key: Uint8Array, transcript: Uint8Array): Uint8Array =>
   hmac(sha256, key, concatBytes(utf8ToBytes("client"), transcript));
 
-/** HMAC(K, "server" ‖ transcript ‖ the client's proof) */
+/** Computes the server's proof: HMAC(K, "server" ‖ transcript ‖ the client's proof). */
 export const serverProof = (key: Uint8Array, transcript: Uint8Array, client: Uint8Array): Uint8Array =>
   hmac(sha256, key, concatBytes(utf8ToBytes("server"), transcript, client));
 
@@ -40,13 +40,13 @@ export function sessionKeys(key: Uint8Array, transcript: Uint8Array): { client: 
   return { client: derive("client to server"), server: derive("server to client") };
 }
 
-/** HMAC-SHA256 under a key that is set up once; a platform's own is faster than the portable one. */
+/** Prepares HMAC-SHA256 for a key, and returns the function that computes it. A host may replace `portableMac` by a faster one. */
 export type Mac = (key: Uint8Array) => (data: Uint8Array) => Uint8Array;
 
 /** HMAC-SHA256 in JavaScript, for every platform. */
 export const portableMac: Mac = (key) => {
-  const fresh = hmac.create(sha256, key);
-  return (data) => fresh.clone().update(data).digest();
+  const initial = hmac.create(sha256, key);
+  return (data) => initial.clone().update(data).digest();
 };
 
 /** Compares bytes in constant time. */

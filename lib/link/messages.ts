@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 
-/** Messages that `POST /api/peer/query` can send too: the caller provides no body for them. */
+/** Messages that `POST /api/peer/query` can send, since they need no body from the caller. */
 export const PLAIN_MESSAGES = [
   "query_product_identity",
   "query_product_evolution",
@@ -20,21 +20,21 @@ export const READ_PATHS = [
   "/api/l1l5_trend",
 ] as const;
 
-/** How many insights one message carries at most. */
-export const INSIGHTS_A_MESSAGE = 50;
+/** Maximum number of insights in one message. */
+export const MAX_INSIGHTS_PER_MESSAGE = 50;
 
 const count = () => z.int().min(0);
-const insights = () => z.array(z.unknown()).max(INSIGHTS_A_MESSAGE);
+const insights = () => z.array(z.unknown()).max(MAX_INSIGHTS_PER_MESSAGE);
 
-/** `after`: the number of the last insight that the caller has of this peer. */
+/** Body of `query_product_evolution`. `after`: the number of the last insight that the caller has received from this peer. */
 export const evolutionQuery = once(() =>
   z.object({
     after: count().default(0),
-    limit: z.int().min(0).max(INSIGHTS_A_MESSAGE).default(INSIGHTS_A_MESSAGE),
+    limit: z.int().min(0).max(MAX_INSIGHTS_PER_MESSAGE).default(MAX_INSIGHTS_PER_MESSAGE),
   }),
 );
 
-/** The peer's own insights in the order of their change; `next` is the `after` to go on from, `last` the newest number. */
+/** Answer with the peer's own insights in the order of their updates; `next`: the next `after`; `last`: the newest number. */
 export const evolutionAnswer = once(() =>
   z.object({
     product_id: z.string().nullable(),
@@ -49,7 +49,7 @@ export const shareQuery = once(() => z.object({ insights: insights() }));
 
 export const pathQuery = once(() => z.object({ path: z.enum(READ_PATHS), method: z.literal("GET").default("GET") }));
 
-/** `from`: the length of the log that the caller has stored. */
+/** Body of `get_checkpoint`. `from`: the length of the log that the caller has stored. */
 export const checkpointQuery = once(() => z.object({ from: count().nullable().default(null) }));
 
 const hash = () => z.string().regex(/^[0-9a-f]{64}$/);
@@ -85,16 +85,16 @@ export const checkpointAnswer = once(() =>
 );
 export type CheckpointAnswer = z.infer<ReturnType<typeof checkpointAnswer>>;
 
-/** An answer as it travels: an HTTP status and a JSON body. */
+/** An answer of a peer: an HTTP status and a JSON body. */
 export interface PeerAnswer {
   status: number;
   body: unknown;
 }
 
-/** Asks a peer; rejects with `LinkError` when no answer comes. */
+/** Sends a message to a peer and returns its answer. Errors: `LinkError` if no answer arrives. */
 export type AskPeer = (message: Message, body: unknown) => Promise<PeerAnswer>;
 
-/** No answer came: the connection is gone, or the peer took too long. */
+/** No answer arrived: the connection is closed, or the peer took too long. */
 export class LinkError extends Error {
   override readonly name = "LinkError";
   constructor(

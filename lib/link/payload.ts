@@ -1,16 +1,16 @@
-/** JSON of the link, from bytes that an unauthenticated peer may have made. */
+/** Encodes and parses the JSON payloads of the link; the bytes may come from an unauthenticated peer. */
 import { ProtocolViolation } from "./frames.ts";
 
-/** Deeper than any answer of the service, and shallow enough for every function that recurses over one. */
-const DEEPEST = 50;
+/** More than any answer of the service needs, and safe for recursive functions. */
+const MAX_DEPTH = 50;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** A value as UTF-8 JSON. */
+/** Encodes a value as UTF-8 JSON. */
 export const toBytes = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value));
 
-/** The object in UTF-8 JSON; a `Violation` when it is none, or nested deeper than 50 levels. */
+/** Parses an object from UTF-8 JSON. Errors: `ProtocolViolation` if it is not one, or is nested deeper than 50 levels. */
 export function toObject(bytes: Uint8Array): Record<string, unknown> {
   let value: unknown;
   try {
@@ -20,7 +20,7 @@ export function toObject(bytes: Uint8Array): Record<string, unknown> {
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new ProtocolViolation("a payload is not a JSON object");
-  if (isDeeper(value, DEEPEST)) throw new ProtocolViolation(`a payload is nested deeper than ${DEEPEST} levels`);
+  if (isDeeper(value, MAX_DEPTH)) throw new ProtocolViolation(`a payload is nested deeper than ${MAX_DEPTH} levels`);
   return value as Record<string, unknown>;
 }
 

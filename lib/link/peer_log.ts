@@ -16,7 +16,7 @@ export interface StoredLog {
   origin: string;
   length: number;
   head: string;
-  /** The checkpoint's note, and the root it states as hex; `null` where the peer makes none. */
+  /** The checkpoint's note, and its Merkle root as hex; `null` if the peer makes no checkpoints. */
   checkpoint: string | null;
   root: string | null;
   at: string;
@@ -24,7 +24,7 @@ export interface StoredLog {
 
 /**
  * Result of a comparison. `reference` is the state to compare the next report with; it does not change when the log was rewritten.
- * `lost`: the log does not continue the stored state, and records that a person accepted the loss of those entries.
+ * `lost`: the log does not continue the stored state, but has an entry that a person accepted the loss of its end.
  */
 export interface Judgement {
   log: LogState;
@@ -51,10 +51,9 @@ export function judgeLog(stored: StoredLog | null, reported: CheckpointAnswer, a
   if (reported.origin !== stored.origin)
     return judgeRewritten(`the log was ${stored.origin} and is now ${reported.origin}`);
   const judgeDifference = (reason: string): Judgement => {
-    const lost = explainLoss(stored, reported);
-    return lost === undefined
-      ? judgeRewritten(reason)
-      : { log: "lost", reason: `${reason}; ${lost}`, reference: newer };
+    const loss = explainLoss(stored, reported);
+    if (loss === undefined) return judgeRewritten(reason);
+    return { log: "lost", reason: `${reason}; ${loss}`, reference: newer };
   };
   if (reported.length < stored.length)
     return judgeDifference(`the log had ${stored.length} entries and now has ${reported.length}`);
@@ -75,17 +74,19 @@ export function judgeLog(stored: StoredLog | null, reported: CheckpointAnswer, a
 }
 
 /** Explains a loss of the stored entries that the log itself records; undefined where it records no such loss. */
-function explainLoss({ length, head }: StoredLog, { loss, length: now }: CheckpointAnswer): string | undefined {
-  if (!loss || loss.entry > now || !coversLength(loss, length)) return undefined;
-  if (loss.known === length && loss.known_head !== null && loss.known_head !== head) return undefined;
+function explainLoss(stored: StoredLog, { loss, length }: CheckpointAnswer): string | undefined {
+  if (!loss || loss.entry > length || !coversLength(loss, stored.length)) return undefined;
+  const isOtherHead = loss.known_head !== null && loss.known_head !== stored.head;
+  if (loss.known === stored.length && isOtherHead) return undefined;
   return `its entry ${loss.entry} states that ${loss.actor} accepted the loss of what came after entry ${loss.length}`;
 }
 
+/** Returns whether the end of a log of this length is among the lost entries. */
 const coversLength = (loss: AcceptedLoss, length: number): boolean =>
   loss.length < loss.entry && loss.length < length && length <= loss.known;
 
-function isGrowthProven(stored: StoredLog, now: StoredLog, proof: readonly string[]): boolean {
+function isGrowthProven(stored: StoredLog, newer: StoredLog, proof: readonly string[]): boolean {
   const path = proof.map((hash) => decodeBase64(hash));
   if (!path.every((hash) => hash?.length === 32)) return false;
-  return isConsistent(stored.length, hexBytes(stored.root!), now.length, hexBytes(now.root!), path as Uint8Array[]);
+  return isConsistent(stored.length, hexBytes(stored.root!), newer.length, hexBytes(newer.root!), path as Uint8Array[]);
 }

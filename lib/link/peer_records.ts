@@ -19,7 +19,7 @@ const MAX_PEERS = 200;
 
 /** `peers/<peer_id>` */
 export interface PeerRecord extends PeerIdentity {
-  /** Address that was dialled, or that it came from. */
+  /** The address that was dialled, or from which the peer connected. */
   address: string;
   last_seen_at: string;
   /** Number of the last insight that was read from the peer. */
@@ -49,7 +49,7 @@ export async function describePeerLog(
     .sort((a, b) => b.kept.length - a.kept.length)[0];
 }
 
-/** When one of these changes, the insights of the peer are read again: insights contain them, and trust depends on them. */
+/** Fields on which insights and trust depend; when one of them changes, all insights of the peer are read again. */
 const NAME_FIELDS = ["instance_id", "product_id", "product_type"] as const;
 
 /** Saves changed fields of a peer; a new peer may replace the one that was seen least recently. */
@@ -63,14 +63,15 @@ export async function savePeer(tx: Tx, peer: PeerIdentity & Partial<PeerRecord>)
     log: "unknown" as const,
     log_reason: null,
   };
-  const renamed = stored && NAME_FIELDS.some((name) => stored[name] !== peer[name]);
-  const cursorReset = renamed ? { cursor: 0 } : {};
+  const isRenamed = stored && NAME_FIELDS.some((name) => stored[name] !== peer[name]);
+  const cursorReset = isRenamed ? { cursor: 0 } : {};
   tx.put(COLLECTION, peer.peer_id, { ...defaults, ...stored, ...cursorReset, ...peer });
   if (stored) return;
   const all = await tx.list(COLLECTION, { limit: MAX_PEERS + 1 });
   if (all.length <= MAX_PEERS) return;
   const others = all.filter(({ id }) => id !== peer.peer_id);
-  tx.delete(COLLECTION, others.reduce((a, b) => (a.value.last_seen_at <= b.value.last_seen_at ? a : b)).id);
+  const leastRecent = others.reduce((a, b) => (a.value.last_seen_at <= b.value.last_seen_at ? a : b));
+  tx.delete(COLLECTION, leastRecent.id);
 }
 
 /** Reads this node's id on the link, or creates a random one, so that nodes with default names stay distinct. */

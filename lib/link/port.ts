@@ -1,4 +1,4 @@
-/** The link as the rest of the service sees it. */
+/** The port of the link: the interface that the rest of the service uses. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import type { Capability } from "../operations/capability.ts";
@@ -6,7 +6,7 @@ import { PLAIN_MESSAGES, READ_PATHS } from "./messages.ts";
 import { RELATIONS } from "./trust.ts";
 import { LOG_STATES } from "./peer_log.ts";
 
-/** A peer as GET /api/peers shows it; what is not known yet is `null`. */
+/** A peer in the answer of GET /api/peers; unknown values are `null`. */
 export const peerRowSchema = once(() =>
   z
     .object({
@@ -90,7 +90,7 @@ export const peerResultSchema = once(() =>
 );
 export type PeerResult = z.infer<ReturnType<typeof peerResultSchema>>;
 
-/** Report of a sync with all peers: own insights made or changed, and each peer's part. */
+/** Report of a sync with all peers: the number of new or changed own insights, and the result for each peer. */
 export interface SyncReport {
   shared: number;
   peers: { peer_id: string; ok: boolean; kept: number; updated: number; error: string | null }[];
@@ -101,11 +101,10 @@ export interface LinkPort {
   readonly self: SelfRow;
   peers(): Promise<PeerRow[]>;
   /**
-   * Asks one peer, by `peer_id` or address, or all of them. `what` is a read path or the name of a message
-   * (`QUERIES`); undefined when `peer` names none.
+   * Sends a query to one peer, by `peer_id` or address, or to all peers. Returns undefined if `peer` is unknown.
    */
   query(query: Query, peer?: string): Promise<PeerResult[] | undefined>;
-  /** Brings the own insights up to date, hands them out and reads those of the peers. Never rejects for a peer's sake. */
+  /** Updates the own insights, sends them to the peers and reads theirs. Failures of peers are reported, not thrown. */
   sync(): Promise<SyncReport>;
   capability(): Capability;
 }

@@ -20,9 +20,9 @@ const COLLECTION = "co_evolution";
 /** Maximum number of stored insights. */
 export const MAX_INSIGHTS = 500;
 /** Insights stored in one transaction; each may replace another. */
-const SLICE = 20;
+const INSIGHTS_PER_TRANSACTION = 20;
 
-/** Result for the insights of a message. `unrelated`: the peer has another product and product type, so nothing is stored. */
+/** Counts of a message's insights by result. `unrelated`: the peer has another product and product type, so nothing is stored. */
 export interface Acceptance {
   kept: number;
   updated: number;
@@ -37,7 +37,7 @@ export interface RejectedCounts {
   refused: number;
 }
 
-/** Stores a peer's own insights, a few insights a transaction. */
+/** Validates and stores insights that a peer sent, a few in each transaction. */
 export async function acceptInsights(
   { store }: Pick<LinkDeps, "store">,
   ends: { self: PeerIdentity; peer: PeerIdentity },
@@ -48,28 +48,29 @@ export async function acceptInsights(
   const acceptance: Acceptance = { kept: 0, updated: 0, unchanged: 0, unrelated: 0, refused: [] };
   const trust = trustWeight(findRelation(self, peer));
   const at = new Date(now).toISOString();
-  const own = { trust, received_at: at, peer_id: peer.peer_id };
+  const receivedFields = { trust, received_at: at, peer_id: peer.peer_id };
   if (trust === 0) acceptance.unrelated = received.length;
   else
-    for (let start = 0; start < received.length; start += SLICE) {
-      const outcomes = await store.transact((tx) => storeSlice(tx, received.slice(start, start + SLICE), peer, own));
-      for (const outcome of outcomes)
-        if (typeof outcome === "string") acceptance[outcome]++;
-        else acceptance.refused.push(outcome);
+    for (let start = 0; start < received.length; start += INSIGHTS_PER_TRANSACTION) {
+      const slice = received.slice(start, start + INSIGHTS_PER_TRANSACTION);
+      const results = await store.transact((tx) => storeSlice(tx, slice, peer, receivedFields));
+      for (const result of results)
+        if (typeof result === "string") acceptance[result]++;
+        else acceptance.refused.push(result);
     }
-  const { kept: stored, unrelated, refused } = acceptance;
-  if (stored + unrelated + refused.length === 0) return acceptance;
+  const { kept, unrelated, refused } = acceptance;
+  if (kept + unrelated + refused.length === 0) return acceptance;
   await store.transact(async (tx) => {
     if (unrelated + refused.length > 0) {
       const before = await readRejectedCounts(tx);
-      const counted = { unrelated: before.unrelated + unrelated, refused: before.refused + refused.length };
-      tx.put("meta", COLLECTION, counted);
+      const counts = { unrelated: before.unrelated + unrelated, refused: before.refused + refused.length };
+      tx.put("meta", COLLECTION, counts);
     }
-    if (stored === 0) return;
+    if (kept === 0) return;
     await addNotice({ store }, tx, {
       at,
       kind: "insight",
-      title: `${stored} ${stored === 1 ? "insight" : "insights"} from ${peer.instance_id}`,
+      title: `${kept} ${kept === 1 ? "insight" : "insights"} from ${peer.instance_id}`,
       detail: `Kept with a trust of ${trust}.`,
       ref: peer.peer_id,
     });
@@ -84,17 +85,16 @@ async function storeSlice(
   tx: Tx,
   received: readonly unknown[],
   peer: PeerIdentity,
-  own: ReceivedFields,
+  receivedFields: ReceivedFields,
 ): Promise<InsightResult[]> {
   const results: InsightResult[] = [];
   for (const raw of received) {
     const parsed = sharedInsightSchema().safeParse(raw);
     const reason = parsed.success ? findOriginProblem(parsed.data, peer) : "it is not an insight of this version";
-    results.push(
-      reason ? { insight_id: parsed.data?.insight_id ?? null, reason } : await storeInsight(tx, parsed.data!, own),
-    );
+    if (reason) results.push({ insight_id: parsed.data?.insight_id ?? null, reason });
+    else results.push(await storeInsight(tx, parsed.data!, receivedFields));
   }
-  if (results.includes("kept")) await forgetOldest(tx);
+  if (results.includes("kept")) await deleteOldest(tx);
   return results;
 }
 
@@ -128,28 +128,27 @@ function findOriginProblem(insight: SharedInsight, peer: PeerIdentity): string |
   return undefined;
 }
 
-async function storeInsight(tx: Tx, received: SharedInsight, own: ReceivedFields): Promise<InsightResult> {
+async function storeInsight(tx: Tx, received: SharedInsight, receivedFields: ReceivedFields): Promise<InsightResult> {
   const { insight_id } = received;
   const before = (await tx.get(COLLECTION, insight_id))?.value;
-  if (before && before.peer_id !== own.peer_id) return { insight_id, reason: "another peer's insight has this id" };
-  const insight: Insight = { ...received, summary: insightSummary(received), ...own };
+  if (before && before.peer_id !== receivedFields.peer_id)
+    return { insight_id, reason: "another peer's insight has this id" };
+  const insight: Insight = { ...received, summary: insightSummary(received), ...receivedFields };
   if (before && JSON.stringify({ ...before, received_at: insight.received_at }) === JSON.stringify(insight))
     return "unchanged";
   tx.put(COLLECTION, insight_id, insight);
   return before ? "updated" : "kept";
 }
 
-/** Removes the oldest insights of the peer with the most, so that no peer displaces the others. */
-async function forgetOldest(tx: Tx): Promise<void> {
+/** Deletes the oldest insights of the peer with the most insights, so that no peer displaces the others. */
+async function deleteOldest(tx: Tx): Promise<void> {
   const stored = await listInsights(tx);
   while (stored.length > MAX_INSIGHTS) {
     const counts = new Map<string, number>();
     for (const { peer_id } of stored) counts.set(peer_id, (counts.get(peer_id) ?? 0) + 1);
     const [largest] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a));
-    const [oldest] = stored.splice(
-      stored.findLastIndex(({ peer_id }) => peer_id === largest),
-      1,
-    );
+    const oldestIndex = stored.findLastIndex(({ peer_id }) => peer_id === largest);
+    const [oldest] = stored.splice(oldestIndex, 1);
     tx.delete(COLLECTION, oldest!.insight_id);
   }
 }

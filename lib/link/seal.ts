@@ -4,23 +4,24 @@ import { isSameBytes, type Mac } from "./keys.ts";
 
 const SEQUENCE_BYTES = 8;
 const TAG_BYTES = 32;
-const PAYLOAD_AT = HEADER_BYTES + SEQUENCE_BYTES;
-const HIGH = 0x1_0000_0000;
+const PAYLOAD_OFFSET = HEADER_BYTES + SEQUENCE_BYTES;
+/** A sequence number is written as two 32-bit halves. */
+const TWO_TO_THE_32 = 0x1_0000_0000;
 
 /** Bytes that a frame's length field counts in addition to the payload. */
 export const SEAL_BYTES = 1 + SEQUENCE_BYTES + TAG_BYTES;
 
-/** Makes the frames of one direction. */
+/** Creates the function that seals the frames of one direction. */
 export function sealer(key: Uint8Array, createMac: Mac): (type: number, payload: Uint8Array) => Uint8Array {
   const mac = createMac(key);
   let sequence = 0;
   return (type, payload) => {
-    const bytes = new Uint8Array(PAYLOAD_AT + payload.length + TAG_BYTES);
+    const bytes = new Uint8Array(PAYLOAD_OFFSET + payload.length + TAG_BYTES);
     writeHeader(bytes, type);
     const view = new DataView(bytes.buffer);
-    view.setUint32(HEADER_BYTES, Math.floor(sequence / HIGH));
-    view.setUint32(HEADER_BYTES + 4, sequence % HIGH);
-    bytes.set(payload, PAYLOAD_AT);
+    view.setUint32(HEADER_BYTES, Math.floor(sequence / TWO_TO_THE_32));
+    view.setUint32(HEADER_BYTES + 4, sequence % TWO_TO_THE_32);
+    bytes.set(payload, PAYLOAD_OFFSET);
     bytes.set(mac(bytes.subarray(0, -TAG_BYTES)), bytes.length - TAG_BYTES);
     sequence++;
     return bytes;
@@ -28,8 +29,8 @@ export function sealer(key: Uint8Array, createMac: Mac): (type: number, payload:
 }
 
 /**
- * Checks the frames of one direction and gives their payloads. A frame that is changed, repeated, missing or out of order is a
- * `Violation`.
+ * Creates the function that verifies the frames of one direction and returns their payloads. Errors: `ProtocolViolation` for a
+ * frame that was changed, repeated, lost or reordered.
  */
 export function opener(key: Uint8Array, createMac: Mac): (frame: Frame) => Uint8Array {
   const mac = createMac(key);
@@ -39,9 +40,9 @@ export function opener(key: Uint8Array, createMac: Mac): (frame: Frame) => Uint8
     if (!isSameBytes(mac(bytes.subarray(0, -TAG_BYTES)), bytes.subarray(-TAG_BYTES)))
       throw new ProtocolViolation("a frame's HMAC does not hold");
     const view = new DataView(bytes.buffer, bytes.byteOffset + HEADER_BYTES, SEQUENCE_BYTES);
-    if (view.getUint32(0) * HIGH + view.getUint32(4) !== sequence)
+    if (view.getUint32(0) * TWO_TO_THE_32 + view.getUint32(4) !== sequence)
       throw new ProtocolViolation(`a frame is out of sequence: number ${sequence} was due`);
     sequence++;
-    return bytes.subarray(PAYLOAD_AT, -TAG_BYTES);
+    return bytes.subarray(PAYLOAD_OFFSET, -TAG_BYTES);
   };
 }

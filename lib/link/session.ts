@@ -1,6 +1,6 @@
 /**
- * One end of a connection as a state machine: it receives bytes and returns bytes to send and events. It uses no socket, clock
- * or timer. After a violation it ignores all input and returns nothing.
+ * One end of a connection as a state machine: it receives bytes, and returns bytes to send and events. It uses no socket, clock
+ * or timer. After a protocol violation it ignores all input.
  */
 import {
   FRAME,
@@ -25,7 +25,7 @@ import {
 import { toBytes, toObject } from "./payload.ts";
 import { opener, SEAL_BYTES, sealer } from "./seal.ts";
 
-/** The client is the end that dialled. */
+/** The end that opened the connection is the client. */
 export type Role = "client" | "server";
 
 /** An event of a session; a violation's reason is for this node's own log. */
@@ -46,9 +46,9 @@ export interface Step {
 export interface SessionOptions {
   role: Role;
   self: PeerIdentity;
-  /** Shared secrets: a client uses the first, a server accepts any. */
+  /** Keys of the shared secrets: a client uses the first, a server accepts any. */
   keys: readonly SecretKey[];
-  /** 32 bytes, never used before. */
+  /** 32 new random bytes. */
   nonce: Uint8Array;
   mac?: Mac;
 }
@@ -56,7 +56,8 @@ export interface SessionOptions {
 /** One end of one connection. */
 export type Session = ReturnType<typeof createSession>;
 
-type Stage = (frame: Frame, step: Step) => Stage;
+/** A state of the machine: handles the next frame and returns the next state. */
+type State = (frame: Frame, step: Step) => State;
 type Seal = ReturnType<typeof sealer>;
 
 const EMPTY = new Uint8Array();
@@ -67,7 +68,7 @@ export function createSession({ role, self, keys, nonce, mac = portableMac }: Se
   const reader = frameReader();
   const ownKey = keys[0]!;
   const hello = role === "client" ? helloFrame(self, ownKey.kid, nonce) : EMPTY;
-  let greeted = false;
+  let hasKnownSecret = false;
   let isClosed = false;
   let seal: Seal | undefined;
 
@@ -78,7 +79,7 @@ export function createSession({ role, self, keys, nonce, mac = portableMac }: Se
       );
   };
 
-  const establish = (key: Uint8Array, transcript: Uint8Array, peer: PeerIdentity, step: Step): Stage => {
+  const establish = (key: Uint8Array, transcript: Uint8Array, peer: PeerIdentity, step: Step): State => {
     const directions = sessionKeys(key, transcript);
     const [own, other] =
       role === "client" ? [directions.client, directions.server] : [directions.server, directions.client];
@@ -87,10 +88,10 @@ export function createSession({ role, self, keys, nonce, mac = portableMac }: Se
     return inSession(opener(other, mac));
   };
 
-  const awaitChallenge: Stage = (frame, step) => {
+  const awaitChallenge: State = (frame, step) => {
     const peer = readChallenge(frame);
     rejectSelf(peer);
-    greeted = true;
+    hasKnownSecret = true;
     const transcript = makeTranscript(hello, frame.bytes);
     const proof = clientProof(ownKey.key, transcript);
     step.send.push(makeFrame(FRAME.proof, proof));
@@ -101,12 +102,12 @@ export function createSession({ role, self, keys, nonce, mac = portableMac }: Se
     };
   };
 
-  const awaitHello: Stage = (frame, step) => {
+  const awaitHello: State = (frame, step) => {
     const { peer, kid } = readHello(frame);
     rejectSelf(peer);
-    const key = keys.find((known) => known.kid === kid)?.key;
+    const key = keys.find((candidate) => candidate.kid === kid)?.key;
     if (!key) throw new ProtocolViolation("the client uses a secret that is not one of this node's");
-    greeted = true;
+    hasKnownSecret = true;
     const challenge = challengeFrame(self, nonce);
     const transcript = makeTranscript(frame.bytes, challenge);
     step.send.push(challenge);
@@ -120,7 +121,7 @@ export function createSession({ role, self, keys, nonce, mac = portableMac }: Se
   };
 
   const inSession =
-    (open: ReturnType<typeof opener>): Stage =>
+    (open: ReturnType<typeof opener>): State =>
     (frame, step) => {
       const payload = open(frame);
       if (frame.type === FRAME.ping) step.send.push(seal!(FRAME.pong, EMPTY));
@@ -128,17 +129,17 @@ export function createSession({ role, self, keys, nonce, mac = portableMac }: Se
       return inSession(open);
     };
 
-  let stage: Stage = role === "client" ? awaitChallenge : awaitHello;
+  let state: State = role === "client" ? awaitChallenge : awaitHello;
 
   return {
     /** True when the other end has named a shared secret; it may not have proved yet that it knows it. */
     get greeted() {
-      return greeted;
+      return hasKnownSecret;
     },
     get established() {
       return seal !== undefined;
     },
-    /** Bytes held of an unfinished frame. */
+    /** Number of bytes that are allocated for an unfinished frame. */
     get buffered() {
       return reader.buffered;
     },
@@ -152,7 +153,7 @@ export function createSession({ role, self, keys, nonce, mac = portableMac }: Se
         for (;;) {
           const frame = reader.next(seal ? MAX_PROVEN_BYTES : MAX_UNPROVEN_BYTES);
           if (!frame) return step;
-          stage = stage(frame, step);
+          state = state(frame, step);
         }
       } catch (error) {
         if (!(error instanceof ProtocolViolation)) throw error;
@@ -161,7 +162,7 @@ export function createSession({ role, self, keys, nonce, mac = portableMac }: Se
         return step;
       }
     },
-    /** A request; a `RangeError` when it does not fit into a frame. */
+    /** Makes the frame of a request. Errors: `RangeError` if it does not fit into a frame. */
     request(id: number, message: string, body: unknown): Uint8Array {
       const payload = toBytes({ id, message, body });
       if (payload.length > MAX_PAYLOAD_BYTES)
@@ -170,16 +171,16 @@ export function createSession({ role, self, keys, nonce, mac = portableMac }: Se
         );
       return seal!(FRAME.request, payload);
     },
-    /** An answer; one that does not fit into a frame becomes status 413. */
+    /** Makes the frame of an answer; an answer that does not fit into a frame is replaced by status 413. */
     respond(id: number, status: number, body: unknown): Uint8Array {
       const payload = toBytes({ id, status, body });
-      return seal!(FRAME.response, payload.length > MAX_PAYLOAD_BYTES ? toBytes(tooLarge(id)) : payload);
+      return seal!(FRAME.response, payload.length > MAX_PAYLOAD_BYTES ? toBytes(createTooLargeAnswer(id)) : payload);
     },
     ping: (): Uint8Array => seal!(FRAME.ping, EMPTY),
   };
 }
 
-const tooLarge = (id: number) => ({
+const createTooLargeAnswer = (id: number) => ({
   id,
   status: 413,
   body: { error: `the answer is over the ${MAX_PAYLOAD_BYTES} bytes that a frame carries`, code: "answer_too_large" },

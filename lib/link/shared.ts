@@ -2,7 +2,7 @@
 import type { ProjectionDeps } from "../projections/projection.ts";
 import { outcomes } from "../projections/outcomes.ts";
 import { type Snapshot, readProjection } from "../projections/snapshot.ts";
-import { sequenceKey as keyOf } from "../projections/buffer.ts";
+import { sequenceKey } from "../projections/buffer.ts";
 import { makeOutcome } from "../changes/rules/outcome.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { Reads, Store, Stored } from "../store/store.ts";
@@ -24,9 +24,9 @@ const COLLECTION = "insights_shared";
 /** Maximum number of own insights that are stored, and of newest outcomes that are checked. */
 export const MAX_SHARED_INSIGHTS = 500;
 /** Insights stored in one transaction; each moves to a new number and may replace another. */
-const SLICE = 15;
+const INSIGHTS_PER_TRANSACTION = 15;
 
-/** `insights_shared/<number>`; a change has one of them, and an update moves it to a new number. */
+/** Record `insights_shared/<number>`: the insight of one change; each update moves it to a new number. */
 interface SharedRecord {
   change_id: string;
   /** True when the outcome is final and is not checked again. */
@@ -41,7 +41,7 @@ interface SharedRecord {
 export async function readShared(store: Store, self: PeerIdentity, after: number, limit: number) {
   const last = await readNewestNumber(store);
   const from = after > last ? 0 : after;
-  const page = limit === 0 ? [] : await store.list(COLLECTION, { after: keyOf(from), limit });
+  const page = limit === 0 ? [] : await store.list(COLLECTION, { after: sequenceKey(from), limit });
   return {
     insights: page.map(({ value }) => updateOrigin(self, value.insight)),
     next: page.length === 0 ? from : Number(page.at(-1)!.id),
@@ -54,7 +54,7 @@ export async function listNewestShared(store: Store, limit: number): Promise<Sha
   return (await store.list(COLLECTION, { limit, reverse: true })).map(({ value }) => value.insight);
 }
 
-/** Updates instance, product and type of an own insight: they may change with a restart, and peers accept only insights that name their sender. */
+/** Updates the origin of an own insight: it may change with a restart, and peers accept only insights that name their sender. */
 export const updateOrigin = (
   { instance_id, product_id, product_type }: PeerIdentity,
   insight: SharedInsight,
@@ -66,26 +66,26 @@ export const updateOrigin = (
 });
 
 /**
- * Makes the function that brings the own insights up to date and returns those that changed. Outcomes only move with an
- * audit entry or when their moment comes, so nothing is read while neither has come.
+ * Creates the function that updates the own insights and returns the changed ones. Outcomes change only with a new audit entry,
+ * or when they become due, so otherwise the function returns early.
  */
 export function insightMaker(deps: ProjectionDeps, self: PeerIdentity): () => Promise<SharedInsight[]> {
-  let lastChecked = "";
+  /** Log length and next due time at the last check. */
+  let checkedState = "";
   return async () => {
     const { store } = deps;
     if (!deps.product) return [];
     const read = await readProjection(deps, outcomes);
     const at = new Date(deps.clock.now()).toISOString();
     const { due } = read.state;
-    const newest = `${read.as_of + read.behind} ${due}`;
-    // An outcome becomes due by time and not by an entry, and the projection waits until the time is certain. So while `due` has
-    // passed, each call checks.
+    const currentState = `${read.as_of + read.behind} ${due}`;
+    // After the time `due`, each call checks until the projection has closed the outcome, which it does a moment later.
     const isDue = due !== null && due <= at;
-    if (newest === lastChecked && !isDue) return [];
+    if (currentState === checkedState && !isDue) return [];
     const changed = await findChangedInsights(deps, self, read, at);
-    for (let start = 0; start < changed.length; start += SLICE)
-      await storeSlice(store, changed.slice(start, start + SLICE));
-    lastChecked = newest;
+    for (let start = 0; start < changed.length; start += INSIGHTS_PER_TRANSACTION)
+      await storeSlice(store, changed.slice(start, start + INSIGHTS_PER_TRANSACTION));
+    checkedState = currentState;
     return changed.map(({ record }) => record.insight);
   };
 }
@@ -95,7 +95,7 @@ interface ChangedInsight {
   record: SharedRecord;
 }
 
-/** Finds insights whose outcomes may have moved: the newest, and older ones whose stored insight is not final. */
+/** Finds insights that changed, among those of the newest outcomes and those that are stored and not final. */
 async function findChangedInsights(
   { store, sha256, product }: ProjectionDeps,
   self: PeerIdentity,
@@ -105,8 +105,8 @@ async function findChangedInsights(
   const storedInsights = await store.list(COLLECTION, { limit: MAX_SHARED_INSIGHTS });
   const byChange = new Map(storedInsights.map((stored) => [stored.value.change_id, stored]));
   const newest = await list("outcomes", { limit: MAX_SHARED_INSIGHTS, reverse: true });
-  const listed = new Set(newest.map(({ id }) => id));
-  const unfinished = storedInsights.filter(({ value }) => !value.final && !listed.has(value.change_id));
+  const newestIds = new Set(newest.map(({ id }) => id));
+  const unfinished = storedInsights.filter(({ value }) => !value.final && !newestIds.has(value.change_id));
   const older = await getMany(
     "outcomes",
     unfinished.map(({ value }) => value.change_id),
@@ -147,7 +147,7 @@ async function storeSlice(store: Store, changed: readonly ChangedInsight[]): Pro
     let last = await readNewestNumber(tx);
     for (const { before, record } of changed) {
       if (before) tx.delete(COLLECTION, before.id, before.revision);
-      tx.put(COLLECTION, keyOf(++last), record, 0);
+      tx.put(COLLECTION, sequenceKey(++last), record, 0);
     }
     tx.put("meta", COLLECTION, { last });
     const storedInsights = await tx.list(COLLECTION, { limit: MAX_SHARED_INSIGHTS + changed.length, keysOnly: true });

@@ -10,7 +10,7 @@ import {
   type AskPeer,
   checkpointAnswer,
   evolutionAnswer,
-  INSIGHTS_A_MESSAGE,
+  MAX_INSIGHTS_PER_MESSAGE,
   LinkError,
 } from "./messages.ts";
 import { findRelation, trustWeight } from "./trust.ts";
@@ -21,19 +21,19 @@ import { MAX_SHARED_INSIGHTS } from "./shared.ts";
 
 type SyncDeps = Pick<LinkDeps, "store" | "clock"> & { self: PeerIdentity };
 
-/** Maximum number of pages in one sync; a peer stores no more insights. */
-const MAX_PAGES = MAX_SHARED_INSIGHTS / INSIGHTS_A_MESSAGE;
+/** Maximum number of pages in one sync, enough for all insights that a peer stores. */
+const MAX_PAGES = MAX_SHARED_INSIGHTS / MAX_INSIGHTS_PER_MESSAGE;
 
 /** Result of a sync with one peer. */
 export interface SyncResult {
-  /** Insights that were new, and those that changed. */
+  /** Number of new insights, and of changed ones. */
   kept: number;
   updated: number;
 }
 
 /**
- * Syncs with one peer: hands it own insights that changed, then reads its own. Rejects with `LinkError` when it does not
- * answer; an answer that makes no sense counts as none.
+ * Syncs with one peer: sends it the changed insights of this node, reads its insights and checks its log. Errors: `LinkError` if
+ * the peer does not answer, or gives an invalid answer.
  */
 export async function syncPeer(
   deps: SyncDeps,
@@ -55,26 +55,28 @@ export async function shareInsights(
   insights: readonly SharedInsight[],
 ): Promise<PeerAnswer | undefined> {
   if (trustWeight(findRelation(self, peer)) === 0) return undefined;
-  let answered: PeerAnswer | undefined;
-  for (let start = 0; start < insights.length; start += INSIGHTS_A_MESSAGE)
-    answered = await ask("share_evolution_insight", { insights: insights.slice(start, start + INSIGHTS_A_MESSAGE) });
-  return answered;
+  let lastAnswer: PeerAnswer | undefined;
+  for (let start = 0; start < insights.length; start += MAX_INSIGHTS_PER_MESSAGE)
+    lastAnswer = await ask("share_evolution_insight", {
+      insights: insights.slice(start, start + MAX_INSIGHTS_PER_MESSAGE),
+    });
+  return lastAnswer;
 }
 
 async function readInsights(deps: SyncDeps, peer: PeerIdentity, ask: AskPeer): Promise<SyncResult> {
   const { store, clock, self } = deps;
-  const related = trustWeight(findRelation(self, peer)) > 0;
+  const isRelated = trustWeight(findRelation(self, peer)) > 0;
   const result: SyncResult = { kept: 0, updated: 0 };
   let after = (await findPeer(store, peer.peer_id))?.cursor ?? 0;
   for (let page = 0; page < MAX_PAGES; page++) {
-    const limit = related ? INSIGHTS_A_MESSAGE : 0;
-    const answered = await ask("query_product_evolution", { after, limit });
-    const { insights, next, last } = parseAnswer(answered, evolutionAnswer());
+    const limit = isRelated ? MAX_INSIGHTS_PER_MESSAGE : 0;
+    const answer = await ask("query_product_evolution", { after, limit });
+    const { insights, next, last } = parseAnswer(answer, evolutionAnswer());
     if (insights.length > 0 || next !== after) {
-      const taken = await acceptInsights(deps, { self, peer }, insights, clock.now());
+      const acceptance = await acceptInsights(deps, { self, peer }, insights, clock.now());
       await store.transact((tx) => savePeer(tx, { ...peer, cursor: next }));
-      result.kept += taken.kept;
-      result.updated += taken.updated;
+      result.kept += acceptance.kept;
+      result.updated += acceptance.updated;
     }
     if (insights.length === 0 || next >= last) break;
     after = next;
@@ -87,7 +89,7 @@ async function checkLog({ store, clock }: SyncDeps, peer: PeerIdentity, ask: Ask
   const stored = before?.kept_log ?? null;
   const at = new Date(clock.now()).toISOString();
   const judgement = await judgePeerLog(store, stored, ask, at);
-  // A peer with a rewritten log is not cleared by an answer without a log.
+  // An answer without a log does not clear a peer whose log was rewritten.
   if (!judgement || (before?.log === "rewritten" && judgement.log === "unknown")) return;
   const isChanged = judgement.log !== before?.log || judgement.reason !== before?.log_reason;
   if (!isChanged && judgement.reference?.length === stored?.length) return;
@@ -107,8 +109,8 @@ async function checkLog({ store, clock }: SyncDeps, peer: PeerIdentity, ask: Ask
 }
 
 /**
- * Compares the reported state of a peer's log with the stored one; undefined for a peer without a log. A peer with a new name
- * may have a known log: it is then compared with the state that another peer reported for the same origin.
+ * Compares the reported state of a peer's log with the stored one; undefined for a peer without a log. Without a stored state, it
+ * is compared with the state that another peer reported for the same origin, since a peer may have changed its name.
  */
 async function judgePeerLog(
   store: Store,
@@ -116,13 +118,13 @@ async function judgePeerLog(
   ask: AskPeer,
   at: string,
 ): Promise<Judgement | undefined> {
-  const answered = await ask("get_checkpoint", stored ? { from: stored.length } : {});
-  if (answered.status === 404 && !stored) return undefined;
-  if (answered.status !== 200)
+  const answer = await ask("get_checkpoint", stored ? { from: stored.length } : {});
+  if (answer.status === 404 && !stored) return undefined;
+  if (answer.status !== 200)
     return { log: "unknown", reason: "the peer gives no account of its log", reference: stored };
-  const answer = parseAnswer(answered, checkpointAnswer());
-  const earlier = stored ? undefined : await describePeerLog(store, answer.origin);
-  if (!earlier) return judgeLog(stored, answer, at);
+  const reported = parseAnswer(answer, checkpointAnswer());
+  const earlier = stored ? undefined : await describePeerLog(store, reported.origin);
+  if (!earlier) return judgeLog(stored, reported, at);
   const judgement = await judgePeerLog(store, earlier.kept, ask, at);
   if (!judgement?.reason) return judgement;
   return { ...judgement, reason: `${judgement.reason}, by what ${earlier.instance_id} reported of it` };

@@ -1,4 +1,4 @@
-/** Rules by which two nodes agree on one connection and on their relation without exchanging messages. */
+/** Rules that both nodes evaluate alike: the relation of their products, and which of two connections stays. */
 import type { PeerIdentity } from "./handshake.ts";
 
 export const RELATIONS = ["same_product", "same_product_type", "other"] as const;
@@ -15,19 +15,21 @@ export function findRelation(self: Product, peer: Product): Relation {
   return "other";
 }
 
-/** The weight of a peer's insights: 1, 0.55, or 0 for one whose insights are not kept. */
+/** Returns the weight of a peer's insights: 1, 0.55, or 0 if they are not stored. */
 export const trustWeight = (relation: Relation): number => TRUST[relation];
 
 /**
- * Returns whether a new connection replaces the present one; both ends decide alike. Of two connections that one end dialled, the
- * newer stays (the older may be half-open); if each end dialled one, that of the node with the smaller peer_id stays.
+ * Returns whether a new connection replaces the current one; both ends decide alike. If the same end dialled both, the newer one
+ * stays, since the older may be half-open. If each end dialled one, that of the node with the smaller peer_id stays.
  */
 export function replacesConnection(
-  own: string,
-  peer: string,
-  established: { role: "client" | "server" },
-  there: { role: "client" | "server" },
+  ownId: string,
+  peerId: string,
+  added: { role: "client" | "server" },
+  current: { role: "client" | "server" },
 ): boolean {
-  if (established.role === there.role) return true;
-  return (established.role === "client") === own < peer;
+  if (added.role === current.role) return true;
+  const isDialledByThisNode = added.role === "client";
+  const hasSmallerId = ownId < peerId;
+  return isDialledByThisNode === hasSmallerId;
 }

@@ -2,9 +2,9 @@
 import type { Version } from "./version.ts";
 
 /**
- * The state of a store that is not simply in use. `move` is the id of the move that set it.
- * `moving`: fenced by a move that has not ended; `moved`: its log goes on elsewhere; both take no writes. `loading`: a copy into
- * it is not complete, so nothing is decided on it. `held`: its last changes are being copied into a backup, and writes wait.
+ * State of a store during or after a move or backup. `move` is the id of the move that set the state.
+ * `moving`: a move out of the store has not ended; `moved`: the log continues in another store; both forbid writes. `loading`: a
+ * copy into the store is not complete, which forbids decisions. `held`: writes wait for the end of a backup.
  */
 export type MoveState =
   | { readonly state: "held"; readonly move: string; readonly until: string }
@@ -29,7 +29,7 @@ export function describeMoveState(state: MoveState): string {
 /** State of a store that is being loaded. */
 export type Loading = Extract<MoveState, { state: "loading" }>;
 
-/** Expected move state, and the new one; `undefined` for none. An expired hold counts as none. */
+/** Expected and new move state; `undefined` for none. An expired hold counts as none. */
 export interface MoveStateChange {
   readonly from: MoveState | undefined;
   readonly to: MoveState | undefined;
@@ -52,13 +52,13 @@ export interface BulkAccess {
    */
   commit(writes: readonly Version[], change: MoveStateChange): Promise<void>;
   /**
-   * Deletes all loaded records of a store whose move state is `loading`, and that state. From its start on the loading
-   * process can write nothing there. It may close the store. Errors: `MoveStateConflict`.
+   * Deletes all loaded records of a store whose move state is `loading`, then that state. As soon as it starts, the loading
+   * process can no longer write to the store. It may close the store. Errors: `MoveStateConflict`.
    */
   clear(loading: Loading): Promise<void>;
 }
 
-/** The move state is not the expected one: another move is at work, or a hold has expired. */
+/** The move state is not the expected one: another move is running, or a hold has expired. */
 export class MoveStateConflict extends Error {
   override readonly name = "MoveStateConflict";
   constructor(

@@ -1,17 +1,17 @@
-/** Ids that engines know: those of a sequence, and that of the log's end. */
+/** Ids that engines treat specially: those of sequences, and that of the chain's head. */
 import type { Collection, Meta } from "./store.ts";
 import type { Key } from "./version.ts";
 
 /** The id of the record with this number in a sequence. */
 export const sequenceId = (number: number): string => String(number).padStart(16, "0");
 
-/** The record that every governed decision reads and rewrites: the chain's head. */
+/** Key of the chain's head, a record that every governed decision reads and replaces. */
 export const HEAD_RECORD = { collection: "meta", id: "chain" } as const satisfies {
   collection: Collection;
   id: keyof Meta;
 };
 
-/** Returns true for the key of that record. */
+/** Returns true for the key of the chain's head. */
 export const isHeadRecord = ({ collection, id }: Key): boolean =>
   collection === HEAD_RECORD.collection && id === HEAD_RECORD.id;
 

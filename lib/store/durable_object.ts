@@ -1,4 +1,4 @@
-/** A store in the SQLite storage of a Durable Object, which no one else can write to. */
+/** A store in the SQLite storage of a Durable Object, whose only writer is this object. */
 import { dumpVersions } from "./engine/dump.ts";
 import { versionsOverFloors } from "./engine/floors.ts";
 import { MOVE_STATE_KEY } from "./engine/move_state.ts";
@@ -9,15 +9,15 @@ import { recordName, makeReads, type SyncView, type Version, type View } from ".
 import { Json } from "./json.ts";
 import { type Store, StoreUnavailable } from "./store.ts";
 
-/** The part in use of the storage that Cloudflare hands to a Durable Object as `ctx.storage`. */
+/** The used part of `ctx.storage`, the storage that Cloudflare provides to a Durable Object. */
 export interface ObjectStorage {
   sql: { exec(query: string, ...bindings: unknown[]): { toArray(): Record<string, unknown>[] } };
   transactionSync<T>(run: () => T): T;
-  /** Resolves when everything written before is durable; rejects when it could not be made so. */
+  /** Resolves when all earlier writes are durable; rejects if they could not be made durable. */
   sync(): Promise<void>;
 }
 
-// The last revisions of deleted records lie apart, so that a page never goes through them.
+// The last revisions of deleted records have their own table, so that reading a page never scans them.
 const TABLES = `
   create table if not exists records (
     collection text not null, id blob not null, revision integer not null, value text not null,
@@ -26,20 +26,20 @@ const TABLES = `
     collection text not null, id blob not null, revision integer not null,
     primary key (collection, id)) without rowid;`;
 
-// One statement, however many are asked for; a statement may not have that many parameters.
-const VERSIONS = `with asked(collection, id) as (select value ->> 0, unhex(value ->> 1) from json_each(?))
-  select collection, id, revision, value from asked join records using (collection, id)
-  union all select collection, id, revision, null from asked join deleted_records using (collection, id)`;
+// The keys are one JSON parameter, since a statement may not have a parameter for each of many keys.
+const VERSIONS = `with requested(collection, id) as (select value ->> 0, unhex(value ->> 1) from json_each(?))
+  select collection, id, revision, value from requested join records using (collection, id)
+  union all select collection, id, revision, null from requested join deleted_records using (collection, id)`;
 const PAGE = "from records where collection = ? and id between ? and ? order by id";
 const PUT = `insert into records (collection, id, revision, value) values (?, ?, ?, ?)
   on conflict (collection, id) do update set revision = excluded.revision, value = excluded.value`;
-const REVIVE = "delete from deleted_records where collection = ? and id = ?";
+const DELETE_TOMBSTONE = "delete from deleted_records where collection = ? and id = ?";
 const DELETE = "delete from records where collection = ? and id = ?";
 const COLLECTIONS = `select collection as name, max(floor) as floor from (
     select distinct collection, 0 as floor from records
     union all select collection, max(revision) from deleted_records group by collection)
   group by collection order by collection`;
-const BURY = "insert or replace into deleted_records (collection, id, revision) values (?, ?, ?)";
+const PUT_TOMBSTONE = "insert or replace into deleted_records (collection, id, revision) values (?, ?, ?)";
 
 interface Row {
   collection: string;
@@ -49,83 +49,82 @@ interface Row {
 }
 
 /**
- * Opens the store and makes its tables. The storage reads and writes synchronously, so a decision's writes go in with one
- * `transactionSync`, which the runtime keeps whole or not at all. It commits to disk a moment later. What leaves the object
- * waits for that by itself (the output gate); the store waits too, with `sync`, because what a caller does next may not
- * leave the object. When a commit fails, the runtime resets the object, and its memory with it; until then the store
- * refuses everything.
+ * Opens the store and creates its tables. The storage reads and writes synchronously, so the writes of a decision are one
+ * `transactionSync`, which is atomic. The runtime commits it to disk a moment later, and delays outgoing messages until then
+ * (the output gate). The store waits too, with `sync`, since a caller may continue without sending a message. If a commit
+ * fails, the runtime resets the object and its memory; until then every call of the store fails.
  */
 export function durableObjectStore(storage: ObjectStorage): Store {
   const { sql } = storage;
   sql.exec(TABLES);
   const sync = sharedSync(() => storage.sync());
-  let unsynced: Promise<void> | undefined;
-  let lost: StoreUnavailable | undefined;
+  let lastSync: Promise<void> | undefined;
+  let syncError: StoreUnavailable | undefined;
 
-  /** Resolves when all that has been written is durable. */
-  const durable = async (): Promise<void> => {
-    await unsynced;
-    if (lost) throw lost;
+  /** Resolves when all writes so far are durable. */
+  const waitUntilDurable = async (): Promise<void> => {
+    await lastSync;
+    if (syncError) throw syncError;
   };
 
   const keep = (writes: readonly Version[]): Promise<void> => {
-    if (lost) throw lost;
+    if (syncError) throw syncError;
     if (writes.length > 0) {
       try {
         storage.transactionSync(() => writes.forEach((version) => write(sql, version)));
       } catch (error) {
         throw new StoreUnavailable("the storage of the Durable Object refused a write", { cause: error });
       }
-      unsynced = sync().catch((cause: unknown) => {
-        lost = new StoreUnavailable("the storage of the Durable Object failed", { cause });
+      lastSync = sync().catch((cause: unknown) => {
+        syncError = new StoreUnavailable("the storage of the Durable Object failed", { cause });
       });
     }
-    return durable();
+    return waitUntilDurable();
   };
 
-  const view = viewOf(sql);
-  const shown = async <T>(seen: T): Promise<Awaited<T>> => {
-    await durable();
-    return await seen;
+  const view = createView(sql);
+  const returnWhenDurable = async <T>(result: T): Promise<Awaited<T>> => {
+    await waitUntilDurable();
+    return await result;
   };
-  const reads: View = {
-    versions: (keys) => shown(view.versions(keys)),
-    list: (collection, options) => shown(view.list(collection, options)),
+  const durableReads: View = {
+    versions: (keys) => returnWhenDurable(view.versions(keys)),
+    list: (collection, options) => returnWhenDurable(view.list(collection, options)),
   };
   const collections = () => sql.exec(COLLECTIONS).toArray() as unknown as { name: string; floor: number }[];
   const [found] = view.versions([MOVE_STATE_KEY]);
-  // Others write between two pages.
-  const sole = soleWriterBulkAccess({
+  const bulkAccess = soleWriterBulkAccess({
     found,
     keep,
+    // Transactions may run between two pages of a dump.
     atOneMoment: false,
-    dump: () => dumpVersions({ ...reads, collections }),
+    dump: () => dumpVersions({ ...durableReads, collections }),
   });
-  const decided: View = { ...view, versions: (keys) => versionsOverFloors(view, keys) };
-  const transactions = serial(decided, { keep, failure: () => lost ?? sole.refusal() });
-  return { ...makeReads(reads), ...transactions, bulk: sole.over(transactions.transact) };
+  const transactionView: View = { ...view, versions: (keys) => versionsOverFloors(view, keys) };
+  const transactions = serial(transactionView, { keep, failure: () => syncError ?? bulkAccess.refusal() });
+  return { ...makeReads(durableReads), ...transactions, bulk: bulkAccess.over(transactions.transact) };
 }
 
-/** Returns a sync that its callers share: calls during a running sync share the next one. */
+/** Wraps `sync` so that all calls during a running sync share the next one. */
 function sharedSync(sync: () => Promise<void>): () => Promise<void> {
   let running: Promise<unknown> = Promise.resolve();
   let next: Promise<void> | undefined;
   return () =>
     (next ??= running.then(() => {
       next = undefined;
-      const begun = sync();
-      running = begun.catch(() => undefined);
-      return begun;
+      const current = sync();
+      running = current.catch(() => undefined);
+      return current;
     }));
 }
 
-function viewOf(sql: ObjectStorage["sql"]): SyncView {
-  const rows = (query: string, ...bindings: unknown[]): Row[] =>
+function createView(sql: ObjectStorage["sql"]): SyncView {
+  const queryRows = (query: string, ...bindings: unknown[]): Row[] =>
     sql.exec(query, ...bindings).toArray() as unknown as Row[];
   return {
     versions(keys) {
-      const requested = keys.map(({ collection, id }) => [collection, hex(sortKey(id))]);
-      const versions = rows(VERSIONS, JSON.stringify(requested)).map(versionIn);
+      const requested = keys.map(({ collection, id }) => [collection, toHex(sortKey(id))]);
+      const versions = queryRows(VERSIONS, JSON.stringify(requested)).map(parseVersion);
       const found = new Map(versions.map((version) => [recordName(version), version]));
       return keys.map((key) => found.get(recordName(key)));
     },
@@ -134,17 +133,17 @@ function viewOf(sql: ObjectStorage["sql"]): SyncView {
       if (!bounds) return [];
       const { limit, reverse = false, keysOnly = false } = options;
       const query = `select id${keysOnly ? "" : ", collection, revision, value"} ${PAGE}${reverse ? " desc" : ""} limit ?`;
-      const page = rows(query, collection, bounds.from, bounds.to, limit);
-      return keysOnly ? page.map(({ id }) => ({ id: idIn(id) })) : page.map(versionIn);
+      const page = queryRows(query, collection, bounds.from, bounds.to, limit);
+      return keysOnly ? page.map(({ id }) => ({ id: parseStoredId(id) })) : page.map(parseVersion);
     },
   };
 }
 
-const idIn = (id: ArrayBuffer): string => parseId(new Uint8Array(id));
-const hex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-const versionIn = ({ collection, id, revision, value }: Row): Version => ({
+const parseStoredId = (id: ArrayBuffer): string => parseId(new Uint8Array(id));
+const toHex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const parseVersion = ({ collection, id, revision, value }: Row): Version => ({
   collection,
-  id: idIn(id),
+  id: parseStoredId(id),
   revision,
   json: value === null ? undefined : new Json(value),
 });
@@ -153,9 +152,9 @@ function write(sql: ObjectStorage["sql"], { collection, id, revision, json }: Ve
   const key = sortKey(id);
   if (json) {
     sql.exec(PUT, collection, key, revision, json.text);
-    sql.exec(REVIVE, collection, key);
+    sql.exec(DELETE_TOMBSTONE, collection, key);
   } else {
     sql.exec(DELETE, collection, key);
-    sql.exec(BURY, collection, key, revision);
+    sql.exec(PUT_TOMBSTONE, collection, key, revision);
   }
 }

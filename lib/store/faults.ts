@@ -1,28 +1,28 @@
-/** Faults of a store that goes on as far as it can, and its free space. */
+/** Faults of a store that is still running, and its free space. */
 export interface StoreFaults {
-  /** Why no write is taken at present; null while writes are taken. */
+  /** Reason why writes fail at present; null while they succeed. */
   writes: string | null;
   damaged: readonly DamagedFile[];
-  /** The newest records that may be missing, as the files show; null where they show none. */
+  /** The newest records that may be missing, as far as the files show; null if none are. */
   lost: LostRecords | null;
-  /** Why superseded records could not be removed when that was tried last; null when they were. */
+  /** Reason why the last attempt to remove superseded records failed; null if it succeeded. */
   compaction: string | null;
-  /** Bytes that can still be written where the store lies; null where that is not known. */
+  /** Free space on the store's disk; null where it is not known. */
   free_bytes: number | null;
 }
 
 /** Records that a missing file may have held. */
 export interface LostRecords {
   reason: string;
-  /** How many records of each append-only collection were left when the file was missed. */
+  /** Number of records in each append-only collection when the missing file was noticed. */
   left: Readonly<Record<string, number>>;
 }
 
-/** A file of the store that is missing, replaced or not as it was written. */
+/** A file of the store that is missing, replaced or modified. */
 export interface DamagedFile {
-  /** Its name, without its folder. */
+  /** File name without folder. */
   file: string;
-  /** Its fault and the remedy, with its path. */
+  /** The fault and its remedy, with the path of the file. */
   reason: string;
   /** The content that depends on it. */
   holds: string;

@@ -1,11 +1,11 @@
-/** Values as JSON: what a store keeps is text; what it hands out is frozen, so that all its readers share one. */
+/** Conversion of values to JSON text for stores, and back to deeply frozen values that all callers share. */
 
-/** JSON text with the value that it stands for, each made once. The value is frozen, with all in it. */
+/** JSON text with its value, which is parsed at most once. The value is deeply frozen. */
 export class Json<T = unknown> {
   readonly text: string;
   #value: T | undefined;
 
-  /** `value`: frozen, and exactly what the text reads as; without it the text is read when someone asks. */
+  /** `value`: deeply frozen, and equal to the parsed text; without it the text is parsed at the first access. */
   constructor(text: string, value?: T) {
     this.text = text;
     this.#value = value;
@@ -17,31 +17,31 @@ export class Json<T = unknown> {
 }
 
 /**
- * A value with its text, for what is stored and answered too. The value is frozen, with all in it. Errors: `TypeError` for
- * what JSON would drop or turn into something else (a function, a bigint, NaN, a Date, an `undefined` in an array) and for a
- * cycle; the place is named, in the value of this name. A member that is `undefined` is left out.
+ * Converts a value to `Json` and freezes it deeply. Errors: `TypeError` for a value that JSON would drop or change (a function,
+ * a bigint, NaN, a Date, an `undefined` in an array) and for a cycle. `name` names the value in the error, which adds the path.
+ * A member that is `undefined` is left out.
  */
 export function json<T>(value: T, name = "value"): Json<T> {
   const walk: Walk = { freeze: true, exact: true };
-  rejectFlaw(name, visit(value, walk, 0));
+  rejectFlaw(name, findFlaw(value, walk, 0));
   return new Json(JSON.stringify(value), walk.exact ? value : undefined);
 }
 
-/** As `json` for a value that stays its owner's, named in errors; one that was made already is taken as it is. */
+/** Converts a value like `json` but does not freeze it, since the caller may still change it; returns a `Json` unchanged. */
 export function toJson(value: unknown, name: string): Json {
   if (value instanceof Json) return value;
-  rejectFlaw(name, visit(value, { freeze: false, exact: true }, 0));
+  rejectFlaw(name, findFlaw(value, { freeze: false, exact: true }, 0));
   return new Json(JSON.stringify(value));
 }
 
-/** Freezes a JSON value with all in it. */
+/** Freezes a JSON value deeply. */
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;
   for (const member of Object.values(value)) if (typeof member === "object") freezeDeep(member);
   return Object.freeze(value);
 }
 
-const DEEPEST = 200;
+const MAX_DEPTH = 200;
 
 interface Walk {
   readonly freeze: boolean;
@@ -49,7 +49,7 @@ interface Walk {
   exact: boolean;
 }
 
-/** Why a value cannot be stored, and where that lies in it: the innermost step last. */
+/** Reason why a value cannot be stored, and the path to the offending member, outermost step first. */
 interface Flaw {
   readonly reason: string;
   readonly path: (string | number)[];
@@ -59,12 +59,12 @@ const flaw = (reason: string): Flaw => ({ reason, path: [] });
 
 function rejectFlaw(name: string, found: Flaw | undefined): void {
   if (!found) return;
-  const place = found.path.map((step) => (typeof step === "number" ? `[${step}]` : `.${step}`)).join("");
-  throw new TypeError(`${name}${place} cannot be stored: ${found.reason}`);
+  const path = found.path.map((step) => (typeof step === "number" ? `[${step}]` : `.${step}`)).join("");
+  throw new TypeError(`${name}${path} cannot be stored: ${found.reason}`);
 }
 
-/** Looks for what the text would not read back as; the path is made when something is found. */
-function visit(value: unknown, walk: Walk, depth: number): Flaw | undefined {
+/** Finds the first part of a value that JSON cannot represent. */
+function findFlaw(value: unknown, walk: Walk, depth: number): Flaw | undefined {
   switch (typeof value) {
     case "string":
     case "boolean":
@@ -73,16 +73,16 @@ function visit(value: unknown, walk: Walk, depth: number): Flaw | undefined {
       if (Object.is(value, -0)) walk.exact = false;
       return Number.isFinite(value) ? undefined : flaw(`${value} is not a JSON number`);
     case "object":
-      return value === null ? undefined : visitMembers(value, walk, depth);
+      return value === null ? undefined : findFlawInMembers(value, walk, depth);
     default:
       return flaw(`${typeof value} is not a JSON type`);
   }
 }
 
-function visitMembers(value: object, walk: Walk, depth: number): Flaw | undefined {
-  if (depth === DEEPEST) return flaw(`it is nested deeper than ${DEEPEST} levels, or contains itself`);
+function findFlawInMembers(value: object, walk: Walk, depth: number): Flaw | undefined {
+  if (depth === MAX_DEPTH) return flaw(`it is nested deeper than ${MAX_DEPTH} levels, or contains itself`);
   const isList = Array.isArray(value);
-  if (!isList && !isPlain(value, walk))
+  if (!isList && !isPlainObject(value, walk))
     return flaw(`a ${value.constructor?.name ?? "class instance"} is not plain data`);
   const names = isList ? undefined : Object.keys(value);
   for (let index = 0, { length } = names ?? (value as unknown[]); index < length; index++) {
@@ -92,7 +92,7 @@ function visitMembers(value: object, walk: Walk, depth: number): Flaw | undefine
       walk.exact = false;
       continue;
     }
-    const found = visit(member, walk, depth + 1);
+    const found = findFlaw(member, walk, depth + 1);
     if (!found) continue;
     found.path.unshift(step);
     return found;
@@ -101,8 +101,8 @@ function visitMembers(value: object, walk: Walk, depth: number): Flaw | undefine
   return undefined;
 }
 
-/** Made by a literal or `JSON.parse`, also in another realm. */
-function isPlain(value: object, walk: Walk): boolean {
+/** Returns true for an object made by a literal or `JSON.parse`, also in another realm. */
+function isPlainObject(value: object, walk: Walk): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === null) walk.exact = false;
   return prototype === null || Object.getPrototypeOf(prototype) === null;

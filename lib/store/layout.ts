@@ -1,27 +1,27 @@
-/** How the file store lays out the collections, from the schema. */
+/** The layout of collections in the file store, derived from the schema. */
 import { type CollectionSchema, COLLECTIONS } from "./schema.ts";
 
-/** How collections lie in files and are shown in `state.json`. */
+/** Assignment of collections to files and to blocks of `state.json`. */
 export interface Layout {
-  /** Blocks of `state.json` and their collections: small and bounded, since they are held in memory and written whole. */
+  /** Blocks of `state.json` and their collections: small and bounded, since a block is kept in memory and written completely. */
   blocks: Readonly<Record<string, readonly string[]>>;
-  /** Records whose fields a block shows as its own: block to `[collection, id]`. */
+  /** By block, the `[collection, id]` of a record whose fields are shown as fields of the block. */
   embedded: Readonly<Record<string, readonly [collection: string, id: string]>>;
-  /** Only ever appended to; ids of 16 digits counting from 1, so that a million of them need no text in memory. */
+  /** Append-only collections with ids of 16 digits that count from 1, so that a million ids need no text in memory. */
   sequences: readonly string[];
 }
 
 const schemas: readonly [name: string, schema: CollectionSchema][] = Object.entries(COLLECTIONS);
-const namesWhere = (isChosen: (schema: CollectionSchema) => boolean): readonly string[] =>
-  schemas.flatMap(([name, schema]) => (isChosen(schema) ? [name] : []));
+const listCollections = (isIncluded: (schema: CollectionSchema) => boolean): readonly string[] =>
+  schemas.flatMap(([name, schema]) => (isIncluded(schema) ? [name] : []));
 
 /** The layout of Countersign's own collections. */
 export const LAYOUT: Layout = {
   blocks: {
-    product_runtime: namesWhere(({ block }) => block === "product_runtime"),
-    co_evolution: namesWhere(({ block }) => block === "co_evolution"),
-    tasks: namesWhere(({ block }) => block === "tasks"),
+    product_runtime: listCollections(({ block }) => block === "product_runtime"),
+    co_evolution: listCollections(({ block }) => block === "co_evolution"),
+    tasks: listCollections(({ block }) => block === "tasks"),
   },
   embedded: { product_runtime: ["meta", "identity"] },
-  sequences: namesWhere(({ sequence }) => sequence === true),
+  sequences: listCollections(({ sequence }) => sequence === true),
 };

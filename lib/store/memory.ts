@@ -1,4 +1,4 @@
-/** A store in memory. It fulfils the contract of stores, except that its records end with the process. Runs anywhere. */
+/** A store in memory, for any platform. It fulfils the contract of stores, except that its records are lost with the process. */
 import { type DumpSource, dumpVersions } from "./engine/dump.ts";
 import { versionsOverFloors } from "./engine/floors.ts";
 import { serial } from "./engine/serial.ts";
@@ -57,14 +57,15 @@ export function memoryStore(): Store {
 /** Copies the records for a dump, so that later writes do not change it. */
 function copyCollections(collections: ReadonlyMap<string, Collection>): DumpSource {
   const live = new Map([...collections].map(([name, { live }]) => [name, live.page({ limit: Infinity })]));
-  const floorOf = ({ dead }: Collection): number => Math.max(0, ...[...dead.values()].map(({ revision }) => revision));
-  const names = [...collections].map(([name, collection]) => ({ name, floor: floorOf(collection) }));
+  const computeFloor = ({ dead }: Collection): number =>
+    Math.max(0, ...[...dead.values()].map(({ revision }) => revision));
+  const floors = [...collections].map(([name, collection]) => ({ name, floor: computeFloor(collection) }));
   return {
-    collections: () => names,
+    collections: () => floors,
     list(name, { after, limit }) {
       const versions = live.get(name)!;
-      const from = after === undefined ? 0 : versions.findIndex(([id]) => id === after) + 1;
-      return versions.slice(from, from + limit).map(([, version]) => version);
+      const start = after === undefined ? 0 : versions.findIndex(([id]) => id === after) + 1;
+      return versions.slice(start, start + limit).map(([, version]) => version);
     },
   };
 }

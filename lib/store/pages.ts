@@ -5,18 +5,18 @@ type Paging<K extends boolean> = Omit<ListOptions<K>, "limit"> & { limit?: numbe
 
 const DEFAULT_PAGE_SIZE = 100;
 
-/** Yields the pages of a collection, of `limit` records each; each is read when the one before it was used. The last may be empty. */
+/** Yields the pages of a collection, each with `limit` records at most. A page is read when it is requested; the last may be empty. */
 export async function* listPages<C extends Collection, K extends boolean = false>(
   reads: Pick<Reads, "list">,
   collection: C,
   { limit = DEFAULT_PAGE_SIZE, ...options }: Paging<K> = {},
 ): AsyncGenerator<Listed<K, CollectionRecord<C>>[], undefined> {
   let { after } = options;
-  for (let more = true; more;) {
+  for (;;) {
     const page = await reads.list<C, K>(collection, { ...options, limit, ...(after !== undefined && { after }) });
     yield page;
+    if (page.length !== limit) return;
     after = page.at(-1)?.id;
-    more = page.length === limit;
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * All collections of the store. The room that writes a collection declares the type of its records (`interface Collections`);
- * each declared collection stands here, and each that stands here is declared: the compiler compares the two.
+ * the compiler checks that this list and those declarations have the same collections.
  */
 import type { Collection, Meta } from "./store.ts";
 
@@ -28,20 +28,20 @@ export interface CollectionSchema {
   /** The declared type of a record, or `object` for one without a name. */
   record: string;
   writer: Writer;
-  /** Who else changes records, apart from the sweep of an erasure. */
+  /** Other parts that change records, apart from the sweep of an erasure. */
   also?: readonly Writer[];
   purpose: string;
-  /** When a record is removed; absent: it stays as long as the log. */
+  /** When a record is removed; absent: it is stored as long as the log. */
   retention?: string;
   /**
-   * How words of an erased change leave it, where it can hold any: in the transaction of the erasure, by the projection that
-   * reads `content_erased`, by the sweep that looks for copies, with the files that are written again, or by the adapter.
-   * Absent: it holds none.
+   * How an erased content is removed from this collection: `entry`: in the transaction of the erasure; `projection`: by the
+   * projection that reads `content_erased`; `sweep`: by the search for copies; `files`: when the files are written again;
+   * `adapter`: by the adapter. Absent: the collection never contains such content.
    */
   erasure?: "entry" | "projection" | "sweep" | "files" | "adapter";
-  /** The block of `state.json` that shows it: it is small, held in memory and written at once. */
+  /** The block of `state.json` that contains it; only for small collections, which are kept in memory. */
   block?: "product_runtime" | "co_evolution" | "tasks";
-  /** It is only appended to, under ids of 16 digits that count from 1. */
+  /** True for an append-only collection with ids of 16 digits that count from 1. */
   sequence?: true;
 }
 

@@ -1,7 +1,8 @@
+/** A wrapper of stores that reports their commits to a `CommitSignal`. */
 import type { CommitSignal } from "../kit/commit_signal.ts";
 import type { Store } from "./store.ts";
 
-/** Wraps a store so that each commit notifies `commits`; those of other processes too if the store reports them (`others`). */
+/** Wraps a store so that each commit notifies `commits`, including commits of other processes if the store has `others`. */
 export function signalling(store: Store, commits: CommitSignal): Store {
   if (store.others) commits.setOthersSource(() => store.others!());
   return {

@@ -1,21 +1,22 @@
+/** The port of stores: reads, transactions and errors that every store implements. */
 import type { Json } from "./json.ts";
 import type { StoreFaults } from "./faults.ts";
 import type { BulkAccess } from "./bulk_access.ts";
 
 /**
- * All collections, and what a record of each holds. Every room declares its own here, next to the type, so that no read is
- * cast: `declare module "../store/store.ts" { interface Collections { changes: ChangeRecord } }`.
+ * The record type of each collection. Each room adds its own collections, so that reads are typed:
+ * `declare module "../store/store.ts" { interface Collections { changes: ChangeRecord } }`.
  */
 export interface Collections {
   meta: Singles<Meta>;
 }
 
-/** The records of the collection `meta`, by id: what there is one of. */
+/** The types of the single records in the collection `meta`, by id. */
 export interface Meta {}
 
 declare const singles: unique symbol;
 
-/** A collection whose records are known by their ids, each of a type of its own. */
+/** A collection with fixed ids, in which each record has its own type. */
 export interface Singles<T> {
   readonly [singles]: T;
 }
@@ -28,8 +29,8 @@ export type CollectionRecord<C extends Collection, I extends string = string> =
   Collections[C] extends Singles<infer S> ? (I extends keyof S ? S[I] : S[keyof S]) : Collections[C];
 
 /**
- * One stored record. Its value is frozen, with all in it, and shared by those who read it. `revision` starts at 1, or above
- * what was deleted in its collection before; it rises with every put, and never restarts, not even after a delete.
+ * One stored record. Its value is deeply frozen and shared by all callers. `revision` starts at 1, or above the revisions of
+ * records that were deleted in its collection; it rises with every put and never restarts, not even after a delete.
  */
 export interface Stored<T = unknown> {
   id: string;
@@ -37,12 +38,12 @@ export interface Stored<T = unknown> {
   value: T;
 }
 
-/** A row of `list`, which can ask for keys only: no value is read for it, and no revision. */
+/** A row of `list`; with `keysOnly` it has neither value nor revision. */
 export type Listed<K extends boolean, T> = K extends true ? Pick<Stored, "id"> : Stored<T>;
 
 /**
- * A page of a collection, ordered by id (UTF-16 code units). `after` is exclusive, and with `reverse` counts down; `prefix`
- * is what the ids begin with. `uncached`: read where it is kept, not from a copy in memory, so that damage there shows.
+ * A page of a collection, ordered by id (UTF-16 code units), or in descending order with `reverse`. The page starts after the
+ * id `after`; all its ids begin with `prefix`. `uncached`: read the stored data and not a copy in memory, to find damage.
  */
 export interface ListOptions<K extends boolean = false> {
   after?: string;
@@ -53,7 +54,7 @@ export interface ListOptions<K extends boolean = false> {
   uncached?: boolean;
 }
 
-/** A record's JSON text, as it is kept. */
+/** A record's stored JSON text. */
 export interface Text {
   id: string;
   text: string;
@@ -63,13 +64,13 @@ export interface Text {
 export const MAX_WRITES_PER_DECISION = 99;
 export const MAX_BYTES_PER_DECISION = 1_000_000;
 
-/** Reads of records. Outside a transaction they show durable data; several records may be a moment apart. */
+/** Reads of records. Outside a transaction they return durable data, and several records need not be of the same commit. */
 export interface Reads {
   get<C extends Collection, I extends string>(
     collection: C,
     id: I,
   ): Promise<Stored<CollectionRecord<C, I>> | undefined>;
-  /** The records with these ids, in their order, in one round trip. */
+  /** Reads the records with these ids, in the order of `ids`, in one round trip. */
   getMany<C extends Collection, I extends string>(
     collection: C,
     ids: readonly I[],
@@ -78,18 +79,18 @@ export interface Reads {
     collection: C,
     options: ListOptions<K>,
   ): Promise<Listed<K, CollectionRecord<C>>[]>;
-  /** Texts that are returned unparsed: those of a page, or of the records with these ids, those that are there. */
+  /** Reads the unparsed texts of a page, or of those records with these ids that exist. */
   texts(collection: Collection, which: ListOptions | readonly string[]): Promise<Text[]>;
 }
 
 /**
  * Operations of a decision inside one transaction. Reads see this transaction's own writes and every transaction
- * accepted before it. Everything is done within the decision: once it has ended, reads and writes throw.
+ * accepted before it. Once the decision has ended, reads and writes throw.
  */
 export interface Tx extends Reads {
   /**
-   * Puts a value, or one whose text is made already (`json`). `expected`: the revision the record must have now, 0 for "must
-   * not exist"; without it the put is unconditional. `presumed new`: unconditional too, of a record that is most likely
+   * Puts a value, or a `Json` whose text exists already. `expected`: the revision the record must have now, 0 for "must
+   * not exist"; without it the put is unconditional. `presumed new`: unconditional too, for a record that is most likely
    * absent, so that a shared store does not read it first. An id is well-formed text of 1 to 1,000 bytes in UTF-8.
    */
   put<C extends Collection, I extends string>(
@@ -102,28 +103,28 @@ export interface Tx extends Reads {
 }
 
 /**
- * Storage of all records. Values are JSON. Reads show only what is durable; `transact` is all or nothing, serialisable
- * and durable before it resolves. `decide` may run more than once, so it has no effects but through `tx`; when it throws,
- * nothing is written and the error is passed on.
+ * Storage of all records. Values are JSON. Reads return only durable data; `transact` is atomic, serialisable and durable
+ * before it resolves. `decide` may run more than once, so its only effects are writes through `tx`; if it throws, nothing is
+ * written and the error is passed on.
  *
- * Errors: `RevisionConflict` when an expected revision does not hold; `TypeError` for what is no id or no JSON, and
- * `RangeError` for more than one decision may write, even if the decision caught it; `StoreUnavailable` when nothing can be
- * written; `StoreBusy` when a shared store stays contended after its tries; `OutcomeUnknown` when the answer to a commit was
- * lost and its result is unknown, so that a caller who repeats the decision may make it twice.
+ * Errors: `RevisionConflict` when a record does not have the expected revision; `TypeError` for an invalid id or value, and
+ * `RangeError` for more writes than one decision may make, even if the decision caught the error; `StoreUnavailable` when
+ * nothing can be written; `StoreBusy` when a shared store stays contended after its tries; `OutcomeUnknown` when the answer to
+ * a commit was lost and its result is unknown, so that repeating the decision may write twice.
  */
 export interface Store extends Reads {
-  /** `prefetch` declares reads that the decision surely needs; a store that answers reads at once ignores it. */
+  /** `prefetch` declares reads that the decision certainly makes; a store that reads from memory ignores it. */
   transact<T>(decide: (tx: Tx) => T | Promise<T>, prefetch?: Prefetch): Promise<T>;
   /**
-   * A value that changes with each commit of another process, in a request or two, so that a waiting caller reads nothing
-   * else; always the same where no other can write. Absent where an engine cannot tell.
+   * Reads a value that changes with each commit of another process, so that a waiting caller can poll it cheaply; it is constant
+   * if no other process can write. Absent where an engine cannot notice other commits.
    */
   others?(): Promise<string>;
-  /** Removes what is kept of records that are superseded or deleted by now; absent where an engine keeps nothing of them. */
+  /** Removes the remains of superseded and deleted records; absent where an engine leaves none. */
   expunge?(): Promise<void>;
-  /** Checks what is stored and tries again what failed, once a cycle; absent where an engine does so itself. */
+  /** Checks the stored data and repeats failed work, once a cycle; absent where an engine needs no such call. */
   inspect?(): Promise<void>;
-  /** Returns the faults that are known; absent where an engine cannot tell. */
+  /** Returns the known faults; absent where an engine does not detect any. */
   faults?(): StoreFaults;
   /** Bulk access for backups and moves; absent where an engine cannot be moved. */
   readonly bulk?: BulkAccess | undefined;
@@ -131,12 +132,12 @@ export interface Store extends Reads {
 }
 
 /**
- * Makes reads that a decision surely needs, which a shared store fetches together with those of all waiting decisions. It has
- * no effects; the decision makes a read again that failed here.
+ * Makes reads that a decision certainly needs; a shared store fetches them together with those of all waiting decisions. It has
+ * no other effects. The decision repeats a read that fails here.
  */
 export type Prefetch = (reads: Reads) => Promise<unknown>;
 
-/** A put or delete named a revision that the record does not have. */
+/** A put or delete expected a revision that the record does not have. */
 export class RevisionConflict extends Error {
   override readonly name = "RevisionConflict";
   constructor(collection: string, id: string, expected: number, actual: number) {
@@ -144,10 +145,10 @@ export class RevisionConflict extends Error {
   }
 }
 
-/** The store cannot write: nothing of the transaction was kept, and reads may go on. */
+/** The store cannot write: nothing of the transaction was stored. Reads may still work. */
 export class StoreUnavailable extends Error {
   override readonly name = "StoreUnavailable";
-  /** The reason as strangers may read it: it names no place. */
+  /** The reason for unauthenticated callers, without addresses and paths. */
   readonly shown: string | undefined;
   constructor(message: string, { shown, ...options }: ErrorOptions & { shown?: string | undefined } = {}) {
     super(message, options);
@@ -155,26 +156,26 @@ export class StoreUnavailable extends Error {
   }
 }
 
-/** The store cannot be read now, which says nothing about what is in it: the same read may succeed later. */
+/** The store cannot be read now; the same read may succeed later. */
 export class StoreUnreadable extends StoreUnavailable {}
 
-/** The log of the store goes on elsewhere, or a move of it is under way. */
+/** The log continues in another store, or a move of the store is running. */
 export class StoreMoved extends StoreUnavailable {}
 
-/** A record is not what the store wrote. */
+/** A stored record differs from what the store wrote. */
 export class RecordDamaged extends Error {
   override readonly name: string = "RecordDamaged";
 }
 
-/** Returns true where a read found damage, and did not merely fail: text that is no JSON is damage in any store. */
+/** Returns whether the error of a read means that stored data is damaged; text that is not JSON is damage in any store. */
 export const isDamage = (error: unknown): boolean => error instanceof RecordDamaged || error instanceof SyntaxError;
 
-/** A shared store stayed contended; nothing was kept, and the same call may be made again later. */
+/** A shared store stayed contended: nothing was stored, and the same call may succeed later. */
 export class StoreBusy extends Error {
   override readonly name = "StoreBusy";
 }
 
-/** The engine did not say whether it kept a transaction, and cannot be asked: it may be kept, or not. */
+/** The result of a commit is unknown and cannot be found out: the transaction may be stored or not. */
 export class OutcomeUnknown extends Error {
   override readonly name = "OutcomeUnknown";
 }

@@ -1,12 +1,13 @@
+/** A record's key and its last version. */
 import type { Json } from "./json.ts";
 
-/** The name of one record. */
+/** The key of one record. */
 export interface Key {
   readonly collection: string;
   readonly id: string;
 }
 
-/** A record's last version. `revision` is the last one used; `json` is absent when the record was deleted. */
+/** A record's last version. A deleted record has no `json`, and the last revision that it had. */
 export interface Version extends Key {
   readonly revision: number;
   readonly json: Json | undefined;

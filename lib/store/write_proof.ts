@@ -1,4 +1,4 @@
-/** Proves that writes are taken, by a write of a record of its own: a store that can be read need not be writable. */
+/** Checks that the store can be written to, by writing a probe record: a readable store need not be writable. */
 import type { Clock, Log } from "../kit/platform.ts";
 import { runWithTimeLimit } from "../kit/time_limit.ts";
 import { type Store, StoreUnavailable, StoreUnreadable } from "./store.ts";
@@ -9,64 +9,64 @@ declare module "./store.ts" {
   }
 }
 
-/** How long a proof may take, and so a question whether the service is ready. */
+/** Time limit of a probe, and so of a readiness check. */
 export const PROBE_MS = 2000;
-/** Maximum age of the proof: after this time a request proves it, where no cycle does. */
-const FRESH_MS = 10_000;
-/** A cycle that proved it this recently does so again. */
-const CYCLED_MS = 150_000;
+/** Maximum age of a proof that a request made. */
+const MAX_AGE_MS = 10_000;
+/** Maximum age of a proof that a cycle made; cycles repeat it more often than that. */
+const MAX_AGE_FROM_CYCLE_MS = 150_000;
 
 /** The last proof of this process. */
 export interface WriteProof {
   ok: boolean;
   reason: string | null;
-  /** When; milliseconds since the epoch. */
+  /** Time of the proof; milliseconds since the epoch. */
   at: number;
-  isCycle: boolean;
+  isFromCycle: boolean;
 }
 
 const proofs = new WeakMap<Store, { last?: WriteProof; running?: Promise<WriteProof> }>();
 
-const stateOf = (store: Store) => {
+const getState = (store: Store) => {
   const state = proofs.get(store) ?? {};
   proofs.set(store, state);
   return state;
 };
 
-interface Probing {
+interface ProbeDeps {
   store: Store;
   clock: Clock;
   log: Log;
 }
 
-/** Writes, and notes within two seconds whether that was taken; several at a time share one write. */
-export function proveWrites({ store, clock, log }: Probing, isCycle = false): Promise<WriteProof> {
-  const state = stateOf(store);
-  return (state.running ??= attempt(store, clock.now())
+/** Writes a probe record and records within two seconds whether this succeeded; concurrent calls share one write. */
+export function proveWrites({ store, clock, log }: ProbeDeps, isFromCycle = false): Promise<WriteProof> {
+  const state = getState(store);
+  return (state.running ??= writeProbe(store, clock.now())
     .then((reason) => {
       if (reason !== null && state.last?.ok !== false) log.error("writes are not taken", { reason });
       if (reason === null && state.last?.ok === false) log.info("writes are taken again");
-      return (state.last = { ok: reason === null, reason, at: clock.now(), isCycle });
+      return (state.last = { ok: reason === null, reason, at: clock.now(), isFromCycle });
     })
     .finally(() => delete state.running));
 }
 
-/** The last proof; a new one where it is old and no cycle makes it, or where writes failed. */
-export function writeProof(deps: Probing): Promise<WriteProof> {
-  const { last } = stateOf(deps.store);
+/** Returns the last proof, or a new one if the last one is too old or failed. */
+export function writeProof(deps: ProbeDeps): Promise<WriteProof> {
+  const { last } = getState(deps.store);
   const age = last ? Math.abs(deps.clock.now() - last.at) : Infinity;
-  const isFresh = last?.ok && age < (last.isCycle ? CYCLED_MS : FRESH_MS);
+  const isFresh = last?.ok && age < (last.isFromCycle ? MAX_AGE_FROM_CYCLE_MS : MAX_AGE_MS);
   return isFresh ? Promise.resolve(last) : proveWrites(deps);
 }
 
-/** Notes that a write of this process failed: the last proof holds no more. */
+/** Drops the last proof after a failed write of this process. */
 export function noteFailedWrite(store: Store): void {
-  const state = stateOf(store);
+  const state = getState(store);
   if (state.last?.ok) delete state.last;
 }
 
-/** Why the write was not taken, null where it was. */
-async function attempt(store: Store, now: number): Promise<string | null> {
+/** Writes the probe record; returns the reason why that failed, or null. */
+async function writeProbe(store: Store, now: number): Promise<string | null> {
   const at = new Date(now).toISOString();
   try {
     await runWithTimeLimit(() => store.transact((tx) => tx.put("meta", "write_probe", { at })), PROBE_MS);

@@ -1,28 +1,28 @@
 /** Signed requests to the JSON protocols of AWS. */
 import { AwsV4Signer } from "aws4fetch";
 
-/** Keys of AWS; temporary ones have a session token. */
+/** Access keys of AWS; temporary keys have a session token. */
 export interface AwsCredentials {
   accessKeyId: string;
   secretAccessKey: string;
   sessionToken?: string | undefined;
 }
 
-/** Which service is asked for what. */
+/** A request to an AWS service. */
 export interface AwsRequest {
   service: string;
   region: string;
   url: string;
-  /** `DynamoDB_20120810.GetItem` */
+  /** The operation, such as `DynamoDB_20120810.GetItem`. */
   target: string;
-  /** Version of the protocol. */
+  /** Version of the JSON protocol. */
   version: "1.0" | "1.1";
   body: string;
-  /** How long to wait for the answer; milliseconds. */
+  /** Time limit of the answer; milliseconds. */
   limit: number;
 }
 
-/** Signs a request and sends it; `cache` keeps signing keys from one request to the next. */
+/** Signs a request and sends it; `cache` stores signing keys between requests. */
 export async function askAws(
   { service, region, url, target, version, body, limit }: AwsRequest,
   { accessKeyId, secretAccessKey, sessionToken }: AwsCredentials,

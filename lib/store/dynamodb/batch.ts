@@ -1,77 +1,82 @@
 /**
- * One try to carry a batch of decisions. The head is one item that counts all commits, and that every commit moves: what was
- * read is what is there as long as the head has not moved, whatever was read. So transactions are serialisable.
+ * The engine of the DynamoDB store. The head is one item that counts all commits and is updated by every commit. As long as the
+ * head has not moved, every read is still current. So transactions are serialisable.
  */
 import { type Attempt, Contended, type Engine } from "../engine/attempt.ts";
 import { type DynamoDbClient, NoAnswer } from "./client.ts";
-import { recordName as nameOfKey } from "../engine/view.ts";
+import { recordName } from "../engine/view.ts";
 import { OutcomeUnknown } from "../store.ts";
 import { findAbsent, advance, nextHead, type Head, isInHead, formatHead, readHead, findRecord } from "./head.ts";
 import { requireStorableSize, createWriteOperation } from "./items.ts";
 import { write } from "./requests.ts";
 import { createTableView } from "./table_view.ts";
 
-/** Limits of one request apart from the head: 100 operations with it, and 4 MB with all that goes around the texts. */
+/** Limits of one commit. A request may have 100 operations, one of them for the head, and 4 MB including keys and names. */
 const COMMIT_LIMITS = { writes: 99, bytes: 3_500_000 };
 
-/** Nobody queues for the head of a table: with twenty at it five tries of six fail. So many take some five seconds. */
+/** The head of a table has no queue: with 20 concurrent writers, five of six tries fail. 24 tries take about five seconds. */
 const MAX_ATTEMPTS = 24;
 
 /** The engine over a table. */
 export interface DynamoDbEngine extends Engine {
-  /** How many commits were not of this process, by the head as it was when it was read last. */
+  /** Counts the commits of other processes, up to the last read of the head. */
   othersCommits(): number;
 }
 
-/** The engine over a table. `findOut`: how long a commit is asked about that gave no answer; milliseconds. */
+/** Creates the engine over a table. `findOut`: how long an unanswered commit is repeated to learn its result; milliseconds. */
 export function dynamoDbEngine(client: DynamoDbClient, findOut: number): DynamoDbEngine {
-  /** As it was when it was read last. */
-  let known: Head | undefined;
-  let own = 0;
+  /** The head at its last read or commit. */
+  let lastHead: Head | undefined;
+  let ownCommits = 0;
 
   return {
     most: COMMIT_LIMITS,
     tries: MAX_ATTEMPTS,
     check: requireStorableSize,
-    untouched: (key) => (known && !isInHead(key) ? { found: findAbsent(known, key) } : undefined),
-    begin: (last) =>
+    untouched: (key) => (lastHead && !isInHead(key) ? { found: findAbsent(lastHead, key) } : undefined),
+    begin: (lastCommit) =>
       beginBatch(client, {
         findOut,
-        last: known && formatHead(known) === last ? known : undefined,
-        learnt: (head) => void (known = head),
-        committed(head) {
-          known = head;
-          own++;
+        expectedHead: lastHead && formatHead(lastHead) === lastCommit ? lastHead : undefined,
+        onRead: (head) => void (lastHead = head),
+        onCommit(head) {
+          lastHead = head;
+          ownCommits++;
         },
       }),
-    othersCommits: () => (known?.commits ?? 0) - own,
+    othersCommits: () => (lastHead?.commits ?? 0) - ownCommits,
   };
 }
 
-interface Terms {
+interface AttemptOptions {
   findOut: number;
-  /** Taken for the head as it is. */
-  last: Head | undefined;
-  learnt(head: Head): void;
-  committed(head: Head): void;
+  /** Used as head without reading it. */
+  expectedHead: Head | undefined;
+  onRead(head: Head): void;
+  onCommit(head: Head): void;
 }
 
-function beginBatch(client: DynamoDbClient, { findOut, last, learnt, committed }: Terms): Attempt {
-  const reading = last ? Promise.resolve(last) : readHead(client).then((head) => (learnt(head), head));
+function beginBatch(client: DynamoDbClient, { findOut, expectedHead, onRead, onCommit }: AttemptOptions): Attempt {
+  const readAndReportHead = async (): Promise<Head> => {
+    const head = await readHead(client);
+    onRead(head);
+    return head;
+  };
+  const currentHead = expectedHead ? Promise.resolve(expectedHead) : readAndReportHead();
   const { versions, list } = createTableView(client);
   const headMovedError = (): Contended => new Contended(`${client.place}: another process was faster`);
 
   return {
-    head: reading.then(formatHead),
+    head: currentHead.then(formatHead),
     async versions(keys) {
       const itemKeys = keys.filter((key) => !isInHead(key));
-      const [found, head] = await Promise.all([itemKeys.length > 0 ? versions(itemKeys) : [], reading]);
-      const known = new Map(itemKeys.map((key, index) => [nameOfKey(key), found[index]]));
-      return keys.map((key) => findRecord(head, key) ?? known.get(nameOfKey(key)) ?? findAbsent(head, key));
+      const [found, head] = await Promise.all([itemKeys.length > 0 ? versions(itemKeys) : [], currentHead]);
+      const byName = new Map(itemKeys.map((key, index) => [recordName(key), found[index]]));
+      return keys.map((key) => findRecord(head, key) ?? byName.get(recordName(key)) ?? findAbsent(head, key));
     },
     list,
     async commit(writes) {
-      const head = await reading;
+      const head = await currentHead;
       if (writes.length === 0) {
         if (formatHead(await readHead(client)) !== formatHead(head)) throw headMovedError();
         return formatHead(head);
@@ -82,14 +87,14 @@ function beginBatch(client: DynamoDbClient, { findOut, last, learnt, committed }
       const items = writes.filter((write) => !isInHead(write));
       const operations = [
         advance(table, head, next),
-        ...(await Promise.all(items.map((one) => createWriteOperation(table, one)))),
+        ...(await Promise.all(items.map((item) => createWriteOperation(table, item)))),
       ];
       const isStored = await write(client, operations, { token, patience: findOut }).catch((error: unknown) => {
         if (!(error instanceof NoAnswer)) throw error;
         throw new OutcomeUnknown(`no answer to a commit, which may have been kept: ${error.message}`, { cause: error });
       });
       if (!isStored) throw headMovedError();
-      committed(next);
+      onCommit(next);
       return formatHead(next);
     },
     abandon: () => Promise.resolve(),

@@ -1,4 +1,4 @@
-/** DynamoDB's JSON protocol over `fetch`: signed, with answers that are waited for and failures that are sorted. */
+/** A client of DynamoDB's JSON protocol over `fetch`, which signs requests, retries them and classifies errors. */
 import { type Pacing, pauseMs } from "../engine/pacing.ts";
 import { StoreBusy, StoreUnavailable } from "../store.ts";
 import { askAws, type AwsCredentials } from "./aws.ts";
@@ -6,26 +6,26 @@ import { askAws, type AwsCredentials } from "./aws.ts";
 /** Location of the table, and credentials. */
 export interface DynamoDbAccess {
   table: string;
-  /** `eu-central-1` */
+  /** The AWS region, such as `eu-central-1`. */
   region: string;
-  /** A function is asked before each request, since keys of a role are renewed while the program runs. */
+  /** A function is called before each request, since the keys of a role are renewed while the program runs. */
   credentials: AwsCredentials | (() => AwsCredentials | Promise<AwsCredentials>);
-  /** For a server other than AWS's own: `http://127.0.0.1:8000`. */
+  /** Address of a server other than AWS, such as `http://127.0.0.1:8000`. */
   endpoint?: string;
   fetch?: typeof fetch;
 }
 
-/** How long to wait for what; milliseconds. */
+/** Time limits; milliseconds. */
 export interface DynamoDbLimits {
-  /** For one answer. */
+  /** One answer. */
   answer: number;
-  /** For a request that may be repeated: all its tries. */
+  /** All tries of a request. */
   patience: number;
-  /** For a commit, whose outcome must be known. */
+  /** All tries of a commit, whose result must be known. */
   findOut: number;
 }
 
-/** A rejection by DynamoDB. `reasons` are those of a cancelled transaction, `None` where an item had none. */
+/** An error answer of DynamoDB. `reasons` has one code for each item of a cancelled transaction, `None` for an item without error. */
 export class DynamoDbError extends StoreUnavailable {
   constructor(
     place: string,
@@ -38,14 +38,14 @@ export class DynamoDbError extends StoreUnavailable {
   }
 }
 
-/** No final answer in time to a request that may have been carried out. */
+/** A request got no final answer in time, and may have been executed. */
 export class NoAnswer extends StoreUnavailable {}
 
-/** Speaks to one table. */
+/** A client of one table. */
 export interface DynamoDbClient {
   /**
-   * `patience`: how long a request is repeated that finds no answer; milliseconds. Errors: `DynamoDbError`, `NoAnswer`, and
-   * `StoreBusy` when nothing was done for all that time.
+   * Sends a request and repeats it for `patience` milliseconds until it is answered. Errors: `DynamoDbError`; `NoAnswer`;
+   * `StoreBusy` if the table was throttled all the time, so that nothing was executed.
    */
   call<T = unknown>(operation: string, body: object, patience?: number): Promise<T>;
   /** Table and region, for messages. */
@@ -53,14 +53,14 @@ export interface DynamoDbClient {
   table: string;
 }
 
-/** Refused because of the load: nothing was done. */
+/** Codes of requests that were rejected because of the load: nothing was executed. */
 const THROTTLED = /^(Throttl|ProvisionedThroughputExceeded|RequestLimitExceeded)/;
-/** Not answered yet, or by a fault of the service: it may have been done. */
+/** Codes of requests that may have been executed. */
 const UNSURE = /^(TransactionInProgress|InternalServerError|InternalFailure|ServiceUnavailable)/;
 
 const CANCELLED = "TransactionCanceledException";
 
-/** Makes a client. */
+/** Creates a client. */
 export function dynamoDbClient(
   access: DynamoDbAccess,
   limits: DynamoDbLimits,
@@ -86,34 +86,36 @@ export function dynamoDbClient(
     table,
     async call<T>(operation: string, body: object, patience = limits.patience) {
       const text = JSON.stringify(body);
-      const begun = clock.now();
-      // A table that only throttles is busy; only a lost answer is worth asking about for longer.
-      const end = (): number => begun + (lost ? patience : Math.min(patience, limits.patience));
-      let lost = false;
+      const start = clock.now();
+      // Only a lost answer justifies a longer wait than `limits.patience`; a table that throttles is busy.
+      const end = (): number => start + (isAnswerLost ? patience : Math.min(patience, limits.patience));
+      let isAnswerLost = false;
       for (let tries = 1; ; tries++) {
         try {
           return (await ask(operation, text)) as T;
         } catch (error) {
           const isRejected = error instanceof DynamoDbError && !isRetryable(error);
-          // After a lost answer a refusal is about this asking, and the first may yet be carried out; only a condition that
-          // does not hold is one for both.
-          if (isRejected && (!lost || error.reasons.includes("ConditionalCheckFailed"))) throw error;
-          lost ||= !(error instanceof DynamoDbError) || UNSURE.test(error.code);
+          // After a lost answer, the rejection of a later try does not tell whether the first one was executed. A failed
+          // condition does: it holds for both.
+          if (isRejected && (!isAnswerLost || error.reasons.includes("ConditionalCheckFailed"))) throw error;
+          isAnswerLost ||= !(error instanceof DynamoDbError) || UNSURE.test(error.code);
           const pause = pauseMs(tries, random);
-          const again = (!isRejected || error.code === CANCELLED) && clock.now() + pause < end();
-          if (again) await clock.sleep(pause);
-          // Also after the pause: a process that is halted in it may wake when the token is remembered no more.
-          if (!again || clock.now() >= end())
-            throw new (lost ? NoAnswer : StoreBusy)(`${place}: ${operation} found no answer: ${describeError(error)}`, {
-              cause: error,
-            });
+          const mayRetry = !isRejected || error.code === CANCELLED;
+          const isInTime = clock.now() + pause < end();
+          if (mayRetry && isInTime) {
+            await clock.sleep(pause);
+            // Checked again: after a long suspension DynamoDB may have forgotten the token, and would execute a repeat twice.
+            if (clock.now() < end()) continue;
+          }
+          const GivenUp = isAnswerLost ? NoAnswer : StoreBusy;
+          throw new GivenUp(`${place}: ${operation} found no answer: ${describeError(error)}`, { cause: error });
         }
       }
     },
   };
 }
 
-/** Returns whether the same request may succeed when it is made again. */
+/** Returns whether the same request may succeed when it is repeated. */
 function isRetryable({ code, reasons }: DynamoDbError): boolean {
   if (code !== CANCELLED) return THROTTLED.test(code) || UNSURE.test(code);
   const named = reasons.filter((reason) => reason !== "None");
@@ -139,7 +141,7 @@ function parseError(place: string, status: number, text: string): DynamoDbError 
   return new DynamoDbError(place, code, body.message ?? body.Message ?? `status ${status}`, reasons);
 }
 
-/** `fetch` keeps the reason of a lost connection one level deeper. */
+/** Describes an error; `fetch` puts the reason of a lost connection into `cause`. */
 function describeError(error: unknown): string {
   if (error instanceof DynamoDbError) return `${error.code}: ${error.answer}`;
   if (!(error instanceof Error)) return String(error);

@@ -1,4 +1,4 @@
-/** All of a table's records, collection by collection. */
+/** Dumps all records of a table, collection by collection. */
 import { dumpVersions } from "../engine/dump.ts";
 import type { Version } from "../version.ts";
 import { HEAD_RECORD } from "../collections.ts";
@@ -7,20 +7,20 @@ import { lastDeletedRevision, readHead, findRecord } from "./head.ts";
 import { bytesAttribute, type Item, partitionKey } from "./items.ts";
 import { createTableView } from "./table_view.ts";
 
-/** Every record of a table; what is written meanwhile may be among them, or not. */
+/** Dumps all records of a table; the dump may contain concurrent writes or not. */
 export const dumpItems = (client: DynamoDbClient): AsyncGenerator<readonly Version[]> =>
-  dumpVersions({ collections: () => collectionsIn(client), list: createTableView(client).list });
+  dumpVersions({ collections: () => listCollections(client), list: createTableView(client).list });
 
-/** A deletion of no id is one of an id that no record has: an item's key is never empty. */
+/** Gives a revision floor, which has the id "", an id that no record has, since the key of an item must not be empty. */
 export const storedVersion = (version: Version): Version =>
   version.id === "" ? { ...version, id: "\uffff" } : version;
 
-/** Sorts behind every record's key. */
-const BEYOND = bytesAttribute(Uint8Array.of(0xff));
+/** A sort key after those of all records. */
+const LAST_SORT_KEY = bytesAttribute(Uint8Array.of(0xff));
 const PREFIX = partitionKey("");
 
-/** The first item of each partition is asked for, from behind the one before: a table tells in no other way what it has. */
-async function collectionsIn(client: DynamoDbClient): Promise<{ name: string; floor: number }[]> {
+/** Lists collections by reading the first item of each partition; each scan starts after the end of the previous partition. */
+async function listCollections(client: DynamoDbClient): Promise<{ name: string; floor: number }[]> {
   const names = new Set<string>();
   for (let start: Item | undefined; ;) {
     const { Items = [] } = await client.call<{ Items?: Item[] }>("Scan", {
@@ -33,7 +33,7 @@ async function collectionsIn(client: DynamoDbClient): Promise<{ name: string; fl
     const pk = Items[0]?.["pk"];
     if (!pk) break;
     if (pk.S!.startsWith(PREFIX)) names.add(pk.S!.slice(PREFIX.length));
-    start = { pk, sk: BEYOND };
+    start = { pk, sk: LAST_SORT_KEY };
   }
   const head = await readHead(client);
   if (findRecord(head, HEAD_RECORD)?.json) names.add(HEAD_RECORD.collection);

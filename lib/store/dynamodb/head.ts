@@ -1,45 +1,46 @@
 /**
- * The head of a table: one item that counts all commits, and that every commit moves. What every decision reads with it lies
- * in it, the end of the chain and the move state, so that neither is an item of its own to ask and to pay for.
+ * The head of a table: one item that counts all commits and is updated by every commit. It also contains the two records that
+ * every decision reads, the chain's head and the move state, which saves the requests for separate items.
  */
 import { HEAD_RECORD } from "../collections.ts";
 import { MOVE_STATE_KEY } from "../engine/move_state.ts";
-import { type Key, recordName as nameOfKey, type Version } from "../engine/view.ts";
+import { type Key, recordName, type Version } from "../engine/view.ts";
 import { Json } from "../json.ts";
 import { StoreUnavailable } from "../store.ts";
 import type { DynamoDbClient } from "./client.ts";
 import { type Attribute, bytesAttribute, type Item, type Operation } from "./items.ts";
 import { getItem } from "./requests.ts";
 
-/** The key of its item. */
+/** Key of the head's item. */
 export const HEAD: Item = { pk: { S: "head" }, sk: bytesAttribute(Uint8Array.of(0)) };
 
-/** How tables are written by this version. */
+/** Format of the tables that this version writes. */
 const FORMAT = 1;
 
 /** Content of the head. */
 export interface Head {
   commits: number;
-  /** Names its last commit, as no other is named: a table that was restored counts the same number twice. */
+  /** Unique name of the last commit; the count is not unique, since a restored table repeats it. */
   name: string;
-  /** The revisions that deleted records had, by collection: the highest of them. Nothing is kept of each. */
+  /** By collection, the highest revision that a deleted record had. Deleted records are not stored. */
   deleted: ReadonlyMap<string, number>;
-  /** The records that lie in it, by their names. */
+  /** The records in the head, by `recordName`. */
   records: ReadonlyMap<string, Version>;
 }
 
-const IN_HEAD: Readonly<Record<string, Key>> = { chain: HEAD_RECORD, mark: MOVE_STATE_KEY };
+/** Keys of the records in the head, by attribute. */
+const RECORD_KEYS: Readonly<Record<string, Key>> = { chain: HEAD_RECORD, mark: MOVE_STATE_KEY };
 
-const attributeOf = (key: Key): string | undefined =>
-  Object.keys(IN_HEAD).find((name) => nameOfKey(IN_HEAD[name]!) === nameOfKey(key));
+const findAttribute = (key: Key): string | undefined =>
+  Object.keys(RECORD_KEYS).find((name) => recordName(RECORD_KEYS[name]!) === recordName(key));
 
 /** Returns whether a record is stored in the head. */
-export const isInHead = (key: Key): boolean => attributeOf(key) !== undefined;
+export const isInHead = (key: Key): boolean => findAttribute(key) !== undefined;
 
-/** A record that lies in a head. */
-export const findRecord = ({ records }: Head, key: Key): Version | undefined => records.get(nameOfKey(key));
+/** Finds a record in a head. */
+export const findRecord = ({ records }: Head, key: Key): Version | undefined => records.get(recordName(key));
 
-/** Reads the head as it is. Errors: `StoreUnavailable` when the table is of another format. */
+/** Reads the current head. Errors: `StoreUnavailable` when the table has another format. */
 export async function readHead(client: DynamoDbClient): Promise<Head> {
   const item = await getItem(client, HEAD);
   const format = item?.["format"]?.N;
@@ -50,36 +51,38 @@ export async function readHead(client: DynamoDbClient): Promise<Head> {
   return parseHead(item ?? {});
 }
 
-/** Reads the head from its item. */
+/** Parses the head's item. */
 export function parseHead({ commits, name, deleted, records }: Item): Head {
   const floors = Object.entries(deleted?.M ?? {}).map(([name, { N }]): [string, number] => [name, Number(N)]);
-  const stored = Object.entries(records?.M ?? {}).map(([name, attribute]) => versionIn(IN_HEAD[name]!, attribute));
+  const stored = Object.entries(records?.M ?? {}).map(([name, attribute]) =>
+    parseVersion(RECORD_KEYS[name]!, attribute),
+  );
   return {
     commits: Number(commits?.N ?? 0),
     name: name?.S ?? "",
     deleted: new Map(floors),
-    records: new Map(stored.map((version) => [nameOfKey(version), version])),
+    records: new Map(stored.map((version) => [recordName(version), version])),
   };
 }
 
-function versionIn({ collection, id }: Key, { M = {} }: Attribute): Version {
+function parseVersion({ collection, id }: Key, { M = {} }: Attribute): Version {
   const { revision, json } = M;
   return { collection, id, revision: Number(revision!.N), json: json && new Json(json.S!) };
 }
 
-/** Tells heads apart. */
+/** Returns the name of the last commit as the engine's interface has it: unique for each commit. */
 export const formatHead = ({ commits, name }: Head): string => `${commits} ${name}`;
 
-/** The revision above which a record of a collection begins that is not there, so that none restarts. */
+/** Returns the highest revision that a deleted record of a collection had; new records get a higher one. */
 export const lastDeletedRevision = ({ deleted }: Head, collection: string): number => deleted.get(collection) ?? 0;
 
-/** Returns the version of an absent record, if the head has one. */
+/** Returns the version of an absent record; undefined if no record of its collection was ever deleted. */
 export function findAbsent(head: Head, key: Key): Version | undefined {
   const revision = lastDeletedRevision(head, key.collection);
   return revision > 0 ? { ...key, revision, json: undefined } : undefined;
 }
 
-/** The head after a commit of this name. */
+/** Returns the head after a commit. `name`: the name of this commit. */
 export function nextHead(
   { commits, deleted: before, records: stored }: Head,
   writes: readonly Version[],
@@ -88,13 +91,13 @@ export function nextHead(
   const deleted = new Map(before);
   for (const { collection, revision, json } of writes)
     if (!json) deleted.set(collection, Math.max(deleted.get(collection) ?? 0, revision));
-  const written = writes.filter(isInHead).map((version) => [nameOfKey(version), version] as const);
+  const written = writes.filter(isInHead).map((version) => [recordName(version), version] as const);
   return { commits: commits + 1, name, deleted, records: new Map([...stored, ...written]) };
 }
 
-/** Moves the head on by one commit, if it still stands where it stood. */
+/** Creates the operation that replaces the head by `next` if it has not moved. */
 export function advance(TableName: string, { commits, name }: Head, next: Head): Operation {
-  const records = [...next.records.values()].map((version) => [attributeOf(version)!, { M: attributesOf(version) }]);
+  const records = [...next.records.values()].map((version) => [findAttribute(version)!, { M: toAttributes(version) }]);
   return {
     Update: {
       TableName,
@@ -115,7 +118,7 @@ export function advance(TableName: string, { commits, name }: Head, next: Head):
   };
 }
 
-const attributesOf = ({ revision, json }: Version): Item => ({
+const toAttributes = ({ revision, json }: Version): Item => ({
   revision: { N: String(revision) },
   ...(json && { json: { S: json.text } }),
 });

@@ -1,4 +1,4 @@
-/** Records as items: a collection's live records are one partition, in order of their ids. */
+/** Conversion of records to items. The live records of a collection are one partition, sorted by id. */
 import type { Write } from "../engine/attempt.ts";
 import { parseId, sortKey } from "../engine/record_key.ts";
 import type { Key, Row, Version } from "../engine/view.ts";
@@ -29,7 +29,7 @@ interface Condition {
   ExpressionAttributeValues?: Item;
 }
 
-/** A change of one item, made if its condition holds; else the whole request is refused. */
+/** An update of one item; if its condition fails, the complete request is rejected. */
 export interface Update {
   TableName: string;
   Key: Item;
@@ -39,46 +39,46 @@ export interface Update {
   ExpressionAttributeValues: Item;
 }
 
-/** The most bytes that a record's JSON may have: an item holds 400 KB, with its names and keys. */
+/** Maximum size of a record's JSON: an item has 400 KB at most, including names and keys. */
 export const MAX_VALUE_BYTES = 396 * 1024;
 
 /** Bytes as an attribute. */
 export function bytesAttribute(bytes: Uint8Array): Attribute {
   const chunks = [];
-  for (let at = 0; at < bytes.length; at += BYTES_PER_CHUNK)
-    chunks.push(String.fromCharCode(...bytes.subarray(at, at + BYTES_PER_CHUNK)));
+  for (let start = 0; start < bytes.length; start += BYTES_PER_CHUNK)
+    chunks.push(String.fromCharCode(...bytes.subarray(start, start + BYTES_PER_CHUNK)));
   return { B: btoa(chunks.join("")) };
 }
 
-/** As many arguments as a call takes for certain. */
+/** A number of arguments that every engine accepts in one call. */
 const BYTES_PER_CHUNK = 8192;
 
-const bytesOf = ({ B = "" }: Attribute = {}): Uint8Array<ArrayBuffer> =>
+const decodeBytes = ({ B = "" }: Attribute = {}): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(B), (character) => character.charCodeAt(0));
 
-/** The partition of a collection's records. */
+/** Returns the partition key of a collection's records. */
 export const partitionKey = (collection: string): string => `record/${collection}`;
 
-/** The key of a record's item. */
+/** Returns the key of a record's item. */
 export const itemKey = ({ collection, id }: Key): Item => ({
   pk: { S: partitionKey(collection) },
   sk: bytesAttribute(sortKey(id)),
 });
 
-/** Tells keys apart in a map. */
+/** Returns an item's key as one text, for maps. */
 export const formatItemKey = ({ pk, sk }: Item): string => `${sk?.B} ${pk?.S}`;
 
-/** A record as its item has it; its id alone when no more of the item was read. */
+/** Converts an item to a record; only its id if no more of the item was read. */
 export async function readRow(collection: string, { sk, revision, json, deflated }: Item): Promise<Row> {
-  const id = parseId(bytesOf(sk));
+  const id = parseId(decodeBytes(sk));
   if (!revision) return { id };
-  const text = deflated ? await inflate(bytesOf(deflated)) : json!.S!;
+  const text = deflated ? await inflate(decodeBytes(deflated)) : json!.S!;
   return { collection, id, revision: Number(revision.N), json: new Json(text) };
 }
 
 /**
- * Writes a version over the one that was read, or where none was: a transaction's items come to be seen one by one, so that
- * the head may be seen moved and the item not yet.
+ * Creates the operation that stores a version if the stored version is still `before`, or absent. The check of the head is not
+ * enough: the items of a transaction become visible one by one, so a read may return the new head and an old item.
  */
 export async function createWriteOperation(
   TableName: string,
@@ -92,20 +92,20 @@ export async function createWriteOperation(
       }
     : { ConditionExpression: "attribute_not_exists(pk)" };
   if (!json) return { Delete: { TableName, Key: key, ...condition } };
-  const Item = { ...key, revision: { N: String(revision) }, ...(await textOf(json)) };
+  const Item = { ...key, revision: { N: String(revision) }, ...(await toTextAttribute(json)) };
   return { Put: { TableName, Item, ...condition } };
 }
 
-/** Writes are billed by the kilobyte: a text longer than this, in bytes with its overhead, is stored deflated. */
+/** Longer texts are compressed: writes are billed by the kilobyte, including names and keys. */
 const MAX_PLAIN_BYTES = 850;
 
-async function textOf({ text }: Json): Promise<Item> {
+async function toTextAttribute({ text }: Json): Promise<Item> {
   if (text.length <= MAX_PLAIN_BYTES) return { json: { S: text } };
   const bytes = await deflate(text);
   return bytes.length < countTextBytes(text) ? { deflated: bytesAttribute(bytes) } : { json: { S: text } };
 }
 
-/** Refuses a record that no item can hold. */
+/** Rejects a record that is too large for an item. Errors: `RangeError`. */
 export function requireStorableSize({ collection, id, json }: Version): void {
   const bytes = json ? countTextBytes(json.text) : 0;
   if (bytes > MAX_VALUE_BYTES)

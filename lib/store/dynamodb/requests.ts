@@ -1,4 +1,4 @@
-/** The four requests that the store makes, each until it has all that was asked for. */
+/** The requests of the store; each is repeated until its answer is complete. */
 import { type DynamoDbClient, DynamoDbError } from "./client.ts";
 import { bytesAttribute, type Item, formatItemKey, type Operation } from "./items.ts";
 import { Contended } from "../engine/attempt.ts";
@@ -7,15 +7,15 @@ import type { ListOptions } from "../store.ts";
 
 const MAX_KEYS_PER_REQUEST = 100;
 
-/** One item. */
+/** Reads one item. */
 export async function getItem({ call, table }: DynamoDbClient, Key: Item): Promise<Item | undefined> {
   const { Item } = await call<{ Item?: Item }>("GetItem", { TableName: table, Key, ConsistentRead: true });
   return Item;
 }
 
-/** The items with these keys, in their order; what there is not is `undefined`. */
+/** Reads the items with these keys, in the order of `keys`; an absent item is `undefined`. */
 export async function getItems(client: DynamoDbClient, keys: readonly Item[]): Promise<(Item | undefined)[]> {
-  // A function may have the right to get one and no batch of them; and a request that names a key twice is refused.
+  // Keys are deduplicated, since a batch with a repeated key is rejected. One item needs no permission for batches.
   const requested = new Map(keys.map((key) => [formatItemKey(key), key]));
   const items =
     requested.size === 1 ? [await getItem(client, keys[0]!)] : await batchGet(client, [...requested.values()]);
@@ -28,19 +28,19 @@ interface BatchAnswer {
   UnprocessedKeys?: Record<string, { Keys: Item[] }>;
 }
 
-/** A hundred in one request; what does not fit in 16 MB is left for the next. */
+/** Reads a hundred items in each request; items beyond 16 MB are returned as unprocessed keys and requested again. */
 async function batchGet({ call, table }: DynamoDbClient, keys: readonly Item[]): Promise<Item[]> {
   const items: Item[] = [];
-  for (let left = keys; left.length > 0;) {
-    const RequestItems = { [table]: { Keys: left.slice(0, MAX_KEYS_PER_REQUEST), ConsistentRead: true } };
+  for (let remaining = keys; remaining.length > 0;) {
+    const RequestItems = { [table]: { Keys: remaining.slice(0, MAX_KEYS_PER_REQUEST), ConsistentRead: true } };
     const { Responses, UnprocessedKeys } = await call<BatchAnswer>("BatchGetItem", { RequestItems });
     items.push(...(Responses?.[table] ?? []));
-    left = [...(UnprocessedKeys?.[table]?.Keys ?? []), ...left.slice(MAX_KEYS_PER_REQUEST)];
+    remaining = [...(UnprocessedKeys?.[table]?.Keys ?? []), ...remaining.slice(MAX_KEYS_PER_REQUEST)];
   }
   return items;
 }
 
-/** A page of a partition, in order of the sort key. */
+/** Reads a page of a partition, in the order of sort keys. */
 export async function query(
   { call, table }: DynamoDbClient,
   partition: string,
@@ -67,8 +67,8 @@ export async function query(
 }
 
 /**
- * Writes all or nothing; false when the condition does not hold. Under its token the same may be sent again within ten
- * minutes and is done once. Errors: `Contended` when another writes the same items at this moment.
+ * Executes operations atomically; returns false if a condition failed. A request that is repeated with the same token within ten
+ * minutes is executed once. Errors: `Contended` if another process is writing the same items.
  */
 export async function write(
   { call, place }: DynamoDbClient,

@@ -1,4 +1,4 @@
-/** A store in a DynamoDB table, which many processes and functions may use at once. */
+/** A store in a DynamoDB table, which many processes and functions may use concurrently. */
 import { groupCommit } from "../engine/group_commit.ts";
 import { type Pacing, systemPacing } from "../engine/pacing.ts";
 import { enforceMoveState, sharedBulkAccess } from "../engine/shared_bulk_access.ts";
@@ -16,25 +16,25 @@ export interface DynamoDbOptions extends DynamoDbAccess, Partial<Pacing> {
   limits?: Partial<DynamoDbLimits>;
 }
 
-/** The store in a table that is there already: see `createTable`. */
+/** Opens the store in an existing table (see `createTable`). */
 export function dynamoDbStore(options: DynamoDbOptions): Store {
   const pacing = { ...systemPacing, ...options };
   const limits = { ...LIMITS, ...options.limits };
   const client = dynamoDbClient(options, limits, pacing);
   const engine = dynamoDbEngine(client, limits.findOut);
-  // Its own, since an engine holds what it knows of the head, and the two ask side by side.
-  const mover = dynamoDbEngine(client, limits.findOut);
-  const reading = { dump: () => dumpItems(client), atOneMoment: false, stored: storedVersion };
+  // Bulk access needs its own engine: an engine remembers the head, and the two run concurrently.
+  const bulkEngine = dynamoDbEngine(client, limits.findOut);
+  const bulkReads = { dump: () => dumpItems(client), atOneMoment: false, stored: storedVersion };
   const commits = groupCommit(enforceMoveState(engine, pacing.clock), pacing);
   return {
     ...makeReads(createTableView(client)),
     ...commits,
     async others() {
-      // In line with its own commits: none of them is counted in the head and not yet here.
+      // The empty transaction waits for this process's commits, which the engine must count before it subtracts them.
       await commits.transact(() => undefined);
       return String(engine.othersCommits());
     },
-    bulk: sharedBulkAccess(mover, pacing, reading),
+    bulk: sharedBulkAccess(bulkEngine, pacing, bulkReads),
   };
 }
 
@@ -55,7 +55,7 @@ export const TABLE = {
 
 const TABLE_LIMITS: DynamoDbLimits = { answer: 10_000, patience: 60_000, findOut: 60_000 };
 
-/** Makes the table if there is none, and waits until it can be used. */
+/** Creates the table if it does not exist, and waits until it can be used. */
 export async function createTable(access: DynamoDbAccess, pacing = systemPacing): Promise<void> {
   const { call, table } = dynamoDbClient(access, TABLE_LIMITS, pacing);
   await call("CreateTable", { TableName: table, ...TABLE }).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** The live records of a table, as they are read. */
+/** Reads the live records of a table. */
 import { replaceRow } from "../engine/read_cache.ts";
 import { keyBounds } from "../engine/record_key.ts";
 import type { Version, View } from "../engine/view.ts";
@@ -8,7 +8,7 @@ import { HEAD, parseHead, isInHead, findRecord } from "./head.ts";
 import { itemKey, partitionKey, readRow } from "./items.ts";
 import { getItem, getItems, query } from "./requests.ts";
 
-/** A view of the table; the records that lie in the head are read from there. */
+/** Creates a view of the table; records that are stored in the head are read from it. */
 export function createTableView(client: DynamoDbClient): View {
   return {
     async versions(keys) {

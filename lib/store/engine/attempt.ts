@@ -1,26 +1,26 @@
-/** The work of an engine for a batch of decisions, where other processes write to the same store. */
+/** The interface of an engine that several processes write to: it reads and commits batches of decisions. */
 import type { Awaitable, Key, Version, View } from "./view.ts";
 
 /** A version to store, with the version that it replaces. */
 export interface Write extends Version {
   readonly before: Version | undefined;
-  /** True if the record was put as new and not read: the commit fails if it exists, or was deleted at the same or a higher revision. */
+  /** True if the record was put as new without reading it: the commit fails if it exists, or was deleted at the same or a higher revision. */
   readonly unread?: boolean;
 }
 
 /**
- * One try to carry a batch. It begins immediately: reads before the head is known may be sent with the request
- * for that. Whatever its methods reject with ends it, and nothing of it is kept.
+ * One attempt to run and commit a batch. It starts immediately: reads may be sent along with the request for the head.
+ * An error of any method ends the attempt, and none of its writes is stored.
  */
 export interface Attempt extends View {
   /**
-   * Names the last commit. The commit of this try is refused when another came after it; so reads after it resolved
-   * holds, and so does all that was read at any time since that commit was made.
+   * Name of the last commit. This attempt's commit is rejected if another commit followed. So everything that was read
+   * since the last commit is still current when this attempt commits.
    */
   readonly head: Awaitable<string>;
   /**
-   * Makes the writes durable, all or none, and names this commit, or the last one when there is nothing to write and all
-   * that was read holds. Errors: `Contended` where the head has moved.
+   * Makes all writes durable, or none, and returns the name of this commit. Without writes, it checks that the head has not
+   * moved and returns the name of the last commit. Errors: `Contended` if the head has moved.
    */
   commit(writes: readonly Write[]): Promise<string>;
   /** Ends the attempt without a commit; never rejects. */
@@ -29,22 +29,22 @@ export interface Attempt extends View {
 
 /** A store engine that many processes write to. */
 export interface Engine {
-  /** `last`: the last commit as far as is known, which may be taken for it without asking: the commit finds out. */
-  begin(last?: string): Attempt;
-  /** Limits of one commit, in records and bytes of text: as much as one decision may write, or more. */
+  /** `lastCommit`: the expected last commit. The attempt may use it as head without a request, since the commit verifies it. */
+  begin(lastCommit?: string): Attempt;
+  /** Limits of one commit, in records and bytes of text: at least the limits of one decision. */
   readonly most: { readonly writes: number; readonly bytes: number };
   /** Number of attempts for a batch that conflicts with others; 8 by default. */
   readonly tries?: number;
-  /** Throws when the engine cannot hold a record; then its transaction is refused, and no other. */
+  /** Throws if the engine cannot store a record; then only the transaction with this record is rejected. */
   check?(version: Version): void;
   /**
-   * Returns the version of a record that is put as absent, where the commit is rejected if the record exists after all:
-   * so it need not be read. Undefined where that is not known for certain.
+   * Returns the version that a record has if it is absent, so that a put as new needs no read: the commit is rejected if the
+   * record exists. Returns undefined where this version is not known.
    */
   untouched?(key: Key): { readonly found: Version | undefined } | undefined;
 }
 
-/** Another process committed first, or holds the store: the same attempt may succeed a little later. */
+/** Another process committed first, or has locked the store; another attempt may succeed a little later. */
 export class Contended extends Error {
   override readonly name = "Contended";
 }

@@ -1,6 +1,6 @@
 /**
- * Revision floors. An engine knows the last revision of each record that was deleted since it was loaded, but not of earlier
- * deletions. So each collection has one floor, a tombstone with the id `""`: a new record gets a revision above it.
+ * Revision floors. A store that was loaded from a copy does not know the last revision of each record that was deleted before
+ * the copy. So each collection has one floor, a tombstone with the id `""`: a new record gets a revision above it.
  */
 import { type Awaitable, mapAwaitable, type View } from "./view.ts";
 import type { Key, Version } from "../version.ts";

@@ -1,7 +1,7 @@
 /**
- * Transactions over an engine that several processes share. The decisions that wait in this process are one batch: what they
- * declare is fetched in one round trip with the head, they run once, one after another, and one commit makes their writes
- * durable. Further reads go to the engine one after another; the cache of the last commit answers the others.
+ * Transactions over an engine that several processes share. The decisions that wait in this process form a batch: their
+ * declared reads are fetched in one round trip with the head, they run one after another, and one commit makes their writes
+ * durable. Reads that were not declared are answered by the cache of the last commit, or fetched one at a time.
  */
 import { type Store, StoreBusy } from "../store.ts";
 import type { Engine } from "./attempt.ts";
@@ -11,35 +11,34 @@ import { type Job, createQueue } from "./queue.ts";
 import { createReadCache, type ReadCache } from "./read_cache.ts";
 import { type BatchResult, runBatch } from "./run.ts";
 
-/** A commit takes about 100 writes, so more decisions than this rarely fit; all that wait are prefetched. */
+/** A commit takes about 100 writes, so more decisions than this rarely fit. */
 const MAX_DECISIONS_PER_BATCH = 100;
-/** After this many commits without one of another process between them, the last commit is taken to be the head still. */
-const COMMITS_UNTIL_ALONE = 3;
-/** A process that held the head for longer waits as long before its next batch, so that others can write. */
+/** After this many successive commits of this process, the last one is assumed to be the head. */
+const COMMITS_UNTIL_SOLE_WRITER = 3;
+/** A process that locked the head for longer than this pauses for the same time before its next batch, so that others can write. */
 const LONG_HOLD_MS = 250;
 const MAX_YIELD_MS = 2000;
 
-/** `transact` and `close` over an engine. Each job ends with a result or an error, or returns to the queue. */
+/** Creates `transact` and `close` over an engine. Each job gets a result or an error, or returns to the queue. */
 export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transact" | "close"> {
-  const { untouched: _, ...careful } = engine;
-  const sharing: Sharing = {
+  const { untouched: _, ...readingEngine } = engine;
+  const state: ProcessState = {
     cache: createReadCache(),
     conflicted: false,
-    aloneCommits: 0,
+    successiveCommits: 0,
     holdMs: 0,
     readsAll: false,
   };
   return createQueue(async (queue) => {
     const jobs: Job[] = [];
-    /** Number of decisions at the first attempt. */
-    let first = 0;
+    let jobsAtFirstAttempt = 0;
     const takeMore = (): void => void jobs.push(...queue.splice(0, MAX_DECISIONS_PER_BATCH - jobs.length));
     try {
-      const { ends } = await retryContended(
+      const { reports } = await retryContended(
         () => {
           takeMore();
-          first ||= jobs.length;
-          return attempt(sharing.readsAll ? careful : engine, sharing, {
+          jobsAtFirstAttempt ||= jobs.length;
+          return attempt(state.readsAll ? readingEngine : engine, state, {
             jobs,
             takeMore,
             now: () => pacing.clock.now(),
@@ -48,68 +47,68 @@ export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transa
         pacing,
         engine.tries,
       );
-      queue.unshift(...jobs.slice(ends.length));
-      for (const end of ends) end();
-      const { conflicted, holdMs } = sharing;
+      queue.unshift(...jobs.slice(reports.length));
+      for (const report of reports) report();
+      const { conflicted, holdMs } = state;
       if (conflicted && holdMs > LONG_HOLD_MS) await pacing.clock.sleep(Math.min(holdMs, MAX_YIELD_MS));
     } catch (error) {
-      // Jobs that arrived after the first attempt have attempts left.
-      if (error instanceof StoreBusy) queue.unshift(...jobs.splice(first));
+      // Jobs that arrived after the first attempt are tried again.
+      if (error instanceof StoreBusy) queue.unshift(...jobs.splice(jobsAtFirstAttempt));
       for (const { reject } of jobs) reject(error);
     } finally {
-      sharing.cache.trim();
+      state.cache.trim();
     }
   });
 }
 
 /** State of a process on a shared store. */
-interface Sharing {
+interface ProcessState {
   cache: ReadCache;
   /** True if another process had committed before the last attempt. */
   conflicted: boolean;
-  /** Number of commits in a row without one of another process between them. */
-  aloneCommits: number;
-  /** How long the last commit held the head; milliseconds. */
+  /** Number of successive commits without a commit of another process between them. */
+  successiveCommits: number;
+  /** How long the last batch locked the head. */
   holdMs: number;
-  /** True if the last attempt failed on the head as it was read: then records that are put as new are read as well. */
+  /** True if the last attempt failed although its head was read: then records that are put as new are read as well. */
   readsAll: boolean;
 }
 
-/** Runs as many jobs as one commit takes, at least one, and commits. `takeMore` adds the jobs that arrived meanwhile. */
+/** Runs as many jobs as fit in one commit, at least one, and commits. `takeMore` adds the jobs that arrived meanwhile. */
 async function attempt(
   engine: Engine,
-  sharing: Sharing,
+  state: ProcessState,
   { jobs, takeMore, now }: { jobs: readonly Job[]; takeMore: () => void; now: () => number },
 ): Promise<BatchResult> {
-  const { cache } = sharing;
-  const isAlone = sharing.aloneCommits >= COMMITS_UNTIL_ALONE;
-  const base = engine.begin(isAlone ? cache.head : undefined);
-  const isOutdated = sharing.conflicted || cache.head === undefined;
-  const early = isOutdated ? undefined : prefetch(jobs, base, cache);
-  early?.catch(() => undefined);
+  const { cache } = state;
+  const isSoleWriter = state.successiveCommits >= COMMITS_UNTIL_SOLE_WRITER;
+  const base = engine.begin(isSoleWriter ? cache.head : undefined);
+  const isOutdated = state.conflicted || cache.head === undefined;
+  const earlyPrefetch = isOutdated ? undefined : prefetch(jobs, base, cache);
+  earlyPrefetch?.catch(() => undefined);
   try {
     const head = await base.head;
     const since = now();
-    await early;
-    sharing.conflicted = head !== cache.head;
-    if (sharing.conflicted) {
+    await earlyPrefetch;
+    state.conflicted = head !== cache.head;
+    if (state.conflicted) {
       cache.reset(head);
       takeMore();
     }
-    if (sharing.conflicted || !early) await prefetch(jobs, base, cache);
+    if (state.conflicted || !earlyPrefetch) await prefetch(jobs, base, cache);
     const batch = await runBatch(jobs, { engine, cache, base });
     cache.advance(await base.commit(batch.writes), batch.writes);
-    sharing.holdMs = now() - since;
-    sharing.aloneCommits = sharing.conflicted ? 0 : sharing.aloneCommits + 1;
-    sharing.readsAll = false;
+    state.holdMs = now() - since;
+    state.successiveCommits = state.conflicted ? 0 : state.successiveCommits + 1;
+    state.readsAll = false;
     return batch;
   } catch (error) {
     // Cached data may be the cause, and late answers must not enter the cache of a later attempt.
-    sharing.cache = createReadCache();
-    sharing.aloneCommits = 0;
-    sharing.readsAll = !isAlone;
+    state.cache = createReadCache();
+    state.successiveCommits = 0;
+    state.readsAll = !isSoleWriter;
     // No read may be sent after the attempt has released its connection.
-    await early?.catch(() => undefined);
+    await earlyPrefetch?.catch(() => undefined);
     await base.abandon();
     throw error;
   }

@@ -19,11 +19,11 @@ export const createMoveStateVersion = (state: MoveState | undefined, before: Ver
   json: state && json(state),
 });
 
-/** Returns the move state at a moment: a hold expires, since its holder may be gone. */
+/** Returns the move state at the time `now`; an expired hold counts as none, since its holder may be gone. */
 export const findActiveMoveState = (state: MoveState | undefined, now: number): MoveState | undefined =>
   state?.state === "held" && Date.parse(state.until) <= now ? undefined : state;
 
-/** Returns whether both are of one move, and say the same. */
+/** Returns whether two move states are of the same kind and the same move. */
 export const isSame = (a: MoveState | undefined, b: MoveState | undefined): boolean =>
   a?.state === b?.state && a?.move === b?.move;
 
@@ -57,11 +57,11 @@ export function createMoveStateError(state: MoveState | undefined): StoreBusy | 
   }
 }
 
-/** Returns whether a destination is a database, whose address contains no path of this machine. */
+/** Returns whether a destination is a database: its address may be shown, unlike the path of a file. */
 const isAddress = (to: string): boolean => /^[a-z]+:\/\//.test(to);
 
 /**
- * Deletes all loaded records page by page, and the move state at the end. It begins with a move state of its own, so that a
+ * Deletes all loaded records page by page, then the move state. It first replaces the move state by a new one, so that a
  * concurrent load or clear conflicts and writes nothing between the deletions. Errors: `MoveStateConflict`.
  */
 export async function clearLoaded(
@@ -74,10 +74,8 @@ export async function clearLoaded(
   await commit([], { from: loading, to: from });
   for await (const page of dump()) {
     const live = page.filter(({ json: value }) => value);
-    await commit(
-      live.map((version) => ({ ...version, json: undefined })),
-      { from, to: createOwnMoveState() },
-    );
+    const deletions = live.map((version) => ({ ...version, json: undefined }));
+    await commit(deletions, { from, to: createOwnMoveState() });
   }
   await commit([], { from, to: undefined });
 }

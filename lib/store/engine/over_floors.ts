@@ -1,37 +1,34 @@
-/** The floors of the collections of a store that was loaded (see `floors.ts`), where many processes write to it. */
-import type { Key, Version } from "../version.ts";
+/** Enforces revision floors (see `floors.ts`) in a store that several processes write to. */
 import type { Attempt, Engine } from "./attempt.ts";
 import { applyFloor } from "./floors.ts";
 
-/** An engine for which what is not there begins above what was deleted before the store was loaded. */
+/** Wraps an engine so that each new record gets a revision above the floor of its collection. */
 export function wrapWithFloors(engine: Engine): Engine {
-  /** As of a commit. */
+  /** Floors by collection, as they are at the commit `head`. */
   let floors = new Map<string, number>();
   let head: string | undefined;
-  /** The collections in which something was put as new: their floors are asked for with the first that is read. */
+  /** Collections in which a record was put as new; the next read of any record reads their floors too. */
   const collectionsWithNewRecords = new Set<string>();
 
-  const over = (key: Key, version: Version | undefined, known = floors): Version | undefined =>
-    applyFloor(key, version, known.get(key.collection) ?? 0);
-  const begin = (last?: string): Attempt => {
-    const attempt = engine.begin(last);
-    const readNumber = async (): Promise<string> => {
-      const now = await attempt.head;
-      if (now !== head) floors = new Map();
-      return (head = now);
+  const begin = (lastCommit?: string): Attempt => {
+    const attempt = engine.begin(lastCommit);
+    const readHead = async (): Promise<string> => {
+      const currentHead = await attempt.head;
+      if (currentHead !== head) floors = new Map();
+      return (head = currentHead);
     };
     return {
       ...attempt,
-      head: readNumber(),
+      head: readHead(),
       async versions(keys) {
-        // An answer that comes when the head is another by then is none of that one.
-        const known = floors;
+        // If the head changes during this read, the floors belong to the former head: `floors` is another map then.
+        const floorsAtStart = floors;
         const collections = [...keys.map(({ collection }) => collection), ...collectionsWithNewRecords];
-        const unknown = new Set(collections.filter((name) => !known.has(name)));
-        const names = [...unknown];
-        const found = await attempt.versions([...keys, ...names.map((collection) => ({ collection, id: "" }))]);
-        names.forEach((name, index) => known.set(name, found[keys.length + index]?.revision ?? 0));
-        return keys.map((key, index) => over(key, found[index], known));
+        const unread = [...new Set(collections.filter((name) => !floorsAtStart.has(name)))];
+        const floorKeys = unread.map((collection) => ({ collection, id: "" }));
+        const found = await attempt.versions([...keys, ...floorKeys]);
+        unread.forEach((name, index) => floorsAtStart.set(name, found[keys.length + index]?.revision ?? 0));
+        return keys.map((key, index) => applyFloor(key, found[index], floorsAtStart.get(key.collection)!));
       },
       async commit(writes) {
         head = await attempt.commit(writes);
@@ -45,7 +42,8 @@ export function wrapWithFloors(engine: Engine): Engine {
     begin,
     untouched(key) {
       collectionsWithNewRecords.add(key.collection);
-      return floors.has(key.collection) ? { found: over(key, undefined) } : undefined;
+      const floor = floors.get(key.collection);
+      return floor === undefined ? undefined : { found: applyFloor(key, undefined, floor) };
     },
   };
 }

@@ -9,13 +9,13 @@ export interface Pacing {
   random: () => number;
 }
 
-/** The machine's clock and chance. */
+/** Pacing with the clock and the random numbers of the machine. */
 export const systemPacing: Pacing = {
   clock: { now: () => Date.now(), sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)) },
   random: () => Math.random(),
 };
 
-/** A store that stays contended for this long is busy: every host's request limit is longer. */
+/** A store that stays contended for this long is busy. It is less than the request limit of every host. */
 const MAX_CONTENDED_MS = 5_000;
 
 /** Number of attempts for work that conflicts with others. */
@@ -23,11 +23,11 @@ const MAX_ATTEMPTS = 8;
 const FIRST_PAUSE_MS = 25;
 const MAX_PAUSE_MS = 1000;
 
-/** How long to wait after this many tries: anything up to a bound that doubles, so that those who collided part. */
+/** Returns a random pause below a bound that doubles with each try, so that conflicting processes do not retry together. */
 export const pauseMs = (tries: number, random: Pacing["random"]): number =>
   Math.floor(random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1)));
 
-/** Does the work again while it is contended. Errors: `StoreBusy` after so many tries or 5 s; any other of the work. */
+/** Repeats `work` while it fails with `Contended`. Errors: `StoreBusy` after `maxTries` tries or 5 s; other errors of `work`. */
 export async function retryContended<T>(
   work: () => Promise<T>,
   { clock, random }: Pacing,

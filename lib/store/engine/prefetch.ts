@@ -1,4 +1,4 @@
-/** Fetches what waiting decisions declare, before any of them runs. */
+/** Fetches the reads that waiting decisions declare, before any of these decisions runs. */
 import { yieldToEventLoop } from "../../kit/event_loop.ts";
 import { Contended } from "./attempt.ts";
 import type { Job } from "./queue.ts";
@@ -21,7 +21,7 @@ export async function fetchReads({ keys, pages }: ReadSet, base: View, cache: Re
   pages.forEach((page, index) => cache.addPage(page, rows[index]!));
 }
 
-/** Reads that wait to be sent together. */
+/** Reads that are collected for the next round trip. */
 interface WaitingReads {
   readonly keys: Map<string, Key>;
   readonly pages: Map<string, Page>;
@@ -29,8 +29,8 @@ interface WaitingReads {
 }
 
 /**
- * Runs the prefetch functions of jobs at the same time. What they read within one turn of the event loop is one round trip. A
- * read that fails is made again by its decision. Errors: `Contended`, which ends the attempt.
+ * Runs the prefetch functions of jobs concurrently. Their reads within one turn of the event loop share a round trip. The
+ * decision repeats a read that fails here. Errors: `Contended`, which ends the attempt.
  */
 export async function prefetch(jobs: readonly Job[], base: View, cache: ReadCache): Promise<void> {
   const fetches: Promise<void>[] = [];
@@ -42,7 +42,7 @@ export async function prefetch(jobs: readonly Job[], base: View, cache: ReadCach
     if (waiting) return waiting;
     const keys = new Map<string, Key>();
     const pages = new Map<string, Page>();
-    // The first reads of all jobs are made at this moment; further ones follow answers.
+    // The first reads of all jobs are requested synchronously; later ones follow answers.
     const collected = fetches.length === 0 ? Promise.resolve() : yieldToEventLoop();
     const fetched = collected.then(() => {
       waiting = undefined;
@@ -72,7 +72,7 @@ export async function prefetch(jobs: readonly Job[], base: View, cache: ReadCach
   });
   await Promise.allSettled(jobs.map(async (job) => job.prefetch?.(reads)));
   ended = true;
-  // A late answer would replace what was written meanwhile.
+  // All answers are awaited, since a late one would overwrite records in the cache that were written meanwhile.
   for (const result of await Promise.allSettled(fetches))
     if (result.status === "rejected" && result.reason instanceof Contended) throw result.reason;
 }

@@ -9,14 +9,14 @@ export interface Job {
   reject(error: unknown): void;
 }
 
-/** `transact` and `close` over a queue. `carry` takes jobs from its front and brings them to an end; it never rejects. */
-export function createQueue(carry: (queue: Job[]) => Promise<void>): Pick<Store, "transact" | "close"> {
+/** Creates `transact` and `close` over a queue. `runJobs` takes jobs from the front and completes them; it never rejects. */
+export function createQueue(runJobs: (queue: Job[]) => Promise<void>): Pick<Store, "transact" | "close"> {
   const queue: Job[] = [];
   let running: Promise<void> | undefined;
   let closed = false;
 
-  const run = async (): Promise<void> => {
-    while (queue.length > 0) await carry(queue);
+  const runAll = async (): Promise<void> => {
+    while (queue.length > 0) await runJobs(queue);
     running = undefined;
   };
   return {
@@ -24,7 +24,7 @@ export function createQueue(carry: (queue: Job[]) => Promise<void>): Pick<Store,
       if (closed) return Promise.reject(new StoreUnavailable("the store is closed"));
       return new Promise<T>((resolve, reject) => {
         queue.push({ decide, prefetch, resolve: resolve as Job["resolve"], reject });
-        running ??= Promise.resolve().then(run);
+        running ??= Promise.resolve().then(runAll);
       });
     },
     async close() {

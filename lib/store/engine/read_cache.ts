@@ -1,4 +1,4 @@
-/** Cache of a shared store: records and pages as of one commit, valid until another process makes the next. */
+/** Cache of a shared store: records and pages as of one commit, valid until another process commits. */
 import type { ListOptions } from "../store.ts";
 import { getInnerMap, type Key, recordName, type Row, type Version } from "./view.ts";
 
@@ -14,23 +14,23 @@ export type Rows = readonly Row[];
 
 /** Limit of cached records, and of cached pages, between two batches; characters of text. */
 const MAX_CACHED_CHARACTERS = 16_000_000;
-/** Size of a record without its text, in the same unit. */
+/** Size of a record without its text; characters. */
 const RECORD_OVERHEAD = 200;
 
 /** Cached records and pages. */
 export interface ReadCache {
   /** The commit whose state is cached; undefined while nothing is cached. */
   readonly head: string | undefined;
-  /** Returns the cached version of a record; undefined where none is known. */
+  /** Returns the cached version of a record; undefined if it is not cached. */
   version(key: Key): { readonly found: CachedVersion } | undefined;
   rows(page: Page): Rows | undefined;
   add(key: Key, found: CachedVersion): void;
   addPage(page: Page, rows: Rows): void;
-  /** Empties the cache: another process made this commit, and may have changed any record. */
+  /** Empties the cache when another process made the commit `head`, which may have changed any record. */
   reset(head: string): void;
-  /** Applies a commit of this process, made directly after the cached one. */
+  /** Applies a commit of this process that directly follows the cached commit. */
   advance(head: string, writes: readonly Version[]): void;
-  /** Removes the oldest records from a cache that is too large. Not called within a batch, which would read them again. */
+  /** Removes the oldest records from a cache that is too large. Not called during a batch, which may still read them. */
   trim(): void;
 }
 
@@ -40,7 +40,7 @@ export function createReadCache(): ReadCache {
   const pages = new Map<string, Map<string, { options: ListOptions<boolean>; rows: Rows }>>();
   let head: string | undefined;
   let size = 0;
-  /** Size of all that was ever put into a cached page. */
+  /** Size of all rows that were added to cached pages, including replaced ones. */
   let sizeOfPages = 0;
 
   const clearPages = (): void => {
@@ -48,9 +48,9 @@ export function createReadCache(): ReadCache {
     sizeOfPages = 0;
   };
   const drop = (name: string): void => {
-    const known = versions.get(name);
-    if (!known) return;
-    size -= sizeOf(known.found);
+    const cached = versions.get(name);
+    if (!cached) return;
+    size -= sizeOf(cached.found);
     versions.delete(name);
   };
   const cache = (key: Key, found: CachedVersion): void => {
@@ -80,13 +80,13 @@ export function createReadCache(): ReadCache {
     advance(next, writes) {
       head = next;
       for (const { collection, id, revision, json } of writes) {
-        // The write itself refers to the version before it, which would stay in memory.
+        // Not the write itself: it refers to the version before it, which would stay in memory.
         const version = { collection, id, revision, json };
         cache(version, version);
         for (const [name, { options, rows }] of pages.get(version.collection) ?? []) {
-          const after = replaceRow(rows, options, version);
+          const updated = replaceRow(rows, options, version);
           sizeOfPages += sizeOf(version);
-          if (after) pages.get(version.collection)!.set(name, { options, rows: after });
+          if (updated) pages.get(version.collection)!.set(name, { options, rows: updated });
           else pages.get(version.collection)!.delete(name);
         }
       }
@@ -101,21 +101,21 @@ export function createReadCache(): ReadCache {
   };
 }
 
-/** A page after a record was written; undefined where what follows its end is now in it. */
+/** Returns a page after a record was written; undefined where the page must be read again, since a row is missing at its end. */
 export function replaceRow(rows: Rows, options: ListOptions<boolean>, version: Version): Rows | undefined {
   const { limit, keysOnly = false } = options;
   const others = rows.filter(({ id }) => id !== version.id);
   if (others.length < rows.length && !version.json && rows.length === limit) return undefined;
-  if (!version.json || !isWithin(version.id, options)) return others;
+  if (!version.json || !isInRange(version.id, options)) return others;
   const row: Row = keysOnly ? { id: version.id } : version;
   const insertAt = others.findIndex(({ id }) => isBefore(version.id, id, options));
   return others.toSpliced(insertAt === -1 ? others.length : insertAt, 0, row).slice(0, limit);
 }
 
-const isBefore = (one: string, other: string, { reverse = false }: ListOptions<boolean>): boolean =>
-  reverse ? one > other : one < other;
+const isBefore = (id: string, otherId: string, { reverse = false }: ListOptions<boolean>): boolean =>
+  reverse ? id > otherId : id < otherId;
 
-const isWithin = (id: string, options: ListOptions<boolean>): boolean =>
+const isInRange = (id: string, options: ListOptions<boolean>): boolean =>
   id.startsWith(options.prefix ?? "") && (options.after === undefined || isBefore(options.after, id, options));
 
 const sizeOf = (found: CachedVersion | Row): number => RECORD_OVERHEAD + (found?.json?.text.length ?? 0);

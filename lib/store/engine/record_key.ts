@@ -1,17 +1,17 @@
-/** Allowed names of records, and ids as bytes, for engines that order keys by bytes. */
+/** Checks the keys of records, and converts ids to bytes for engines that order keys by bytes. */
 import type { ListOptions } from "../store.ts";
 import type { Key } from "./view.ts";
 
 const encoder = new TextEncoder();
-// Without this a leading U+FEFF is taken for a byte order mark and dropped.
+// Without `ignoreBOM` a leading U+FEFF would be dropped as a byte order mark.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 const MAX_ID_BYTES = 1000;
 
 /**
- * An id as bytes that sort as the port orders ids: by UTF-16 code units. UTF-8 has that order but for one thing: what lies
- * beyond the basic plane (lead bytes F0 to F4) sorts behind U+E000 to U+FFFF (lead bytes EE and EF). So these lead bytes
- * change places. No byte of any other character is one of them; every other id is its plain UTF-8.
+ * Converts an id to bytes that sort in the order of ids, by UTF-16 code units. UTF-8 sorts the same way with one exception:
+ * characters beyond U+FFFF (lead bytes F0 to F4) sort after U+E000 to U+FFFF (lead bytes EE and EF), not before. So the two
+ * groups of lead bytes are swapped. They occur in no other character; the bytes of every other id are its UTF-8.
  */
 export function sortKey(id: string): Uint8Array<ArrayBuffer> {
   const bytes = encoder.encode(id);
@@ -22,22 +22,22 @@ export function sortKey(id: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Returns the id of a sort key. */
+/** Returns the id of a sort key: the inverse of `sortKey`. */
 export function parseId(key: Uint8Array): string {
   const bytes = Uint8Array.from(key, (byte) => (byte < 0xee ? byte : byte >= 0xf3 ? byte - 5 : byte + 2));
   return decoder.decode(bytes);
 }
 
-/** Bounds of the sort keys of a page, both inclusive. */
+/** First and last possible sort key of a page, both inclusive. */
 export interface Bounds {
   from: Uint8Array<ArrayBuffer>;
   to: Uint8Array<ArrayBuffer>;
 }
 
-/** No sort key has this byte, so no id lies between a prefix followed by it and what follows the prefix. */
-const BEYOND = 0xff;
+/** A byte that no sort key contains: a prefix followed by it sorts after every key with this prefix. */
+const END_BYTE = 0xff;
 
-/** The bounds of a page; `undefined` when nothing can lie between them. */
+/** Returns the bounds of a page; `undefined` if no key can be between them. */
 export function keyBounds({
   after,
   prefix = "",
@@ -45,16 +45,16 @@ export function keyBounds({
 }: Pick<ListOptions, "after" | "prefix" | "reverse">): Bounds | undefined {
   const key = sortKey(prefix);
   let from = key.length === 0 ? Uint8Array.of(0) : key;
-  let to = Uint8Array.of(...key, BEYOND);
-  if (after !== undefined && reverse) to = lower(to, before(sortKey(after)));
-  else if (after !== undefined) from = higher(from, Uint8Array.of(...sortKey(after), 0));
+  let to = Uint8Array.of(...key, END_BYTE);
+  if (after !== undefined && reverse) to = smaller(to, precedingBound(sortKey(after)));
+  else if (after !== undefined) from = larger(from, Uint8Array.of(...sortKey(after), 0));
   return compare(from, to) > 0 ? undefined : { from, to };
 }
 
-/** Returns the key directly before a key. */
-function before(key: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+/** Returns an inclusive upper bound of all keys before a key. */
+function precedingBound(key: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const last = key.at(-1);
-  return last ? Uint8Array.of(...key.subarray(0, -1), last - 1, BEYOND) : key.slice(0, -1);
+  return last ? Uint8Array.of(...key.subarray(0, -1), last - 1, END_BYTE) : key.slice(0, -1);
 }
 
 function compare(a: Uint8Array, b: Uint8Array): number {
@@ -63,10 +63,10 @@ function compare(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
-const lower = <T extends Uint8Array>(a: T, b: T): T => (compare(a, b) < 0 ? a : b);
-const higher = <T extends Uint8Array>(a: T, b: T): T => (compare(a, b) > 0 ? a : b);
+const smaller = <T extends Uint8Array>(a: T, b: T): T => (compare(a, b) < 0 ? a : b);
+const larger = <T extends Uint8Array>(a: T, b: T): T => (compare(a, b) > 0 ? a : b);
 
-/** Refuses an id that some engine could not keep as it is: it is some text, well-formed, of 1,000 bytes at most. */
+/** Rejects a key that some engine could not store: an id is well-formed text of 1 to 1,000 bytes. Errors: `TypeError`. */
 export function requireValidKey({ collection, id }: Key): void {
   if (collection === "" || typeof id !== "string" || id === "")
     throw new TypeError(`${collection}/${id}: a record needs a collection and an id`);

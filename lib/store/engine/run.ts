@@ -1,4 +1,4 @@
-/** Runs the decisions of a batch, one after another, over the cache of the store. */
+/** Runs the decisions of a batch, one after another, and collects their writes for one commit. */
 import { yieldToEventLoop } from "../../kit/event_loop.ts";
 import type { Attempt, Engine, Write } from "./attempt.ts";
 import { fetchReads } from "./prefetch.ts";
@@ -9,51 +9,52 @@ import { countBytes, mergeList, writeSet } from "./write_set.ts";
 
 /** Result of a batch. */
 export interface BatchResult {
-  /** Reports the result of each decision; fewer than jobs where one commit takes no more. */
-  readonly ends: readonly (() => void)[];
+  /** One function for each job that was run, to report its result after the commit; later jobs did not fit in the commit. */
+  readonly reports: readonly (() => void)[];
   readonly writes: readonly Write[];
 }
 
-/** A decision that was run. */
+/** Result of one decision. */
 interface DecisionResult {
-  /** Reports its result, once everything that it read and wrote is durable. */
-  readonly end: () => void;
+  /** Reports the result to the caller; called once everything that the decision read and wrote is durable. */
+  readonly report: () => void;
   readonly writes: readonly Version[];
   readonly isRejected: boolean;
 }
 
-/** Runs decisions over the cache and the writes of earlier decisions; reads what is not cached, one read after another. */
+/** Runs decisions on the cached records and the writes of earlier decisions; other records are read one at a time. */
 export async function runBatch(
   jobs: readonly Job[],
   { engine, cache, base }: { engine: Engine; cache: ReadCache; base: Attempt },
 ): Promise<BatchResult> {
   const { most } = engine;
   const written = new Map<string, Map<string, Version>>();
-  const ends: (() => void)[] = [];
+  const reports: (() => void)[] = [];
   let count = 0;
   let bytes = 0;
-  const pending: Promise<void>[] = [];
-  let failure: { error: unknown } | undefined;
+  const pendingReads: Promise<void>[] = [];
+  let readFailure: { error: unknown } | undefined;
 
   /** Adds the writes of a decision, if the commit has room for them. */
-  const accept = ({ writes, end }: DecisionResult): boolean => {
-    const further = writes.filter(({ collection, id }) => !written.get(collection)?.has(id)).length;
-    const more = countBytes(writes);
-    if (count > 0 && (count + further > most.writes || bytes + more > most.bytes)) return false;
-    count += further;
-    bytes += more;
+  const accept = ({ writes, report }: DecisionResult): boolean => {
+    const addedCount = writes.filter(({ collection, id }) => !written.get(collection)?.has(id)).length;
+    const addedBytes = countBytes(writes);
+    const isOverLimit = count + addedCount > most.writes || bytes + addedBytes > most.bytes;
+    if (count > 0 && isOverLimit) return false;
+    count += addedCount;
+    bytes += addedBytes;
     for (const version of writes) getInnerMap(written, version.collection).set(version.id, version);
-    ends.push(end);
+    reports.push(report);
     return true;
   };
 
   const fetch: typeof fetchReads = (...args) => {
     const fetched = fetchReads(...args).catch((error: unknown) => {
-      // The decision may catch this error, and its result is invalid then.
-      failure ??= { error };
+      // Remembered, since the decision may catch this error and return an invalid result.
+      readFailure ??= { error };
       throw error;
     });
-    pending.push(fetched);
+    pendingReads.push(fetched);
     return fetched;
   };
   const findKnown = (key: Key): { found: Version | undefined } | undefined => {
@@ -61,7 +62,7 @@ export async function runBatch(
     return own ? { found: own } : cache.version(key);
   };
 
-  /** `unread`: collects the records that a decision puts as new without reading them; absent: it reads them. */
+  /** `unread` collects the records that a decision puts as new without reading them; if it is absent, they are read. */
   const createView = (unread: Map<string, Key> | undefined): View => ({
     versions(keys) {
       const unknown = keys.filter((key) => !findKnown(key));
@@ -76,8 +77,8 @@ export async function runBatch(
       return absent;
     },
     list: (collection, options) =>
-      mergeList(written.get(collection), options, (below) => {
-        const page = { collection, options: below };
+      mergeList(written.get(collection), options, (storedOptions) => {
+        const page = { collection, options: storedOptions };
         const fetched = cache.rows(page) ? undefined : fetch({ keys: [], pages: [page] }, base, cache);
         return mapAwaitable(fetched, () => cache.rows(page)!);
       }),
@@ -85,27 +86,30 @@ export async function runBatch(
 
   const runWithView = async (job: Job, unread: Map<string, Key> | undefined): Promise<DecisionResult> => {
     const result = await runDecision(job, createView(unread), engine);
-    // Reads that the decision did not wait for are included, and those that follow them.
-    for (; pending.length > 0; await yieldToEventLoop()) await Promise.allSettled(pending.splice(0));
-    if (failure) throw failure.error;
+    // Also waits for reads that the decision did not await, and for reads that follow their answers.
+    while (pendingReads.length > 0) {
+      await Promise.allSettled(pendingReads.splice(0));
+      await yieldToEventLoop();
+    }
+    if (readFailure) throw readFailure.error;
     return result;
   };
   const run = async (job: Job): Promise<DecisionResult> => {
     const unread = new Map<string, Key>();
     const result = await runWithView(job, unread);
-    // A rejection writes nothing, so no commit verifies that its unread records are absent: it runs again and reads them. Its
-    // ids may be other ones then, so what the first run left unread does not help.
+    // A rejection writes nothing, so no commit verifies that its unread records are absent: it runs again and reads them. The
+    // second run may use other ids, so it must not rely on `unread` of the first.
     return result.isRejected && unread.size > 0 ? runWithView(job, undefined) : result;
   };
 
   for (const job of jobs) if (!accept(await run(job))) break;
   const writes = [...written.values()].flatMap((byId) =>
     [...byId.values()].map((version) => {
-      const known = cache.version(version);
-      return { ...version, before: known?.found, unread: !known };
+      const cached = cache.version(version);
+      return { ...version, before: cached?.found, unread: !cached };
     }),
   );
-  return { ends, writes };
+  return { reports, writes };
 }
 
 async function runDecision(
@@ -119,9 +123,9 @@ async function runDecision(
     end();
     const versions = await writes();
     if (check) versions.forEach(check);
-    return { writes: versions, end: () => resolve(result), isRejected: false };
+    return { writes: versions, report: () => resolve(result), isRejected: false };
   } catch (error) {
     end();
-    return { writes: [], end: () => reject(error), isRejected: true };
+    return { writes: [], report: () => reject(error), isRejected: true };
   }
 }

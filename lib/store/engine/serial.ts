@@ -1,4 +1,4 @@
-/** Transactions over records that nobody else writes to: decisions run one after another, each over all before it. */
+/** Transactions on records with a single writing process: decisions run one after another, and each sees all earlier writes. */
 import type { Store } from "../store.ts";
 import { type Job, createQueue } from "./queue.ts";
 import type { Awaitable, Version, View } from "./view.ts";
@@ -7,54 +7,54 @@ import { writeSet } from "./write_set.ts";
 /** Storage of the records. */
 export interface Keeper {
   /**
-   * Keeps what a decision wrote, at once for those after it; nothing, of one that only read or was refused. It resolves when
-   * this and everything before it is durable, and throws or rejects when it never will be.
+   * Stores the writes of a decision, none if it only read or failed; the next decision sees them immediately. Resolves when
+   * these and all earlier writes are durable. Throws or rejects if they could not be made durable.
    */
   keep(writes: readonly Version[]): Promise<void> | void;
-  /** Why nothing is kept at present: then the next decision is not run. No decision is under way when it is called. */
+  /** Returns the error of the next decision if nothing can be written at present. No decision is running when it is called. */
   failure?(): Awaitable<Error | undefined>;
-  /** Lets whatever else waits have its turn of the event loop, between decisions of which many wait. */
+  /** Yields to the event loop between decisions. */
   nextTurn?(): Promise<unknown>;
 }
 
-/** Sixty-four decisions that came at once took a turn of a tenth of a second, in which nothing else was answered. */
+/** Number of decisions before other work gets a turn of the event loop: 64 would block it for a tenth of a second. */
 const DECISIONS_PER_TURN = 8;
 
-/** `transact`, `others` and `close` over a view. */
+/** Creates `transact`, `others` and `close` over a view. */
 export function serial(
   view: View,
   { keep, failure, nextTurn }: Keeper,
 ): Pick<Store, "transact" | "close"> & Required<Pick<Store, "others">> {
-  let last: Promise<void> | undefined;
-  let carried = 0;
+  let lastReport: Promise<void> | undefined;
+  let decisionCount = 0;
 
-  /** Runs a decision, and tells of it when that is durable. Errors: when nothing is kept any more. */
-  const carry = async ({ decide, resolve, reject }: Job): Promise<void> => {
+  /** Runs a decision, and reports its result when its writes are durable. Errors: those of `keep`. */
+  const runJob = async ({ decide, resolve, reject }: Job): Promise<void> => {
     const { tx, end, writes } = writeSet(view);
-    let tell: () => void;
+    let report: () => void;
     let durable: Promise<void> | void;
     try {
       const result = await decide(tx);
       end();
       durable = keep(await writes());
-      tell = () => resolve(result);
+      report = () => resolve(result);
     } catch (error) {
       end();
-      // It may tell of what was read, so it waits for that to be durable like any other answer.
+      // The error may depend on records that were read, so it too waits until they are durable.
       durable = keep([]);
-      tell = () => reject(error);
+      report = () => reject(error);
     }
-    if (durable) last = durable.then(tell, reject);
-    else tell();
+    if (durable) lastReport = durable.then(report, reject);
+    else report();
   };
 
   const { transact, close } = createQueue(async (queue) => {
     const job = queue.shift()!;
-    const failing = failure?.();
-    const failed = failing instanceof Promise ? await failing : failing;
-    if (failed) job.reject(failed);
-    else await carry(job).catch(job.reject);
-    if (++carried % DECISIONS_PER_TURN === 0) await nextTurn?.();
+    const result = failure?.();
+    const error = result instanceof Promise ? await result : result;
+    if (error) job.reject(error);
+    else await runJob(job).catch(job.reject);
+    if (++decisionCount % DECISIONS_PER_TURN === 0) await nextTurn?.();
   });
-  return { transact, others: async () => "", close: () => close().then(() => last) };
+  return { transact, others: async () => "", close: () => close().then(() => lastReport) };
 }

@@ -18,34 +18,34 @@ import {
 import { type Pacing, retryContended } from "./pacing.ts";
 import { countBytes } from "./write_set.ts";
 
-/** Wraps an engine so that its commits obey the move state; a commit takes one write less. */
+/** Wraps an engine so that its commits obey the move state; one write of each commit is reserved for the move state. */
 export function enforceMoveState(engine: Engine, clock: Clock): Engine {
   /** Record of the move state at the commit `head`. */
-  let known: { head: string; version: Version | undefined } | undefined;
+  let lastRead: { head: string; version: Version | undefined } | undefined;
 
-  const begin = (last?: string): Attempt => {
-    const attempt = engine.begin(last);
+  const begin = (lastCommit?: string): Attempt => {
+    const attempt = engine.begin(lastCommit);
     let head: string | undefined;
 
-    /** Errors: `Contended` during a hold, which is short; `StoreUnavailable` where the store must not be written to. */
+    /** Errors: `Contended` during a hold, which is short; `StoreUnavailable` if the store must not be written to. */
     const requireWritable = (version: Version | undefined): void => {
       const state = findActiveMoveState(readMoveState(version), clock.now());
       const error = createMoveStateError(state);
       if (error) throw state!.state === "held" ? new Contended(error.message) : error;
     };
     const versions = async (keys: readonly Key[]): Promise<readonly (Version | undefined)[]> => {
-      // Reads that began before the head was known may be older than it.
-      if (head === undefined || head === known?.head) return attempt.versions(keys);
+      // Before the head is known, a read may return records of an earlier commit.
+      if (head === undefined || head === lastRead?.head) return attempt.versions(keys);
       const found = await attempt.versions([...keys, MOVE_STATE_KEY]);
       const version = found[keys.length];
       requireWritable(version);
-      known = { head, version };
+      lastRead = { head, version };
       return found.slice(0, keys.length);
     };
     const readHead = async (): Promise<string> => {
-      const now = await attempt.head;
-      if (now === known?.head) requireWritable(known.version);
-      return (head = now);
+      const currentHead = await attempt.head;
+      if (currentHead === lastRead?.head) requireWritable(lastRead.version);
+      return (head = currentHead);
     };
     const checkedHead = readHead();
     return {
@@ -53,14 +53,14 @@ export function enforceMoveState(engine: Engine, clock: Clock): Engine {
       versions,
       list: (collection, options) => attempt.list(collection, options),
       async commit(writes) {
-        if ((await checkedHead) !== known?.head) await versions([]);
-        const before = known!.version;
-        // The holder of an expired hold notices the loss, since its move state is gone.
-        const end =
+        if ((await checkedHead) !== lastRead?.head) await versions([]);
+        const before = lastRead!.version;
+        // Only an expired hold can be left here. Its deletion shows its holder that the store was written to.
+        const deletion =
           before?.json && writes.length > 0 ? { ...createMoveStateVersion(undefined, before), before } : undefined;
-        const next = await attempt.commit(end ? [...writes, end] : writes);
-        known = { head: next, version: end ?? before };
-        return next;
+        const newHead = await attempt.commit(deletion ? [...writes, deletion] : writes);
+        lastRead = { head: newHead, version: deletion ?? before };
+        return newHead;
       },
       abandon: () => attempt.abandon(),
     };
@@ -68,24 +68,24 @@ export function enforceMoveState(engine: Engine, clock: Clock): Engine {
   return { ...engine, begin, most: { ...engine.most, writes: engine.most.writes - 1 } };
 }
 
-/** Makes bulk access over an engine that ignores the move state. `stored` returns a version as the engine stores it. */
+/** Creates bulk access over an engine that ignores the move state. `stored` converts a version to the form that the engine stores. */
 export function sharedBulkAccess(
   engine: Engine,
   pacing: Pacing,
   {
     stored = (version) => version,
-    ...reading
+    ...dumping
   }: Pick<BulkAccess, "dump" | "atOneMoment"> & { stored?: (version: Version) => Version },
 ): BulkAccess {
-  const attempt = <T>(work: (attempt: Attempt) => Promise<T>): Promise<T> =>
+  const runAttempt = <T>(work: (attempt: Attempt) => Promise<T>): Promise<T> =>
     retryContended(
       async () => {
-        const begun = engine.begin();
+        const attempt = engine.begin();
         try {
-          await begun.head;
-          return await work(begun);
+          await attempt.head;
+          return await work(attempt);
         } catch (error) {
-          await begun.abandon();
+          await attempt.abandon();
           throw error;
         }
       },
@@ -94,19 +94,19 @@ export function sharedBulkAccess(
     );
 
   const commitChunk: BulkAccess["commit"] = (writes, { from, to }) =>
-    attempt(async (begun) => {
-      const [version, ...found] = await begun.versions([MOVE_STATE_KEY, ...writes]);
+    runAttempt(async (attempt) => {
+      const [version, ...found] = await attempt.versions([MOVE_STATE_KEY, ...writes]);
       requireMoveState(findActiveMoveState(readMoveState(version), pacing.clock.now()), from);
       const change = { ...createMoveStateVersion(to, version), before: version };
-      await begun.commit([...writes.map((write, index) => ({ ...write, before: found[index] })), change]);
+      await attempt.commit([...writes.map((write, index) => ({ ...write, before: found[index] })), change]);
     });
 
   const bulk: BulkAccess = {
-    ...reading,
+    ...dumping,
     moveState: () =>
-      attempt(async (begun) => {
-        const [version] = await begun.versions([MOVE_STATE_KEY]);
-        await begun.abandon();
+      runAttempt(async (attempt) => {
+        const [version] = await attempt.versions([MOVE_STATE_KEY]);
+        await attempt.abandon();
         return findActiveMoveState(readMoveState(version), pacing.clock.now());
       }),
     async commit(writes, change) {
@@ -121,19 +121,20 @@ export function sharedBulkAccess(
   return bulk;
 }
 
-/** Splits versions into chunks that fit in one commit; returns one chunk at least. */
+/** Splits versions into chunks that each fit in one commit; returns at least one chunk. */
 function splitForCommits(writes: readonly Version[], limits: Engine["most"]): Version[][] {
   const chunks: Version[][] = [[]];
   let bytes = 0;
   for (const version of writes) {
-    const more = countBytes([version]);
+    const versionBytes = countBytes([version]);
     const chunk = chunks.at(-1)!;
-    if (chunk.length > 0 && (chunk.length === limits.writes || bytes + more > limits.bytes)) {
+    const isFull = chunk.length === limits.writes || bytes + versionBytes > limits.bytes;
+    if (chunk.length > 0 && isFull) {
       chunks.push([version]);
-      bytes = more;
+      bytes = versionBytes;
     } else {
       chunk.push(version);
-      bytes += more;
+      bytes += versionBytes;
     }
   }
   return chunks;

@@ -1,4 +1,4 @@
-/** Bulk access to a store with a single writer. The move state is in memory, and stored if it must outlive the process. */
+/** Bulk access to a store with a single writer. The move state is in memory; all but a hold is stored too. */
 import { type Clock, systemClock } from "../../kit/platform.ts";
 import type { Store } from "../store.ts";
 import type { Version } from "../version.ts";
@@ -26,48 +26,50 @@ export interface SoleParts extends Pick<BulkAccess, "dump" | "atOneMoment">, Par
 export interface SoleWriterBulkAccess {
   /** Returns the error of every decision during a move; undefined where decisions may run. */
   refusal(): Error | undefined;
-  /** Makes the bulk access; a change of the move state waits for the transactions that are under way. */
+  /** Creates the bulk access; a change of the move state waits for the running transactions. */
   over(transact: Store["transact"]): BulkAccess;
 }
 
-/** Creates the bulk access of a single writer. A hold is in memory only: it ends with the process that could write. */
+/** Creates the bulk access of a single writer. A hold is in memory only: no other process could write after this one ends. */
 export function soleWriterBulkAccess({
   found,
   keep,
   clock = systemClock,
   clear,
-  ...reading
+  ...dumping
 }: SoleParts): SoleWriterBulkAccess {
   let stored = found;
   let state = readMoveState(found);
-  let last: Promise<unknown> = Promise.resolve();
-  const now = (): MoveState | undefined => (state = findActiveMoveState(state, clock.now()));
+  let lastCommit: Promise<unknown> = Promise.resolve();
+  const readActive = (): MoveState | undefined => (state = findActiveMoveState(state, clock.now()));
 
-  const set: BulkAccess["commit"] = async (writes, { from, to }) => {
-    requireMoveState(now(), from);
-    const next = to?.state === "held" ? undefined : to;
-    const isStored = isSame(readMoveState(stored), next);
-    const version = isStored ? undefined : createMoveStateVersion(next, stored);
+  const write: BulkAccess["commit"] = async (writes, { from, to }) => {
+    requireMoveState(readActive(), from);
+    const stateToStore = to?.state === "held" ? undefined : to;
+    const isStored = isSame(readMoveState(stored), stateToStore);
+    const version = isStored ? undefined : createMoveStateVersion(stateToStore, stored);
     await keep(version ? [...writes, version] : writes);
     if (version) stored = version;
     state = to;
   };
 
   return {
-    refusal: () => createMoveStateError(now()),
+    refusal: () => createMoveStateError(readActive()),
     over(transact) {
-      // During a move no decision runs, so nothing has to be waited for; otherwise the commit runs as a transaction.
+      // During a move no decision runs, so the commit need not wait for one; otherwise it runs as a transaction.
       const commit: BulkAccess["commit"] = (writes, change) => {
-        const done = last.then(() => (now() ? set(writes, change) : transact(() => set(writes, change))));
-        last = done.catch(() => undefined);
-        return done;
+        const committed = lastCommit.then(() =>
+          readActive() ? write(writes, change) : transact(() => write(writes, change)),
+        );
+        lastCommit = committed.catch(() => undefined);
+        return committed;
       };
       const bulk: BulkAccess = {
-        ...reading,
-        moveState: async () => now(),
+        ...dumping,
+        moveState: async () => readActive(),
         commit,
         async clear(loading) {
-          requireMoveState(now(), loading);
+          requireMoveState(readActive(), loading);
           await (clear ? clear(loading) : clearLoaded(bulk, loading));
         },
       };

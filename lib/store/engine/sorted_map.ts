@@ -1,4 +1,4 @@
-/** A map kept in order of its keys, by UTF-16 code units. */
+/** A map sorted by its keys, by UTF-16 code units. */
 import * as sortedBtree from "sorted-btree";
 import type { ListOptions } from "../store.ts";
 
@@ -12,11 +12,11 @@ export interface SortedMap<V> {
   get(key: string): V | undefined;
   set(key: string, value: V): void;
   delete(key: string): void;
-  /** Keys with `prefix` beyond `after` (exclusive) in the direction asked for, `limit` at most. */
+  /** Returns at most `limit` entries whose keys have the `prefix` and follow `after` in the direction of `reverse`. */
   page(options: ListOptions<boolean>): [key: string, value: V][];
 }
 
-/** The first text behind all that begin with a prefix; `undefined` when there is none. */
+/** Returns the first text that sorts after every text with this prefix; `undefined` if there is none. */
 export function findPrefixEnd(prefix: string): string | undefined {
   for (let length = prefix.length; length > 0; length--) {
     const last = prefix.charCodeAt(length - 1);
@@ -25,14 +25,18 @@ export function findPrefixEnd(prefix: string): string | undefined {
   return undefined;
 }
 
-const byCodeUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+function compareCodeUnits(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
 
-const lower = (a: string | undefined, b: string | undefined): string | undefined =>
+/** Returns the smaller of two texts, or the one that is defined. */
+const smaller = (a: string | undefined, b: string | undefined): string | undefined =>
   a === undefined || (b !== undefined && b < a) ? b : a;
 
 /** An empty sorted map. */
 export function sortedMap<V>(): SortedMap<V> {
-  const tree = new BTree<string, V>(undefined, byCodeUnits);
+  const tree = new BTree<string, V>(undefined, compareCodeUnits);
   return {
     get size() {
       return tree.size;
@@ -43,11 +47,11 @@ export function sortedMap<V>(): SortedMap<V> {
     page({ after, limit, reverse = false, prefix = "" }) {
       const found: [string, V][] = [];
       if (limit === 0) return found;
-      // Index of the beginning, exclusive.
-      const behind = findPrefixEnd(prefix);
-      const first = reverse ? lower(after, behind) : after !== undefined && after >= prefix ? after : undefined;
-      for (const [key, value] of reverse ? tree.entriesReversed(first) : tree.entries(first ?? prefix)) {
-        if (key === first) continue;
+      // The page starts at this key, exclusive. It is undefined for the first key with the prefix, or the last one of all.
+      const forwardStart = after !== undefined && after >= prefix ? after : undefined;
+      const start = reverse ? smaller(after, findPrefixEnd(prefix)) : forwardStart;
+      for (const [key, value] of reverse ? tree.entriesReversed(start) : tree.entries(start ?? prefix)) {
+        if (key === start) continue;
         if (!key.startsWith(prefix)) break;
         found.push([key, value]);
         if (found.length === limit) break;

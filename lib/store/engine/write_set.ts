@@ -1,4 +1,4 @@
-/** The writes of one transaction over the stored records. */
+/** Collects the writes of one transaction, and shows them to its reads. */
 import { type Json, toJson } from "../json.ts";
 import {
   type ListOptions,
@@ -19,24 +19,24 @@ import {
   type View,
 } from "./view.ts";
 
-/** A transaction under way. */
+/** A running transaction. */
 export interface WriteSet {
   readonly tx: Tx;
-  /** Ends it, so that nothing more is read or written. */
+  /** Ends the transaction: later reads and writes throw. */
   end(): void;
   /**
-   * Its writes, one a record. Errors: what a put or delete was refused for, even if the decision caught that;
-   * `RevisionConflict`; `RangeError` for more than one decision may write.
+   * Returns the writes, one for each record. Errors: the first error of a put or delete, even if the decision caught it;
+   * `RevisionConflict`; `RangeError` for more writes than one decision may make.
    */
   writes(): Promise<readonly Version[]>;
 }
 
 /** A record that the transaction reads or writes. */
 interface Slot extends Key {
-  /** True if `before` is known. */
+  /** True if `before` has been read. */
   read: boolean;
   before: Version | undefined;
-  /** In order; absent while it is only read. */
+  /** Edits in order; absent while the record is only read. */
   edits: Edit[] | undefined;
 }
 
@@ -47,12 +47,10 @@ interface Edit {
   readonly json: Json | undefined;
 }
 
-/**
- * Begins a transaction over a view. Revisions are not read when something is put: the put is verified against them at the end.
- */
+/** Begins a transaction over a view. A put reads nothing; its expected revision is verified when the writes are computed. */
 export function writeSet(view: View): WriteSet {
   const slots = new Map<string, Map<string, Slot>>();
-  const touched: Slot[] = [];
+  const editedSlots: Slot[] = [];
   let firstError: unknown;
   let ended = false;
 
@@ -66,9 +64,9 @@ export function writeSet(view: View): WriteSet {
   };
 
   const getSlot = ({ collection, id }: Key): Slot => {
-    const known = getInnerMap(slots, collection);
-    let slot = known.get(id);
-    if (!slot) known.set(id, (slot = { collection, id, read: false, before: undefined, edits: undefined }));
+    const slotsById = getInnerMap(slots, collection);
+    let slot = slotsById.get(id);
+    if (!slot) slotsById.set(id, (slot = { collection, id, read: false, before: undefined, edits: undefined }));
     return slot;
   };
 
@@ -78,31 +76,32 @@ export function writeSet(view: View): WriteSet {
     try {
       requireValidKey(key);
       const isPresumedNew = expected === "presumed new";
-      const revision = isPresumedNew ? undefined : expected;
-      const made = {
-        expected: revision,
+      const newEdit: Edit = {
+        expected: isPresumedNew ? undefined : expected,
         isPresumedNew,
         json: value && toJson(value.put, `${key.collection}/${key.id}`),
       };
       const slot = getSlot(key);
-      if (!slot.edits) touched.push(slot);
-      (slot.edits ??= []).push(made);
+      if (!slot.edits) editedSlots.push(slot);
+      (slot.edits ??= []).push(newEdit);
     } catch (error) {
       throw rememberError(error);
     }
   };
 
-  const takeAsNew = (slot: Slot): void => {
+  /** Marks a record that was put as new as read, if the engine knows its version without a read. */
+  const skipReadIfNew = (slot: Slot): void => {
     const [first] = slot.edits ?? [];
-    // Not for a delete: that of an absent record writes nothing, so a commit would not notice that the record exists.
-    const isPutAsNew = !slot.read && (first?.expected === 0 || first?.isPresumedNew) && first.json !== undefined;
-    const known = isPutAsNew ? view.untouched?.(slot) : undefined;
-    if (known) Object.assign(slot, { read: true, before: known.found });
+    const isExpectedAbsent = first?.expected === 0 || first?.isPresumedNew;
+    // Not for a delete: deleting an absent record writes nothing, so a commit would not notice that the record exists.
+    const isPutAsNew = !slot.read && isExpectedAbsent && first?.json !== undefined;
+    const absent = isPutAsNew ? view.untouched?.(slot) : undefined;
+    if (absent) Object.assign(slot, { read: true, before: absent.found });
   };
 
-  /** The records as they are after their edits. */
+  /** Returns the versions of records after their edits. */
   const versions = (requested: readonly Slot[]): Awaitable<readonly (Version | undefined)[]> => {
-    requested.forEach(takeAsNew);
+    requested.forEach(skipReadIfNew);
     const unread = requested.filter(({ read }) => !read);
     return mapAwaitable(unread.length > 0 ? view.versions(unread) : [], (found) => {
       unread.forEach((slot, index) => {
@@ -117,9 +116,12 @@ export function writeSet(view: View): WriteSet {
     });
   };
 
-  /** Versions that the edits of some records result in, without unchanged records. */
-  const listWrites = (of: readonly Slot[]): Awaitable<readonly Version[]> =>
-    mapAwaitable(versions(of), (after) => after.filter((version, index) => version !== of[index]!.before) as Version[]);
+  /** Returns the versions of edited records, without those that the edits leave unchanged. */
+  const listWrites = (edited: readonly Slot[]): Awaitable<readonly Version[]> =>
+    mapAwaitable(
+      versions(edited),
+      (after) => after.filter((version, index) => version !== edited[index]!.before) as Version[],
+    );
 
   const reads = makeReads({
     versions(keys) {
@@ -128,9 +130,9 @@ export function writeSet(view: View): WriteSet {
     },
     async list(collection, options) {
       requireOpen();
-      const own = await listWrites(touched.filter((slot) => slot.collection === collection));
+      const own = await listWrites(editedSlots.filter((slot) => slot.collection === collection));
       const versions = new Map(own.map((version) => [version.id, version]));
-      return mergeList(versions, options, (below) => view.list(collection, below));
+      return mergeList(versions, options, (storedOptions) => view.list(collection, storedOptions));
     },
   });
 
@@ -143,66 +145,68 @@ export function writeSet(view: View): WriteSet {
     end: () => void (ended = true),
     async writes() {
       if (firstError !== undefined) throw firstError;
-      return requireAllowedAmount(await listWrites(touched));
+      return requireWithinLimits(await listWrites(editedSlots));
     },
   };
 }
 
-/** A record after its edits, one after another; as it was when they change nothing. Errors: `RevisionConflict`. */
+/** Applies the edits of a record in order; returns `before` itself if they change nothing. Errors: `RevisionConflict`. */
 function applyEdits({ collection, id, before, edits = [] }: Slot): Version | undefined {
   let version = before;
   for (const { expected, json } of edits) {
-    const live = version?.json !== undefined;
-    const actual = live ? version!.revision : 0;
+    const isLive = version?.json !== undefined;
+    const actual = isLive ? version!.revision : 0;
     if (expected !== undefined && expected !== actual) throw new RevisionConflict(collection, id, expected, actual);
-    if (!json && !live) continue;
+    if (!json && !isLive) continue;
     const last = version?.revision ?? 0;
     version = { collection, id, revision: json ? last + 1 : last, json };
   }
   return version;
 }
 
-/** Lists a page of `below` with the versions of one collection merged in; rows that they replace do not shorten the page. */
+/**
+ * Lists a page of a collection with unsaved versions merged in. `listStored` lists stored rows; it is called again for more rows
+ * where replaced ones would shorten the page.
+ */
 export function mergeList<P extends Awaitable<readonly Row[]>>(
   versions: Pick<ReadonlyMap<string, Version>, "values"> | undefined,
   options: ListOptions<boolean>,
-  below: (options: ListOptions<boolean>) => P,
+  listStored: (options: ListOptions<boolean>) => P,
 ): P {
   const { after, limit, reverse = false, prefix = "" } = options;
   const comesBefore = (a: string, b: string): boolean => (reverse ? a > b : a < b);
   const own: Version[] = [];
   for (const version of versions?.values() ?? [])
     if (version.id.startsWith(prefix) && (after === undefined || comesBefore(after, version.id))) own.push(version);
-  const page = below(options);
+  const page = listStored(options);
   if (own.length === 0) return page;
-  // Writes of now may have become durable before the page was read.
-  const hidden = new Set(own.map(({ id }) => id));
+  const replacedIds = new Set(own.map(({ id }) => id));
 
-  const over = (rows: readonly Row[]): readonly Row[] => {
-    const left = rows.filter(({ id }) => !hidden.has(id));
-    const last = left.length < limit ? undefined : left[limit - 1]!.id;
+  const merge = (rows: readonly Row[]): readonly Row[] => {
+    const unreplaced = rows.filter(({ id }) => !replacedIds.has(id));
+    const last = unreplaced.length < limit ? undefined : unreplaced[limit - 1]!.id;
     const added = own.filter(({ id, json }) => json && (last === undefined || comesBefore(id, last)));
-    if (added.length === 0) return left.slice(0, limit);
-    return [...left, ...added].sort((a, b) => (comesBefore(a.id, b.id) ? -1 : 1)).slice(0, limit);
+    if (added.length === 0) return unreplaced.slice(0, limit);
+    return [...unreplaced, ...added].sort((a, b) => (comesBefore(a.id, b.id) ? -1 : 1)).slice(0, limit);
   };
   return mapAwaitable(page, (rows) => {
-    const hides = rows.length === limit && rows.some(({ id }) => hidden.has(id));
-    return hides ? mapAwaitable(below({ ...options, limit: limit + own.length }), over) : over(rows);
+    const needsMoreRows = rows.length === limit && rows.some(({ id }) => replacedIds.has(id));
+    return needsMoreRows ? mapAwaitable(listStored({ ...options, limit: limit + own.length }), merge) : merge(rows);
   }) as P;
 }
 
-/** How many bytes of text versions have. */
+/** Counts the bytes of the JSON text of versions. */
 export const countBytes = (versions: readonly Version[]): number =>
   versions.reduce((sum, { json }) => sum + (json ? countTextBytes(json.text) : 0), 0);
 
 const encoder = new TextEncoder();
 
-/** How many bytes a text has in UTF-8; Node counts them without making them. */
+/** Counts the bytes of a text in UTF-8; Node does so without encoding the text. */
 export const countTextBytes = (text: string): number =>
   globalThis.Buffer?.byteLength ? globalThis.Buffer.byteLength(text) : encoder.encode(text).length;
 
-/** The writes, if one decision may make so many. */
-function requireAllowedAmount(writes: readonly Version[]): readonly Version[] {
+/** Returns the writes. Errors: `RangeError` for more writes than one decision may make. */
+function requireWithinLimits(writes: readonly Version[]): readonly Version[] {
   const remedy = "divide it into several transactions";
   if (writes.length > MAX_WRITES_PER_DECISION)
     throw new RangeError(

@@ -1,22 +1,22 @@
-/** Copies all of a store while it is used; where writes must wait for the end of the copy, they wait as short as possible. */
+/** Copies a store while it is in use. */
 import { type Clock, systemClock } from "../../kit/platform.ts";
 import { LAYOUT } from "../layout.ts";
 import { getInnerMap } from "../engine/view.ts";
 import type { Version } from "../version.ts";
 import type { MoveState, BulkAccess } from "../bulk_access.ts";
 
-/** How a store is copied. */
+/** Options of a copy. */
 export interface Copying {
   /** The id of the copy. */
   move: string;
-  /** The clock by which a hold ends. */
+  /** The clock that decides when a hold expires. */
   clock?: Clock;
 }
 
 const HOLD_MS = 60_000;
 const RENEW_MS = 10_000;
 
-/** The mark of a store that is copied. */
+/** Creates the move state `held`, which lets writes wait. */
 export const createHold = (move: string, now: number): MoveState => ({
   state: "held",
   move,
@@ -26,9 +26,9 @@ export const createHold = (move: string, now: number): MoveState => ({
 type Source = Pick<BulkAccess, "dump" | "commit" | "atOneMoment">;
 
 /**
- * Yields every version of a store as of one moment, while it is used. A store whose dump is not of one moment is dumped twice:
- * what changed during the first pass is yielded again under a hold, deletions included. Errors: `MoveStateConflict` where another move
- * is under way, or the hold ended too soon. An error, or an early end, leaves the store in use.
+ * Yields every version of a store as of one moment. A store whose dump is not of one moment is dumped twice: versions that
+ * changed during the first pass, and deletions, are yielded again in the second pass, while a hold lets writes wait. Errors:
+ * `MoveStateConflict` if another move is running, or the hold expired. After an error, or an early end, writes go on.
  */
 export async function* copyStore(
   source: Source,
@@ -38,16 +38,16 @@ export async function* copyStore(
   const copied: Copied = { revisions: new Map(), last: new Map() };
   yield* copyAll(source, copied);
   const hold = createHold(move, clock.now());
-  let renewed = clock.now();
-  const renew = async (): Promise<void> => {
-    if (clock.now() - renewed < RENEW_MS) return;
-    renewed = clock.now();
-    await source.commit([], { from: hold, to: createHold(move, renewed) });
+  let renewedAt = clock.now();
+  const renewHold = async (): Promise<void> => {
+    if (clock.now() - renewedAt < RENEW_MS) return;
+    renewedAt = clock.now();
+    await source.commit([], { from: hold, to: createHold(move, renewedAt) });
   };
   await source.commit([], { from: undefined, to: hold });
   let isComplete = false;
   try {
-    yield* copyChanges(source, copied, renew);
+    yield* copyChanges(source, copied, renewHold);
     await source.commit([], { from: hold, to: undefined });
     isComplete = true;
   } finally {
@@ -55,50 +55,50 @@ export async function* copyStore(
   }
 }
 
-/** Result of the copy. */
+/** State of the first pass. */
 interface Copied {
-  /** The revisions, by collection and id. */
+  /** Copied revisions by collection and id, except those of sequences. */
   readonly revisions: Map<string, Map<string, number>>;
-  /** Last id of each sequence, which is append-only: there are as many as there are entries in the log. */
+  /** The last copied id of each sequence. A sequence is append-only, and too long to remember each id. */
   readonly last: Map<string, string>;
 }
 
-/** Returns whether a version is one of a sequence; a deletion of no id is none. */
-const isEntry = ({ collection, id }: Version): boolean => id !== "" && LAYOUT.sequences.includes(collection);
+/** Returns whether a version is in a sequence; a revision floor, which has no id, is not. */
+const isInSequence = ({ collection, id }: Version): boolean => id !== "" && LAYOUT.sequences.includes(collection);
 
 async function* copyAll({ dump }: Source, { revisions, last }: Copied): AsyncGenerator<readonly Version[]> {
   for await (const page of dump()) {
     for (const version of page) {
       const { collection, id, revision } = version;
-      if (isEntry(version)) last.set(collection, id);
+      if (isInSequence(version)) last.set(collection, id);
       else getInnerMap(revisions, collection).set(id, revision);
     }
     yield page;
   }
 }
 
-/** Yields records that differ from their copy; equal ones are taken out of the revisions, so that deleted ones are left. */
+/** Yields records that changed since the first pass. Records found are removed from `revisions`; the remaining ones were deleted. */
 async function* copyChanges(
   { dump }: Source,
   { revisions, last }: Copied,
-  renew: () => Promise<void>,
+  renewHold: () => Promise<void>,
 ): AsyncGenerator<readonly Version[]> {
   const isChanged = (version: Version): boolean => {
     const { collection, id, revision } = version;
-    if (isEntry(version)) return id > (last.get(collection) ?? "");
+    if (isInSequence(version)) return id > (last.get(collection) ?? "");
     const ids = revisions.get(collection);
     const before = ids?.get(id);
     ids?.delete(id);
     return before !== revision;
   };
   for await (const page of dump()) {
-    await renew();
+    await renewHold();
     const changed = page.filter(isChanged);
     if (changed.length > 0) yield changed;
   }
   for (const [collection, ids] of revisions) {
-    await renew();
-    const gone = [...ids].map(([id, revision]) => ({ collection, id, revision, json: undefined }));
-    if (gone.length > 0) yield gone;
+    await renewHold();
+    const deletions = [...ids].map(([id, revision]) => ({ collection, id, revision, json: undefined }));
+    if (deletions.length > 0) yield deletions;
   }
 }

@@ -1,7 +1,8 @@
 /**
- * The file of an export, `countersign-export/1`: JSON lines. The first names the format. Each record is a line
- * `[collection, id, revision, value]`, a deletion a line without the value; of two lines for one record the later counts. The
- * last line has the number of lines, the end of the log, and the SHA-256 of all bytes before it: a truncated file is rejected.
+ * The format `countersign-export/1` of exported stores: JSON lines. The first line names the format. Each record is a line
+ * `[collection, id, revision, value]`, without the value for a deletion; a later line replaces an earlier one for the same
+ * record. The last line has the number of records, the end of the log, and the SHA-256 of all bytes before that line, so that a
+ * truncated file is rejected.
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
@@ -14,23 +15,23 @@ const VERSION = 1;
 
 /** The first line. */
 export interface ExportHead {
-  /** `export`: the store that it is of takes no writes any more; `backup`: it goes on. */
+  /** `export`: the exported store takes no more writes; `backup`: it stays in use. */
   kind: "export" | "backup";
-  /** Names the move. */
+  /** The id of the move. */
   move: string;
-  /** The store that it is of. */
+  /** Address of the exported store. */
   from: string;
   made_at: string;
 }
 
-/** The last line: where the log ends, nothing where there is none. */
+/** The end of the log, from the last line; null and 0 without a log. */
 export interface ExportEnd {
   origin: string | null;
   length: number;
   head: string | null;
 }
 
-/** Makes the lines of a file, each with its line end. */
+/** Creates a writer that returns the lines of a file, each with its line end. */
 export function exportWriter() {
   const digest = sha256.create();
   let records = 0;
@@ -42,35 +43,36 @@ export function exportWriter() {
     head: (head: ExportHead): string => line(JSON.stringify({ format: `${FORMAT}${VERSION}`, ...head })),
     records(versions: readonly Version[]): string {
       records += versions.length;
-      return versions.map((version) => line(textOf(version))).join("");
+      return versions.map((version) => line(formatRecord(version))).join("");
     },
     end: (end: ExportEnd): string => `${JSON.stringify({ records, ...end, sha256: bytesToHex(digest.digest()) })}\n`,
   };
 }
 
-const keyText = ({ collection, id, revision }: Version): string =>
+/** Formats the beginning of a record's line, up to the revision. */
+const formatKey = ({ collection, id, revision }: Version): string =>
   JSON.stringify([collection, id, revision]).slice(0, -1);
-const textOf = (version: Version): string =>
-  version.json ? `${keyText(version)},${version.json.text}]` : `${keyText(version)}]`;
+const formatRecord = (version: Version): string =>
+  version.json ? `${formatKey(version)},${version.json.text}]` : `${formatKey(version)}]`;
 
-/** A file as it is read. */
+/** Content of a file. */
 export interface ExportRead {
   head: ExportHead;
-  /** The records, in pages; after the last one, the complete file has been verified against its end. */
+  /** The records, in pages; after the last page, the complete file has been verified against its last line. */
   records: AsyncIterable<readonly Version[]>;
-  /** Once the records are over. */
+  /** Returns the end of the log; only after all records were read. */
   end(): ExportEnd;
 }
 
-const PAGE = 100;
+const PAGE_SIZE = 100;
 
-/** Reads a file from its lines, without line ends. Errors: `MoveRejected`, with the line. */
+/** Reads a file from its lines, without line ends. Errors: `MoveRejected`, with the number of the faulty line. */
 export async function readExport(lines: AsyncIterable<string>): Promise<ExportRead> {
-  const reading = lines[Symbol.asyncIterator]();
+  const lineIterator = lines[Symbol.asyncIterator]();
   const digest = sha256.create();
-  const first = await reading.next();
+  const first = await lineIterator.next();
   const firstLine: string = first.done ? "" : first.value;
-  const head = readCurrentHead(firstLine);
+  const head = parseHead(firstLine);
   digest.update(utf8ToBytes(`${firstLine}\n`));
   let end: ExportEnd | undefined;
 
@@ -78,17 +80,18 @@ export async function readExport(lines: AsyncIterable<string>): Promise<ExportRe
     let page: Version[] = [];
     let count = 0;
     for (let number = 2; ; number++) {
-      const { done, value: text } = await reading.next();
+      const { done, value: text } = await lineIterator.next();
       if (done) throw new MoveRejected(`it ends after line ${number - 1} without its last line: it was cut`);
       if (text.startsWith("{")) {
-        end = endOf(text, { records: count, sha256: bytesToHex(digest.digest()) }, number);
-        if (!(await reading.next()).done) throw new MoveRejected(`something follows its last line, line ${number}`);
+        end = parseEnd(text, { records: count, sha256: bytesToHex(digest.digest()) }, number);
+        if (!(await lineIterator.next()).done)
+          throw new MoveRejected(`something follows its last line, line ${number}`);
         break;
       }
       digest.update(utf8ToBytes(`${text}\n`));
-      page.push(versionOf(text, number));
+      page.push(parseRecord(text, number));
       count++;
-      if (page.length < PAGE) continue;
+      if (page.length < PAGE_SIZE) continue;
       yield page;
       page = [];
     }
@@ -104,7 +107,7 @@ export async function readExport(lines: AsyncIterable<string>): Promise<ExportRe
   };
 }
 
-function parsed(text: string, number: number): unknown {
+function parseLine(text: string, number: number): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -112,8 +115,8 @@ function parsed(text: string, number: number): unknown {
   }
 }
 
-function readCurrentHead(text: string): ExportHead {
-  const { format, ...head } = (text.startsWith("{") ? parsed(text, 1) : {}) as Partial<ExportHead> & {
+function parseHead(text: string): ExportHead {
+  const { format, ...head } = (text.startsWith("{") ? parseLine(text, 1) : {}) as Partial<ExportHead> & {
     format?: string;
   };
   if (typeof format !== "string" || !format.startsWith(FORMAT))
@@ -126,21 +129,21 @@ function readCurrentHead(text: string): ExportHead {
   return head as ExportHead;
 }
 
-function versionOf(text: string, number: number): Version {
-  const [collection, id, revision, ...value] = parsed(text, number) as [string, string, number, unknown?];
+function parseRecord(text: string, number: number): Version {
+  const [collection, id, revision, ...value] = parseLine(text, number) as [string, string, number, unknown?];
   const key = { collection, id, revision, json: undefined };
   const isKey = typeof collection === "string" && collection !== "" && typeof id === "string";
-  if (!isKey || !Number.isSafeInteger(revision) || !text.startsWith(keyText(key)))
+  if (!isKey || !Number.isSafeInteger(revision) || !text.startsWith(formatKey(key)))
     throw new MoveRejected(`line ${number} is not a record`);
-  return value.length === 0 ? key : { ...key, json: new Json(text.slice(keyText(key).length + 1, -1)) };
+  return value.length === 0 ? key : { ...key, json: new Json(text.slice(formatKey(key).length + 1, -1)) };
 }
 
-function endOf(text: string, found: { records: number; sha256: string }, number: number): ExportEnd {
+function parseEnd(text: string, found: { records: number; sha256: string }, number: number): ExportEnd {
   const {
     records,
     sha256: statedHash,
     ...end
-  } = parsed(text, number) as ExportEnd & { records: number; sha256: string };
+  } = parseLine(text, number) as ExportEnd & { records: number; sha256: string };
   if (records !== found.records) throw new MoveRejected(`it has ${found.records} records, and tells of ${records}`);
   if (statedHash !== found.sha256)
     throw new MoveRejected("it was changed after it was written: its SHA-256 is another one");

@@ -1,26 +1,26 @@
-/** Bytes as lines. */
+/** Splits a byte stream into lines. */
 import { MoveRejected } from "./move_rejected.ts";
 
-/** The lines of a UTF-8 text, without their ends; `\n` alone ends one. Errors: `MoveRejected` for what is no UTF-8. */
-export async function* splitLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+/** Yields the lines of a UTF-8 text, without their line ends (`\n`). Errors: `MoveRejected` for bytes that are not UTF-8. */
+export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  let rest: string[] = [];
-  for await (const piece of pieces) {
-    const [first, ...others] = decoded(decoder, piece).split("\n");
-    rest.push(first!);
+  let unfinishedLine: string[] = [];
+  for await (const chunk of chunks) {
+    const [first, ...others] = decode(decoder, chunk).split("\n");
+    unfinishedLine.push(first!);
     for (const other of others) {
-      yield rest.join("");
-      rest = [other];
+      yield unfinishedLine.join("");
+      unfinishedLine = [other];
     }
   }
-  rest.push(decoded(decoder));
-  const last = rest.join("");
+  unfinishedLine.push(decode(decoder));
+  const last = unfinishedLine.join("");
   if (last !== "") yield last;
 }
 
-function decoded(decoder: TextDecoder, piece?: Uint8Array): string {
+function decode(decoder: TextDecoder, chunk?: Uint8Array): string {
   try {
-    return decoder.decode(piece, { stream: piece !== undefined });
+    return decoder.decode(chunk, { stream: chunk !== undefined });
   } catch (error) {
     throw new MoveRejected("it is not UTF-8: it was changed, or is another file", { cause: error });
   }

@@ -1,8 +1,8 @@
 /**
- * One SQL transaction that carries a batch of decisions. Each store has a row that names its last commit, the head: a
- * writer locks it, so that writers queue, and moves it on from its last value, so that no two commits follow the same one
- * even where an engine's locks do not hold. A name is used once: a database that fails over to a copy that lags behind, or
- * is restored, would count the same number twice.
+ * Runs a batch of decisions in one SQL transaction. Each store has a row with the name of its last commit, the head. A writer
+ * locks this row, so that writers queue, and replaces the name only if it is still the one that it read, so that no two commits
+ * follow the same one even if the database's locks fail. Names are unique; numbers would repeat after a restore, or after a
+ * failover to a replica that lags behind.
  */
 import type { Pool, PoolClient } from "pg";
 import { type Attempt, Contended } from "../engine/attempt.ts";
@@ -12,36 +12,36 @@ import { borrow } from "./connection.ts";
 import { isServerRejection, storeError } from "./errors.ts";
 import { readLastCommit, listRecords, readVersions, requireHead, writeVersions } from "./rows.ts";
 
-/** How long to wait for what; milliseconds. */
+/** Time limits; milliseconds. */
 export interface PostgresLimits {
-  /** For the lock, at each try. */
+  /** One try to lock the head. */
   lock: number;
-  /** For an answer of the server. */
+  /** One answer of the server. */
   answer: number;
-  /** A transaction that does nothing for so long is undone by the server, so that a halted process blocks nobody. */
+  /** The server rolls back a transaction that is idle for this long, so that a suspended process does not block others. */
   idle: number;
-  /** For the server to say what became of a commit. */
+  /** Finding out the result of a commit whose answer was lost. */
   findOut: number;
 }
 
-/** A store in a database, as one process writes to it. */
+/** One process that writes to a store in a database. */
 export interface Writer {
   pool: Pool;
-  /** The store's name among those in the database. */
+  /** The store's name among the stores in the database. */
   store: string;
   /** The database's address, for messages. */
   place: string;
   limits: PostgresLimits;
   pacing: Pacing;
-  /** Names this process; the number of its last commit is kept under this name. */
+  /** Id of this process; the number of its last commit is stored under this id. */
   id: string;
 }
 
-/** Begins a transaction that has the lock of the head. `number` is what this commit is known by. */
+/** Begins a transaction that locks the head. `number` identifies the commit among those of this writer. */
 export function beginBatch(writer: Writer, number: number): Attempt {
   const { store, place } = writer;
   const borrowed = borrow(writer.pool, place);
-  /** Sent in this order, without waiting for one another where the connection can do so. */
+  /** Sends a request after the earlier ones; on a pipelined connection without waiting for their answers. */
   const ask = async <T>(work: (client: PoolClient) => Promise<T>, use?: "first use"): Promise<T> => {
     const connection = await borrowed;
     return connection.send(work).catch((error: unknown) => {
@@ -50,7 +50,7 @@ export function beginBatch(writer: Writer, number: number): Attempt {
   };
   const head = ask((client) => lockHead(client, writer), "first use");
   head.catch(() => undefined);
-  const leave = async (method: "release" | "giveUp"): Promise<void> => {
+  const endConnection = async (method: "release" | "giveUp"): Promise<void> => {
     const connection = await borrowed.catch(() => undefined);
     await connection?.[method]();
   };
@@ -62,7 +62,7 @@ export function beginBatch(writer: Writer, number: number): Attempt {
     async commit(writes) {
       const from = await head;
       if (writes.length === 0) {
-        await Promise.all([ask((client) => requireHead(client, store, from)), leave("giveUp")]);
+        await Promise.all([ask((client) => requireHead(client, store, from)), endConnection("giveUp")]);
         return from;
       }
       const to = crypto.randomUUID();
@@ -72,20 +72,20 @@ export function beginBatch(writer: Writer, number: number): Attempt {
         ask(commit),
       ]);
       if (committed.status === "fulfilled" && written.status === "fulfilled") {
-        await leave("release");
+        await endConnection("release");
         return to;
       }
-      await leave("giveUp");
-      for (const end of [written, committed])
-        if (end.status === "rejected" && isServerRejection(end.reason.cause)) throw end.reason;
+      await endConnection("giveUp");
+      for (const result of [written, committed])
+        if (result.status === "rejected" && isServerRejection(result.reason.cause)) throw result.reason;
       if (await isCommitStored(writer, number)) return to;
       throw new Contended(`${place}: the connection was lost before the commit`, { cause: committed });
     },
-    abandon: () => leave("giveUp"),
+    abandon: () => endConnection("giveUp"),
   };
 }
 
-/** The lock is had in turn, and ends with the transaction: after its commit can be seen, and also when its process dies. */
+/** Locks the head and returns its name. The lock ends with the transaction: when its commit is visible, or its process dies. */
 async function lockHead(client: PoolClient, { store, limits }: Writer): Promise<string> {
   const results = (await client.query(
     `begin isolation level read committed read write;
@@ -101,13 +101,13 @@ async function lockHead(client: PoolClient, { store, limits }: Writer): Promise<
 
 async function commit(client: PoolClient): Promise<void> {
   const { command } = await client.query("commit");
-  // A transaction that failed before answers a commit with this, and with no error.
+  // The commit of a failed transaction is answered with ROLLBACK and not with an error.
   if (command !== "COMMIT") throw new Error(`the commit was answered with ${command}`);
 }
 
 /**
- * Returns whether the commit with this number was stored, when its answer was lost. The lock is free only when that transaction
- * has ended, one way or the other. Errors: `OutcomeUnknown`.
+ * Finds out whether the commit with this number was stored, after its answer was lost. It locks the head first, which waits until
+ * the lost transaction has committed or was rolled back. Errors: `OutcomeUnknown`.
  */
 async function isCommitStored(writer: Writer, number: number): Promise<boolean> {
   const { limits, pacing, place, store, id } = writer;

@@ -1,24 +1,24 @@
-/** Connections of a pool, borrowed so that one that breaks is neither reused nor the end of the process. */
+/** Borrows connections of a pool. A broken connection is not reused and does not end the process. */
 import type { Pool, PoolClient } from "pg";
 import { storeError } from "./errors.ts";
 
-/** A connection that was borrowed; it goes back once, by either way. */
+/** A borrowed connection; `release` or `giveUp` returns it to the pool. */
 export interface Connection {
   client: PoolClient;
-  /** Asks something of it, after what was asked before: at once where it can be sent without waiting for those answers. */
+  /** Runs `work` after earlier work; on a pipelined connection without waiting for the earlier answers. */
   send<T>(work: (client: PoolClient) => Promise<T>): Promise<T>;
-  /** Hands it back as it is. */
+  /** Returns the connection to the pool. */
   release(): void;
-  /** Undoes what is open and hands it back; closes it when that fails. */
+  /** Rolls back an open transaction and returns the connection to the pool; closes the connection if the rollback fails. */
   giveUp(): Promise<void>;
 }
 
-// A connection that breaks between two statements tells it by an event, which ends the process when nobody listens.
+// A connection that breaks between two statements emits "error", which ends the process if there is no listener.
 const ignore = (): void => undefined;
 
 /**
- * A connection that is listened to from the first moment: the server's last word may lie in the same packet as its welcome,
- * and a promise would hand the connection over after it.
+ * Opens a connection and adds its error listener synchronously: the server may close the connection in the same packet that
+ * accepts it, and the code after an `await` would run too late.
  */
 const connect = (pool: Pool): Promise<PoolClient> =>
   new Promise((resolve, reject) => {
@@ -29,15 +29,15 @@ const connect = (pool: Pool): Promise<PoolClient> =>
     });
   });
 
-/** The part of a connection's stream that is used. */
+/** The used part of a connection's stream. */
 interface Stream {
   emit(event: string, ...args: unknown[]): boolean;
   destroy(error: Error): unknown;
 }
 
 /**
- * Takes bytes that the driver cannot parse for a lost connection. The driver parses in an event, so that what it throws
- * would end the process.
+ * Closes a connection that receives bytes that the driver cannot parse. The driver parses them in an event listener, where its
+ * error would end the process.
  */
 export function closeOnBadBytes(client: object): void {
   const { stream } = (client as { connection: { stream: Stream } }).connection;
@@ -59,11 +59,11 @@ export async function borrow(pool: Pool, place: string): Promise<Connection> {
     throw storeError(error, place);
   });
   let isBorrowed = true;
-  const release = (broken = false): void => {
+  const release = (isBroken = false): void => {
     if (!isBorrowed) return;
     isBorrowed = false;
     client.off("error", ignore);
-    client.release(broken);
+    client.release(isBroken);
   };
   let last: Promise<unknown> = Promise.resolve();
   const send = <T>(work: (client: PoolClient) => Promise<T>): Promise<T> => {
@@ -86,7 +86,7 @@ export async function borrow(pool: Pool, place: string): Promise<Connection> {
   };
 }
 
-/** Does what may be done again on a connection of its own. Errors: `Contended`, `StoreUnavailable`. */
+/** Runs repeatable work on a connection of the pool. Errors: `Contended`, `StoreUnavailable`. */
 export async function runOnConnection<T>(
   pool: Pool,
   place: string,

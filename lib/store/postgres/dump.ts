@@ -1,4 +1,4 @@
-/** All of a store in Postgres, as of one moment. */
+/** Dumps all records of a store in Postgres, as of one moment. */
 import type { PoolClient } from "pg";
 import { dumpVersions } from "../engine/dump.ts";
 import type { Version } from "../version.ts";
@@ -10,13 +10,13 @@ import { listRecords } from "./rows.ts";
 const COLLECTIONS = `select collection as name, coalesce(max(revision) filter (where deleted), 0)::float8 as floor
   from countersign_rows where store = $1 group by collection order by collection`;
 
-/** Every record of a store: what is written after this began is not among them. */
+/** Dumps all records of a store, without writes that are made during the dump. */
 export async function* dumpRecords({ pool, place, store }: Writer): AsyncGenerator<readonly Version[]> {
   const { client, giveUp } = await borrow(pool, place);
   try {
     await client.query("begin isolation level repeatable read read only");
     yield* dumpVersions({
-      collections: () => collectionsIn(client, store),
+      collections: () => listCollections(client, store),
       list: (collection, options) => listRecords(client, store, collection, options),
     });
   } catch (error) {
@@ -26,7 +26,7 @@ export async function* dumpRecords({ pool, place, store }: Writer): AsyncGenerat
   }
 }
 
-async function collectionsIn(client: PoolClient, store: string): Promise<{ name: string; floor: number }[]> {
+async function listCollections(client: PoolClient, store: string): Promise<{ name: string; floor: number }[]> {
   const { rows } = await client.query<{ name: string; floor: number }>(COLLECTIONS, [store]);
   return rows;
 }

@@ -1,12 +1,12 @@
-/** Commits of other processes on a store. */
+/** Reads which commits other processes made. */
 import type { PoolClient } from "pg";
 import type { Writer } from "./batch.ts";
 import { listRecords, WRITERS } from "./rows.ts";
 
-/** More than this do not write within the days that a writer is kept. */
+/** Far more writers than are active in the week for which a writer's record is stored. */
 const MAX_WRITERS = 10_000;
 
-/** The number of each other writer's last commit. */
+/** Reads the number of each other writer's last commit, as one text. */
 export async function readOtherCommits(client: PoolClient, { store, id }: Writer): Promise<string> {
   const writers = await listRecords(client, store, WRITERS, { limit: MAX_WRITERS });
   const others = writers.filter((writer) => writer.id !== id);

@@ -1,17 +1,17 @@
-/** Checks that a database keeps the guarantees that writers rely on: some that speak its protocol do not. */
+/** Checks that a database isolates concurrent writers, which some databases with the Postgres protocol do not. */
 import type { Pool } from "pg";
 import { Contended } from "../engine/attempt.ts";
 import { StoreUnavailable } from "../store.ts";
 import { borrow } from "./connection.ts";
 import { storeError } from "./errors.ts";
 
-const MOVE = "update countersign_heads set commits = commits + 1 where store = $1 and commits = 0";
+const MOVE_HEAD = "update countersign_heads set commits = commits + 1 where store = $1 and commits = 0";
 
 const verifiedPools = new WeakSet<Pool>();
 
 /**
- * Has two connections move one head from one place at the same moment, once a pool. Errors: `StoreUnavailable`, which names
- * the engine, when not exactly one of them does.
+ * Lets two connections move the same head concurrently, once for each pool. Errors: `StoreUnavailable`, which names the
+ * database's version, unless exactly one of them succeeds.
  */
 export async function probeFence(pool: Pool, place: string): Promise<void> {
   if (verifiedPools.has(pool)) return;
@@ -34,33 +34,33 @@ export async function probeFence(pool: Pool, place: string): Promise<void> {
   }
 }
 
-/** How many of two connections moved the head. */
+/** Returns how many of two connections moved the head. */
 async function moveTwice(pool: Pool, place: string, store: string): Promise<number> {
-  const one = await borrow(pool, place);
-  const other = await borrow(pool, place).catch(async (error: unknown) => {
-    await one.giveUp();
+  const first = await borrow(pool, place);
+  const second = await borrow(pool, place).catch(async (error: unknown) => {
+    await first.giveUp();
     throw error;
   });
   try {
-    await one.send((client) => client.query("begin isolation level read committed"));
-    await other.send((client) => client.query("begin isolation level read committed"));
-    const first = await one.send((client) => client.query(MOVE, [store]));
-    const second = other.send((client) => client.query(MOVE, [store]));
-    second.catch(() => undefined);
-    await one.send((client) => client.query("commit"));
-    const late = await second
+    await first.send((client) => client.query("begin isolation level read committed"));
+    await second.send((client) => client.query("begin isolation level read committed"));
+    const firstMove = await first.send((client) => client.query(MOVE_HEAD, [store]));
+    const secondMove = second.send((client) => client.query(MOVE_HEAD, [store]));
+    secondMove.catch(() => undefined);
+    await first.send((client) => client.query("commit"));
+    const secondCount = await secondMove
       .then(async ({ rowCount }) => {
-        await other.send((client) => client.query("commit"));
+        await second.send((client) => client.query("commit"));
         return rowCount ?? 0;
       })
       .catch((error: unknown) => {
         const reported = storeError(error, place);
-        // An engine that has both try again keeps them apart too.
+        // A database that rejects the second move with a conflict isolates writers too.
         if (reported instanceof Contended) return 0;
         throw reported;
       });
-    return (first.rowCount ?? 0) + late;
+    return (firstMove.rowCount ?? 0) + secondCount;
   } finally {
-    await Promise.all([one.giveUp(), other.giveUp()]);
+    await Promise.all([first.giveUp(), second.giveUp()]);
   }
 }

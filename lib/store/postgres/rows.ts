@@ -1,4 +1,4 @@
-/** Records as rows: the statements that read and write them. */
+/** The SQL statements that read and write records. */
 import type { Pool, PoolClient } from "pg";
 import type { Write } from "../engine/attempt.ts";
 import { keyBounds, parseId, sortKey } from "../engine/record_key.ts";
@@ -9,30 +9,30 @@ import type { ListOptions } from "../store.ts";
 /** A pool, or one connection of it. */
 export type Queryable = Pick<Pool | PoolClient, "query">;
 
-/** The collection of the writers' commit numbers: no record of the service can have it. */
+/** Collection of the writers' commit numbers; no record of the service can be in it. */
 export const WRITERS = "";
 
 interface Row {
   collection: string;
   id: Uint8Array;
-  /** A double, since the driver gives 64-bit integers as text. */
+  /** Read as a double, since the driver returns 64-bit integers as text. */
   revision: number;
   /** JSON text; null when the record was deleted. */
   value: string | null;
 }
 
-/** A time of the database as JSON text, in UTC: what a writer's record holds. */
-const timeText = (time: string): string =>
+/** SQL that formats a time as JSON text in UTC, as in a writer's record. */
+const timeAsJson = (time: string): string =>
   `'"' || to_char((${time}) at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"'`;
 
 const VERSIONS = `select collection, id, revision::float8, value
-  from unnest($2::text[], $3::bytea[]) as asked(collection, id) join countersign_rows using (collection, id)
+  from unnest($2::text[], $3::bytea[]) as requested(collection, id) join countersign_rows using (collection, id)
   where store = $1`;
 
 /**
- * Moves the head from the one that was read, and writes each record over the version that was read or, if there was none, where
- * no record is live. If records were not read ($11), a new revision must also be above that of the deleted one. Anything else
- * divides by zero, which rolls the transaction back. The writer's own row has the number of its last commit.
+ * Moves the head and writes each record, if the head and the records are still as they were read; a record that was absent must
+ * not be live. If some records were not read ($11), a new revision must also be above that of the deleted record. If a
+ * condition fails, a division by zero rolls the transaction back. The writer's row stores the number of its last commit.
  */
 const WRITE = `with put as materialized (
     select * from unnest($3::text[], $4::bytea[], $5::bigint[], $6::bigint[], $7::text[])
@@ -49,22 +49,22 @@ const WRITE = `with put as materialized (
     update countersign_rows as row set revision = put.revision, deleted = put.value is null, value = put.value
     from put where put.before > 0 and row.store = $1 and row.collection = put.collection and row.id = put.id
       and row.revision = put.before returning 1
-  ), told as (
+  ), recorded as (
     insert into countersign_rows (store, collection, id, revision, deleted, value)
-    values ($1, '${WRITERS}', $8, $9, false, ${timeText("now()")})
+    values ($1, '${WRITERS}', $8, $9, false, ${timeAsJson("now()")})
     on conflict (store, collection, id) do update set revision = excluded.revision, value = excluded.value
   )
   select 1 / ((select count(*) from moved) * (
-    (select count(*) from added) + (select count(*) from changed) = (select count(*) from put))::int) as fits`;
+    (select count(*) from added) + (select count(*) from changed) = (select count(*) from put))::int) as matches`;
 
-const versionIn = ({ collection, id, revision, value }: Row): Version => ({
+const parseVersion = ({ collection, id, revision, value }: Row): Version => ({
   collection,
   id: parseId(id),
   revision,
   json: value === null ? undefined : new Json(value),
 });
 
-/** A page of a collection. */
+/** Reads a page of a collection. */
 export async function listRecords(
   client: Queryable,
   store: string,
@@ -80,10 +80,10 @@ export async function listRecords(
      order by id ${reverse ? "desc" : "asc"} limit $5`,
     [store, collection, bounds.from, bounds.to, limit],
   );
-  return keysOnly ? rows.map(({ id }) => ({ id: parseId(id) })) : rows.map(versionIn);
+  return keysOnly ? rows.map(({ id }) => ({ id: parseId(id) })) : rows.map(parseVersion);
 }
 
-/** The last version of each record, deleted or not, in the order asked for. */
+/** Reads the last version of each record, deleted or not, in the order of `keys`. */
 export async function readVersions(
   client: Queryable,
   store: string,
@@ -94,19 +94,21 @@ export async function readVersions(
     keys.map(({ collection }) => collection),
     keys.map(({ id }) => sortKey(id)),
   ]);
-  const found = new Map(rows.map(versionIn).map((version) => [recordName(version), version]));
+  const found = new Map(rows.map(parseVersion).map((version) => [recordName(version), version]));
   return keys.map((key) => found.get(recordName(key)));
 }
 
-/** The commit that a writer makes, its name, and that of the commit at the head when it read. */
+/** A commit of a writer. */
 export interface Commit {
   store: string;
+  /** Name of the head that the writer read. */
   from: string;
+  /** Name of this commit. */
   to: string;
   by: { id: string; number: number };
 }
 
-/** Makes all writes, if the store is still as it was read. Errors: `division_by_zero`, `unique_violation` where it is not. */
+/** Makes all writes. Errors: `division_by_zero`, `unique_violation` if the store has changed since it was read. */
 export async function writeVersions(
   client: Queryable,
   { store, from, to, by }: Commit,
@@ -127,20 +129,20 @@ export async function writeVersions(
   ]);
 }
 
-/** Makes sure that nothing was committed since it was read. Errors: `division_by_zero`. */
+/** Verifies that the last commit is still `from`. Errors: `division_by_zero`. */
 export async function requireHead(client: Queryable, store: string, from: string): Promise<void> {
   await client.query("select 1 / (name = $2)::int from countersign_heads where store = $1", [store, from]);
 }
 
-/** The number of a writer's last commit. */
+/** Reads the number of a writer's last commit. */
 export async function readLastCommit(client: Queryable, store: string, id: string): Promise<number | undefined> {
   return (await readVersions(client, store, [{ collection: WRITERS, id }]))[0]?.revision;
 }
 
-/** Deletes the records of writers that have not written for a week, by the clock of the database that dates them. */
+/** Deletes the records of writers that have not written for a week, by the clock of the database. */
 export async function sweepWriters(client: Queryable, store: string): Promise<void> {
   await client.query(
-    `delete from countersign_rows where store = $1 and collection = $2 and value collate "C" < ${timeText("now() - interval '7 days'")}`,
+    `delete from countersign_rows where store = $1 and collection = $2 and value collate "C" < ${timeAsJson("now() - interval '7 days'")}`,
     [store, WRITERS],
   );
 }

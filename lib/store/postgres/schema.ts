@@ -1,13 +1,13 @@
-/** Tables of the Postgres store; the first process that opens it makes them. */
+/** Tables of the Postgres store; the first process that opens it creates them. */
 import type { PoolClient } from "pg";
 import { StoreUnavailable } from "../store.ts";
 
-/** Format of the tables; a change of them raises it. */
+/** Version of the table layout. */
 const VERSION = 1;
 
 /**
- * Ids are bytes (see `record_key.ts`), values the JSON text as it was put. Deleted records stay, for their revision; the
- * partial index keeps them out of pages, and `deleted` is a column of its own so that replacing a value touches no index.
+ * Ids are sort keys (see `record_key.ts`), values are JSON text. Rows of deleted records stay, since they have the last
+ * revision. The partial index lists live records; it depends on the column `deleted`, so that a new value needs no index update.
  */
 const TABLES = `
   create table countersign_rows (
@@ -27,24 +27,24 @@ const TABLES = `
     name text not null
   ) with (fillfactor = 10)`;
 
-/** Any number that is the same in every process: two that open an empty database take turns. */
+/** Advisory lock for the creation of tables, an arbitrary number that is the same in every process. */
 const CREATION_LOCK = "4850194026871223041";
 
-/** Makes the tables. Errors: `StoreUnavailable` when they are there in another version, or the encoding is not UTF-8. */
+/** Creates the tables if absent. Errors: `StoreUnavailable` if they have another version, or the encoding is not UTF-8. */
 export async function makeTables(client: Pick<PoolClient, "query">, place: string): Promise<void> {
-  const { rows } = await client.query<{ encoding: string; made: boolean }>(
-    "select current_setting('server_encoding') as encoding, to_regclass('countersign_schema') is not null as made",
+  const { rows } = await client.query<{ encoding: string; exists: boolean }>(
+    `select current_setting('server_encoding') as encoding, to_regclass('countersign_schema') is not null as "exists"`,
   );
-  const { encoding, made } = rows[0]!;
+  const { encoding, exists } = rows[0]!;
   if (encoding !== "UTF8")
     throw new StoreUnavailable(`${place}: the database has the encoding ${encoding}; make one with encoding UTF8`);
-  if (made && (await versionIn(client)) === VERSION) return;
+  if (exists && (await readSchemaVersion(client)) === VERSION) return;
   await client.query("begin isolation level read committed read write");
   try {
     await client.query(`select pg_advisory_xact_lock(${CREATION_LOCK})`);
-    // Values that were read before the lock may be stale.
+    // Another process may have created the tables before this one got the lock.
     await client.query("create table if not exists countersign_schema (version integer not null)");
-    const version = await versionIn(client);
+    const version = await readSchemaVersion(client);
     if (version !== 0 && version !== VERSION)
       throw new StoreUnavailable(
         `${place}: its tables are of version ${version}, this program reads ${VERSION}: use the version that made them`,
@@ -60,8 +60,8 @@ export async function makeTables(client: Pick<PoolClient, "query">, place: strin
   }
 }
 
-/** 0 when nothing was made yet. */
-async function versionIn(client: Pick<PoolClient, "query">): Promise<number> {
+/** Reads the version of the tables; 0 if they are not created yet. */
+async function readSchemaVersion(client: Pick<PoolClient, "query">): Promise<number> {
   const { rows } = await client.query<{ version: number }>("select version from countersign_schema");
   return rows[0]?.version ?? 0;
 }

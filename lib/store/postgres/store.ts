@@ -1,4 +1,4 @@
-/** A store in Postgres (13 or later), which many processes may use at once. */
+/** A store in Postgres (13 or later), which many processes may use concurrently. */
 import { Pool, type PoolClient, type PoolConfig } from "pg";
 import type { Log } from "../../kit/platform.ts";
 import { runWithTimeLimit, Unanswered } from "../../kit/time_limit.ts";
@@ -21,24 +21,24 @@ import { dumpRecords } from "./dump.ts";
 const LIMITS: PostgresLimits = { lock: 1000, answer: 10_000, idle: 4000, findOut: 30_000 };
 const CONNECTIONS = 10;
 const CONNECT_MS = 5000;
-/** Limits of one statement. */
+/** Limits of one commit. */
 const COMMIT_LIMITS = { writes: 1000, bytes: 16_000_000 };
-/** How long a close waits for an answer of the database: what is under way then was acknowledged to nobody. */
+/** Time limit of `close`: a transaction that is still running then has not been acknowledged. */
 const CLOSE_MS = 4000;
 
 /** Location of the database, and the store in it. */
 export interface PostgresOptions extends Partial<Pacing> {
   /** `postgres://user:password@host:port/database`, as libpq has it. */
   url?: string;
-  /** Instead of `url`: connections of the host application, which closes them itself. Two at least. */
+  /** Instead of `url`: a pool of the host application with at least two connections, which the application closes. */
   pool?: Pool;
-  /** Several stores fit in one database; this is the name of one, `countersign` by default. */
+  /** Name of the store, `countersign` by default; a database may contain several stores. */
   name?: string;
   log?: Pick<Log, "warn">;
   limits?: Partial<PostgresLimits>;
 }
 
-/** Opens the store, and makes its tables when there are none. Errors: `StoreUnavailable`, with the reason. */
+/** Opens the store, and creates its tables if absent. Errors: `StoreUnavailable`, with the reason. */
 export async function postgresStore(options: PostgresOptions): Promise<Store> {
   const { url, name: store = "countersign" } = options;
   const { clock = systemPacing.clock, random = systemPacing.random } = options;
@@ -46,9 +46,9 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
   if ((url === undefined) === (options.pool === undefined)) throw new TypeError("give either url or pool");
   const limits = { ...LIMITS, ...options.limits };
   const place = url === undefined ? "Postgres" : databaseAddress(url);
-  const pool = options.pool ?? ownPool(url!, limits, (error) => options.log?.warn(`${place}: ${error.message}`));
+  const pool = options.pool ?? createPool(url!, limits, (error) => options.log?.warn(`${place}: ${error.message}`));
   pool.on("connect", closeOnBadBytes);
-  const leave = async (): Promise<void> => {
+  const closeOwnPool = async (): Promise<void> => {
     if (!options.pool) await pool.end();
   };
   const read = <T>(work: (client: PoolClient) => Promise<T>): Promise<T> =>
@@ -62,13 +62,14 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
       pacing,
     );
   } catch (error) {
-    await leave();
+    await closeOwnPool();
     throw error;
   }
 
-  const commits = groupCommit(enforceMoveState(engineOf(writer), clock), pacing);
-  // A writer of its own: what became of a commit is known by the last one under a name, and the two write side by side.
-  const mover = engineOf({ ...writer, id: crypto.randomUUID() });
+  const commits = groupCommit(enforceMoveState(createEngine(writer), clock), pacing);
+  // Bulk access needs its own writer id: the last commit number under an id shows the result of a lost commit, and bulk access
+  // commits concurrently.
+  const bulkEngine = createEngine({ ...writer, id: crypto.randomUUID() });
   let closing: Promise<void> | undefined;
   return {
     ...makeReads({
@@ -76,25 +77,25 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
       list: (collection, options) => read((client) => listRecords(client, store, collection, options)),
     }),
     transact: commits.transact,
-    bulk: sharedBulkAccess(mover, pacing, { dump: () => dumpRecords(writer), atOneMoment: true }),
+    bulk: sharedBulkAccess(bulkEngine, pacing, { dump: () => dumpRecords(writer), atOneMoment: true }),
     others: () => read((client) => readOtherCommits(client, writer)),
-    close: () => (closing ??= closeInTime(() => commits.close().then(leave), options.log)),
+    close: () => (closing ??= closeInTime(() => commits.close().then(closeOwnPool), options.log)),
   };
 }
 
-function engineOf(writer: Writer): Engine {
+function createEngine(writer: Writer): Engine {
   let number = 0;
   return wrapWithFloors({ begin: () => beginBatch(writer, ++number), most: COMMIT_LIMITS });
 }
 
-/** A database that does not answer must not keep a process from its end. */
+/** Closes with a time limit, so that a database that does not answer cannot keep the process running. */
 const closeInTime = (close: () => Promise<void>, log: PostgresOptions["log"]): Promise<void> =>
   runWithTimeLimit(close, CLOSE_MS).catch((error: unknown) => {
     if (!(error instanceof Unanswered)) throw error;
     log?.warn(`the database did not answer within ${CLOSE_MS} ms of the stop; its connections are left open`);
   });
 
-function ownPool(url: string, limits: PostgresLimits, onLost: (error: Error) => void): Pool {
+function createPool(url: string, limits: PostgresLimits, onLost: (error: Error) => void): Pool {
   const pool = new Pool({
     connectionString: url,
     application_name: "countersign",
@@ -102,15 +103,15 @@ function ownPool(url: string, limits: PostgresLimits, onLost: (error: Error) => 
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: limits.answer,
     keepAlive: true,
-    // Statements are sent without waiting for the answers to those before.
+    // Sends statements without waiting for earlier answers.
     pipeline: true,
   } as PoolConfig);
-  // A connection that breaks while nobody uses it is taken out; without a listener it would end the process.
+  // The pool removes an idle connection that breaks; without a listener its error would end the process.
   pool.on("error", onLost);
   return pool;
 }
 
-/** The tables, and no more of the writers that are long gone. */
+/** Creates tables and head if absent, and deletes records of inactive writers. */
 async function prepare(client: PoolClient, { store, place }: Writer): Promise<void> {
   await makeTables(client, place);
   await client.query("insert into countersign_heads values ($1, 0, '') on conflict do nothing", [store]);
