@@ -1,4 +1,4 @@
-/** Makes checkpoints while the log grows, and stores them in an anchor, where the holder of the store cannot change them. */
+/** Makes checkpoints while the log grows, and stores them in an anchor, which an attacker on the store cannot change. */
 import type { CommitSignal } from "../kit/commit_signal.ts";
 import { hasElapsed } from "../kit/age.ts";
 import { runUntilStopped } from "../kit/time_limit.ts";
@@ -7,6 +7,7 @@ import { type CheckpointDeps, storeCurrentCheckpoint, readLastCheckpoint } from 
 import { verifyAgainstAnchor } from "./verify_against_anchor.ts";
 import { rebuildTree } from "./tree.ts";
 import { requestCosignature, type WitnessDeps } from "./request_cosignatures.ts";
+import type { Witness } from "./witness.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
@@ -30,6 +31,9 @@ export interface AnchorState {
   last_error: string | null;
 }
 
+/** When a step runs again: at the next commit, and even without one after a second (`soon`) or a minute (`later`). */
+type NextRun = "soon" | "later" | "at_commit";
+
 /** Runs until the signal is closed: while entries are appended, makes a checkpoint every second or every 1,024 entries. */
 export async function runCheckpointLoop(
   deps: WitnessDeps,
@@ -37,21 +41,35 @@ export async function runCheckpointLoop(
 ): Promise<void> {
   const { witnesses = [] } = deps;
   const stopping = new AbortController();
-  /** `run` resolves with true where more is due soon, and with "never" where nothing is due until the next commit. */
-  const repeatUntilClosed = async (run: () => Promise<boolean | "never" | void>): Promise<void> => {
+  const repeatUntilClosed = async (run: () => Promise<NextRun>): Promise<void> => {
     while (!commits.closed) {
       const { count } = commits;
-      const next = await run();
-      const waitForCommit = () => commits.wait(count, next === true ? MAX_BEHIND_MS : IDLE_MS);
-      while (!(await waitForCommit()) && next === "never");
+      const nextRun = await run();
+      const maxWaitMs = nextRun === "soon" ? MAX_BEHIND_MS : IDLE_MS;
+      let isCommitted = await commits.wait(count, maxWaitMs);
+      while (!isCommitted && nextRun === "at_commit") isCommitted = await commits.wait(count, maxWaitMs);
     }
   };
+  const makeCheckpoint = async (): Promise<NextRun> => {
+    const isBehind = await makeCheckpointIfDue(deps);
+    // After a failure it is undefined.
+    if (isBehind === undefined) return "later";
+    return isBehind ? "soon" : "at_commit";
+  };
+  const updateAnchor = async (): Promise<NextRun> => {
+    if (!deps.anchor) return "at_commit";
+    await anchorBestEffort(deps, stopping.signal);
+    return "later";
+  };
+  const askWitness = async (witness: Witness): Promise<NextRun> =>
+    (await requestCosignature(deps, witness, stopping.signal)) ? "soon" : "later";
+  const waitUntilClosed = (): Promise<void> => repeatUntilClosed(async () => "at_commit");
   // Concurrently: an anchor or a witness takes up to ten seconds to fail, which must delay neither checkpoints nor a stop.
   await Promise.all([
-    repeatUntilClosed(() => makeCheckpointIfDue(deps).then((isBehind) => (isBehind === false ? "never" : isBehind))),
-    repeatUntilClosed(async () => (deps.anchor ? anchorBestEffort(deps, stopping.signal) : "never")),
-    ...witnesses.map((witness) => repeatUntilClosed(() => requestCosignature(deps, witness, stopping.signal))),
-    repeatUntilClosed(async () => "never" as const).then(() => stopping.abort()),
+    repeatUntilClosed(makeCheckpoint),
+    repeatUntilClosed(updateAnchor),
+    ...witnesses.map((witness) => repeatUntilClosed(() => askWitness(witness))),
+    waitUntilClosed().then(() => stopping.abort()),
   ]);
 }
 
@@ -83,7 +101,7 @@ const makeCheckpointIfDue = (deps: CheckpointDeps): Promise<boolean | void> =>
   });
 
 const anchorBestEffort = (deps: CheckpointDeps, stopping?: AbortSignal): Promise<void> =>
-  warnOnFailure(deps.log, "the anchor was not looked after", () =>
+  warnOnFailure(deps.log, "the anchor could not be updated", () =>
     deps.mutex("anchor", () => anchorNewest(deps, stopping)),
   );
 
@@ -96,22 +114,21 @@ async function anchorNewest(deps: CheckpointDeps, stopping?: AbortSignal): Promi
   const now = clock.now();
   const previous = (await store.get("meta", "anchor"))?.value ?? { length: 0, note: "", at: "", last_error: null };
   const isRetryDue = hasElapsed(previous.at, ANCHOR_RETRY_MS, now);
-  // After a failure the anchor may hold something else than was stored there.
   const problemSince = integrity.anchor?.at;
-  const mustVerify =
-    previous.last_error !== null
-      ? isRetryDue
-      : problemSince !== undefined && hasElapsed(problemSince, ANCHOR_RETRY_MS, now);
+  const isProblemRecheckDue = problemSince !== undefined && hasElapsed(problemSince, ANCHOR_RETRY_MS, now);
+  // After a failure the anchor may contain something else than was stored there.
+  const mustVerify = previous.last_error === null ? isProblemRecheckDue : isRetryDue;
   if (mustVerify) await verifyAgainstAnchor(deps);
   if (integrity.anchor?.lost) return;
-  // A log that was set back has an old checkpoint: anchored after the newest, it would hide that.
+  // Not for a broken log: the old checkpoint of a log that was set back would hide that after the newest one.
   const checkpoint = !integrity.breach && (await readLastCheckpoint({ store }));
   if (!checkpoint) return;
   const { note, length } = checkpoint;
   const isNothingDue = previous.last_error === null ? previous.note === note : !isRetryDue;
   if (isNothingDue) return;
   const at = new Date(now).toISOString();
-  const problem = await runUntilStopped(stopping, (signal) => anchor.append(note, signal)).then(() => null, messageOf);
+  const appended = runUntilStopped(stopping, (signal) => anchor.append(note, signal));
+  const problem = await appended.then(() => null, errorMessage);
   // A stop is no failure: the next start tries again immediately.
   if (problem !== null && stopping?.aborted) return;
   if (problem !== null) log.warn("the checkpoint could not be anchored; it is tried again", { length, error: problem });
@@ -122,4 +139,4 @@ async function anchorNewest(deps: CheckpointDeps, stopping?: AbortSignal): Promi
   await store.transact((tx) => tx.put("meta", "anchor", next));
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -14,9 +14,9 @@ declare module "../store/store.ts" {
   }
 }
 
-/** The chain's end, stored next to it and read first by every governed decision. */
+/** The end of the chain, which every governed decision reads first. */
 export interface ChainHead {
-  /** Names this log, so that entries of another cannot be spliced in. */
+  /** Name of this log, part of every entry, so that entries of another log cannot be inserted. */
   origin: string;
   length: number;
   /** `current_hash` of the last entry, 64 zeros before the first. */
@@ -66,10 +66,10 @@ export function createChain(
   return head;
 }
 
-/** Lag of a clock behind the last entry, in milliseconds; negative where the clock is ahead. */
+/** Computes the lag of a clock behind the last entry, in milliseconds; negative if the clock is ahead. */
 export const clockLag = ({ at }: Pick<ChainHead, "at">, now: number): number => (at === "" ? 0 : Date.parse(at)) - now;
 
-/** Timestamp of an entry that is written now; never before that of the last entry. */
+/** Returns the timestamp of an entry that is written now; never before that of the last entry. */
 export const entryTimestamp = (head: ChainHead, now: number): string =>
   new Date(now + Math.max(0, clockLag(head, now))).toISOString();
 
@@ -82,7 +82,7 @@ export const findClockProblem = (head: ChainHead, now: number): string | undefin
 /** Returns whether an entry may have an earlier timestamp than its predecessor: only one that accepts the clock may. */
 export const allowsEarlierTimestamp = (event_type: string): boolean => event_type === "clock_accepted";
 
-/** The next entry and the head after it. */
+/** Makes the next entry, and the head after it. */
 export function nextEntry(
   head: ChainHead,
   event: AuditEvent,

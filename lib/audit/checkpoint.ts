@@ -39,7 +39,7 @@ export interface CheckpointSigner {
   name?: string;
 }
 
-/** Stores checkpoints where the holder of the store cannot change them. */
+/** Stores checkpoints outside the service, where an attacker on the store cannot change them. */
 export interface CheckpointAnchor {
   /** Location of the anchor. Under the same name it must not lose checkpoints; a new name begins a new anchor. */
   name?: string;
@@ -142,11 +142,12 @@ async function renewCheckpoint(deps: CheckpointDeps, store: Store): Promise<Chec
 }
 
 /**
- * Returns whether another process has signed with another key since this process signed. The process that started last goes on,
- * or both would sign every checkpoint alternately. A process without a key displaces no other.
+ * Returns whether another process has signed with another key since this process signed. Then only the process that started last
+ * continues, since otherwise both would sign every checkpoint in turn. A process without a key displaces no other.
  */
 function isDisplaced({ integrity, log }: CheckpointDeps, last: Checkpoint, key: string | null): boolean {
-  const displaced = last.key !== null && last.key !== key && integrity.signing?.key === key;
+  const hasOtherKey = last.key !== null && last.key !== key;
+  const displaced = hasOtherKey && integrity.signing?.key === key;
   if (!displaced) delete integrity.displaced;
   else if (!integrity.displaced) {
     integrity.displaced = `another process signs checkpoints, with the key ${last.key}: this one makes none until it is restarted; give both the same key`;

@@ -7,9 +7,7 @@ const nodeHash = (left: Uint8Array, right: Uint8Array): Uint8Array => sha256(con
 const isOdd = (n: number): boolean => n % 2 === 1;
 const half = (n: number): number => Math.floor(n / 2);
 
-/**
- * Returns whether the tree of `first` leaves with `firstRoot` is the beginning of the one of `second` leaves with `secondRoot`.
- */
+/** Verifies that the tree of `second` leaves begins with the tree of `first` leaves. The variables `fn` and `sn` are those of the RFC. */
 export function isConsistent(
   first: number,
   firstRoot: Uint8Array,
@@ -26,20 +24,20 @@ export function isConsistent(
   let fn = first - 1;
   let sn = second - 1;
   while (isOdd(fn)) [fn, sn] = [half(fn), half(sn)];
-  let before = start;
-  let after = start;
+  let firstHash = start;
+  let secondHash = start;
   for (const node of rest) {
     if (sn === 0) return false;
     if (isOdd(fn) || fn === sn) {
-      before = nodeHash(node, before);
-      after = nodeHash(node, after);
+      firstHash = nodeHash(node, firstHash);
+      secondHash = nodeHash(node, secondHash);
       while (!isOdd(fn) && fn !== 0) [fn, sn] = [half(fn), half(sn)];
     } else {
-      after = nodeHash(after, node);
+      secondHash = nodeHash(secondHash, node);
     }
     [fn, sn] = [half(fn), half(sn)];
   }
-  return sn === 0 && equalBytes(before, firstRoot) && equalBytes(after, secondRoot);
+  return sn === 0 && equalBytes(firstHash, firstRoot) && equalBytes(secondHash, secondRoot);
 }
 
 const equalBytes = (a: Uint8Array, b: Uint8Array): boolean =>

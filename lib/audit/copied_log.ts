@@ -47,7 +47,10 @@ export function createCopiedLogCheck(sha256: AuditDeps["sha256"]): CopiedLogChec
     },
     finish() {
       if (!head && link.length > 0) reject(1, "the record of its end is missing");
-      if (head && (head.length !== link.length || head.head !== link.head || (origin ?? head.origin) !== head.origin))
+      if (!head) return undefined;
+      const hasSameEnd = head.length === link.length && head.head === link.head;
+      const hasSameOrigin = origin === undefined || origin === head.origin;
+      if (!hasSameEnd || !hasSameOrigin)
         reject(link.length, `its end is said to be entry ${head.length}, ${head.head}`);
       return head;
     },

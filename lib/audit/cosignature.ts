@@ -1,4 +1,4 @@
-/** The Ed25519 cosignature of C2SP: a witness states when it saw a checkpoint, and that the log had only grown. */
+/** The Ed25519 cosignature of C2SP, by which a witness states the time of a checkpoint and that the log has only grown. */
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { Sha256 } from "../kit/platform.ts";
 import type { CheckpointSigner } from "./checkpoint.ts";
@@ -15,11 +15,11 @@ import {
 const TIME_BYTES = 8;
 const SIGNATURE_BYTES = 64;
 
-/** `cosignature/v1`, the time in seconds, and the whole text of the note. */
+/** Encodes the signed message: `cosignature/v1`, the time in seconds, and the complete text of the note. */
 const cosignedMessage = (text: string, time: bigint): Uint8Array<ArrayBuffer> =>
   new TextEncoder().encode(`cosignature/v1\ntime ${time}\n${text}`);
 
-/** Cosigns the text of a checkpoint at a moment in milliseconds. */
+/** Cosigns the text of a checkpoint. `now`: milliseconds since the epoch. */
 export async function cosign(
   { name, signer }: { name: string; signer: CheckpointSigner },
   text: string,
@@ -47,10 +47,11 @@ export async function findCosignatureTime(note: Note, key: VerifierKey, sha256: 
 async function verifyTime(
   text: string,
   key: VerifierKey,
-  stamped: Uint8Array<ArrayBuffer>,
+  timedSignature: Uint8Array<ArrayBuffer>,
 ): Promise<number | undefined> {
-  if (stamped.length !== TIME_BYTES + SIGNATURE_BYTES) return undefined;
-  const time = BigInt(`0x${bytesToHex(stamped.slice(0, TIME_BYTES))}`);
-  const isValid = time > 0n && (await isValidEd25519(key, stamped.slice(TIME_BYTES), cosignedMessage(text, time)));
+  if (timedSignature.length !== TIME_BYTES + SIGNATURE_BYTES) return undefined;
+  const time = BigInt(`0x${bytesToHex(timedSignature.slice(0, TIME_BYTES))}`);
+  const signature = timedSignature.slice(TIME_BYTES);
+  const isValid = time > 0n && (await isValidEd25519(key, signature, cosignedMessage(text, time)));
   return isValid ? Number(time) : undefined;
 }

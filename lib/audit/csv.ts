@@ -1,14 +1,14 @@
-/** The log for spreadsheets: RFC 4180 in UTF-8 with a byte order mark; no field can be read as a formula. */
+/** Exports the log as CSV for spreadsheets: RFC 4180 in UTF-8 with a byte order mark. No field is interpreted as a formula. */
 import type { Store } from "../store/store.ts";
 import { type AuditEntry, entrySchema } from "./entry.ts";
 import { readLogRows } from "./rows.ts";
 
 const columnNames = () => Object.keys(entrySchema().shape) as (keyof AuditEntry)[];
 
-/** Yields the log as CSV: a heading, then one line an entry, in order. */
+/** Yields the log as CSV: a heading, then one line for each entry, in order. */
 export async function* writeCsv(store: Pick<Store, "texts">): AsyncGenerator<string, undefined> {
   const names = columnNames();
-  // Without the mark some spreadsheets read the text in the machine's own encoding.
+  // Without the byte order mark some spreadsheets assume the machine's own encoding.
   yield `\ufeff${formatLine(names)}`;
   for await (const rows of readLogRows(store))
     yield rows.map(({ text }) => formatEntry(JSON.parse(text) as AuditEntry, names)).join("");

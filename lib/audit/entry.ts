@@ -1,4 +1,4 @@
-/** One audit entry, as it is answered and exported. */
+/** The schema of audit entries, as they are answered and exported. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 
@@ -38,7 +38,7 @@ export const EVENT_TYPES = [
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** As answered, exported and hashed: an absent change or tenant is `""`, `id` counts from 1 without gaps. */
+/** An audit entry: an absent change or tenant is `""`; `id` counts from 1 without gaps. */
 export const entrySchema = once(() =>
   z
     .object({
@@ -70,8 +70,8 @@ export const entrySchema = once(() =>
 export type AuditEntry = z.infer<ReturnType<typeof entrySchema>>;
 
 /**
- * The line of an entry, from its JSON text: characters that many readers take for the end of a line are escaped. The hash is
- * over the values, so it stays the same.
+ * Formats the line of an entry from its JSON text: characters that many programs treat as line ends are escaped. The hash covers
+ * the values, so it stays the same.
  */
 export const entryLine = (text: string): string =>
-  `${text.replace(/[\u0085\u2028\u2029]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`)}\n`;
+  `${text.replace(/[\u0085\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)}\n`;

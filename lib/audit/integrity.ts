@@ -1,4 +1,4 @@
-/** Types for what this process knows of the log's integrity. */
+/** Types of the knowledge that this process has about the log's integrity. */
 import type { LogEnd, LogIndex } from "./log_index.ts";
 
 /** The first entry at which the chain is broken, and the reason. */
@@ -29,10 +29,10 @@ export interface Loss {
   at: string;
   actor: string;
   note: string;
-  /** The end that was known before, and the end from which the log was continued. */
+  /** The end that was known before the loss, and the end after which the log continues. */
   known: LostEnd;
   continues: LogEnd;
-  /** The entries that may be lost, in a sentence. */
+  /** A sentence about the entries that may be lost. */
   message: string;
 }
 
@@ -58,7 +58,7 @@ export interface Integrity {
   logIndex?: LogIndex;
   /** The end of the log that the last decision of this process committed or was based on. */
   knownEnd?: KnownEnd;
-  /** The verification under way; concurrent callers share it. */
+  /** The running verification; concurrent callers share it. */
   runningPass?: Promise<VerifiedChain>;
   /** The last successful verification with the accepted loss before it; `durationMs` is that of a full one. */
   lastPass?: { verified: VerifiedChain; loss: LogEnd | undefined; endedAtMs: number; durationMs: number };

@@ -1,4 +1,4 @@
-/** Remembers the log's end as this process last knew it: a valid log only grows from there. */
+/** Remembers the end of the log that this process knows: a valid log only grows from there. */
 import type { Reads } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import type { AuditEntry } from "./entry.ts";
@@ -12,15 +12,16 @@ export class LogNotContinued extends Error {
 }
 
 /** Returns the longest end that this process knows. */
-export function longestKnownEnd({ knownEnd: known, logIndex }: Integrity): KnownEnd | undefined {
-  const read = logIndex?.durable;
-  return read && (!known || read.length > known.length) ? { ...read, at: known?.at ?? "", loss: known?.loss } : known;
+export function longestKnownEnd({ knownEnd, logIndex }: Integrity): KnownEnd | undefined {
+  const indexEnd = logIndex?.durable;
+  if (!indexEnd || (knownEnd && knownEnd.length >= indexEnd.length)) return knownEnd;
+  return { ...indexEnd, at: knownEnd?.at ?? "", loss: knownEnd?.loss };
 }
 
 /** Remembers the end that a decision committed, or the durable end that it was based on. */
 export function rememberEnd(integrity: Integrity, { length, head, at, loss }: ChainHead): void {
-  const { knownEnd: known } = integrity;
-  if (!known || length >= known.length || loss?.head !== known.loss?.head)
+  const { knownEnd } = integrity;
+  if (!knownEnd || length >= knownEnd.length || loss?.head !== knownEnd.loss?.head)
     integrity.knownEnd = { length, head, at, loss };
 }
 
@@ -49,18 +50,18 @@ export async function requireKnownEnd(reads: Pick<Reads, "get">, integrity: Inte
 }
 
 /**
- * Returns the entry of an accepted loss that this process does not know of yet, and after which its knowledge of the log is void.
- * An older loss does not count: a log that was set back may end with one.
+ * Returns the entry of an accepted loss that this process does not know yet, and that makes its knowledge of the log obsolete.
+ * A loss older than the known end is ignored, since a log that was set back may end with one.
  */
 export async function findNewLoss(
   reads: Pick<Reads, "get">,
-  { knownEnd: known }: Pick<Integrity, "knownEnd">,
+  { knownEnd }: Pick<Integrity, "knownEnd">,
 ): Promise<AuditEntry | undefined> {
   const { loss } = (await readHead(reads)) ?? {};
-  if (!loss || loss.head === known?.loss?.head) return undefined;
+  if (!loss || loss.head === knownEnd?.loss?.head) return undefined;
   const entry = (await reads.get("audit", entryKey(loss.length)))?.value;
   if (entry?.current_hash !== loss.head || entry.event_type !== "loss_accepted") return undefined;
-  return entry.timestamp >= (known?.at ?? "") ? entry : undefined;
+  return entry.timestamp >= (knownEnd?.at ?? "") ? entry : undefined;
 }
 
 async function isContinuation(reads: Pick<Reads, "get">, known: LogEnd, head: LogEnd): Promise<boolean> {

@@ -1,6 +1,6 @@
 /**
- * Index of the log as this process has read it, 22 bytes an entry. It reveals an entry that was edited later, and one that a record
- * does not name.
+ * Index of the log entries that this process has read, 22 bytes for each. It finds the entries of a change without a scan, and
+ * reveals an entry that was edited after it was read.
  */
 import type { AuditEntry } from "./entry.ts";
 import {
@@ -14,7 +14,7 @@ import {
   writeEntry,
 } from "./log_segment.ts";
 
-/** Maximum number of segments in memory: 92 MB. */
+/** Maximum number of segments in memory, 92 MB in all. */
 const MAX_SEGMENTS = 1024;
 
 /** An end of the log: its length, and `current_hash` of its last entry. */
@@ -26,20 +26,20 @@ export interface LogEnd {
 /** Index of the entries of a log after `after`, up to `tentative`. */
 export type LogIndex = ReturnType<typeof createLogIndex>;
 
-/** Creates an index that begins after an entry that is not verified. */
-export function createLogIndex(start: LogEnd, subjectsOf: FindSubjects) {
+/** Creates an index of the entries after `start`, whose own entry is not verified. */
+export function createLogIndex(start: LogEnd, findSubjects: FindSubjects) {
   const segments = new Map<number, LogSegment>();
   let after = start.length;
-  /** The durable end that was read; a valid log only grows from there. */
+  /** The end of the entries that are known to be durable; a valid log only grows from there. */
   let durable = start;
-  /** The end that transactions saw, some of which may still fail. */
+  /** The end that transactions have read; some of them may still fail. */
   let tentative = start;
 
   const write = ({ id, current_hash, ...entry }: AuditEntry): void => {
     const number = Math.floor(id / ENTRIES_PER_SEGMENT);
     let segment = segments.get(number);
     if (!segment) segments.set(number, (segment = createSegment()));
-    writeEntry(segment, id % ENTRIES_PER_SEGMENT, current_hash, subjectsOf(entry));
+    writeEntry(segment, id % ENTRIES_PER_SEGMENT, current_hash, findSubjects(entry));
   };
   const computeLowest = (): number =>
     Math.max(0, (Math.floor(tentative.length / ENTRIES_PER_SEGMENT) - MAX_SEGMENTS + 1) * ENTRIES_PER_SEGMENT - 1);
@@ -47,9 +47,12 @@ export function createLogIndex(start: LogEnd, subjectsOf: FindSubjects) {
   const dropOldest = (): void => {
     if (after >= computeLowest()) return;
     after = computeLowest();
-    for (const number of segments.keys()) if ((number + 1) * ENTRIES_PER_SEGMENT - 1 <= after) segments.delete(number);
+    for (const number of segments.keys()) {
+      const lastId = (number + 1) * ENTRIES_PER_SEGMENT - 1;
+      if (lastId <= after) segments.delete(number);
+    }
   };
-  /** Adds the next entry that a transaction sees; false for any other entry. */
+  /** Adds the next entry that a transaction has read; returns false if the entry does not continue the tentative end. */
   const append = (entry: AuditEntry): boolean => {
     if (entry.id !== tentative.length + 1 || entry.previous_hash !== tentative.head) return false;
     write(entry);
@@ -59,8 +62,8 @@ export function createLogIndex(start: LogEnd, subjectsOf: FindSubjects) {
   };
   /** Returns whether an entry is indexed, with the hash that it had when it was read. */
   const hasEntry = ({ id, current_hash }: Pick<AuditEntry, "id" | "current_hash">): boolean => {
-    const segment =
-      id > after && id <= tentative.length ? segments.get(Math.floor(id / ENTRIES_PER_SEGMENT)) : undefined;
+    const isInRange = id > after && id <= tentative.length;
+    const segment = isInRange ? segments.get(Math.floor(id / ENTRIES_PER_SEGMENT)) : undefined;
     return segment !== undefined && hasHash(segment, id % ENTRIES_PER_SEGMENT, current_hash);
   };
 
@@ -75,7 +78,7 @@ export function createLogIndex(start: LogEnd, subjectsOf: FindSubjects) {
     get tentative(): LogEnd {
       return tentative;
     },
-    /** The lowest possible `after`, given the maximum of segments. */
+    /** The lowest possible `after`, given the maximum number of segments. */
     get lowest(): number {
       return computeLowest();
     },
@@ -84,14 +87,14 @@ export function createLogIndex(start: LogEnd, subjectsOf: FindSubjects) {
     fill(entry: AuditEntry): void {
       if (entry.id <= after && entry.id > computeLowest()) write(entry);
     },
-    /** Extends the index down to `reached`, all entries after which have been added. */
-    extendTo(reached: number): void {
-      after = Math.min(after, Math.max(reached, computeLowest()));
+    /** Extends the index down to `newAfter`, once all entries after it have been added. */
+    extendTo(newAfter: number): void {
+      after = Math.min(after, Math.max(newAfter, computeLowest()));
     },
-    /** Returns whether the index contains the log up to an end that a reader sees. */
+    /** Returns whether the index contains the log up to this end. */
     covers: ({ length, head }: LogEnd): boolean =>
       tentative.length === length ? tentative.head === head : hasEntry({ id: length, current_hash: head }),
-    /** Adds the next durable entry, in place of another that a transaction saw; false where it does not continue the log. */
+    /** Adds the next durable entry, which may replace a tentative one; returns false if it does not continue the log. */
     confirm(entry: AuditEntry): boolean {
       if (entry.id <= durable.length) return hasEntry(entry);
       if (!hasEntry(entry)) {
@@ -101,7 +104,7 @@ export function createLogIndex(start: LogEnd, subjectsOf: FindSubjects) {
       durable = { length: entry.id, head: entry.current_hash };
       return true;
     },
-    /** Marks the log as durable up to an end; ignored where the index has another entry there. */
+    /** Marks the log as durable up to an end; ignored if the index has another entry there. */
     confirmEnd(end: LogEnd): void {
       if (end.length > durable.length && hasEntry({ id: end.length, current_hash: end.head })) durable = end;
     },

@@ -1,23 +1,23 @@
-/** A segment of the log index: 22 bytes an entry. Bloom filters tell which subjects no entry of a block has. */
+/** A segment of the log index, 22 bytes for each entry. Bloom filters exclude blocks without a subject. */
 import type { AuditEntry } from "./entry.ts";
 
 export const ENTRIES_PER_SEGMENT = 4096;
 const ENTRIES_PER_BLOCK = 256;
-/** Base-2 logarithms of the filters' bits: 8 bits an entry each. */
+/** Base-2 logarithms of the number of bits of a filter: 8 bits for each entry. */
 const SEGMENT_FILTER_BITS = 15;
 const BLOCK_FILTER_BITS = 11;
 /** Number of 32-bit words of an entry's hash that are stored. */
 const HASH_WORDS = 3;
 
 /**
- * Returns the subjects of an entry, 32 bits each, 0 for none: that of the first column, then those of the second.
- * Different subjects may have the same bits, so each entry found must be verified.
+ * Returns the subjects of an entry, 32 bits each, 0 for none: first the one of the first column, then those of the second.
+ * Different subjects may have the same bits, so the caller must verify each entry that is found.
  */
 export type FindSubjects = (
   entry: Pick<AuditEntry, "event_type" | "change_id" | "tenant" | "detail">,
 ) => readonly number[];
 
-/** Selects subjects that have `bits` where `mask` has ones: all bits but the lowest, or the lowest alone. */
+/** Selects subjects that are equal to `bits` in the bits of `mask`. The mask is the lowest bit, or all others. */
 export interface SubjectQuery {
   column: 0 | 1;
   mask: number;
@@ -31,7 +31,7 @@ export interface LogSegment {
   /** Further subjects of the second column, by the entry's offset; few entries have any. */
   more: Map<number, readonly number[]>;
   hashes: Uint32Array;
-  /** Bloom filters with two bits a subject: one for the segment, and one for each of its blocks. */
+  /** Bloom filters with two bits for each subject: one filter for the segment, and one for each of its blocks. */
   filter: Uint32Array;
   blockFilters: Uint32Array;
 }
@@ -45,20 +45,15 @@ export const createSegment = (): LogSegment => ({
 });
 
 /** Writes an entry at its offset. */
-export function writeEntry(
-  segment: LogSegment,
-  offset: number,
-  hash: string,
-  subjectsOfEntry: readonly number[],
-): void {
+export function writeEntry(segment: LogSegment, offset: number, hash: string, entrySubjects: readonly number[]): void {
   const { subjects, more, hashes } = segment;
   subjects.forEach((column, index) => {
-    const subject = subjectsOfEntry[index] ?? 0;
+    const subject = entrySubjects[index] ?? 0;
     column[offset] = subject;
     if (subject !== 0) addToFilters(segment, offset, subject);
     if (subject & 1) addToFilters(segment, offset, 1);
   });
-  const further = subjectsOfEntry.slice(subjects.length);
+  const further = entrySubjects.slice(subjects.length);
   further.forEach((subject) => addToFilters(segment, offset, subject));
   // Another entry may have been at this offset before.
   if (further.length > 0) more.set(offset, further);
@@ -89,16 +84,16 @@ const blockFilterStart = (offset: number): number => ((offset / ENTRIES_PER_BLOC
 const upperBits = (subject: number, bits: number): number => subject >>> (32 - bits);
 const lowerBits = (subject: number, bits: number): number => (subject << bits) >>> (32 - bits);
 
-const setBit = (filter: Uint32Array, at: number): void => {
-  filter[at >>> 5]! |= 1 << at;
+const setBit = (filter: Uint32Array, position: number): void => {
+  filter[position >>> 5]! |= 1 << position;
 };
-const isBitSet = (filter: Uint32Array, at: number): boolean => (filter[at >>> 5]! & (1 << at)) !== 0;
+const isBitSet = (filter: Uint32Array, position: number): boolean => (filter[position >>> 5]! & (1 << position)) !== 0;
 
 /** Returns whether the entry at an offset has this hash. */
 export const hasHash = ({ hashes }: LogSegment, offset: number, hash: string): boolean =>
   hashWords(hash).every((word, index) => hashes[offset * HASH_WORDS + index] === word);
 
-/** Returns the next offset that matches the query, from `from` down to `to`; -1 where there is none. */
+/** Returns the first offset that matches the query, searching from `from` down to `to`; -1 without a match. */
 export function findOffset(
   segment: LogSegment,
   { column, mask, bits }: SubjectQuery,
@@ -119,4 +114,5 @@ export function findOffset(
   return -1;
 }
 
-const hashWords = (hash: string): number[] => [0, 8, 16].map((at) => Number.parseInt(hash.slice(at, at + 8), 16));
+const hashWords = (hash: string): number[] =>
+  [0, 8, 16].map((start) => Number.parseInt(hash.slice(start, start + 8), 16));

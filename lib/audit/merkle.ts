@@ -16,10 +16,10 @@ export const EMPTY_TREE: Frontier = { length: 0, roots: [] };
 /** Called for each subtree that a new leaf completes: its height, and its root. */
 export type OnSubtree = (height: number, root: string) => void;
 
-/** SHA-256(0x00 ‖ leaf); the prefix distinguishes leaves from nodes. */
+/** Computes the hash of a leaf: SHA-256(0x00 ‖ leaf); the prefix distinguishes leaves from nodes. */
 export const leafHash = (currentHash: string, sha256: Sha256): string => sha256(hexBytes(`00${currentHash}`));
 
-/** SHA-256(0x01 ‖ left ‖ right) */
+/** Computes the hash of a node: SHA-256(0x01 ‖ left ‖ right). */
 export const nodeHash = (left: string, right: string, sha256: Sha256): string => sha256(hexBytes(`01${left}${right}`));
 
 /** Returns the tree with one more leaf; calls `onSubtree` for each subtree that the leaf completes. */
@@ -33,7 +33,8 @@ export function appendLeaf(
   let root = leafHash(currentHash, sha256);
   let height = 0;
   onSubtree(height, root);
-  for (let rest = length; rest % 2 === 1; rest = (rest - 1) / 2) {
+  // Each bit that is set at the end of `length` is a complete subtree that the new one is joined to.
+  for (let bits = length; bits % 2 === 1; bits = (bits - 1) / 2) {
     root = nodeHash(next.pop()!, root, sha256);
     onSubtree(++height, root);
   }
@@ -46,7 +47,7 @@ export function computeRoot({ roots }: Frontier, sha256: Sha256): string {
   return roots.reduceRight((right, left) => nodeHash(left, right, sha256));
 }
 
-/** The greatest power of two below `n`, for n of 2 or more: where RFC 6962 splits a tree. */
+/** Returns the greatest power of two below `n`, for n of 2 or more, at which RFC 6962 splits a tree. */
 export function splitPoint(n: number): number {
   let k = 1;
   while (k * 2 < n) k *= 2;
@@ -62,24 +63,28 @@ export interface Range {
 /** Reads the root of a complete subtree by its height, and its index among the subtrees of that height. */
 export type NodeReader = (height: number, index: number) => Promise<string>;
 
-/** Ranges of the proof that the leaf at `index` is in the tree of `length` leaves: its siblings from the bottom up. */
+/** Lists the ranges of the proof that the leaf at `index` is in the tree of `length` leaves: its siblings from the bottom up. */
 export const inclusionRanges = (index: number, length: number): Range[] =>
   listSiblings(index, length, ({ start, end }) => (end - start === 1 ? [] : undefined));
 
-/** Ranges of the proof that the tree of `length` leaves continues the tree of `from` leaves, 1 ≤ from ≤ length. */
+/** Lists the ranges of the proof that the tree of `length` leaves continues the tree of `from` leaves, 1 ≤ from ≤ length. */
 export const consistencyRanges = (from: number, length: number): Range[] =>
-  listSiblings(from - 1, length, (range) => (range.end !== from ? undefined : range.start === 0 ? [] : [range]));
+  listSiblings(from - 1, length, (range) => {
+    if (range.end !== from) return undefined;
+    return range.start === 0 ? [] : [range];
+  });
 
-/** Lists siblings on the path from the root to the leaf at `index`, deepest first; the path ends where `last` returns ranges. */
-function listSiblings(index: number, length: number, last: (range: Range) => Range[] | undefined): Range[] {
+/**
+ * Lists siblings on the path from the root to the leaf at `index`, deepest first. The path ends at the range for which
+ * `findLastRanges` returns ranges, which are listed before the siblings.
+ */
+function listSiblings(index: number, length: number, findLastRanges: (range: Range) => Range[] | undefined): Range[] {
   const walk = (start: number, end: number): Range[] => {
+    const lastRanges = findLastRanges({ start, end });
+    if (lastRanges) return lastRanges;
     const middle = start + splitPoint(end - start);
-    return (
-      last({ start, end }) ??
-      (index < middle
-        ? [...walk(start, middle), { start: middle, end }]
-        : [...walk(middle, end), { start, end: middle }])
-    );
+    if (index < middle) return [...walk(start, middle), { start: middle, end }];
+    return [...walk(middle, end), { start, end: middle }];
   };
   return walk(0, length);
 }
@@ -106,5 +111,5 @@ export async function computeProofHashes(
   return hashes;
 }
 
-/** Bytes of lower-case hex. */
+/** Parses lower-case hex. */
 export const hexBytes = (hex: string): Uint8Array<ArrayBuffer> => hexToBytes(hex) as Uint8Array<ArrayBuffer>;

@@ -17,7 +17,7 @@ export interface Note {
   signatures: NoteSignature[];
 }
 
-/** A key that notes are verified with. */
+/** A public key that verifies notes. */
 export interface VerifierKey {
   name: string;
   /** The 32 bytes of RFC 8032. */
@@ -30,19 +30,19 @@ export const COSIGNATURE = 4;
 const MAX_SIGNATURES = 100;
 const SIGNATURE_LINE = /^\u2014 ([^\s+]+) ([A-Za-z0-9+/]+={0,2})$/u;
 
-/** Text for a line of a note: its control characters are percent-encoded. */
+/** Encodes text for a line of a note: control characters are percent-encoded. */
 export const noteLine = (text: string): string => text.replace(/\p{Cc}/gu, encodeURIComponent);
 
-/** Text as a key name: spaces and plus signs are percent-encoded too. */
+/** Encodes text as a key name: spaces and plus signs are percent-encoded too. */
 export const keyName = (text: string): string => noteLine(text).replace(/[\s+]/gu, encodeURIComponent);
 
-/** The first four bytes of SHA-256(name ‖ 0x0A ‖ type ‖ public key), as hex. */
+/** Computes the key id: the first four bytes of SHA-256(name ‖ 0x0A ‖ type ‖ public key), as hex. */
 export function computeKeyId({ name, publicKey }: VerifierKey, sha256: Sha256, type = ED25519): string {
-  const named = new TextEncoder().encode(`${name}\n`);
-  return sha256(new Uint8Array([...named, type, ...publicKey])).slice(0, 8);
+  const nameLine = new TextEncoder().encode(`${name}\n`);
+  return sha256(new Uint8Array([...nameLine, type, ...publicKey])).slice(0, 8);
 }
 
-/** `<name>+<key id>+<base64(type ‖ public key)>`: the key in one line, as verifiers take it. */
+/** Formats the key in one line for verifiers: `<name>+<key id>+<base64(type ‖ public key)>`. */
 export const formatVerifierKey = (key: VerifierKey, sha256: Sha256, type = ED25519): string =>
   `${key.name}+${computeKeyId(key, sha256, type)}+${toBase64(new Uint8Array([type, ...key.publicKey]))}`;
 
@@ -55,7 +55,7 @@ export function parseVerifierKey(text: string, sha256: Sha256, type = ED25519): 
   return computeKeyId(key, sha256, type) === keyId ? key : undefined;
 }
 
-/** Formats a note; without signatures it ends with the empty line after which they would come. */
+/** Formats a note; without signatures it ends with the empty line that precedes signatures. */
 export function formatNote({ text, signatures }: Note): string {
   const lines = signatures.map(
     ({ name, keyId, signature }) => `— ${name} ${toBase64(new Uint8Array([...hexBytes(keyId), ...signature]))}\n`,
@@ -84,7 +84,7 @@ export function parseNote(note: string): Note | undefined {
 export const isSignedWithKey = async (note: Note, key: VerifierKey, sha256: Sha256): Promise<boolean> =>
   (await verifySignature(note, key, sha256)) === "valid";
 
-/** Verifies a key's signatures in a note; `invalid` where one under the key's name and id does not verify. */
+/** Verifies a key's signatures in a note; `invalid` if a signature with the key's name and id does not verify. */
 export async function verifySignature(
   note: Note,
   key: VerifierKey,

@@ -1,4 +1,4 @@
-/** Pages of the log. The cost of a page does not depend on the log's length. */
+/** Reads pages of the log. The cost of a page does not depend on the log's length. */
 import { gather } from "../kit/gather.ts";
 import { runWithScanLimit } from "../kit/semaphore.ts";
 import { countTextBytes } from "../store/engine/write_set.ts";
@@ -24,7 +24,7 @@ export interface AuditQuery {
   select?: ((entries: readonly AuditEntry[]) => Promise<readonly AuditEntry[]>) | undefined;
 }
 
-/** A page; `next` is the `after` of the next page if this one had `after`, else its `before`; `null` on the last page. */
+/** A page. `next`: the `after` of the next page if the query had `after`, else the `before`; `null` on the last page. */
 export interface AuditPage {
   entries: AuditEntry[];
   next: number | null;
@@ -49,28 +49,29 @@ export async function readAuditPage(
   if (!chain) return { entries: new Json("[]"), next: null, length: 0, head: "", origin: "" };
   const { origin, length, head } = chain;
   const { limit, ids, after, before = Infinity } = query;
-  const forward = after !== undefined;
+  const isForward = after !== undefined;
   const { select } = query;
-  const filtered = query.tenant !== undefined || query.event_type !== undefined || select !== undefined;
+  const isFiltered = query.tenant !== undefined || query.event_type !== undefined || select !== undefined;
   const end = Math.min(before, length + 1);
-  const isUnfiltered = !filtered && !(forward && query.before !== undefined);
+  const takesEveryRow = !isFiltered && !(isForward && query.before !== undefined);
+  const isWanted = (row: Row): boolean =>
+    !row.isHidden && parseEntryId(row) < end && (!isFiltered || matchesQuery(row, query));
   const gathering = {
     limit,
-    looked: filtered ? MAX_SCANNED_PER_PAGE : limit,
-    read: hideUnselected(select, ids ? listByIds(store, ids, query) : listInOrder(store, after ?? end, !forward)),
-    wanted: isUnfiltered
-      ? undefined
-      : (row: Row) => !row.isHidden && idOf(row) < end && (!filtered || matchesQuery(row, query)),
+    looked: isFiltered ? MAX_SCANNED_PER_PAGE : limit,
+    read: hideUnselected(select, ids ? listByIds(store, ids, query) : listInOrder(store, after ?? end, !isForward)),
+    wanted: takesEveryRow ? undefined : isWanted,
   };
-  const { rows, last: lastRow } = filtered
+  const { rows, last: lastRow } = isFiltered
     ? await runWithScanLimit(store, () => gather(gathering))
     : await gather(gathering);
-  const last = lastRow && idOf(lastRow);
-  const isRemaining = (id: number): boolean => id < end && (forward ? id > last! : id < last!);
-  const more = last !== undefined && (ids ? ids.some(isRemaining) : isRemaining(forward ? last + 1 : 1));
-  if (forward === (query.order === "desc")) rows.reverse();
+  const last = lastRow && parseEntryId(lastRow);
+  const isRemaining = (id: number): boolean => id < end && (isForward ? id > last! : id < last!);
+  const hasMore = last !== undefined && (ids ? ids.some(isRemaining) : isRemaining(isForward ? last + 1 : 1));
+  // Rows were read in ascending order if `isForward`, else in descending order.
+  if (isForward === (query.order === "desc")) rows.reverse();
   const entries = new Json<AuditEntry[]>(`[${rows.map(({ text }) => text).join()}]`);
-  return { entries, next: more ? last : null, length, head, origin };
+  return { entries, next: hasMore ? last : null, length, head, origin };
 }
 
 type Row = Text & { size: number; isHidden?: boolean };
@@ -81,12 +82,13 @@ function hideUnselected(select: AuditQuery["select"], read: ReadRows): ReadRows 
   if (!select) return read;
   return async (last, limit) => {
     const rows = await read(last, limit);
-    const shown = new Set((await select(rows.map(({ text }) => JSON.parse(text) as AuditEntry))).map(({ id }) => id));
-    return rows.map((row) => ({ ...row, isHidden: !shown.has(idOf(row)) }));
+    const selected = await select(rows.map(({ text }) => JSON.parse(text) as AuditEntry));
+    const selectedIds = new Set(selected.map(({ id }) => id));
+    return rows.map((row) => ({ ...row, isHidden: !selectedIds.has(parseEntryId(row)) }));
   };
 }
 
-const idOf = ({ id }: Text): number => Number(id);
+const parseEntryId = ({ id }: Text): number => Number(id);
 
 const addSizes = (rows: readonly Text[]): Row[] =>
   rows.map(({ id, text }) => ({ id, text, size: countTextBytes(text) }));
@@ -97,13 +99,13 @@ const listInOrder =
     addSizes(await store.texts("audit", { after: last?.id ?? entryKey(from), limit, reverse }));
 
 function listByIds(store: Store, ids: readonly number[], { after, before }: AuditQuery) {
-  const within = ids.filter((id) => id > (after ?? 0) && id < (before ?? Infinity));
-  if (after === undefined) within.reverse();
+  const remaining = ids.filter((id) => id > (after ?? 0) && id < (before ?? Infinity));
+  if (after === undefined) remaining.reverse();
   return async (_: unknown, limit: number): Promise<Row[]> =>
-    addSizes(await store.texts("audit", within.splice(0, limit).map(entryKey)));
+    addSizes(await store.texts("audit", remaining.splice(0, limit).map(entryKey)));
 }
 
-/** Reads `limit` entries after an id, past any cache. Errors: an Error where one is missing. */
+/** Reads `limit` entries after an id, bypassing any cache. Errors: an Error if one is missing. */
 export async function readLaterEntries(
   store: Pick<Store, "list">,
   after: number,

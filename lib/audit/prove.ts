@@ -1,4 +1,4 @@
-/** Proofs from the stored tree, with roots and hashes in base64 as the API returns them. */
+/** Makes proofs from the stored tree, with roots and hashes in base64 as the API returns them. */
 import type { AuditDeps } from "./deps.ts";
 import { toBase64 } from "../kit/base64.ts";
 import type { Store } from "../store/store.ts";
@@ -55,8 +55,8 @@ export async function proveConsistency(deps: ProofDeps, from: number, length: nu
 }
 
 /**
- * Makes a proof from the tree, read through `view` if given. Where a part of the tree is missing, it is rebuilt in memory, and the
- * next cycle stores it.
+ * Makes a proof from the tree, read through `view` if provided. If a part of the tree is missing, it is rebuilt in memory, and
+ * the next cycle stores it.
  */
 export async function runWithCompleteTree<T>(
   deps: ProofDeps & Pick<AuditDeps, "integrity" | "mutex">,

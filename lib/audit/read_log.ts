@@ -1,4 +1,4 @@
-/** Reads the log into its index as far as a decision needs it; each entry is verified and linked to a known one. */
+/** Reads as much of the log into its index as a decision needs. Each entry is verified against its indexed neighbour. */
 import { yieldToEventLoop } from "../kit/event_loop.ts";
 import type { Reads, Store } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
@@ -8,12 +8,12 @@ import type { LogIndex } from "./log_index.ts";
 import { readSlice } from "./read_slice.ts";
 import { brokenLogError, rewrittenLogError, shortenedLogError } from "./tree.ts";
 
-/** Entries read before other requests get their turn: some milliseconds. */
+/** Entries read before yielding to the event loop, within some milliseconds. */
 const ENTRIES_PER_SLICE = 250;
 /** Maximum number of entries read within a transaction. */
 export const MAX_READ_IN_TRANSACTION = 250;
 
-/** The index lacks entries that a decision needs: they are read outside the transaction, then the decision runs again. */
+/** The index lacks entries that a decision needs. The caller reads them outside the transaction and repeats the decision. */
 export class LogNotIndexed extends Error {
   override readonly name = "LogNotIndexed";
   /** `from`: the first entry that is needed. */
@@ -28,14 +28,14 @@ export async function requireIndexed(
   { outline: logIndex, head, sha256 }: { outline: LogIndex; head: ChainHead; sha256: AuditDeps["sha256"] },
   from: number,
 ): Promise<void> {
-  // An earlier end is examined outside the transaction: the reader may be late, or the log's end was cut off.
+  // A shorter log is examined outside the transaction: the read may be old, or the log's end was cut off.
   if (head.length < logIndex.durable.length) throw new LogNotIndexed(from);
   if (!logIndex.covers(head)) {
     if (logIndex.tentative.length >= head.length) logIndex.reset();
-    const { tentative: seen } = logIndex;
-    if (head.length < seen.length || head.length > seen.length + MAX_READ_IN_TRANSACTION) throw new LogNotIndexed(from);
-    const limit = head.length - seen.length;
-    const entries = limit === 0 ? [] : await reads.list("audit", { after: entryKey(seen.length), limit });
+    const after = logIndex.tentative.length;
+    const limit = head.length - after;
+    if (limit < 0 || limit > MAX_READ_IN_TRANSACTION) throw new LogNotIndexed(from);
+    const entries = limit === 0 ? [] : await reads.list("audit", { after: entryKey(after), limit });
     const isNext = entries.every(({ value }) => hasValidHash(value, sha256) && logIndex.append(value));
     if (!isNext) logIndex.reset();
     if (!isNext || logIndex.tentative.head !== head.head) throw new LogNotIndexed(from);
@@ -44,8 +44,8 @@ export async function requireIndexed(
 }
 
 /**
- * Outside transactions: indexes the log up to its end and back to `from`, and verifies the entry there again. Errors: `LogBroken`
- * where the log does not continue the entries that were read before.
+ * Outside transactions: indexes the log up to its end and back to `from`, and verifies entry `from` again. Errors: `LogBroken`
+ * if the log does not continue the entries that were read before.
  */
 export const extendLogIndex = (deps: Pick<AuditDeps, "store" | "sha256" | "mutex">, logIndex: LogIndex, from: number) =>
   deps.mutex("read_log", () => readAndVerify(deps, logIndex, from));
@@ -57,20 +57,21 @@ async function readAndVerify({ store, sha256 }: Pick<AuditDeps, "store" | "sha25
   if (head.length === known.length && head.head !== known.head) throw shortenedLogError(known, head);
   await readForward(store, sha256, logIndex, head);
   await readBackward(store, sha256, logIndex, from);
-  // Later entries, which transactions saw, may not be durable yet.
+  // Entries after the durable end, which transactions have read, may not be stored yet.
   if (from <= logIndex.after || from > logIndex.durable.length) return;
   const entry = (await store.get("audit", entryKey(from)))?.value;
   if (entry?.id !== from || !hasValidHash(entry, sha256) || !logIndex.hasEntry(entry)) throw rewrittenLogError(from);
 }
 
-/** Indexes entries from the durable end to the head. Entries that concurrent transactions saw may never become durable. */
+/** Indexes entries from the durable end to the head. */
 async function readForward(
   store: Store,
   sha256: AuditDeps["sha256"],
   logIndex: LogIndex,
   head: ChainHead,
 ): Promise<void> {
-  for (let after; (after = logIndex.durable.length) < head.length; await yieldToEventLoop()) {
+  while (logIndex.durable.length < head.length) {
+    const after = logIndex.durable.length;
     const slice = await readSlice(store, after, Math.min(ENTRIES_PER_SLICE, head.length - after));
     for (const [index, entry] of slice.entries()) {
       const id = after + index + 1;
@@ -78,10 +79,11 @@ async function readForward(
       if (entry.id !== id || !hasValidHash(entry, sha256) || !logIndex.confirm(entry))
         throw brokenLogError(id, "it does not continue the entries before it");
     }
+    await yieldToEventLoop();
   }
 }
 
-/** Indexes earlier entries down to `from`, as far as the index has room. */
+/** Indexes earlier entries down to `from`, or as far as the index has room. */
 async function readBackward(
   store: Store,
   sha256: AuditDeps["sha256"],

@@ -1,12 +1,12 @@
-/** Reads a slice of the log from the store, past any cache. */
+/** Reads a slice of the log from the store, bypassing any cache. */
 import { isDamage, type Store } from "../store/store.ts";
 import { entryKey } from "./chain.ts";
 import type { AuditEntry } from "./entry.ts";
 
 /**
- * Reads the entries after an id, up to the first that is missing or damaged, for which it returns undefined. If the page cannot be
- * read completely, the entries are read one by one to find the damaged one. Any other failed read (EIO, ENOMEM, a store that does
- * not answer) says nothing about the log: its error is passed on.
+ * Reads the entries after an id, up to the first that is missing or damaged, which is returned as undefined. If the page is
+ * incomplete, the entries are read one by one to find the damaged one. The error of any other failed read (EIO, ENOMEM, a store
+ * that does not answer) is passed on, since it says nothing about the log.
  */
 export async function readSlice(
   store: Pick<Store, "get" | "list">,

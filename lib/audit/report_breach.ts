@@ -11,7 +11,7 @@ declare module "../store/store.ts" {
   }
 }
 
-/** `meta/breach`; `known`: the end of the log that the finder knew; `noticed`: people were notified. */
+/** `meta/breach`. `known`: the end of the log that the reporting process knew; `noticed`: people were notified. */
 export interface StoredBreach extends Breach {
   known: LostEnd | null;
   noticed?: true;
@@ -20,8 +20,8 @@ export interface StoredBreach extends Breach {
 type ReportDeps = Pick<AuditDeps, "store" | "integrity" | "log">;
 
 /**
- * Stores a breach, so that every process rejects writes from here on. A breach found by knowledge from before an accepted loss is
- * ignored, unless `isCurrent`: it was found in the current log alone.
+ * Stores a breach, so that every process rejects writes. It is ignored if a loss was accepted that this process does not know
+ * yet, which may explain it. `isCurrent`: the breach was found in the current log alone, so no loss can explain it.
  */
 export async function reportBreach(
   { store, integrity, log }: ReportDeps,
@@ -37,7 +37,7 @@ export async function reportBreach(
     const isReported = await store.transact(async (tx) => {
       if (!isCurrent && (await findNewLoss(tx, integrity))) return false;
       const stored = (await tx.get("meta", "breach"))?.value;
-      // The longest end that any process knew is the loss that a person accepts.
+      // The longest end that any process knew is stored: it is the loss that a person accepts.
       if (!stored) tx.put("meta", "breach", { ...breach, known });
       else if ((known?.length ?? 0) > (stored.known?.length ?? 0)) tx.put("meta", "breach", { ...stored, known });
       return true;

@@ -1,4 +1,4 @@
-/** Reports a log that lacks entries which its backup or the files of its store prove. */
+/** Reports lost entries of the log, which its backup or the files of its store prove. */
 import type { LogEnd } from "./log_index.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import type { AuditDeps } from "./deps.ts";
@@ -8,8 +8,8 @@ const REMEDY =
   "restore what is missing, or record its loss with POST /api/product/audit/accept-loss; until then nothing is changed";
 
 /**
- * At the start, before anything is served: reports a breach where the log is shorter than stated by the backup it was restored
- * from, or where its store lacks the newest file. An accepted loss is no breach.
+ * Before the service starts to answer: reports a breach if the log is shorter than the backup that it was restored from, or if
+ * the newest file of its store is missing. An accepted loss is no breach.
  */
 export async function reportLoss(
   deps: Pick<AuditDeps, "store" | "integrity" | "log">,
@@ -24,7 +24,7 @@ export async function reportLoss(
     const reason = `the log ends with entry ${head.length}, and backup.json states that entry ${backup.length} has the hash ${backup.head}: ${REMEDY}`;
     return reportBreach(deps, { first_invalid: Math.min(first_invalid, backup.length), reason }, { known: backup });
   }
-  // The files show a loss even after it was accepted.
+  // Without this comparison an accepted loss would be reported again, since the files still show it.
   if (lost && (head.loss?.length ?? 0) <= (lost.left["audit"] ?? 0))
     return reportBreach(
       deps,
@@ -34,16 +34,19 @@ export async function reportLoss(
 }
 
 /**
- * Rebuilds the head from the last remaining entry: the head's newest record was in the lost file, and a compaction may have
- * removed the earlier ones. Undefined where no entry remains.
+ * Rebuilds the head from the last remaining entry: the head's record was in the lost file, and a compaction may have removed its
+ * earlier versions. Undefined if no entry remains.
  */
 async function rebuildHead(store: AuditDeps["store"]): Promise<ChainHead | undefined> {
   let [last] = await store.list("audit", { limit: 1, reverse: true });
   if (!last) return undefined;
   const { origin, id: length, current_hash, timestamp: at } = last.value;
   const head: ChainHead = { origin, length, head: current_hash, at };
-  for (; last && !head.loss; [last] = await store.list("audit", { limit: 1, reverse: true, after: last.id }))
-    if (last.value.event_type === "loss_accepted") head.loss = { length: last.value.id, head: last.value.current_hash };
+  while (last && !head.loss) {
+    const { id, event_type, current_hash: hash } = last.value;
+    if (event_type === "loss_accepted") head.loss = { length: id, head: hash };
+    [last] = await store.list("audit", { limit: 1, reverse: true, after: last.id });
+  }
   await store.transact((tx) => tx.put("meta", "chain", head, 0));
   return head;
 }

@@ -15,28 +15,29 @@ declare module "../store/store.ts" {
 
 /** `witnesses/<verifier key>`: the last cosignature of a witness, and the result of the last request to it. */
 export interface WitnessState {
-  /** The checkpoint as the log signed it, `""` before the first. */
+  /** The checkpoint with the log's signature, `""` before the first. */
   note: string;
-  /** The verifier key of that checkpoint, and when it was made. */
+  /** The verifier key of that checkpoint, and the time when it was made. */
   key: string;
   made: string;
   length: number;
-  /** The signature lines in the witness's answer, those of unknown keys included. */
+  /** The signature lines in the witness's answer, including those of unknown keys. */
   lines: string;
   /** Time of the cosignature by the witness's clock; `""` before the first. */
   at: string;
   asked_at: string;
-  /** Number of failed requests since then. */
+  /** Number of failed requests since the last cosignature. */
   failures: number;
   problem: string | null;
-  /** True where the witness rejects the log because it does not continue an earlier checkpoint. */
+  /** True if the witness rejects the log because it does not continue an earlier checkpoint. */
   refused: boolean;
 }
 
 /** Dependencies of requests to witnesses. */
 export type WitnessDeps = CheckpointDeps & { witnesses?: readonly Witness[] | undefined };
 
-const NEVER: WitnessState = {
+/** State of a witness that was never asked. */
+const INITIAL_STATE: WitnessState = {
   note: "",
   key: "",
   made: "",
@@ -55,7 +56,7 @@ const RECOSIGN_MS = 3_600_000;
 const MAX_WAIT_MS = 300_000;
 const MAX_ROUNDS = 4;
 
-/** A rejection by a witness that is the log's fault; the message is a sentence for people. */
+/** A witness rejects the checkpoint because of the log itself; the message is a sentence for people. */
 class RejectedByWitness extends Error {
   override readonly name = "Refused";
 }
@@ -73,7 +74,7 @@ export async function readWitnessStates(
     "witnesses",
     witnesses.map((witness) => witnessId(witness, deps)),
   );
-  return witnesses.map((witness, i) => ({ witness, state: stored[i]?.value ?? NEVER }));
+  return witnesses.map((witness, index) => ({ witness, state: stored[index]?.value ?? INITIAL_STATE }));
 }
 
 /** Requests a cosignature of the newest checkpoint if one is due; resolves with true if the witness is behind. Never rejects. */
@@ -81,7 +82,7 @@ export function requestCosignature(deps: WitnessDeps, witness: Witness, stopping
   return deps
     .mutex(`witness ${witnessId(witness, deps)}`, () => requestCosignatureIfDue(deps, witness, stopping))
     .catch((error: unknown) => {
-      deps.log.warn("a witness was not looked after", { witness: witness.key.name, error: String(error) });
+      deps.log.warn("a cosignature could not be requested", { witness: witness.key.name, error: String(error) });
       return true;
     });
 }
@@ -91,7 +92,7 @@ async function requestCosignatureIfDue(deps: WitnessDeps, witness: Witness, stop
   const checkpoint = await readLastCheckpoint({ store });
   if (!checkpoint?.key || checkpoint.length === 0 || integrity.breach) return false;
   const id = witnessId(witness, deps);
-  const previous = (await store.get("witnesses", id))?.value ?? NEVER;
+  const previous = (await store.get("witnesses", id))?.value ?? INITIAL_STATE;
   const now = clock.now();
   const isBehind = previous.note !== checkpoint.note || previous.failures > 0;
   if (!hasElapsed(previous.asked_at, isBehind ? retryDelayMs(previous) : RECOSIGN_MS, now)) return isBehind;
@@ -103,7 +104,7 @@ async function requestCosignatureIfDue(deps: WitnessDeps, witness: Witness, stop
     if (previous.problem !== null)
       log.info("the witness cosigns again", { witness: witness.key.name, length: next.length });
   } catch (error) {
-    // A stop is no failure: the next start asks again immediately.
+    // An aborted request is no failure: the next start asks again immediately.
     if (stopping?.aborted) return false;
     const isRejected = error instanceof RejectedByWitness;
     const problem = error instanceof Error ? error.message : String(error);
@@ -119,7 +120,7 @@ async function requestCosignatureIfDue(deps: WitnessDeps, witness: Witness, stop
 /** Returns the pause before the next request: a second, doubled by each failure, at most five minutes. */
 const retryDelayMs = ({ failures }: WitnessState): number => Math.min(MIN_WAIT_MS * 2 ** failures, MAX_WAIT_MS);
 
-/** Submits the newest checkpoint until the witness cosigns it. `old`: the size that it is believed to have cosigned last. */
+/** Submits the newest checkpoint until the witness cosigns it. `old`: the size that the witness presumably cosigned last. */
 async function submitUntilCosigned(
   deps: WitnessDeps,
   witness: Witness,
@@ -127,7 +128,8 @@ async function submitUntilCosigned(
   newest: Checkpoint,
   stopping: AbortSignal | undefined,
 ): Promise<Pick<WitnessState, "note" | "key" | "made" | "length" | "lines" | "at">> {
-  let [size, checkpoint] = [old, newest];
+  let size = old;
+  let checkpoint = newest;
   for (let round = 0; round < MAX_ROUNDS; round++) {
     // Another process may have submitted a longer checkpoint meanwhile.
     if (size > checkpoint.length) checkpoint = (await readLastCheckpoint(deps)) ?? newest;
@@ -160,37 +162,39 @@ function rejectionError(status: number, old: number, length: number): Error {
   return new Error(`it answered ${status}: it does not understand what it is asked`);
 }
 
-/** Verifies the witness's own cosignature; returns it with the signatures of unknown keys. Errors: an Error where it is invalid. */
+/** Verifies the witness's own cosignature; returns it with the signatures of unknown keys. Errors: an Error if it is invalid. */
 async function verifyCosignatures(
   { sha256, witnesses = [] }: WitnessDeps,
   { key }: Witness,
   note: string,
   lines: string,
 ): Promise<Pick<WitnessState, "lines" | "at">> {
-  const signed = parseNote(note);
-  const answered = parseNote(`${note}${lines}`);
-  const at = answered && (await findCosignatureTime(answered, key, sha256));
-  if (!signed || !answered || at === undefined) throw new Error("what it answered is not a cosignature of its key");
-  // An invalid line under the name of the log or of another witness would make verifiers reject the note.
-  const names = [...signed.signatures.map(({ name }) => name), ...witnesses.map((other) => other.key.name)];
-  const spoken = answered.signatures
-    .slice(signed.signatures.length)
-    .filter(({ name }) => name === key.name || !names.includes(name));
-  return { lines: formatNote({ text: "", signatures: spoken }).slice(1), at: new Date(at).toISOString() };
+  const submitted = parseNote(note);
+  const cosigned = parseNote(`${note}${lines}`);
+  const at = cosigned && (await findCosignatureTime(cosigned, key, sha256));
+  if (!submitted || !cosigned || at === undefined) throw new Error("what it answered is not a cosignature of its key");
+  // An invalid line with the name of the log or of another witness would make verifiers reject the note.
+  const knownNames = [...submitted.signatures.map(({ name }) => name), ...witnesses.map((other) => other.key.name)];
+  const signatures = cosigned.signatures
+    .slice(submitted.signatures.length)
+    .filter(({ name }) => name === key.name || !knownNames.includes(name));
+  return { lines: formatNote({ text: "", signatures }).slice(1), at: new Date(at).toISOString() };
 }
 
-/** States of witnesses, read once: a second read could return a later cosignature. */
+/** States of witnesses. They are read once for an answer, since a second read could return a later cosignature. */
 type WitnessStates = readonly { state: WitnessState }[];
 
 /** Finds the newest checkpoint that a witness cosigned; undefined before the first. */
-export const findNewestCosigned = (known: WitnessStates): Checkpoint | undefined =>
-  parseState(known.reduce((a, { state }) => (state.length > a.length ? state : a), NEVER));
+export const findNewestCosigned = (states: WitnessStates): Checkpoint | undefined =>
+  parseState(states.reduce((newest, { state }) => (state.length > newest.length ? state : newest), INITIAL_STATE));
 
 /** Finds the checkpoint of at least `length` entries that most witnesses cosigned; among equals the newest. */
-export function findMostCosigned(known: WitnessStates, length: number): Checkpoint | undefined {
-  const covering = known.map(({ state }) => state).filter((state) => state.length >= length);
-  const count = ({ note }: WitnessState): number => covering.filter((state) => state.note === note).length;
-  return parseState(covering.reduce((a, b) => ((count(b) - count(a) || b.length - a.length) > 0 ? b : a), NEVER));
+export function findMostCosigned(states: WitnessStates, length: number): Checkpoint | undefined {
+  const covering = states.map(({ state }) => state).filter((state) => state.length >= length);
+  const countWitnesses = ({ note }: WitnessState): number => covering.filter((state) => state.note === note).length;
+  const isBetter = (state: WitnessState, best: WitnessState): boolean =>
+    (countWitnesses(state) - countWitnesses(best) || state.length - best.length) > 0;
+  return parseState(covering.reduce((best, state) => (isBetter(state, best) ? state : best), INITIAL_STATE));
 }
 
 function parseState({ note, key, made }: WitnessState): Checkpoint | undefined {
@@ -199,5 +203,7 @@ function parseState({ note, key, made }: WitnessState): Checkpoint | undefined {
 }
 
 /** Appends the known cosignatures to a checkpoint. */
-export const appendCosignatures = (note: string, known: WitnessStates): string =>
-  note + [...new Set(known.filter(({ state }) => state.note === note).map(({ state }) => state.lines))].join("");
+export function appendCosignatures(note: string, states: WitnessStates): string {
+  const lines = states.filter(({ state }) => state.note === note).map(({ state }) => state.lines);
+  return note + [...new Set(lines)].join("");
+}

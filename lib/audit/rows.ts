@@ -11,12 +11,14 @@ export interface Row extends Text {
   size: number;
 }
 
-/** Few enough to be read and parsed within milliseconds. */
+/** Few enough entries to be read and parsed within milliseconds. */
 const ENTRIES_PER_PAGE = 200;
 
 /** Yields all entries in order, in pages, including those that are appended meanwhile. */
 export async function* readLogRows(store: Pick<Store, "texts">): AsyncGenerator<Row[], undefined> {
-  for (let last: Row | undefined, ended = false; !ended;) {
+  let last: Row | undefined;
+  let ended = false;
+  while (!ended) {
     const read = async (after: Row | undefined, limit: number): Promise<Row[]> => {
       const texts = await store.texts("audit", { after: (after ?? last)?.id ?? entryKey(0), limit });
       return texts.map(({ id, text }) => ({ id, text, size: countTextBytes(text) }));
@@ -30,7 +32,7 @@ export async function* readLogRows(store: Pick<Store, "texts">): AsyncGenerator<
   return undefined;
 }
 
-/** Yields the complete log in order, one entry a line, with constant memory. */
+/** Yields the complete log in order, one line for each entry, with constant memory. */
 export async function* writeJsonLines(store: Pick<Store, "texts">): AsyncGenerator<string, undefined> {
   for await (const rows of readLogRows(store)) yield rows.map(({ text }) => entryLine(text)).join("");
   return undefined;

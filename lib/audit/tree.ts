@@ -23,12 +23,12 @@ declare module "../store/store.ts" {
 const TILE_HEIGHT = 6;
 const TILE_WIDTH = 2 ** TILE_HEIGHT;
 const ENTRIES_PER_TRANSACTION = 1024;
-/** Entries added before other requests get their turn: some milliseconds. */
+/** Entries added before yielding to the event loop, within some milliseconds. */
 const ENTRIES_PER_TURN = 256;
 
 /** `meta/merkle`: the frontier of the tree. */
 interface StoredTree extends Frontier {
-  /** `current_hash` of the last entry in it. */
+  /** `current_hash` of the last entry in the tree. */
   head: string;
 }
 
@@ -51,9 +51,7 @@ export class TreeIncomplete extends Error {
 /** A tile's record id: its level (1: subtrees of 64 leaves) and its position in the level. */
 const tileKey = (level: number, position: number): string => `${level}/${entryKey(position)}`;
 
-/**
- * Extends the stored tree at least to the current end of the log, in slices of one transaction each. Errors: `LogBroken`.
- */
+/** Extends the stored tree at least to the current end of the log, one transaction for each slice. Errors: `LogBroken`. */
 export async function growTree({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">): Promise<Frontier> {
   let end: number | undefined;
   for (;;) {
@@ -69,11 +67,11 @@ export async function growTree({ store, sha256 }: Pick<AuditDeps, "store" | "sha
         throw brokenLogError(tree.length, "it is not the entry that the tree was grown from");
       return tree;
     }
-    // Entries appended meanwhile are left to the next call, which need not catch up with concurrent writers.
+    // Entries that are appended during this call are left to the next one, so that concurrent writers cannot prolong it.
     if (tree.length >= (end ??= head.length)) return tree;
     const grown = await growSlice(store, sha256, head, tree);
     await store.transact(async (tx) => {
-      // Another process may have grown it first; its tree is the same.
+      // Another process may have stored the same growth first.
       if ((await tx.get("meta", "merkle"))?.revision !== stored?.revision) return;
       tx.put("meta", "merkle", grown.tree);
       for (const [key, tile] of grown.tiles) tx.put("merkle", key, tile);
@@ -82,17 +80,17 @@ export async function growTree({ store, sha256 }: Pick<AuditDeps, "store" | "sha
   }
 }
 
-/** Rebuilds the tree from the first entry, over its stored tiles. Errors: `LogBroken`. */
+/** Rebuilds the tree from the first entry, and overwrites its stored tiles. Errors: `LogBroken`. */
 export async function rebuildTree(deps: Pick<AuditDeps, "store" | "sha256">): Promise<Frontier> {
   await deps.store.transact((tx) => tx.delete("meta", "merkle"));
   return growTree(deps);
 }
 
-/** The error of a log with an invalid entry. */
+/** Creates the error of a log with an invalid entry. */
 export const brokenLogError = (first_invalid: number, reason: string): LogBroken =>
   new LogBroken({ first_invalid, reason });
 
-/** The error of a log that is shorter than its known end, or has another entry there. */
+/** Creates the error of a log that is shorter than its known end, or has another entry there. */
 export function shortenedLogError(known: LogEnd, head: LogEnd | undefined): LogBroken {
   const { length, head: hash } = head ?? { length: 0, head: FIRST_PREVIOUS_HASH };
   const from = `the log went back from length ${known.length}, head ${known.head}, to length ${length}, head ${hash}`;
@@ -100,7 +98,7 @@ export function shortenedLogError(known: LogEnd, head: LogEnd | undefined): LogB
   return brokenLogError(Math.max(1, known.length), `${from}: another entry is at ${known.length}`);
 }
 
-/** The error of a log in which an entry differs from the one that was read before. */
+/** Creates the error of a log in which an entry differs from the one that was read before. */
 export const rewrittenLogError = (id: number): LogBroken =>
   brokenLogError(id, "it is not the entry that stood here before: the log was rewritten");
 
@@ -113,7 +111,7 @@ async function growSlice(
 ): Promise<{ tree: StoredTree; tiles: Map<string, Tile> }> {
   const limit = Math.min(ENTRIES_PER_TRANSACTION, log.length - from.length);
   const slice = await store.list("audit", { after: entryKey(from.length), limit });
-  const completed: { level: number; place: number; root: string }[] = [];
+  const completed: { level: number; position: number; root: string }[] = [];
   let tree = from;
   for (const { value: entry } of slice) {
     const isNext =
@@ -124,7 +122,7 @@ async function growSlice(
     if (!isNext) throw brokenLogError(tree.length + 1, "it does not continue the entries that the tree was grown from");
     const grown = appendLeaf(tree, entry.current_hash, sha256, (height, root) => {
       if (height > 0 && height % TILE_HEIGHT === 0)
-        completed.push({ level: height / TILE_HEIGHT, place: entry.id / 2 ** height - 1, root });
+        completed.push({ level: height / TILE_HEIGHT, position: entry.id / 2 ** height - 1, root });
     });
     tree = { ...grown, head: entry.current_hash };
     if (tree.length % ENTRIES_PER_TURN === 0) await yieldToEventLoop();
@@ -135,10 +133,10 @@ async function growSlice(
 
 async function addRootsToTiles(
   store: Store,
-  completed: readonly { level: number; place: number; root: string }[],
+  completed: readonly { level: number; position: number; root: string }[],
 ): Promise<Map<string, Tile>> {
   const tiles = new Map<string, Tile>();
-  for (const { level, place: position, root } of completed) {
+  for (const { level, position, root } of completed) {
     const offset = position % TILE_WIDTH;
     const key = tileKey(level, (position - offset) / TILE_WIDTH);
     const tile = tiles.get(key) ?? (offset === 0 ? [] : [...(await readTile(store, key))]);
@@ -154,31 +152,32 @@ async function readTile(store: Pick<Store, "get">, key: string): Promise<Tile> {
   return stored.value;
 }
 
-/** Maximum number of tiles that a reader caches: more than a proof needs for a log of any length. */
+/** Maximum number of cached tiles, more than a proof needs for a log of any length. */
 const MAX_CACHED_TILES = 256;
 
 /** Creates a reader of nodes of the stored tree, which caches tiles. A node costs one list of 64 entries or one record. */
 export function createNodeReader({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">): NodeReader {
   const tiles = new Map<string, Promise<Tile>>();
-  const tile = (level: number, position: number): Promise<Tile> => {
+  const loadTile = (level: number, position: number): Promise<Tile> =>
+    level === 0 ? readLeafTile(store, sha256, position * TILE_WIDTH) : readTile(store, tileKey(level, position));
+  const getTile = (level: number, position: number): Promise<Tile> => {
     const key = tileKey(level, position);
-    const read =
-      tiles.get(key) ?? (level === 0 ? readLeafTile(store, sha256, position * TILE_WIDTH) : readTile(store, key));
-    // The last requested tile goes to the end; the first one is dropped.
+    const tile = tiles.get(key) ?? loadTile(level, position);
+    // The most recently used tile goes to the end of the map; the least recently used one is dropped.
     tiles.delete(key);
-    tiles.set(key, read);
+    tiles.set(key, tile);
     if (tiles.size > MAX_CACHED_TILES) tiles.delete(tiles.keys().next().value!);
-    return read;
+    return tile;
   };
   return async (height, index) => {
-    const within = height % TILE_HEIGHT;
-    const width = 2 ** within;
+    const heightInTile = height % TILE_HEIGHT;
+    const width = 2 ** heightInTile;
     const first = index * width;
     const offset = first % TILE_WIDTH;
-    const hashes = await tile((height - within) / TILE_HEIGHT, (first - offset) / TILE_WIDTH);
-    const under = hashes.slice(offset, offset + width);
-    if (under.length < width) throw new TreeIncomplete(`the audit tree has no node ${index} of height ${height}`);
-    return joinNodes(under, sha256);
+    const hashes = await getTile((height - heightInTile) / TILE_HEIGHT, (first - offset) / TILE_WIDTH);
+    const descendants = hashes.slice(offset, offset + width);
+    if (descendants.length < width) throw new TreeIncomplete(`the audit tree has no node ${index} of height ${height}`);
+    return joinNodes(descendants, sha256);
   };
 }
 

@@ -1,18 +1,18 @@
-/** The tree and the checkpoint for reads: brought up to date in memory, since only the cycle stores them. */
+/** An in-memory view of tree and checkpoint, which reads bring up to date there, since only the cycle stores them. */
 import { Json } from "../store/json.ts";
 import type { Store, Stored, Tx } from "../store/store.ts";
 
 /** The view of each store, and the revisions of the stored records that it is based on. */
-const views = new WeakMap<Store, { continues: string; view: Store }>();
+const views = new WeakMap<Store, { baseRevisions: string; view: Store }>();
 
-/** Returns a store whose writes stay in memory. It is the same one until the stored tree or checkpoint changes. */
+/** Returns a store whose writes stay in memory; a new one when the stored tree or checkpoint has changed. */
 export async function openTreeView(store: Store): Promise<Store> {
   const stored = await store.getMany("meta", ["merkle", "checkpoint"]);
-  const revisions = stored.map((one) => one?.revision).join();
-  const known = views.get(store);
-  if (known?.continues === revisions) return known.view;
+  const baseRevisions = stored.map((record) => record?.revision).join();
+  const existing = views.get(store);
+  if (existing?.baseRevisions === baseRevisions) return existing.view;
   const view = createMemoryView(store);
-  views.set(store, { continues: revisions, view });
+  views.set(store, { baseRevisions, view });
   return view;
 }
 
@@ -22,7 +22,7 @@ function createMemoryView(store: Store): Store {
     const name = `${collection}/${id}`;
     return written.has(name) ? written.get(name) : store.get(collection, id);
   };
-  // Negative, so that none equals the revision of a stored record.
+  // Revisions are negative here, so that none equals the revision of a stored record.
   let revision = 0;
   const tx = {
     get,

@@ -1,4 +1,4 @@
-/** Verifies the chain, in slices so that other requests are answered meanwhile; concurrent callers share one pass. */
+/** Verifies the chain in slices, so that other requests are answered in between; concurrent callers share one pass. */
 import { once } from "../kit/once.ts";
 import type { AuditDeps } from "./deps.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
@@ -17,9 +17,9 @@ import type { FindSubjects } from "./log_segment.ts";
 /** Rejects additional fields, since the hash does not cover them. */
 const strictEntrySchema = once(() => entrySchema().strict());
 
-/** Entries verified before other requests get their turn: some ten milliseconds. */
+/** Entries verified before yielding to the event loop, within some ten milliseconds. */
 const ENTRIES_PER_SLICE = 250;
-/** Maximum age of a pass that is extended by later entries, in milliseconds; an older one is repeated. */
+/** Maximum age of a pass that is extended by later entries; an older one is repeated. */
 const MAX_REUSED_AGE_MS = 5000;
 
 /** The link before the first entry. */
@@ -43,45 +43,46 @@ async function runPass({
   // After an accepted loss the log need not continue the entries that were verified before.
   const last = loss && loss.head !== integrity.lastPass?.loss?.head ? undefined : integrity.lastPass;
   const age = last ? started - last.endedAtMs : Infinity;
-  const fresh = last && !integrity.breach && age >= 0 && age < Math.max(MAX_REUSED_AGE_MS, 10 * last.durationMs);
+  const isRecent = last && age >= 0 && age < Math.max(MAX_REUSED_AGE_MS, 10 * last.durationMs);
+  const reused = isRecent && !integrity.breach ? last : undefined;
   const { logIndex } = integrity;
   const { after } = logIndex ?? {};
-  const fill = fresh ? undefined : logIndex?.fill;
+  const fill = reused ? undefined : logIndex?.fill;
   const verified = await verifyFrom(store, sha256, {
-    from: fresh ? last.verified : LOG_START,
-    losses: fresh ? last.verified.losses : [],
+    from: reused?.verified ?? LOG_START,
+    losses: reused?.verified.losses ?? [],
     known: last?.verified,
     fill,
   });
-  // Entries from the beginning up to the index were read: they are indexed now too.
+  // A pass from the first entry has also indexed all entries before the index, unless the index changed during the pass.
   if (fill && !verified.breach && logIndex!.after === after && verified.length >= after!) logIndex!.extendTo(0);
   const head = verified.breach && (await readHead(store));
-  // The loss was accepted during this pass.
+  // A loss that was accepted during this pass may explain the breach.
   if (head?.loss && head.loss.head !== loss?.head) return runPass({ store, sha256, clock, integrity, log });
   if (verified.breach) await reportBreach({ store, integrity, log }, verified.breach);
   else {
     const ended = clock.now();
-    integrity.lastPass = { verified, loss, endedAtMs: ended, durationMs: fresh ? last.durationMs : ended - started };
+    integrity.lastPass = { verified, loss, endedAtMs: ended, durationMs: reused?.durationMs ?? ended - started };
   }
   return verified;
 }
 
-/** Verifies the complete log without earlier knowledge of it; resolves with the breach, undefined for a valid log. */
+/** Verifies the complete stored log without earlier knowledge; resolves with the breach, undefined for a valid log. */
 export const verifyStoredLog = async ({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">) =>
   (await verifyFrom(store, sha256, { from: LOG_START })).breach;
 
 /**
- * Verifies the newest `count` entries at the start, before anything is served, and indexes them. The entry before them is not
+ * Verifies the newest `count` entries and indexes them, before the service starts to answer. The entry before them is not
  * verified.
  */
 export async function verifyNewestEntries(
   deps: Omit<AuditDeps, "ids" | "mutex" | "clock">,
-  { count, subjectsOf }: { count: number; subjectsOf: FindSubjects },
+  { count, findSubjects }: { count: number; findSubjects: FindSubjects },
 ): Promise<void> {
   const start = Math.max(0, ((await readHead(deps.store))?.length ?? 0) - count);
   const before = start === 0 ? undefined : (await deps.store.get("audit", entryKey(start)))?.value;
   const from = before ? { length: start, head: before.current_hash, at: before.timestamp } : LOG_START;
-  const logIndex = createLogIndex(from, subjectsOf);
+  const logIndex = createLogIndex(from, findSubjects);
   const { breach } = await verifyFrom(deps.store, deps.sha256, { from, fill: logIndex.append });
   logIndex.confirmEnd(logIndex.tentative);
   deps.integrity.logIndex = logIndex;
@@ -89,7 +90,7 @@ export async function verifyNewestEntries(
 }
 
 /**
- * Verifies the log from a valid link on. `known`: an end that this process verified earlier, which a valid log still has.
+ * Verifies the log after a valid link. `known`: an end that this process verified earlier, which a valid log still contains.
  * `fill` is called with each valid entry.
  */
 async function verifyFrom(
@@ -110,25 +111,25 @@ async function verifyFrom(
   const head = await readHead(store);
   if (!head) return checkMissingHead(store);
   let link = from;
-  const found = ({ breach }: LogBroken): VerifiedChain => ({ origin: head.origin, ...link, losses, breach });
-  // The rest of a shortened log is verified all the same: a person accepts the loss by naming the log's end.
-  let back = known && head.length < known.length ? shortenedLogError(known, head) : undefined;
+  const toBrokenChain = ({ breach }: LogBroken): VerifiedChain => ({ origin: head.origin, ...link, losses, breach });
+  // The rest of a shortened or rewritten log is verified too: a person may accept the loss if the rest is valid.
+  let knownEndError = known && head.length < known.length ? shortenedLogError(known, head) : undefined;
   while (link.length < head.length) {
     const slice = await readSlice(store, link.length, Math.min(ENTRIES_PER_SLICE, head.length - link.length));
     for (const entry of slice) {
       const reason = findEntryProblem(entry, link, head, sha256);
-      if (reason) return found(brokenLogError(link.length + 1, reason));
+      if (reason) return toBrokenChain(brokenLogError(link.length + 1, reason));
       link = { length: entry!.id, head: entry!.current_hash, at: entry!.timestamp };
       fill?.(entry!);
       if (entry!.event_type === "loss_accepted") losses = [...losses, parseLoss(entry!)];
-      if (link.length === known?.length && link.head !== known.head) back = rewrittenLogError(link.length);
+      if (link.length === known?.length && link.head !== known.head) knownEndError = rewrittenLogError(link.length);
     }
     await yieldToEventLoop();
   }
   if (link.length === head.length && link.head !== head.head)
-    return found(brokenLogError(head.length, "the last entry is not the one the head was made for"));
-  if (await hasEntriesBeyond(store, head)) return found(beyondEndError(head));
-  return back ? found(back) : { origin: head.origin, ...link, losses };
+    return toBrokenChain(brokenLogError(head.length, "the last entry is not the one the head was made for"));
+  if (await hasEntriesBeyond(store, head)) return toBrokenChain(beyondEndError(head));
+  return knownEndError ? toBrokenChain(knownEndError) : { origin: head.origin, ...link, losses };
 }
 
 /**
@@ -149,12 +150,8 @@ export async function verifySlice(
   for (const entry of await readSlice(store, after, limit)) {
     const reason = findEntryProblem(entry, link, head, sha256);
     if (reason) throw brokenLogError(link.length + 1, reason);
-    if (
-      entry!.id > (logIndex?.after ?? Infinity) &&
-      entry!.id <= logIndex!.durable.length &&
-      !logIndex!.hasEntry(entry!)
-    )
-      throw rewrittenLogError(entry!.id);
+    const isIndexed = logIndex && entry!.id > logIndex.after && entry!.id <= logIndex.durable.length;
+    if (isIndexed && !logIndex.hasEntry(entry!)) throw rewrittenLogError(entry!.id);
     link = { length: entry!.id, head: entry!.current_hash, at: entry!.timestamp };
     entries.push(entry!);
   }
@@ -164,19 +161,18 @@ export async function verifySlice(
 /** Parses the accepted loss that an entry states. */
 function parseLoss({ id, timestamp, detail }: AuditEntry): Loss {
   const { actor, note, known, length, head, message } = parseDetail(detail);
-  const end = (stated: { length?: unknown; head?: unknown } = {}): LogEnd => ({
+  const toEnd = (stated: { length?: unknown; head?: unknown } = {}): LogEnd => ({
     length: Number(stated.length ?? 0),
     head: String(stated.head),
   });
-  const [by, why, lost] = [actor, note, message].map(String) as [string, string, string];
   return {
     entry: id,
     at: timestamp,
-    actor: by,
-    note: why,
-    known: { ...end(known), ...(known?.head === null && { head: null }) },
-    continues: end({ length, head }),
-    message: lost,
+    actor: String(actor),
+    note: String(note),
+    known: { ...toEnd(known), ...(known?.head === null && { head: null }) },
+    continues: toEnd({ length, head }),
+    message: String(message),
   };
 }
 
@@ -196,7 +192,7 @@ async function checkMissingHead(store: Store): Promise<VerifiedChain> {
   return first ? { ...none, breach: { first_invalid: 1, reason: "the record of the log's end is missing" } } : none;
 }
 
-/** Requires that the log reaches its known end, and that no entries lie beyond its head. Errors: `LogBroken`. */
+/** Requires that the log contains its known end, and has no entries beyond its head. Errors: `LogBroken`. */
 export async function requireLogEnd({ store, integrity }: Pick<AuditDeps, "store" | "integrity">): Promise<void> {
   await requireKnownEnd(store, integrity);
   const head = await readHead(store);
@@ -206,7 +202,7 @@ export async function requireLogEnd({ store, integrity }: Pick<AuditDeps, "store
 const beyondEndError = ({ length }: ChainHead): LogBroken =>
   brokenLogError(length + 1, "it lies beyond the end of the log");
 
-/** Returns whether there are entries beyond a head that is still current. */
+/** Returns whether there are entries beyond a head. If the head has moved meanwhile, they belong to the log. */
 async function hasEntriesBeyond(store: Store, { length }: ChainHead): Promise<boolean> {
   const next = await store.get("audit", entryKey(length + 1));
   return next !== undefined && (await readHead(store))?.length === length;

@@ -13,10 +13,7 @@ import type { AnchorProblem } from "./integrity.ts";
 import { LogBroken } from "./tree.ts";
 import { reportBreach } from "./report_breach.ts";
 
-/**
- * Number of the newest checkpoints that are verified in addition to the longest: a rewritten log could have anchored a longer
- * checkpoint of its own.
- */
+/** Number of newest checkpoints to verify too: the longest checkpoint may be one that a rewritten log anchored. */
 const NEWEST_COUNT = 16;
 
 /** Summary of an anchor's checkpoints, of bounded size. */
@@ -34,8 +31,8 @@ export class LogMissing extends Error {
 }
 
 /**
- * Verifies the log against the longest and the newest checkpoints in its anchor, before anything is served. A mismatch is
- * reported as a breach, so that writes are rejected; an unreadable anchor is reported as a problem.
+ * Verifies the log against the longest and the newest checkpoints in its anchor, before the service starts to answer. A mismatch
+ * is reported as a breach, so that writes are rejected; an unreadable anchor is reported as a problem.
  */
 export async function verifyAgainstAnchor(deps: CheckpointDeps): Promise<void> {
   const { anchor, store, integrity, log } = deps;
@@ -61,11 +58,11 @@ export async function verifyAgainstAnchor(deps: CheckpointDeps): Promise<void> {
       });
     }
   await compareWithLastAnchored(deps, anchor, content).catch((error: unknown) =>
-    log.warn("the anchor was not looked after", { error: String(error) }),
+    log.warn("the anchor could not be compared with the last anchored checkpoint", { error: String(error) }),
   );
 }
 
-/** Creates a predicate for checkpoints that end within the entries whose loss was accepted last. */
+/** Creates a predicate that is true for checkpoints that end within the entries whose loss was accepted last. */
 async function createLossCheck(
   { store, sha256 }: CheckpointDeps,
   head: ChainHead,
@@ -86,7 +83,7 @@ export async function requireEmptyAnchor(deps: CheckpointDeps): Promise<void> {
   );
 }
 
-/** Reads the anchor's content; undefined where it cannot be read. Reports a problem with it. */
+/** Reads the anchor's content and reports a problem with it; undefined if it cannot be read. */
 async function readAnchor(deps: CheckpointDeps, anchor: CheckpointAnchor): Promise<AnchorContent | undefined> {
   delete deps.integrity.anchor;
   try {
@@ -141,13 +138,13 @@ async function compareWithLastAnchored(
   const { store } = deps;
   const lastAnchored = (await store.get("meta", "anchor"))?.value;
   if (!lastAnchored || lastAnchored.note === "") return;
-  const isSame = lastAnchored.where === undefined || lastAnchored.where === anchor.name;
+  const isSameAnchor = lastAnchored.where === undefined || lastAnchored.where === anchor.name;
   const length = content.longest?.length ?? 0;
-  if (isSame && length < lastAnchored.length)
+  if (isSameAnchor && length < lastAnchored.length)
     return reportProblem(deps, {
       reason: `the anchor keeps checkpoints of ${length} entries at most, and one of ${lastAnchored.length} was kept there: it lost what it kept; put it back, or name another anchor`,
       lost: true,
     });
-  if (!isSame && lastAnchored.note !== content.last)
+  if (!isSameAnchor && lastAnchored.note !== content.last)
     await store.transact((tx) => tx.put("meta", "anchor", { ...lastAnchored, length: 0, note: "" }));
 }

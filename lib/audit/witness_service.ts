@@ -39,7 +39,7 @@ export interface Watch {
   signer: CheckpointSigner;
   /** Verifier keys of logs, each named by the origin of its log. */
   logs: readonly VerifierKey[];
-  /** Limits the submissions that are checked concurrently. */
+  /** Limits the number of submissions that are checked concurrently. */
   runLimited: ReturnType<typeof createSemaphore>;
 }
 
@@ -60,7 +60,7 @@ export const makeWatch = (options: Omit<Watch, "runLimited">): Watch => ({
   runLimited: createSemaphore(MAX_CONCURRENT_CHECKS),
 });
 
-/** This witness's signature line, or the size that it cosigned last where the submission states another. */
+/** The signature line of this witness, or the size that it cosigned last if the submission states another one. */
 export type SubmissionAnswer = { line: string } | { latest: number };
 
 /**
@@ -76,7 +76,7 @@ export function judgeSubmission(deps: WatchDeps, body: string): Promise<Submissi
     const head = submission && parseCheckpoint(submission.note);
     if (!submission || !note || !head)
       throw invalidField("body", "must be an old size line, a consistency proof, an empty line and a checkpoint");
-    const trusted = await trustedSignatures(deps, watch, note, head.origin);
+    const trusted = await requireTrustedSignatures(deps, watch, note, head.origin);
     if (hasRepeatedKey(note))
       throw invalidField("body", "has two signature lines of one key; send one line for each key");
     if (submission.old > head.length) throw invalidField("old", "is beyond the checkpoint");
@@ -88,8 +88,8 @@ export function judgeSubmission(deps: WatchDeps, body: string): Promise<Submissi
 const hasRepeatedKey = ({ signatures }: Note): boolean =>
   new Set(signatures.map(({ name, keyId }) => `${name} ${keyId}`)).size < signatures.length;
 
-/** Returns the signatures of a watched log's keys. Errors: 403 without a valid one or with an invalid one. */
-async function trustedSignatures(
+/** Verifies and returns the signatures of a watched log's keys. Errors: 403 if none is valid, or one is invalid. */
+async function requireTrustedSignatures(
   { sha256 }: WatchDeps,
   { logs }: Watch,
   note: Note,
@@ -97,8 +97,8 @@ async function trustedSignatures(
 ): Promise<NoteSignature[]> {
   const keys = logs.filter(({ name }) => name === origin || name === keyName(origin));
   if (keys.length === 0) throw new AppError("not_found", "this witness does not watch this log");
-  const found = await Promise.all(keys.map((key) => verifySignature(note, key, sha256)));
-  if (found.includes("invalid") || !found.includes("valid"))
+  const results = await Promise.all(keys.map((key) => verifySignature(note, key, sha256)));
+  if (results.includes("invalid") || !results.includes("valid"))
     throw new AppError("checkpoint_untrusted", "no key that this witness trusts for this log signed the checkpoint");
   return keys.flatMap((key) => listSignatures(note, key, computeKeyId(key, sha256)));
 }
@@ -139,6 +139,7 @@ function isContinuation(
   sha256: Sha256,
 ): boolean {
   if (length === 0 && root !== sha256("")) return false;
+  // An empty log needs no proof; a checkpoint of the same length must have the same root.
   if (!last || old === 0) return proof.length === 0 && (last?.length !== length || last.root === root);
   const hashes = proof.map((hash) => decodeBase64(hash)!);
   return isConsistent(old, hexBytes(last.root), length, hexBytes(root), hashes);

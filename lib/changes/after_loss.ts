@@ -26,7 +26,7 @@ export async function adoptAcceptedLoss(deps: LossDeps): Promise<boolean> {
 
 /** Verifies the newest entries, for a process that started on a broken log and has read none. */
 export const verifyRecentEntries = (deps: LossDeps): Promise<void> =>
-  verifyNewestEntries(deps, { count: RECENT_ENTRIES, subjectsOf: findSubjects });
+  verifyNewestEntries(deps, { count: RECENT_ENTRIES, findSubjects });
 
 /** Forgets what was read before the loss, and reads the log as it is now. */
 async function reloadLog(deps: LossDeps): Promise<void> {

@@ -84,7 +84,7 @@ export async function openProduct(
   const outdated = await findIntentProblem(deps.store, product);
   if (outdated !== undefined && refuseOutdated) throw new IntentOutdated(outdated);
   if (isKnown) await verifyAgainstAnchor(deps);
-  if (!deps.integrity.breach) await verifyNewestEntries(deps, { count: tail, subjectsOf: findSubjects });
+  if (!deps.integrity.breach) await verifyNewestEntries(deps, { count: tail, findSubjects });
   const head = await readHead(deps.store);
   if (head) rememberEnd(deps.integrity, head);
   await recheckBreach(deps);

@@ -1,4 +1,4 @@
-/** Makes a product adapter of a target system. Each write is recorded before it is sent, and its result afterwards. */
+/** Creates the product adapter of a target system. Each write is recorded before it is sent, and its result afterwards. */
 import { type Clock, fastestSha256, type Sha256, systemClock } from "../kit/platform.ts";
 import type {
   AdapterResult,
@@ -30,13 +30,13 @@ import {
 
 /** Dependencies of the adapter. */
 export interface TargetAdapterOptions extends TargetReports {
-  /** Stores what each change replaced. */
+  /** Stores the values that changes replaced. */
   store: Pick<Store, "get" | "list" | "transact">;
   clock?: Clock;
   sha256?: Sha256;
 }
 
-/** Preview of an apply, for a dry run. `before` is `null` where the target holds nothing. */
+/** Preview of an apply, for a dry run. `before` is `null` if the target holds nothing. */
 export interface Preview {
   place: string;
   guard: TargetSystem["guard"];
@@ -56,10 +56,10 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
 
   const { read, ping, findProblem } = createReachableReads(system, options);
 
-  /** Makes one attempt for the records of all these changes. */
+  /** Creates the records of one attempt for several changes. */
   const createAttempts = (changes: readonly Change[], operation: Attempt["operation"]): Attempt[] => {
-    const facts = { operation, attempt: crypto.randomUUID(), at: new Date(clock.now()).toISOString() };
-    return changes.map(({ change_id }) => ({ ...parseOperandId(change_id), ...facts }));
+    const shared = { operation, attempt: crypto.randomUUID(), at: new Date(clock.now()).toISOString() };
+    return changes.map(({ change_id }) => ({ ...parseOperandId(change_id), ...shared }));
   };
   const createAttempt = (change: Change, operation: Attempt["operation"]): Attempt =>
     createAttempts([change], operation)[0]!;
@@ -83,24 +83,28 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
       );
   };
 
-  const findChangeProblem = (entry: Entry, plan: ChangeWithStages["stages"]): string | undefined =>
-    findEntryProblem(entry) ??
-    (setsValue(entry) || system.note
-      ? system.check(entry)
-      : "a value is needed: the target system holds values only") ??
-    (plan && findStagesProblem(system, entry, plan));
+  const findChangeProblem = (entry: Entry, rollout: ChangeWithStages["stages"]): string | undefined => {
+    const entryProblem = findEntryProblem(entry);
+    if (entryProblem !== undefined) return entryProblem;
+    if (!setsValue(entry) && !system.note) return "a value is needed: the target system holds values only";
+    return system.check(entry) ?? (rollout && findStagesProblem(system, entry, rollout));
+  };
 
-  /** Explains why a value, or its split, cannot be set on what the target holds. */
-  const findConflict = (entry: Entry, plan: ChangeWithStages["stages"], current: TargetValue): string | undefined =>
-    setsValue(entry)
-      ? (system.checkHeld?.(entry, current) ?? (plan && findStagesProblem(system, entry, plan, current)))
-      : undefined;
+  /** Explains why a value, or its split, cannot replace the current value of the target. */
+  const findConflict = (
+    entry: Entry,
+    rollout: ChangeWithStages["stages"],
+    current: TargetValue,
+  ): string | undefined => {
+    if (!setsValue(entry)) return undefined;
+    return system.checkHeld?.(entry, current) ?? (rollout && findStagesProblem(system, entry, rollout, current));
+  };
 
   const logChecks = createLogChecks({ effects, isCumulative, sha256 });
   const { isSuperseded, requireReplaced } = logChecks;
   const writes = createWrites(system, { effects, read, createAttempts, stages, sha256 });
 
-  /** Returns the write that an apply needs, or its result where no write is needed. */
+  /** Returns the write that an apply needs, or its result if no write is needed. */
   const prepareApply = async (
     change: Change & ChangeWithStages,
     signal: AbortSignal,
@@ -130,14 +134,14 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
     const previous = toAdapterValue(await read(entry, signal));
     const [attempt] = createAttempts([change], "apply") as [Attempt];
     const replaced = await effects.other((await effects.target(change))?.owner);
-    const { value: _, ...spelled } = entry;
-    await effects.begin(change, { state: "pending", attempt, place: system.place(entry), entry: spelled });
+    const { value: _, ...entryWithoutValue } = entry;
+    await effects.begin(change, { state: "pending", attempt, place: system.place(entry), entry: entryWithoutValue });
     await system.note!(entry, { ...attempt, replaced }, signal);
     await effects.finishApply(change);
     return { result: "applied", previous };
   };
 
-  /** Returns the write that a rollback needs, or its result where no write is needed. */
+  /** Returns the write that a rollback needs, or its result if no write is needed. */
   const prepareRollback = async (
     change: Change,
     signal: AbortSignal,
@@ -152,7 +156,7 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
     if (outcome === "open") throw new Error(describeOpenAttempt(change, record!));
     const facts = await logChecks.read(change, entry, readLog);
     if (record?.state === "rolled_back") {
-      // The log still has the change as applied: the record alone does not prove that its value is gone.
+      // If the log still has the change as applied, the record alone does not prove that the earlier value is restored.
       if (status === "applied" && facts?.superseded === false)
         requireReplaced(change_id, await read(entry, signal), facts.digest);
       return { result: record.superseded_by === undefined ? "rolled_back" : "superseded" };
@@ -196,7 +200,7 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
     return { entry, record };
   };
 
-  /** Prepares each change, and carries out the writes that are needed as one set. */
+  /** Prepares each change, and executes the needed writes as one set. */
   const runAll = async <W extends object>(
     changes: readonly Change[],
     prepare: (change: Change, index: number) => Promise<AdapterResult | W>,
@@ -273,7 +277,7 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
 
     apply: async (change, signal, expected) => (await applyAll([change], signal, [expected]))[0]!,
 
-    // Patches of one branch are pushed one by one.
+    // Cumulative changes, such as patches of one branch, are set one by one.
     setsTogether: (entry) => (system.setMany && !isCumulative(entry) ? system.name : undefined),
     applyAll,
     rollbackAll,
@@ -336,6 +340,6 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
   };
 }
 
-/** Returns true where the split in the target belongs to the recorded step, or to the next one, which is about to be recorded. */
+/** Returns true if the recorded split belongs to the current step of the change, or to the next one, which is not logged yet. */
 const isAtRecordedStep = ({ exposure }: Change, { stage }: EffectRecord): boolean =>
   !exposure || !stage || stage.step === exposure.step || stage.step === exposure.step + 1;

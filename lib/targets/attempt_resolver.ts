@@ -1,4 +1,4 @@
-/** Finds the outcomes of unfinished attempts on the target system, and records them. */
+/** Finds the outcomes of unfinished attempts on a target system, and records them. */
 import type { Change } from "../changes/rules/change.ts";
 import type { EffectRecord, Effects } from "./effects.ts";
 import { isEqual, setsValue } from "./entry.ts";
@@ -13,10 +13,10 @@ interface ResolverOptions {
   stages: Pick<ReturnType<typeof createStages>, "resolve">;
 }
 
-/** The record of a change, and the outcome of its attempt where the record does not have it. */
+/** The record of a change, and the outcome of its attempt if the record does not contain it. */
 export interface AttemptResolution {
   record: EffectRecord | undefined;
-  /** `open`: the attempt may still be carried out; `unclear`: the target holds neither the old nor the new value. */
+  /** `open`: the attempt may still be executed; `unclear`: the target holds neither the old nor the new value. */
   outcome?: "open" | "not_done" | "unclear" | undefined;
 }
 
@@ -32,20 +32,22 @@ export function createAttemptResolver(system: TargetSystem, { effects, read, res
     const outcome = await system.resolve?.(entry, record.attempt, signal);
     if (outcome !== undefined) return outcome;
     const current = await read(entry, signal);
-    const [goal, before] = isApply ? [record.next, record.previous] : [record.previous, record.next];
-    return isEqual(current, goal) ? "done" : isEqual(current, before) ? "not_done" : "unclear";
+    const before = isApply ? record.previous : record.next;
+    const after = isApply ? record.next : record.previous;
+    if (isEqual(current, after)) return "done";
+    return isEqual(current, before) ? "not_done" : "unclear";
   };
 
-  /** Records the outcome of an unfinished attempt where it can be found; returns the record afterwards. */
+  /** Records the outcome of an unfinished attempt if it can be found; returns the updated record. */
   const resolve = async (change: Change, entry: Entry, signal: AbortSignal): Promise<AttemptResolution> => {
-    for (const { resolve: resolveWrite } of [restores, stages])
-      if ((await resolveWrite(change, entry, signal)) === "open")
+    for (const writes of [restores, stages])
+      if ((await writes.resolve(change, entry, signal)) === "open")
         return { record: await effects.get(change.change_id), outcome: "open" };
     const record = await effects.get(change.change_id);
     if (record?.state !== "pending" && record?.state !== "rolling_back") return { record };
     const outcome = await findOutcome(entry, record, signal);
     if (outcome === "not_done" && record.state === "rolling_back" && record.applied_at !== undefined) {
-      // The rollback did nothing: without this, a later change of the target would make it count.
+      // The rollback set nothing, so the change is applied as before. A later change of the target must not count as rollback.
       const applied: EffectRecord = { ...record, state: "applied" };
       await effects.cancel(change, applied);
       return { record: applied };
@@ -58,11 +60,11 @@ export function createAttemptResolver(system: TargetSystem, { effects, read, res
   return {
     resolve,
 
-    /** Resolves as `resolve` does; where a pending attempt did nothing, the rollback before it stays in force. */
+    /** Resolves as `resolve` does; if a pending attempt set nothing, the record shows the rollback before the attempt. */
     async resolveState(change: Change, entry: Entry, signal: AbortSignal): Promise<AttemptResolution> {
       const { record, outcome } = await resolve(change, entry, signal);
-      const isUndone = record?.earlier && outcome === "not_done";
-      return { record: isUndone ? { ...record, ...record.earlier! } : record, outcome };
+      const isStillRolledBack = record?.earlier && outcome === "not_done";
+      return { record: isStillRolledBack ? { ...record, ...record.earlier! } : record, outcome };
     },
 
     /** Resolves an open attempt of another change on the same target. Throws when its outcome cannot be found yet. */
@@ -80,8 +82,9 @@ export function createAttemptResolver(system: TargetSystem, { effects, read, res
   };
 }
 
-/** Describes an attempt that may still be carried out. */
+/** Describes an attempt that may still be executed. */
 export const describeOpenAttempt = ({ change_id }: Change, { attempt, restore, advance }: EffectRecord): string => {
-  const { operation } = advance?.attempt ?? (restore && "replaced" in restore ? restore.attempt : attempt);
+  const openRestore = restore && "replaced" in restore ? restore.attempt : undefined;
+  const { operation } = advance?.attempt ?? openRestore ?? attempt;
   return `the target system has not said what became of the ${operation} of ${change_id}; try again later`;
 };

@@ -1,4 +1,4 @@
-/** Durable records of the effect of each change on its target system, written before the system is changed. */
+/** Stores the effect of each change on its target system; a record is written before the system is changed. */
 import type { Sha256 } from "../kit/platform.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { formatTargetKey } from "../changes/records.ts";
@@ -15,16 +15,16 @@ declare module "../store/store.ts" {
 
 /** `effects/<change_id>`. */
 export interface EffectRecord {
-  /** `pending` and `rolling_back`: an attempt was begun whose outcome is not recorded yet. */
+  /** `pending` and `rolling_back`: an attempt has begun, and its outcome is not recorded yet. */
   state: "pending" | "applied" | "rolling_back" | "rolled_back";
   attempt: Attempt;
   /** Place where the change was applied. */
   place: string;
   /** The entry without its value, as the system spells it. */
   entry: Omit<Entry, "value">;
-  /** Value that the target held before; absent where the change sets nothing, was never applied, or is rolled back. */
+  /** The value of the target before the change; absent if the change sets nothing, was never applied, or is rolled back. */
   previous?: TargetValue | undefined;
-  /** Value that the change sets; absent like `previous`. Its version is known once it is set. */
+  /** The value that the change sets; absent like `previous`. Its version is known once it is set. */
   next?: Partial<TargetValue> | undefined;
   /** The change whose value this one replaced. */
   replaced?: string | undefined;
@@ -42,7 +42,7 @@ export interface EffectRecord {
   earlier?: Pick<EffectRecord, "state" | "attempt" | "superseded_by"> | undefined;
 }
 
-/** A restore by its id, with the value that it replaces; once its outcome is recorded, with the digest of that value only. */
+/** A restore with the value that it replaces; once its outcome is recorded, only with the digest of that value. */
 export type RestoreAttempt =
   | { id: string; attempt: Attempt; replaced: TargetValue }
   | { id: string; attempt: Attempt; replaced_digest: string | null };
@@ -103,14 +103,13 @@ export function createEffects(
   /** Returns the key of the target of a change at its place; changes without a value have keys of their own. */
   const effectTargetKey = (change: Change): string => {
     const place = change.places?.[0]?.place;
-    const at = place === undefined ? "" : sha256(place);
-    return (
-      formatTargetKey(change) + at + (isCumulative(change) ? change.change_id : change.value === undefined ? "-" : "")
-    );
+    const key = formatTargetKey(change) + (place === undefined ? "" : sha256(place));
+    if (isCumulative(change)) return key + change.change_id;
+    return change.value === undefined ? `${key}-` : key;
   };
   const updateRecord = async (tx: Tx, id: string, update: (record: EffectRecord) => EffectRecord): Promise<void> => {
-    const found = (await tx.get("effects", id))?.value;
-    if (found) tx.put("effects", id, update(found));
+    const record = (await tx.get("effects", id))?.value;
+    if (record) tx.put("effects", id, update(record));
   };
   const updateTarget = async (tx: Tx, key: string, spelling: string, update: Partial<EffectTarget>): Promise<void> =>
     tx.put("effect_targets", key, { target: spelling, ...(await tx.get("effect_targets", key))?.value, ...update });
@@ -123,11 +122,11 @@ export function createEffects(
 
     /** Describes another change for a system that shows it. */
     async other(change_id: string | undefined): Promise<OtherChange | undefined> {
-      const found = change_id === undefined ? undefined : (await store.get("effects", change_id))?.value;
-      return found && { change_id: change_id!, kind: found.entry.kind, at: found.applied_at ?? found.attempt.at };
+      const record = change_id === undefined ? undefined : (await store.get("effects", change_id))?.value;
+      return record && { change_id: change_id!, kind: record.entry.kind, at: record.applied_at ?? record.attempt.at };
     },
 
-    /** Records an attempt before the system is asked for it; an apply begins a new record. */
+    /** Records an attempt before it is sent to the system; an apply begins a new record. */
     begin: (change: Change, start: EffectStart): Promise<void> =>
       store.transact(async (tx) => {
         const id = change.change_id;
@@ -139,7 +138,7 @@ export function createEffects(
         await updateTarget(tx, key, start.entry.target, { open: id });
       }),
 
-    /** Drops an attempt that is known to have set nothing. */
+    /** Removes an attempt that certainly set nothing. */
     cancel: (change: Change, before: EffectRecord | undefined): Promise<void> =>
       store.transact(async (tx) => {
         if (before) tx.put("effects", change.change_id, before);
@@ -175,8 +174,8 @@ export function createEffects(
         if (record?.state !== "rolling_back") return;
         const { attempt, place, entry, previous, replaced, superseded_by, restore } = record;
         // A restore just before the rollback may still have to be recorded in the log.
-        const done = restore && "replaced_digest" in restore ? { restore } : {};
-        tx.put("effects", id, { state: "rolled_back", attempt, place, entry, superseded_by, ...done });
+        const finishedRestore = restore && "replaced_digest" in restore ? { restore } : {};
+        tx.put("effects", id, { state: "rolled_back", attempt, place, entry, superseded_by, ...finishedRestore });
         if (record.applied_at !== undefined && superseded_by !== undefined)
           await updateRecord(tx, superseded_by, (later) => {
             if (later.replaced !== id) return later;
@@ -190,33 +189,33 @@ export function createEffects(
         await updateTarget(tx, key, change.target, { open: undefined, ...(owner === id && { owner: replaced }) });
       }),
 
-    /** Records a restore before the system is asked for it. */
+    /** Records a restore before it is sent to the system. */
     beginRestore: (change: Change, restore: RestoreAttempt): Promise<void> =>
       store.transact(async (tx) => {
         await updateRecord(tx, change.change_id, (record) => ({ ...record, restore }));
         await updateTarget(tx, effectTargetKey(change), change.target, { open: change.change_id });
       }),
 
-    /** Records the end of a restore; `done` is absent where nothing was set. */
-    endRestore: (change: Change, done?: { restore: RestoreAttempt; version?: string | undefined }): Promise<void> =>
+    /** Records the end of a restore; `result` is absent if nothing was set. */
+    endRestore: (change: Change, result?: { restore: RestoreAttempt; version?: string | undefined }): Promise<void> =>
       store.transact(async (tx) => {
         await updateRecord(tx, change.change_id, ({ restore: _, ...record }) => {
-          if (!done) return record;
-          const { restore, version } = done;
+          if (!result) return record;
+          const { restore, version } = result;
           const next = record.next && { ...record.next, ...(version !== undefined && { version }) };
           return { ...record, restore, ...(next && { next }) };
         });
         await updateTarget(tx, effectTargetKey(change), change.target, { open: undefined });
       }),
 
-    /** Records an advance before the system is asked for it. */
+    /** Records an advance before it is sent to the system. */
     beginAdvance: (change: Change, advance: AdvanceAttempt): Promise<void> =>
       store.transact(async (tx) => {
         await updateRecord(tx, change.change_id, (record) => ({ ...record, advance }));
         await updateTarget(tx, effectTargetKey(change), change.target, { open: change.change_id });
       }),
 
-    /** Records the end of an advance: the split of its step is set, or nothing was. */
+    /** Records the end of an advance: the split of its step is set, or nothing was set. */
     endAdvance: (change: Change, outcome: "not_done" | { version: string | undefined }): Promise<void> =>
       store.transact(async (tx) => {
         await updateRecord(tx, change.change_id, ({ advance, ...record }) => {
@@ -232,9 +231,9 @@ export function createEffects(
     async forget(change_id: string): Promise<void> {
       const strip = (id: string) =>
         store.transact(async (tx) => {
-          const found = (await tx.get("effects", id))?.value;
-          if (found?.state === "pending") tx.delete("effects", id);
-          else if (found) tx.put("effects", id, { ...found, ...NO_VALUES });
+          const record = (await tx.get("effects", id))?.value;
+          if (record?.state === "pending") tx.delete("effects", id);
+          else if (record) tx.put("effects", id, { ...record, ...NO_VALUES });
         });
       await strip(change_id);
       for await (const { id, value } of listRecords(store, "effects", { limit: PAGE_SIZE }))

@@ -1,15 +1,15 @@
-/** A gate: other tools ask whether people consented to a release; nothing is set on a target system. */
+/** The adapter of a release gate: other tools ask whether people consented to a release, and nothing is set on a target system. */
 import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import { type GithubGate, MIN_HOOK_SECRET_LENGTH } from "../github/gate.ts";
 import { findReleaseProblem } from "../changes/rules/release.ts";
 
-const never = (): never => {
+const rejectOperation = (): never => {
   throw new Error("a gate carries nothing");
 };
 
 /**
- * Creates the adapter of a gate, whose changes are only recorded. `github`: the App that requests its deployments. Throws when
- * the App's secret is too short.
+ * Creates the adapter of a gate, whose changes are only recorded. `github`: the App that asks about deployments. Throws if the
+ * App's secret is too short.
  */
 export function gateAdapter(name: string, github?: GithubGate): ProductAdapter {
   if (github && github.secret.length < MIN_HOOK_SECRET_LENGTH)
@@ -20,9 +20,9 @@ export function gateAdapter(name: string, github?: GithubGate): ProductAdapter {
     carries: () => false,
     isGate: () => true,
     check: ({ target, value }) => findReleaseProblem(target, value),
-    validate: never,
-    apply: never,
-    verify: never,
-    rollback: never,
+    validate: rejectOperation,
+    apply: rejectOperation,
+    verify: rejectOperation,
+    rollback: rejectOperation,
   };
 }

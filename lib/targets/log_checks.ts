@@ -1,4 +1,4 @@
-/** Compares the stored record of a change with the audit log before a value is restored, and finds values that other programs set. */
+/** Compares stored records of changes with the audit log before a value is restored, and finds values that other programs set. */
 import type { ProductAdapter, ReadRollbackFacts, RollbackFacts } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
 import type { Sha256 } from "../kit/platform.ts";
@@ -26,14 +26,14 @@ export function createLogChecks({ effects, isCumulative, sha256 }: Parts) {
   const digest = (current: TargetValue | undefined): string | null => digestValue(current, sha256);
   return {
     digest,
-    /** Reads the facts of the log; undefined for a change without a value and for a cumulative one, which own no target. */
+    /** Reads the facts from the log; undefined for changes that own no target: those without a value, and cumulative ones. */
     read: async (change: Change, entry: Entry, readLog: ReadRollbackFacts | undefined) =>
       setsValue(change) && !isCumulative(entry) ? readLog?.(change.change_id) : undefined,
 
     async isSuperseded(change_id: string, record: EffectRecord, facts: RollbackFacts | undefined): Promise<boolean> {
       const later = record.superseded_by === undefined ? undefined : await effects.get(record.superseded_by);
       const isLater = later?.state === "applied" || later?.state === "rolling_back";
-      // The log has the later change as applied, but not over this one: its id was forged into the record.
+      // If the log has the later change as applied, but not over this one, `superseded_by` was forged into the record.
       const isForged = isLater && facts?.superseded === false && (await facts.isApplied(record.superseded_by!));
       if (isLater && !isForged) return true;
       if (facts?.superseded)
@@ -43,7 +43,7 @@ export function createLogChecks({ effects, isCumulative, sha256 }: Parts) {
       return false;
     },
 
-    /** Requires that the value to restore is the one that the log says was replaced. Without such a digest the record decides. */
+    /** Requires that the value to restore has the digest that the log recorded; without a digest, the record is trusted. */
     requireReplaced(change_id: string, value: TargetValue | undefined, expected: string | null | undefined): void {
       if (expected === undefined || digest(value) === expected) return;
       throw new Error(
@@ -53,7 +53,7 @@ export function createLogChecks({ effects, isCumulative, sha256 }: Parts) {
   };
 }
 
-/** Creates the function that finds a value which another program set over an applied change. */
+/** Creates the function that finds a value that another program set after a change was applied. */
 export function createDriftFinder(
   logChecks: ReturnType<typeof createLogChecks>,
   { findEntry, attempts, read }: Omit<DriftParts, keyof Parts>,

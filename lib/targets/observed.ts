@@ -10,7 +10,7 @@ export type TargetOperation = (typeof TARGET_OPERATIONS)[number];
 export const TARGET_OUTCOMES = ["done", "conflict", "rejected", "unanswered", "failed"] as const;
 export type TargetOutcome = (typeof TARGET_OUTCOMES)[number];
 
-/** One call; its fields contain only configured names and fixed words. */
+/** One call. Its fields contain only configured names and fixed words, so that they can be metric labels. */
 export interface TargetCall {
   system: string;
   operation: TargetOperation;
@@ -18,18 +18,22 @@ export interface TargetCall {
   seconds: number;
 }
 
-/** Receives calls of target systems. */
+/** Receives the calls of target systems. */
 export interface TargetObserver {
   called(call: TargetCall): void;
   /** Called before a failed read is repeated. */
   retried(system: string): void;
 }
 
-const classifyError = (error: unknown): TargetOutcome =>
-  error instanceof Unanswered ? "unanswered" : error instanceof TargetRejected ? "rejected" : "failed";
+function classifyError(error: unknown): TargetOutcome {
+  if (error instanceof Unanswered) return "unanswered";
+  return error instanceof TargetRejected ? "rejected" : "failed";
+}
 
-const classifyWrite = (result: SetResult | SetManyResult): TargetOutcome =>
-  result.done ? "done" : "conflict" in result ? "conflict" : "rejected";
+function classifyWrite(result: SetResult | SetManyResult): TargetOutcome {
+  if (result.done) return "done";
+  return "conflict" in result ? "conflict" : "rejected";
+}
 
 /** Returns a function that runs a call and reports it. */
 export function reportCalls(system: string, observer: TargetObserver | undefined) {
@@ -39,9 +43,9 @@ export function reportCalls(system: string, observer: TargetObserver | undefined
     classify: (result: T) => TargetOutcome = () => "done",
   ): Promise<T> => {
     if (!observer) return run();
-    const began = performance.now();
+    const start = performance.now();
     const report = (outcome: TargetOutcome): void =>
-      observer.called({ system, operation, outcome, seconds: (performance.now() - began) / 1000 });
+      observer.called({ system, operation, outcome, seconds: (performance.now() - start) / 1000 });
     try {
       const result = await run();
       report(classify(result));
@@ -53,14 +57,14 @@ export function reportCalls(system: string, observer: TargetObserver | undefined
   };
 }
 
-/** Receivers of reports on a target system; both are optional. */
+/** Optional receivers of reports on a target system. */
 export interface TargetReports {
   observer?: TargetObserver | undefined;
-  /** Gets a line when the system stops answering, and when it answers again. */
+  /** Logs when the system stops answering, and when it answers again. */
   log?: Pick<Log, "info" | "warn"> | undefined;
 }
 
-/** Returns the system with each call reported. */
+/** Wraps a system so that each call is reported. */
 export function observeSystem(system: TargetSystem, observer: TargetObserver | undefined): TargetSystem {
   if (!observer) return system;
   const report = reportCalls(system.name, observer);

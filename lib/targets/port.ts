@@ -1,23 +1,23 @@
-/** The port to a target system: the file, flag service, database or repository that a change sets a value in. */
+/** The port of a target system: a file, flag service, database or repository in which changes set values. */
 import type { Change } from "../changes/rules/change.ts";
 
 /**
- * A target and the value that a change sets there; `value` is absent where the change sets none. Targets are compared without
+ * A target and the value that a change sets there; `value` is absent if the change sets none. Targets are compared without
  * case; `target` has the spelling that was used first.
  */
 export type Entry = Pick<Change, "tenant_id" | "target" | "kind" | "value">;
 
 /** The current content of a target. */
 export interface TargetValue {
-  /** The value in the terms of the entry that it was read for; absent where the target holds nothing. */
+  /** The value in the form of the entry for which it was read; absent if the target holds nothing. */
   value?: unknown;
   /** Changes whenever the value changes, and possibly more often. It is passed back in `expected`. */
   version: string;
-  /** The text as it was read, where parsing would lose part of it. A rollback passes it back to set the same bytes. */
+  /** The original text, if parsing it loses information. A rollback passes it back to set the same bytes. */
   raw?: string | undefined;
 }
 
-/** Part of the users that a step of a rollout gives the value to. */
+/** The share of users who get the value in a step of a rollout. */
 export interface UserShare {
   /** Attribute that distinguishes users. A user without it is in no share. */
   unit: string;
@@ -27,10 +27,10 @@ export interface UserShare {
   share: number;
 }
 
-/** One operation of a change on its target system. Write `change_id` where users of that system can see it. */
+/** One operation of a change on its target system. The system should show `change_id` to its users. */
 export interface Attempt {
   change_id: string;
-  /** Number of the entry of a plan, from 1; absent for any other change. */
+  /** Number of the entry in a plan, from 1; absent for any other change. */
   entry?: number;
   operation: "apply" | "rollback" | "restore" | "advance";
   /** Unique among the attempts of a change. */
@@ -67,17 +67,17 @@ export interface Write {
   /** `undefined` removes the value. */
   next: TargetValue | undefined;
   expected: TargetValue;
-  /** The attempt, the same for all writes of a set but for the entry of the plan and the other changes of the target. */
+  /** The attempt. Writes of one set differ only in `entry`, `replaced` and `superseded_by`. */
   attempt: AttemptContext;
 }
 
-/** The result of a set of writes: the versions in order, or the first conflict. Unless it is done, nothing was set. */
+/** The result of a set of writes: the versions in order, or the first conflict. If `done` is false, nothing was set. */
 export type SetManyResult =
   | { done: true; versions: readonly string[] }
   | { done: false; index: number; conflict: TargetValue }
   | { done: false; rejected: string };
 
-/** The target system cannot take the change; the message is for the caller. */
+/** The target system rejects the change; the message is for the caller. */
 export class TargetRejected extends Error {
   override readonly name = "TargetRejected";
 }
@@ -88,31 +88,30 @@ export class TargetRejected extends Error {
  * no value.
  */
 export interface TargetSystem {
-  /** Names the system. */
   readonly name: string;
-  /** `atomic`: the system compares and sets in one step. `checked`: the system itself cannot refuse a concurrent edit, so the value is compared just before the write. */
+  /** `atomic`: the system compares and sets in one step. `checked`: the adapter compares just before the write, so a concurrent edit may be lost. */
   readonly guard: "atomic" | "checked";
-  /** True where a value may be split between users (`addSplitSupport`); else proposing one is 400 `value_not_allowed`. */
+  /** True if a value may be split between users (`addSplitSupport`); else a proposal with a split is 400 `value_not_allowed`. */
   readonly holdsSplits?: boolean;
-  /** Explains why the system can never hold the entry, without asking it: the proposal is 400 `value_not_allowed`. */
+  /** Explains why the system can never hold the entry, without a request; its proposal is 400 `value_not_allowed`. */
   check(entry: Entry): string | undefined;
   /**
-   * Returns type, address without credentials, and key, with every option that determines where the value is written. Consents
-   * are bound to it: it is different for each target, and the same after a restart.
+   * Returns the place where the value is written: system type, address without credentials, key, and every option that affects
+   * them. Consents are bound to it, so it is unique for each target, and stable across restarts.
    */
   place(entry: Entry): string;
-  /** Reads the current value. `signal` aborts after 10 s, here and below: pass it on to `fetch` or the driver. */
+  /** Reads the current value. `signal` aborts after 10 s, also in the methods below: pass it to `fetch` or the driver. */
   read(entry: Entry, signal: AbortSignal): Promise<TargetValue>;
   /**
-   * Returns true where changes add to each other, as patches of one branch do: a change replaces no earlier one, each is rolled
-   * back by itself, and `read` returns the entry's own value while the target contains it.
+   * Returns true if changes add up, such as patches of one branch: a change replaces no earlier one, each is rolled back by
+   * itself, and `read` returns the entry's own value while the target contains it.
    */
   isCumulative?(entry: Entry): boolean;
-  /** Describes what an apply would do, for a dry run. Throws `TargetRejected` where the entry cannot be applied. */
+  /** Describes the effect of an apply, for a dry run. Throws `TargetRejected` if the entry cannot be applied. */
   preview?(entry: Entry, current: TargetValue, signal: AbortSignal): Promise<unknown>;
   /** Explains why the entry cannot replace the current content, such as an archived flag. */
   checkHeld?(entry: Entry, current: TargetValue): string | undefined;
-  /** Sets `next.raw`, else `next.value` as JSON (`next` undefined: removes the value), if the target holds `expected`. */
+  /** Sets `next.raw`, or else `next.value` as JSON, if the target holds `expected`. `next` undefined: removes the value. */
   compareAndSet(
     entry: Entry,
     next: TargetValue | undefined,
@@ -121,32 +120,32 @@ export interface TargetSystem {
     signal: AbortSignal,
   ): Promise<SetResult>;
   /**
-   * Returns the value to set so that a share of the users gets the value of the entry, and all others exactly what `before` gave
-   * them; for the full share of 10,000 it is what an apply over `before` sets. Reading it after setting it returns the same
-   * value. Absent where the system cannot distinguish users: a change with `stages` is then 400 `value_not_allowed`.
+   * Returns the split to set so that a share of the users gets the value of the entry, and all others exactly the value that they
+   * get from `before`. For the full share of 10,000 it equals the value that an apply over `before` sets. A read returns the split
+   * unchanged. Absent if the system cannot distinguish users: a change with `stages` is then 400 `value_not_allowed`.
    */
   split?(entry: Entry, share: UserShare, before: TargetValue): TargetValue;
   /** Explains why a share of the users cannot get the value of the entry; `before` is absent before the first read. */
   findSplitProblem?(entry: Entry, share: UserShare, before?: TargetValue): string | undefined;
   /**
-   * Sets all values or none, in one transaction of the system; readers never see a part. Absent where the system has no
+   * Sets all values or none, in one transaction of the system; no reader sees a part of them. Absent if the system has no
    * transactions. Throws as `compareAndSet` does; `resolve` with any of the entries finds the outcome of the attempt.
    */
   setMany?(writes: readonly Write[], signal: AbortSignal): Promise<SetManyResult>;
   /**
-   * Finds the outcome of an attempt by the system's own means. `open`: it may still be carried out; undefined: it is over, and
-   * only the current value shows its outcome.
+   * Asks the system for the outcome of an attempt. `open`: it may still be executed; undefined: it has ended, and only the
+   * current value shows its outcome.
    */
   resolve?(entry: Entry, attempt: Attempt, signal: AbortSignal): Promise<"done" | "not_done" | "open" | undefined>;
-  /** Shows an operation that sets nothing. If absent, every change needs a value. */
+  /** Shows an operation without a value to the system's users. If absent, every change needs a value. */
   note?(entry: Entry, attempt: AttemptContext, signal: AbortSignal): Promise<void>;
   /** Removes copies of values that an interrupted write left. */
   removeLeftovers?(): Promise<void>;
-  /** Throws when the system cannot be written now. Changes nothing and calls no other machine. */
+  /** Throws if the system cannot be written now. Changes nothing and calls no other machine. */
   probe?(): Promise<void>;
   /**
-   * Throws when another machine does not answer, or rejects the credentials. Changes nothing. Each cycle calls it, and its failure
-   * makes the capability `target:<name>` fail. Failed reads of a system with `ping` are repeated twice.
+   * Throws if the system's machine does not answer, or rejects the credentials. Changes nothing. Each cycle calls it, and its
+   * failure makes the capability `target:<name>` fail. Failed reads of a system with `ping` are repeated twice.
    */
   ping?(signal: AbortSignal): Promise<void>;
 }

@@ -1,7 +1,7 @@
-/** The reason why the last call of a system failed. */
+/** Tracks why a system cannot be reached. */
 import type { TargetReports } from "./observed.ts";
 
-/** Tracks the reason, and logs a line when a system fails and when it can be used again. */
+/** Remembers why the last call of a system failed, and logs when the system fails and when it can be used again. */
 export function trackReachability(system: string, log: TargetReports["log"]) {
   let problem: string | null = null;
   return {

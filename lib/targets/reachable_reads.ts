@@ -1,9 +1,9 @@
-/** Reads a target system, and records why it cannot be reached. */
+/** Reads a target system with retries, and records why it cannot be reached. */
 import type { TargetReports } from "./observed.ts";
 import { trackReachability } from "./reachability.ts";
 import { type Entry, TargetRejected, type TargetSystem, type TargetValue } from "./port.ts";
 
-/** Creates reads that are repeated where the system is another machine, since a read changes nothing. */
+/** Creates the reads of a system. Reads of a system on another machine (with `ping`) are repeated after a failure. */
 export function createReachableReads(system: TargetSystem, { observer, log }: TargetReports = {}) {
   const connection = trackReachability(system.name, log);
   const runRecorded = async <T>(call: () => Promise<T>, isAboutEntry: boolean): Promise<T> => {
@@ -20,18 +20,16 @@ export function createReachableReads(system: TargetSystem, { observer, log }: Ta
   };
   const onRetry = (): void => observer?.retried(system.name);
   return {
-    read: (entry: Entry, signal: AbortSignal): Promise<TargetValue> =>
-      runRecorded(
-        () =>
-          system.ping ? runWithRetries(() => system.read(entry, signal), signal, onRetry) : system.read(entry, signal),
-        true,
-      ),
+    read(entry: Entry, signal: AbortSignal): Promise<TargetValue> {
+      const readOnce = (): Promise<TargetValue> => system.read(entry, signal);
+      return runRecorded(() => (system.ping ? runWithRetries(readOnce, signal, onRetry) : readOnce()), true);
+    },
 
     async ping(signal: AbortSignal): Promise<void> {
       await runRecorded(async () => system.ping?.(signal), false).catch(() => undefined);
     },
 
-    /** Explains why the system cannot be written now, without calling another machine; null where no problem is known. */
+    /** Explains why the system cannot be written now, without calling another machine; null if no problem is known. */
     async findProblem(): Promise<string | null> {
       try {
         await system.probe?.();

@@ -1,4 +1,4 @@
-/** Restores the value of an applied change. The value that it replaces is stored before the write. */
+/** Restores the value of an applied change. The current value of the target is stored before the write. */
 import { canonicalJson } from "../kit/canonical_json.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { RestoreResult } from "../changes/operations/adapter_port.ts";
@@ -7,13 +7,13 @@ import { type EffectRecord, type Effects, appliedValue, type RestoreAttempt } fr
 import { isEqual } from "./entry.ts";
 import type { Attempt, Entry, TargetSystem, TargetValue } from "./port.ts";
 
-/** Attempts of a write when the target changes between the read and the write. */
+/** Maximum number of tries of a write while the target changes between read and write. */
 export const MAX_TRIES = 5;
 
 export const CONTENTION_MESSAGE =
   "the target was changed by another program at every try; stop that program and try again";
 
-/** Returns the digest of a value; `null` where the target holds nothing. */
+/** Returns the digest of a value; `null` if the target holds nothing. */
 export const digestValue = (current: TargetValue | undefined, sha256: Sha256): string | null =>
   current?.value === undefined ? null : sha256(canonicalJson(current.value));
 
@@ -33,9 +33,9 @@ interface RestoreOptions {
 /** Input of a restore. */
 interface RestoreRun {
   record: EffectRecord;
-  /** The id of the restore; absent where an apply sets the value again. */
+  /** The id of the restore; absent if an apply sets the value again. */
   id?: string;
-  /** Throws where the value may not be replaced. */
+  /** Throws if the current value may not be replaced. */
   requireReplaceable?: (current: TargetValue) => void;
   signal: AbortSignal;
 }
@@ -46,22 +46,22 @@ export function createRestores(system: TargetSystem, { effects, read, createAtte
     effects.endRestore(change, { restore: { id, attempt, replaced_digest: digestValue(replaced, sha256) }, version });
 
   return {
-    /** Records the outcome of an unfinished restore; `open`: it may still be carried out. */
+    /** Records the outcome of an unfinished restore; `open`: it may still be executed. */
     async resolve(change: Change, entry: Entry, signal: AbortSignal): Promise<"open" | undefined> {
       const record = await effects.get(change.change_id);
       const restore = record?.restore;
       if (!restore || !("replaced" in restore)) return undefined;
-      const outcome =
-        (await system.resolve?.(entry, restore.attempt, signal)) ??
-        (isEqual(await read(entry, signal), appliedValue(change, record)) ? "done" : "not_done");
+      const readOutcome = async (): Promise<"done" | "not_done"> =>
+        isEqual(await read(entry, signal), appliedValue(change, record)) ? "done" : "not_done";
+      const outcome = (await system.resolve?.(entry, restore.attempt, signal)) ?? (await readOutcome());
       if (outcome === "open") return outcome;
       if (outcome === "done") await finish(change, restore, restore.replaced);
-      // A system without `resolve` may still carry out the attempt.
+      // A system without `resolve` may still execute the attempt.
       else if (system.resolve) await effects.endRestore(change);
       return undefined;
     },
 
-    /** Sets the value of the change. Returns the value before it and an edit that the write overwrote; undefined where nothing had to be set. */
+    /** Sets the value of the change. Returns the replaced value, and an edit that the write overwrote; undefined if nothing was set. */
     async run(
       change: Change,
       entry: Entry,

@@ -16,18 +16,21 @@ export interface RoutedSystem {
   name: string;
   /** Patterns of targets. */
   match: readonly string[];
-  /** Kinds of changes; all where absent. */
+  /** Kinds of changes; absent for all. */
   kinds?: readonly string[] | undefined;
-  /** Tenants that the system serves; all where absent. */
+  /** Tenants that the system serves; absent for all. */
   tenants?: readonly string[] | undefined;
   adapter: ProductAdapter;
 }
 
-/** Fills the wildcard of a pattern with a rest; undefined for a pattern with several wildcards. */
+/**
+ * Replaces the wildcard of a pattern by `rest`. A pattern without wildcard is returned if it equals `rest`. Undefined otherwise,
+ * and for a pattern with several wildcards.
+ */
 function fillPattern(pattern: string, rest: string): string | undefined {
-  const [begin, end, ...more] = pattern.split("*") as [string, ...string[]];
-  if (end === undefined) return normalizeTarget(begin) === normalizeTarget(rest) ? begin : undefined;
-  return more.length > 0 ? undefined : begin + rest + end;
+  const [prefix, suffix, ...furtherParts] = pattern.split("*") as [string, ...string[]];
+  if (suffix === undefined) return normalizeTarget(prefix) === normalizeTarget(rest) ? prefix : undefined;
+  return furtherParts.length > 0 ? undefined : prefix + rest + suffix;
 }
 
 /** Creates the adapter over several systems. `configuration` is recorded in the log before its first change. */
@@ -38,9 +41,10 @@ export function routingAdapter(systems: readonly RoutedSystem[], configuration?:
     );
     const [first] = covering;
     if (!first) throw new NoTargetSystem(`no target system covers ${target} of kind ${kind}`);
+    // Several systems may have the same patterns and serve different tenants.
     const sameMatch = covering.filter(({ match }) => isSameMatch(match, first.match));
-    const found = sameMatch.find(({ tenants }) => !tenants || tenants.includes(tenant_id));
-    if (found) return found;
+    const system = sameMatch.find(({ tenants }) => !tenants || tenants.includes(tenant_id));
+    if (system) return system;
     const names = sameMatch.map(({ name }) => name).join(", ");
     throw new NoTargetSystem(`the target systems of ${target} (${names}) do not serve the tenant ${tenant_id}`);
   };
@@ -56,14 +60,16 @@ export function routingAdapter(systems: readonly RoutedSystem[], configuration?:
       const { name, adapter } = findSystem(entry);
       return { system: name, place: adapter.locate?.(entry).place ?? name };
     },
-    reach: ({ targets, kinds: proposed, tenants: served }) =>
-      systems.flatMap(({ name, match, kinds, tenants }) =>
-        match.some((pattern) => targets.some((target) => hasOverlap(pattern, target))) &&
-        (!kinds || kinds.some((kind) => proposed.includes(kind))) &&
-        (!tenants || served === "all" || tenants.some((tenant) => served.includes(tenant)))
-          ? name
-          : [],
-      ),
+    reach(scope) {
+      const reached = systems.filter(({ match, kinds, tenants }) => {
+        const hasTarget = match.some((pattern) => scope.targets.some((target) => hasOverlap(pattern, target)));
+        const hasKind = !kinds || kinds.some((kind) => scope.kinds.includes(kind));
+        const { tenants: scopeTenants } = scope;
+        const hasTenant = !tenants || scopeTenants === "all" || tenants.some((tenant) => scopeTenants.includes(tenant));
+        return hasTarget && hasKind && hasTenant;
+      });
+      return reached.map(({ name }) => name);
+    },
     counterparts(entry, system) {
       const rest = findWildcard(entry.target, findSystem(entry).match)!;
       const patterns = systems.filter(({ name }) => name === system).flatMap(({ match }) => match);
@@ -114,7 +120,7 @@ export function routingAdapter(systems: readonly RoutedSystem[], configuration?:
   };
 }
 
-/** Compares lists of patterns regardless of order and case. */
+/** Compares two lists of patterns, ignoring order and case. */
 const isSameMatch = (a: readonly string[], b: readonly string[]): boolean =>
   JSON.stringify(a.map((pattern) => pattern.toLowerCase()).sort()) ===
   JSON.stringify(b.map((pattern) => pattern.toLowerCase()).sort());

@@ -5,7 +5,7 @@ import type { TargetSystem } from "./port.ts";
 export const makeCompareAndSet =
   (setMany: NonNullable<TargetSystem["setMany"]>): TargetSystem["compareAndSet"] =>
   async (entry, next, expected, attempt, signal) => {
-    const set = await setMany([{ entry, next, expected, attempt }], signal);
-    if (set.done) return { done: true, version: set.versions[0]! };
-    return "conflict" in set ? { done: false, conflict: set.conflict } : set;
+    const result = await setMany([{ entry, next, expected, attempt }], signal);
+    if (result.done) return { done: true, version: result.versions[0]! };
+    return "conflict" in result ? { done: false, conflict: result.conflict } : result;
   };

@@ -3,7 +3,7 @@ import { readSplit, type UserSplit } from "../rollout/split_value.ts";
 import { isEqual } from "./entry.ts";
 import type { Entry, TargetSystem, TargetValue } from "./port.ts";
 
-/** How a system expresses a split. */
+/** The functions that express splits in a system's own values. */
 export interface SplitRendering {
   /** Explains why the system cannot hold the split. */
   findProblem(split: UserSplit): string | undefined;
@@ -49,8 +49,9 @@ export function addSplitSupport(system: TargetSystem, { findProblem, render }: S
     }),
 
     async compareAndSet(entry, next, expected, attempt, signal) {
-      const [from, to] = [renderTargetValue(entry, expected), next && renderTargetValue(entry, next)];
-      const result = await system.compareAndSet(renderEntry(entry), to, from, attempt, signal);
+      const renderedExpected = renderTargetValue(entry, expected);
+      const renderedNext = next && renderTargetValue(entry, next);
+      const result = await system.compareAndSet(renderEntry(entry), renderedNext, renderedExpected, attempt, signal);
       return "conflict" in result ? { ...result, conflict: readBackSplit(entry, result.conflict) } : result;
     },
 

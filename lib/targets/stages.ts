@@ -1,4 +1,4 @@
-/** Steps of a rollout on a target system: their splits, and the writes that advance to the next step. */
+/** Computes the splits of a rollout's steps on a target system, and advances from step to step. */
 import {
   type AdapterResult,
   NO_SPLIT,
@@ -13,14 +13,14 @@ import { isEqual } from "./entry.ts";
 import type { Attempt, Entry, TargetSystem, TargetValue, UserShare } from "./port.ts";
 import { CONTENTION_MESSAGE, MAX_TRIES } from "./restores.ts";
 
-/** Returns the share of a step, counted from 0; after the last step all users have the value. */
+/** Returns the share of a step, counted from 0; after the last step it is all users. */
 const userShare = ({ unit, steps }: Stages, salt: string, step: number): UserShare => ({
   unit,
   salt,
   share: steps[step]?.share ?? BUCKETS,
 });
 
-/** Explains why a target system cannot give the shares of a rollout the value of an entry. */
+/** Explains why a target system cannot express the splits of a rollout. */
 export function findStagesProblem(
   system: TargetSystem,
   entry: Entry,
@@ -63,21 +63,21 @@ export function createStages(system: TargetSystem, { effects, read, createAttemp
       throw new Error(`the stored record of what ${change.change_id} set was edited; roll it back by hand`);
     },
 
-    /** Records the outcome of an unfinished advance; `open`: it may still be carried out. */
+    /** Records the outcome of an unfinished advance; `open`: it may still be executed. */
     async resolve(change: Change, entry: Entry, signal: AbortSignal): Promise<"open" | undefined> {
       const advance = (await effects.get(change.change_id))?.advance;
       if (!advance) return undefined;
-      const outcome =
-        (await system.resolve?.(entry, advance.attempt, signal)) ??
-        (isEqual(await read(entry, signal), advance.next) ? "done" : "not_done");
+      const readOutcome = async (): Promise<"done" | "not_done"> =>
+        isEqual(await read(entry, signal), advance.next) ? "done" : "not_done";
+      const outcome = (await system.resolve?.(entry, advance.attempt, signal)) ?? (await readOutcome());
       if (outcome === "open") return outcome;
       if (outcome === "done") await effects.endAdvance(change, { version: undefined });
-      // A system without `resolve` may still carry out the attempt.
+      // A system without `resolve` may still execute the attempt.
       else if (system.resolve) await effects.endAdvance(change, "not_done");
       return undefined;
     },
 
-    /** Sets the split of a step if the target holds the split of the recorded step. The value for a rollback does not change. */
+    /** Sets the split of a step if the target holds the split of the recorded step. A rollback still restores the same value. */
     async advance(
       change: Change & ChangeWithStages,
       entry: Entry,

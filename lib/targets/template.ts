@@ -1,7 +1,7 @@
-/** Templates that make the key of a value in a target system from its tenant and target. */
+/** Templates that generate the key of a value in a target system from its tenant and target. */
 import { NoTargetSystem } from "../changes/operations/adapter_port.ts";
 
-/** Values of the two placeholders. */
+/** Values of the placeholders `{tenant}` and `{rest}`; `rest` is the part of the target that a wildcard matched. */
 export interface TemplateValues {
   tenant: string;
   rest: string;
@@ -9,7 +9,7 @@ export interface TemplateValues {
 
 const PLACEHOLDER = /\{(tenant|rest)\}/g;
 
-/** Returns true for a template that gives each tenant keys of its own. */
+/** Returns true for a template that generates different keys for each tenant. */
 export const hasTenantPlaceholder = (template: string): boolean => template.includes("{tenant}");
 
 /** Explains why a template cannot be used. */
@@ -20,13 +20,14 @@ export function findTemplateProblem(template: string): string | undefined {
   return template === "" ? "is empty" : undefined;
 }
 
-/** Makes a key. Throws `NoTargetSystem` for a tenant or target that would make an ambiguous key, or leave its folder. */
+/** Generates a key. Throws `NoTargetSystem` for a value that would make the key ambiguous, or lead out of its folder. */
 export function expandTemplate(template: string, values: TemplateValues): string {
   const parts = template.split(PLACEHOLDER);
   let key = parts[0]!;
-  for (let i = 1; i < parts.length; i += 2) {
-    const name = parts[i] as keyof TemplateValues;
-    const suffix = parts[i + 1]!;
+  // After the first part, names of placeholders and texts alternate.
+  for (let index = 1; index < parts.length; index += 2) {
+    const name = parts[index] as keyof TemplateValues;
+    const suffix = parts[index + 1]!;
     const value = values[name];
     const problem = findValueProblem(name, value, suffix);
     if (problem !== undefined)
@@ -38,7 +39,7 @@ export function expandTemplate(template: string, values: TemplateValues): string
 
 function findValueProblem(name: keyof TemplateValues, value: string, suffix: string): string | undefined {
   if (name === "tenant" && value.includes("/")) return `${JSON.stringify(value)} contains /`;
-  // Also where the end of the value and the suffix overlap: in acme_ + __ the end of the value would be ambiguous.
+  // The suffix must not begin within the value, even partly: in acme_ + __ the end of the value would be ambiguous.
   if (suffix !== "" && (value + suffix).indexOf(suffix) !== value.length)
     return `${JSON.stringify(value)} contains ${JSON.stringify(suffix)}, which follows it there`;
   const isDots = value.split("/").some((segment) => segment === "." || segment === "..");

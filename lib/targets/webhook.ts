@@ -1,4 +1,4 @@
-/** Carries changes to a host product over HTTP: one signed request for each step. */
+/** The adapter of a host product with a webhook: sends one signed HTTP request for each operation. */
 import * as z from "zod";
 import { type Clock, fastestSha256 } from "../kit/platform.ts";
 import { readCappedText } from "../kit/capped_text.ts";
@@ -16,9 +16,9 @@ import { trackReachability } from "./reachability.ts";
 export interface WebhookAdapterOptions extends TargetReports {
   /** The name of the system; `webhook` when absent. */
   name?: string;
-  /** `https://…`; `http://…` only on this machine. Never shown, since its path may be a secret. */
+  /** Address of the webhook: `https://…`; `http://…` only on this machine. Never shown, since its path may be a secret. */
   url: string;
-  /** Signs the requests: `whsec_` and base64, or any text of 16 characters or more. */
+  /** The secret that signs requests: `whsec_` and base64, or any text of 16 characters or more. */
   secret: string;
   product_id: string;
   instance_id: string;
@@ -29,14 +29,14 @@ export interface WebhookAdapterOptions extends TargetReports {
 }
 
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** Pauses before a request is repeated whose answer was lost. */
+/** Pauses before the retries of a request whose answer was lost. */
 const RETRY_PAUSES_MS = [100, 400, 1600];
 /** Statuses of a proxy that cannot reach the host product, or is overloaded. */
 const TRANSIENT_STATUSES = [429, 502, 503, 504];
 /** Statuses of a proxy when the host product behind it is down. */
 const UNREACHABLE_STATUSES = [502, 503, 504];
 
-/** Answers of a host product to each operation; further members are left out. */
+/** Schemas of a host product's answers by operation; unknown members are dropped. */
 const answerSchemas = once(() => ({
   validate: z.discriminatedUnion("ok", [
     z.object({ ok: z.literal(true), preview: z.unknown().optional() }),
@@ -53,11 +53,10 @@ const resultSchema = () => z.object({ result: z.string().min(1).max(100), detail
 
 type AnswerSchemas = ReturnType<typeof answerSchemas>;
 
-/** The four operations of the port. */
 type Operation = keyof AnswerSchemas;
 type AnswerOf<O extends Operation> = z.infer<AnswerSchemas[O]>;
 
-/** Parses an answer; throws an error that names what is wrong with it. */
+/** Parses an answer; throws an error that lists its problems. */
 function parseAnswer<O extends Operation>(operation: O, text: string): AnswerOf<O> {
   let json: unknown;
   try {
@@ -73,9 +72,7 @@ function parseAnswer<O extends Operation>(operation: O, text: string): AnswerOf<
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/**
- * Returns the origin of a webhook and a digest of its path. The path itself may be a secret, but another path is another place.
- */
+/** Returns the origin of a webhook and a digest of its path, which identifies the path without showing it: it may be a secret. */
 export function describeWebhook(url: string): string {
   const { origin, pathname, search } = new URL(url);
   const path = pathname + search;
@@ -94,10 +91,10 @@ export function checkWebhookUrl(url: string): string {
   return url;
 }
 
-/** The answer was lost; repeating the request may succeed. */
+/** The answer was lost; a retry may succeed. */
 class AnswerLost extends Unanswered {}
 
-/** Creates the adapter. Throws `TypeError` when the address, and `SecretRejected` when the secret cannot be used. */
+/** Creates the adapter. Throws `TypeError` for an invalid address, and `SecretRejected` for an invalid secret. */
 export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
   const { name = "webhook", secret, product_id, instance_id, clock, fetch: sendHttp = fetch, sleep = wait } = options;
   const { observer, log } = options;
@@ -159,7 +156,7 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
     signal: AbortSignal,
   ): Promise<AnswerOf<O>> => {
     const key = `${change.change_id}:${operation}:${change.revision}`;
-    // Read-only operations get a new id each time: a receiver would skip an id that it knows already.
+    // Read-only operations get a new id for each request: a receiver may skip an id that it has seen before.
     const id = isWrite(operation) ? key : `${key}:${crypto.randomUUID()}`;
     for (let tries = 0; ; tries++) {
       try {
@@ -198,7 +195,7 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
 
 const isWrite = (operation: Operation): boolean => operation === "apply" || operation === "rollback";
 
-/** Makes the error of an answer that is no success, with the member `error` of its JSON. */
+/** Creates the error of an unsuccessful answer, with the member `error` of its JSON. */
 function createError(operation: Operation, { status, type }: Response, text: string): Error {
   if (type === "opaqueredirect" || (status >= 300 && status < 400))
     return new Error(`the host product answered ${operation} with a redirect; give its final address`);
@@ -215,7 +212,7 @@ function readErrorText(text: string): string {
   }
 }
 
-/** Returns the code of an error and never its message, since messages of `fetch` repeat addresses. */
+/** Returns the code of an error, not its message, since messages of `fetch` contain addresses. */
 function errorCode(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string")

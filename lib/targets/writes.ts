@@ -44,7 +44,7 @@ interface WritesOptions {
   sha256: Sha256;
 }
 
-/** Throws `TargetMoved` where a target holds a value that may not be replaced. */
+/** Throws `TargetMoved` if a target holds a value that may not be replaced. */
 export function requireExpected(
   { value, version }: TargetValue,
   { change, expected }: Pick<ApplyWrite, "change" | "expected">,
@@ -57,7 +57,7 @@ export function requireExpected(
 export const describeOverwrite = (value: TargetValue | undefined, sha256: Sha256): Pick<AdapterResult, "detail"> =>
   value ? { detail: { overwrote: digestValue(value, sha256) } } : {};
 
-/** Returns the expected and the current value where the target holds neither the value of the change nor the one before it. */
+/** Returns the expected and the current value if the target holds neither the value of the change nor the previous one. */
 export function findForeignValue(
   change: Change,
   record: EffectRecord,
@@ -84,19 +84,19 @@ export function createWrites(system: TargetSystem, { effects, read, createAttemp
 
   const readAll = async (items: readonly { entry: Entry }[], signal: AbortSignal): Promise<TargetValue[]> => {
     const current: TargetValue[] = [];
-    for (let from = 0; from < items.length; from += CONCURRENT_READS) {
-      const slice = items.slice(from, from + CONCURRENT_READS);
+    for (let start = 0; start < items.length; start += CONCURRENT_READS) {
+      const slice = items.slice(start, start + CONCURRENT_READS);
       current.push(...(await Promise.all(slice.map(({ entry }) => read(entry, signal)))));
     }
     return current;
   };
 
-  const dropValue = ({ value: _, ...spelled }: Entry): Omit<Entry, "value"> => spelled;
+  const dropValue = ({ value: _, ...entryWithoutValue }: Entry): Omit<Entry, "value"> => entryWithoutValue;
 
   const startRollback = async (change: Change, entry: Entry, attempt: Attempt): Promise<void> =>
     effects.begin(change, { state: "rolling_back", attempt, place: system.place(entry), entry: dropValue(entry) });
 
-  /** Records a rollback without a write: the value of the change is not there, or a later change owns the target. */
+  /** Records a rollback that needs no write: the value of the change is not set, or a later change owns the target. */
   const noteRollback = async (
     change: Change,
     entry: Entry,
@@ -115,7 +115,7 @@ export function createWrites(system: TargetSystem, { effects, read, createAttemp
   return {
     noteRollback,
 
-    /** Sets values: all of them or none. */
+    /** Sets all values, or none. */
     async apply(items: readonly ApplyWrite[], signal: AbortSignal): Promise<AdapterResult[]> {
       const results = new Map<ApplyWrite, AdapterResult>();
       const owners = items.map(async ({ change }) => effects.other((await effects.target(change))?.owner));
@@ -125,7 +125,7 @@ export function createWrites(system: TargetSystem, { effects, read, createAttemp
         const current = await readAll(items, signal);
         for (const [index, item] of items.entries()) {
           const record = records.get(item);
-          // An earlier attempt was carried out late; the value that it replaced is already recorded.
+          // The target already holds the new value: an earlier attempt was executed late, and the replaced value is recorded.
           if (results.has(item) || record?.state !== "pending" || !isEqual(current[index], record.next)) continue;
           await effects.finishApply(item.change, current[index]!.version);
           results.set(item, { result: "applied", previous: toAdapterValue(record.previous) });
@@ -139,7 +139,7 @@ export function createWrites(system: TargetSystem, { effects, read, createAttemp
         );
         const writes = remaining.map((index, position): Write => {
           const { change, entry } = items[index]!;
-          const goal = stages.start(change, entry, current[index]!);
+          const valueToSet = stages.start(change, entry, current[index]!);
           const attempt = attempts[position]!;
           const place = system.place(entry);
           records.set(items[index]!, {
@@ -148,9 +148,9 @@ export function createWrites(system: TargetSystem, { effects, read, createAttemp
             place,
             entry: dropValue(entry),
             previous: current[index],
-            ...goal,
+            ...valueToSet,
           });
-          const next = { version: "", ...goal.next };
+          const next = { version: "", ...valueToSet.next };
           return { entry, next, expected: current[index]!, attempt: { ...attempt, replaced: replaced[index] } };
         });
         await Promise.all(remaining.map((index) => effects.begin(items[index]!.change, records.get(items[index]!)!)));
@@ -168,7 +168,7 @@ export function createWrites(system: TargetSystem, { effects, read, createAttemp
             });
           break;
         }
-        // The attempt is over, so other changes must not wait for it.
+        // The attempt set nothing, so other changes must not wait for it.
         await Promise.all(remaining.map((index) => effects.cancel(items[index]!.change, items[index]!.earlier)));
         for (const index of remaining) records.set(items[index]!, items[index]!.earlier);
         if ("rejected" in result) throw new Error(result.rejected);
@@ -177,7 +177,7 @@ export function createWrites(system: TargetSystem, { effects, read, createAttemp
       return items.map((item) => results.get(item)!);
     },
 
-    /** Restores exactly the values that changes replaced, if the targets still hold their values: all or none. */
+    /** Restores all values that changes replaced, or none, if the targets still hold the values of the changes. */
     async restorePrevious(items: readonly RollbackWrite[], signal: AbortSignal): Promise<AdapterResult[]> {
       for (const { change, record } of items)
         if (!record.previous)
@@ -197,23 +197,23 @@ export function createWrites(system: TargetSystem, { effects, read, createAttemp
               change.change_id,
             );
         }
-        const isForeign = (index: number): boolean => {
+        const isOverwritten = (index: number): boolean => {
           const { change, record } = items[index]!;
           return !isEqual(current[index], appliedValue(change, record));
         };
         const isAlreadyRestored = (index: number): boolean =>
-          isForeign(index) && isEqual(current[index], items[index]!.record.previous);
+          isOverwritten(index) && isEqual(current[index], items[index]!.record.previous);
         for (const index of remaining.filter(isAlreadyRestored)) {
           const { change, entry } = items[index]!;
           results.set(items[index]!, await noteRollback(change, entry, undefined, signal));
         }
-        const written = remaining.filter((index) => !isAlreadyRestored(index));
-        if (written.length === 0) break;
+        const toWrite = remaining.filter((index) => !isAlreadyRestored(index));
+        if (toWrite.length === 0) break;
         const attempts = createAttempts(
-          written.map((index) => items[index]!.change),
+          toWrite.map((index) => items[index]!.change),
           "rollback",
         );
-        const writes = written.map((index, position): Write => {
+        const writes = toWrite.map((index, position): Write => {
           const { entry, record } = items[index]!;
           const next = record.previous!.value === undefined ? undefined : record.previous;
           return {
@@ -224,20 +224,20 @@ export function createWrites(system: TargetSystem, { effects, read, createAttemp
           };
         });
         await Promise.all(
-          written.map((index, position) =>
+          toWrite.map((index, position) =>
             startRollback(items[index]!.change, items[index]!.entry, attempts[position]!),
           ),
         );
         const result = await setAll(writes, signal);
         if (result.done) {
-          await Promise.all(written.map((index) => effects.finishRollback(items[index]!.change)));
-          for (const index of written) {
-            const overwrote = result.overwrote ?? (isForeign(index) ? current[index] : undefined);
+          await Promise.all(toWrite.map((index) => effects.finishRollback(items[index]!.change)));
+          for (const index of toWrite) {
+            const overwrote = result.overwrote ?? (isOverwritten(index) ? current[index] : undefined);
             results.set(items[index]!, { result: "rolled_back", ...describeOverwrite(overwrote, sha256) });
           }
           break;
         }
-        await Promise.all(written.map((index) => effects.cancel(items[index]!.change, items[index]!.record)));
+        await Promise.all(toWrite.map((index) => effects.cancel(items[index]!.change, items[index]!.record)));
         if ("rejected" in result) throw new Error(result.rejected);
       }
       if (results.size < items.length) throw new Error(CONTENTION_MESSAGE);

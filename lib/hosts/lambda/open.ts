@@ -90,7 +90,7 @@ async function openToRead(deps: Deps): Promise<void> {
     throw new IdentityMismatch(
       `the table belongs to product ${JSON.stringify(stored.product_id)}, the intent to ${JSON.stringify(product_id)}: product_id must match`,
     );
-  await verifyNewestEntries(deps, { count: CHECKED_ENTRIES, subjectsOf: findSubjects });
+  await verifyNewestEntries(deps, { count: CHECKED_ENTRIES, findSubjects });
 }
 
 const rejectWrite = (): Promise<never> => Promise.reject(new Error("this function reads only"));

@@ -71,10 +71,10 @@ test("damage after a verification is found by the next complete verification", a
 test("the start verifies the configured number of last entries only", async () => {
   const { deps, reads } = await longLog(30);
   await damageEntry(deps, 20);
-  await verifyNewestEntries(deps, { count: 10, subjectsOf: findSubjects });
+  await verifyNewestEntries(deps, { count: 10, findSubjects });
   expect(deps.integrity.breach).toBeUndefined();
   expect(reads).toEqual([10]);
-  await verifyNewestEntries(deps, { count: 11, subjectsOf: findSubjects });
+  await verifyNewestEntries(deps, { count: 11, findSubjects });
   expect(deps.integrity.breach).toMatchObject({ first_invalid: 20 });
 });
 
