@@ -1,4 +1,4 @@
-/** Stores a draft of the model as a proposal when the person for whom it was made confirms it. */
+/** Stores a draft of the model as a proposal, when the person for whom it was made confirms it. */
 import { cite, joinLines } from "../find/found_text.ts";
 import { type DraftProblem, MAX_OPEN_DRAFTS } from "../changes/drafts.ts";
 import { normalizeName } from "../changes/rules/names.ts";
@@ -11,7 +11,7 @@ import { recordStored, readDraft, type UnconfirmedDraft } from "../memory/draft_
 import type { DraftResult } from "./draft_result.ts";
 import { draftFields } from "./tools.ts";
 
-/** Finds a draft of the caller's. Errors: 404 `not_found`, 403 `identity_mismatch` for a draft that was made for another person. */
+/** Finds a draft of the caller. Errors: 404 `not_found`, 403 `identity_mismatch` for a draft that was made for another person. */
 export async function findDraft(
   { store }: OperationsDeps,
   draftId: string,
@@ -32,27 +32,27 @@ export async function confirmDraft(
   page: (changeId: string) => string,
 ): Promise<{ text: string; citations: Citation[]; drafted: DraftResult[] }> {
   const { draft_id, model, message_id, content } = draft;
-  const shown = { kind: "change", content } as const;
-  const reply = (changeId: string) => ({
+  const draftFacts = { kind: "change", content } as const;
+  const storedReply = (changeId: string) => ({
     text: joinLines(`The draft is stored as ${changeId}. People decide on it here:`, page(changeId)),
     citations: cite("change", [changeId]),
-    drafted: [{ ...shown, stored: true, draft_id: null, change_id: changeId, reason: null }],
+    drafted: [{ ...draftFacts, stored: true, draft_id: null, change_id: changeId, reason: null }],
   });
   const rejectionReply = ({ reason, changeIds }: DraftRejection) => ({
     text: `The draft is not stored: ${reason}.`,
     citations: cite("change", changeIds),
-    drafted: [{ ...shown, stored: false, draft_id, change_id: null, reason }],
+    drafted: [{ ...draftFacts, stored: false, draft_id, change_id: null, reason }],
   });
   if (!deps.product) return rejectionReply({ reason: "the service has no product intent", changeIds: [] });
-  if (draft.change_id !== undefined) return reply(draft.change_id);
+  if (draft.change_id !== undefined) return storedReply(draft.change_id);
   try {
     const proposal = { ...parseInput(draftFields(deps), content), proposer: `llm:${model.slice(0, 190)}` } as const;
     const request = { asked_by: question.author, known: question.known ?? false, message_id };
-    const filed = await submitDraft(deps, proposal, request, {
+    const result = await submitDraft(deps, proposal, request, {
       storedAs: async (tx) => (await readDraft(tx, draft_id))?.change_id,
       markStored: (tx, changeId) => recordStored(tx, draft, changeId),
     });
-    return "change_id" in filed ? reply(filed.change_id) : rejectionReply(explainRejection(filed));
+    return "change_id" in result ? storedReply(result.change_id) : rejectionReply(explainRejection(result));
   } catch (error) {
     if (error instanceof AppError && error.status < 500)
       return rejectionReply({ reason: error.message, changeIds: [] });
@@ -66,15 +66,15 @@ interface DraftRejection {
   changeIds: string[];
 }
 
-function explainRejection(filed: DraftProblem): DraftRejection {
-  if ("open" in filed)
+function explainRejection(problem: DraftProblem): DraftRejection {
+  if ("open" in problem)
     return {
-      reason: `${MAX_OPEN_DRAFTS} drafts wait for consent already: ${filed.open.join(", ")}`,
-      changeIds: filed.open,
+      reason: `${MAX_OPEN_DRAFTS} drafts wait for consent already: ${problem.open.join(", ")}`,
+      changeIds: problem.open,
     };
-  if ("waits" in filed)
-    return { reason: `this very change waits for consent already: ${filed.waits}`, changeIds: [filed.waits] };
-  const { change_id, resolution, approver, approval_note } = filed.turned_down;
+  if ("waits" in problem)
+    return { reason: `this very change waits for consent already: ${problem.waits}`, changeIds: [problem.waits] };
+  const { change_id, resolution, approver, approval_note } = problem.turned_down;
   const by = approver === null ? "" : ` by ${approver}`;
   const noteText = approval_note === null || approval_note === "" ? "" : ` (“${approval_note}”)`;
   return {

@@ -1,17 +1,17 @@
-/** The speaker and the conversation of a chat message. */
+/** Determines the speaker and the conversation of a chat message. */
 import { requirePerson } from "../changes/caller.ts";
 import type { Call } from "../http/endpoint.ts";
 import { line } from "../kit/fields.ts";
 import { PERSONAL } from "../memory/history.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
 
-/** Finds the speaker: behind a trusted proxy only the person that the proxy names. Errors: 403 `identity_mismatch`. */
+/** Finds the speaker; behind a trusted proxy it must be the person whom the proxy names. Errors: 403 `identity_mismatch`. */
 export function findSpeaker(call: Call<OperationsDeps>, author: string | undefined): string | null {
   requirePerson(call, "author", author);
   return author ?? (call.identity.person || null);
 }
 
-/** The name of a conversation; personal conversations have no name that a request can use. */
+/** Schema of a conversation's name in a request, which cannot name personal conversations. */
 export const conversation = line(100).refine(
   (name) => !name.startsWith(PERSONAL),
   `must not begin with ${PERSONAL}; a person's own conversation is that of author`,

@@ -1,6 +1,7 @@
+/** Schema of drafts in a chat reply. */
 import * as z from "zod";
 
-/** A draft that a chat reply made. `content` has the fields of the POST that would submit it. */
+/** A draft in a chat reply. `content` has the fields of the POST that would submit the draft. */
 export const draftResultSchema = z.object({
   kind: z.enum(["change", "task"]).describe("`change`: a drafted proposal. `task`: a suggested task."),
   stored: z.boolean().describe("True if the reply stored the change; a task is never stored."),

@@ -1,4 +1,4 @@
-/** Finds events within a period, from the newest entries up to a limit. */
+/** Finds entries of the log within a period, newest first up to a limit. */
 import { entryKey, readHead } from "../audit/chain.ts";
 import type { EventType } from "../audit/entry.ts";
 import { type Entry, parseEntry, findActor } from "../projections/entries.ts";
@@ -14,7 +14,7 @@ export interface EventQuery {
   type?: EventType | undefined;
   tenant_id?: string | undefined;
   change_id?: string | undefined;
-  /** The person, agent or part of the service that did it. */
+  /** The person, agent or part of the service that caused the event. */
   person?: string | undefined;
   /** Maximum number of returned entries. */
   limit: number;
@@ -28,13 +28,13 @@ export interface EventAnswer {
   counts: Partial<Record<EventType, number>>;
   total: number;
   looked: number;
-  /** False where the period has older entries that were not scanned. */
+  /** False if the period has older entries that were not scanned. */
   complete: boolean;
 }
 
 /** Maximum number of entries of a period that are read, newest first. */
 const MAX_SCANNED_ENTRIES = 20_000;
-const SLICE = 500;
+const ENTRIES_PER_SLICE = 500;
 
 /** Answers a query from the log. */
 export async function queryEvents(store: Store, query: EventQuery): Promise<EventAnswer> {
@@ -50,8 +50,9 @@ export async function queryEvents(store: Store, query: EventQuery): Promise<Even
     complete: end - begin <= MAX_SCANNED_ENTRIES,
   };
   await runWithScanLimit(store, async () => {
-    for (let last = end; last > begin && answer.looked < MAX_SCANNED_ENTRIES; await yieldToEventLoop()) {
-      const first = Math.max(begin, last - SLICE, end - MAX_SCANNED_ENTRIES);
+    let last = end;
+    while (last > begin && answer.looked < MAX_SCANNED_ENTRIES) {
+      const first = Math.max(begin, last - ENTRIES_PER_SLICE, end - MAX_SCANNED_ENTRIES);
       const slice = await store.list("audit", { after: entryKey(first), limit: last - first });
       answer.looked += slice.length;
       for (const { value } of slice.toReversed()) {
@@ -62,15 +63,17 @@ export async function queryEvents(store: Store, query: EventQuery): Promise<Even
         if (answer.entries.length < limit) answer.entries.push(entry);
       }
       last = first;
+      await yieldToEventLoop();
     }
   });
   answer.entries.reverse();
   return answer;
 }
 
-/** Counts the entries before a moment by binary search: their times rise with their ids. */
+/** Counts the entries before a moment by binary search, since timestamps rise with ids. */
 async function countEntriesBefore(store: Store, length: number, moment: string): Promise<number> {
-  let [low, high] = [0, length];
+  let low = 0;
+  let high = length;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     const entry = (await store.get("audit", entryKey(middle + 1)))?.value;

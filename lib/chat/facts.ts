@@ -1,4 +1,4 @@
-/** Reads current records, the basis of every answer with or without a language model. */
+/** Reads the facts for chat answers, with or without a language model. */
 import { readHead } from "../audit/chain.ts";
 import type { EventType } from "../audit/entry.ts";
 import { readAuditPage } from "../audit/page.ts";
@@ -9,7 +9,7 @@ import { readRecords } from "../changes/records.ts";
 import { NO_KPIS } from "../changes/rules/kpi.ts";
 import { type Effect, computeEffect } from "../changes/rules/effect.ts";
 import { readProjection } from "../projections/snapshot.ts";
-import { waiting as waitingFollower } from "../projections/waiting.ts";
+import { waiting as waitingProjection } from "../projections/waiting.ts";
 import { listApprovals, readChangeDetail } from "../operations/change_views.ts";
 import { readIntentView } from "../operations/intent_view.ts";
 import { readState } from "../operations/state.ts";
@@ -17,13 +17,13 @@ import { describe, toSentence } from "../wording/describe.ts";
 import { type ForeignText, joinParts, showForeignText } from "../wording/part.ts";
 
 const MAX_LISTED = 10;
-const MAX_REASON = 200;
+const MAX_REASON_LENGTH = 200;
 const FAILURE_SCAN_ENTRIES = 1000;
 const FAILURES: readonly EventType[] = ["change_apply_failed", "change_rollback_failed", "change_drifted"];
 
 export type ChangeDetail = Awaited<ReturnType<typeof readChangeDetail>>;
 
-/** The state, and, with the product runtime on, the intent, the counts, the newest feed and the chain. */
+/** Reads the state, and with a product also its identity, intent, counts of changes, audit log and drift. */
 export async function readOverview(deps: OperationsDeps) {
   const { tick, E, M, R, N, goals, tasks, as_of } = await readState(deps);
   const state = { tick, E, M, R, N, goals, tasks, as_of };
@@ -34,7 +34,7 @@ export async function readOverview(deps: OperationsDeps) {
     product: {
       identity: deps.product.identity,
       intent: await readIntentView(deps),
-      changes: (await readProjection(deps, waitingFollower)).state.counts,
+      changes: (await readProjection(deps, waitingProjection)).state.counts,
       audit: { length: head?.length ?? 0, head: head?.head ?? "", breach: deps.integrity.breach ?? null },
       drift: (await readDriftReport(deps)).result,
     },
@@ -50,7 +50,7 @@ export async function computeKpiEffect({ store, product, clock }: OperationsDeps
   return computeEffect(kpis, product!.intent, clock.now());
 }
 
-const showBriefly = (part: ForeignText): string => showForeignText(part, MAX_REASON);
+const showBriefly = (part: ForeignText): string => showForeignText(part, MAX_REASON_LENGTH);
 
 /** Lists the newest failures among the newest thousand entries, newest first, and the current drift. */
 export async function listFailures(deps: OperationsDeps) {
@@ -63,16 +63,22 @@ export async function listFailures(deps: OperationsDeps) {
     failed.map(({ change_id }) => change_id),
   );
   return {
-    failures: failed.map((entry, at) => {
+    failures: failed.map((entry, index) => {
       const { id, event_type, change_id, timestamp } = entry;
-      const { targetState: host, ...described } = describe(entry, records[at]?.change);
-      const [words, state] = [toSentence(described), host].map((parts) => joinParts(parts, showBriefly));
-      return { audit_id: id, event_type, change_id, at: timestamp, words: words!, host: state! };
+      const { targetState, ...description } = describe(entry, records[index]?.change);
+      return {
+        audit_id: id,
+        event_type,
+        change_id,
+        at: timestamp,
+        words: joinParts(toSentence(description), showBriefly),
+        host: joinParts(targetState, showBriefly),
+      };
     }),
     drift: [...drifted, ...missing].slice(0, MAX_LISTED),
   };
 }
 
-/** The change with this id, or `undefined`. */
+/** Reads the change with this id; undefined if there is none. */
 export const findChange = (deps: OperationsDeps, changeId: string): Promise<ChangeDetail | undefined> =>
   ignoreMissing(readChangeDetail(deps, changeId));

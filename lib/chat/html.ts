@@ -1,19 +1,20 @@
-/** Renders messages as an HTML fragment; all text is escaped. */
+/** Renders chat messages as an HTML fragment; all text is escaped. */
 import { escapeHtml } from "../kit/escape_html.ts";
 import type { Turn } from "../memory/history.ts";
 
-/** One message as a list item. */
-export function listItem({ message_id, role, author, text, at, mode, citations = [] }: Turn): string {
-  const by =
-    author !== null
-      ? `<span>${escapeHtml(author)}</span> `
-      : mode === "llm"
-        ? "<em>Worded by a language model, unverified</em> "
-        : "";
+/** Renders the author of a message; a model's reply is marked as unverified. */
+function renderAuthor({ author, mode }: Turn): string {
+  if (author !== null) return `<span>${escapeHtml(author)}</span> `;
+  return mode === "llm" ? "<em>Worded by a language model, unverified</em> " : "";
+}
+
+/** Renders one message as a list item. */
+export function listItem(turn: Turn): string {
+  const { message_id, role, text, at, mode, citations = [] } = turn;
   const cited = citations.map(({ kind, id }) => `<cite data-kind="${escapeHtml(kind)}">${escapeHtml(id)}</cite>`);
   return [
     `<li id="${escapeHtml(message_id)}" data-role="${role}"${mode ? ` data-mode="${mode}"` : ""}>`,
-    `<header>${by}<time datetime="${escapeHtml(at)}">${escapeHtml(at)}</time></header>`,
+    `<header>${renderAuthor(turn)}<time datetime="${escapeHtml(at)}">${escapeHtml(at)}</time></header>`,
     `<p>${escapeHtml(text)}</p>`,
     cited.length > 0 ? `<footer>${cited.join(" ")}</footer>` : "",
     "</li>",
@@ -24,7 +25,7 @@ export function listItem({ message_id, role, author, text, at, mode, citations =
 export const chatLog = (turns: readonly Turn[], next: string | null): string =>
   `<ol role="log"${next === null ? "" : ` data-next="${escapeHtml(next)}"`}>${turns.map(listItem).join("")}</ol>`;
 
-/** Makes a response with an HTML fragment; its headers forbid scripts. */
+/** Creates a response with an HTML fragment; its headers forbid scripts. */
 export const htmlResponse = (html: string): Response =>
   new Response(html, {
     headers: {

@@ -14,7 +14,7 @@ import { createToolbox } from "./tools.ts";
 const MAX_EARLIER_TURNS = 10;
 const MAX_CITATIONS = 20;
 
-/** A stored message, and the means to answer it. */
+/** A stored message, and the context in which it is answered. */
 export interface Question {
   asked: Turn;
   /** True if memory may be searched. */
@@ -22,13 +22,13 @@ export interface Question {
   /** True if the caller may write to the product. */
   mayWrite: boolean;
   memories: FoundMemory[];
-  /** Aborted when the caller has gone. */
+  /** Aborted when the caller disconnects. */
   gone?: AbortSignal | undefined;
-  /** Address of the page on which a person decides on a change. */
+  /** Returns the address of the page on which a person decides on a change. */
   page(changeId: string): string;
 }
 
-/** The model's answer, or the reason of its failure; in both cases with its drafts. */
+/** The model's answer, or the reason for its failure; in both cases with its drafts. */
 type ModelReply = { drafted: DraftResult[] } & (
   { text: string; citations: Citation[]; memories: FoundMemory[] } | { failed: string }
 );
@@ -52,7 +52,7 @@ export async function answerByModel(deps: OperationsDeps, llm: Llm, question: Qu
   const fence = `data ${crypto.randomUUID()}`;
   const { conversation_id, message_id: before } = asked;
   const { turns } = await readTurns(deps.store, { conversation_id, before, limit: MAX_EARLIER_TURNS });
-  const data = { snapshot: await snapshot(deps), memories: question.memories };
+  const data = { snapshot: await readSnapshot(deps), memories: question.memories };
   const messages = promptMessages(asked, fence, data, turns);
   try {
     const reply = await converse(llm, systemPrompt(fence), messages, tools, question.gone);
@@ -70,7 +70,7 @@ export async function answerByModel(deps: OperationsDeps, llm: Llm, question: Qu
   }
 }
 
-async function snapshot(deps: OperationsDeps) {
+async function readSnapshot(deps: OperationsDeps) {
   return {
     ...(await readOverview(deps)),
     ...(deps.product
@@ -83,7 +83,7 @@ const removeDuplicates = (memories: readonly FoundMemory[]): FoundMemory[] => [
   ...new Map(memories.map((memory) => [memory.id, memory])).values(),
 ];
 
-/** Lists the existing records and the memories that a text names; a model may name records that do not exist. */
+/** Lists the records and memories that a text names, without records that do not exist. */
 async function listCitations(
   { store }: OperationsDeps,
   text: string,
@@ -97,6 +97,6 @@ async function listCitations(
     return changes[index] ? { kind: "change", id } : [];
   });
   const kpis = Object.keys(((await store.get("kpi", "latest"))?.value ?? NO_KPIS).values);
-  const fed = kpis.filter((kpi) => text.includes(kpi)).map((id) => ({ kind: "kpi", id }));
-  return [...records, ...fed];
+  const namedKpis = kpis.filter((kpi) => text.includes(kpi)).map((id) => ({ kind: "kpi", id }));
+  return [...records, ...namedKpis];
 }

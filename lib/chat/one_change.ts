@@ -1,4 +1,4 @@
-/** One change described from its record and its entries: why it was proposed, who decided and why, and what came of it. */
+/** Explains one change from its record and its entries: proposal, decisions with their reasons, and outcome. */
 import { describeBasis, describeVerdict } from "../changes/rules/outcome_words.ts";
 import { minuteText } from "../kit/days.ts";
 import { label } from "../kit/quote.ts";
@@ -8,23 +8,24 @@ import { joinParts, showForeignText } from "../wording/part.ts";
 import type { ChangeDetail } from "./facts.ts";
 import { type Answer, cite, joinLines, quoteShortened, describeState } from "../find/found_text.ts";
 
-/** Entries of a change that are listed; the newest. */
-const MAX_EVENTS = 12;
-const MAX_REASON = 300;
+/** Maximum number of listed entries of a change, the newest ones. */
+const MAX_LISTED_ENTRIES = 12;
+const MAX_REASON_LENGTH = 300;
 
 /** Explains a change. */
 export function explainChange(change: ChangeDetail): Answer {
   const { change_id, rationale, outcome, drift, missing } = change;
-  const lacking = missing.map(
+  const missingConsents = missing.map(
     ({ count, of }) => `${count} of ${of.length === 0 ? "anybody" : of.map(label).join(", ")}`,
   );
-  const entries = change.audit_entries.slice(-MAX_EVENTS);
+  const reason = rationale === "" ? ", without a reason." : `, because: ${quoteShortened(rationale)}`;
+  const entries = change.audit_entries.slice(-MAX_LISTED_ENTRIES);
   return {
     text: joinLines(
       `${joinParts(nameChange(change))} is ${describeState(change)}. ${change_id}`,
-      `Proposed by ${joinParts(nameProposer(change))}${rationale === "" ? ", without a reason." : `, because: ${quoteShortened(rationale)}`}`,
-      lacking.length === 0 ? "" : `Consent still missing: ${lacking.join("; ")}.`,
-      entries.map(eventLine),
+      `Proposed by ${joinParts(nameProposer(change))}${reason}`,
+      missingConsents.length === 0 ? "" : `Consent still missing: ${missingConsents.join("; ")}.`,
+      entries.map(describeEntry),
       outcome ? `Outcome: ${describeVerdict(outcome)}. ${outcome.words} ${describeBasis(outcome)}` : "",
       drift ? `Since ${minuteText(drift.since)} ${describeDrift(drift.state)}.` : "",
     ),
@@ -39,6 +40,6 @@ export function explainChange(change: ChangeDetail): Answer {
   };
 }
 
-/** One entry of the log: when, what, by whom and why. */
-const eventLine = ({ timestamp, ...entry }: ChangeDetail["audit_entries"][number]): string =>
-  `- ${minuteText(timestamp)}: ${joinParts(toSentence(describe(entry)), (part) => showForeignText(part, MAX_REASON))}`;
+/** Describes an entry of the log in a line with time, event, actor and reason. */
+const describeEntry = ({ timestamp, ...entry }: ChangeDetail["audit_entries"][number]): string =>
+  `- ${minuteText(timestamp)}: ${joinParts(toSentence(describe(entry)), (part) => showForeignText(part, MAX_REASON_LENGTH))}`;

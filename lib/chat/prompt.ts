@@ -1,4 +1,4 @@
-/** Prompts of a language model. Records and memories are data: quoted, fenced, and never a part of the instructions. */
+/** Creates the prompts of a language model. Records and memories are quoted and fenced data, never part of the instructions. */
 import { normalizeName } from "../changes/rules/names.ts";
 import { clipJson } from "../kit/clip.ts";
 import { toOneLine, quote, shorten } from "../kit/quote.ts";
@@ -9,7 +9,7 @@ import type { FoundMemory } from "../memory/recall.ts";
 const MAX_TURN_LENGTH = 2000;
 const MAX_SNAPSHOT_BYTES = 24_000;
 
-/** Makes the instructions. `fence` is new for each reply, so that no record can contain it. */
+/** Creates the instructions. `fence` is new for each reply, so that no record can contain it. */
 export const systemPrompt = (
   fence: string,
 ): string => `You are the assistant of Countersign, a service that governs changes to one product: a change is proposed, people consent, it is applied and verified, and it can be rolled back. You answer questions of the people who run it.
@@ -25,8 +25,8 @@ Rules:
 - Answer briefly, in plain text, in the language of the question.`;
 
 /**
- * Makes the messages of a prompt: first the caller's own earlier messages, where their author is verified, with the answers to
- * them; then the data, including all other messages of the conversation; then the question.
+ * Creates the messages of a prompt: first the caller's own earlier messages with their answers, if the author is verified; then
+ * the data, including all other messages of the conversation; then the question.
  */
 export function promptMessages(
   question: Turn,
@@ -39,9 +39,10 @@ export function promptMessages(
   const turns = earlier
     .filter(isFromCaller)
     .map(({ role, text }): LlmMessage => ({ role, text: text.slice(0, MAX_TURN_LENGTH).toWellFormed() }));
-  const opening = turns.findIndex(({ role }) => role === "user");
+  const firstUserTurn = turns.findIndex(({ role }) => role === "user");
   const others = earlier.filter((turn) => !isFromCaller(turn));
-  const quoted = [
+  const asker = question.author === null ? "The question" : `${quote(question.author, 100)} asks`;
+  const quotedData = [
     `[[${fence}]]`,
     clipJson(data.snapshot, MAX_SNAPSHOT_BYTES),
     ...data.memories.map(({ id, kind, basis, author, at, text }) =>
@@ -60,15 +61,12 @@ export function promptMessages(
     .map(toOneLine)
     .join("\n");
   return [
-    ...(opening === -1 ? [] : turns.slice(opening)),
-    {
-      role: "user",
-      text: `${quoted}\n\n${question.author === null ? "The question" : `${quote(question.author, 100)} asks`}:\n${question.text}`,
-    },
+    ...(firstUserTurn === -1 ? [] : turns.slice(firstUserTurn)),
+    { role: "user", text: `${quotedData}\n\n${asker}:\n${question.text}` },
   ];
 }
 
-/** Returns true for a message with the same author; both names must be verified, since any caller may state a name. */
+/** Returns true for a message with the same author; both names must be verified, since a caller may state any name. */
 const isSameAuthor = (turn: Turn, question: Turn): boolean =>
   turn.role === "user" &&
   Boolean(turn.known && question.known) &&

@@ -1,4 +1,4 @@
-/** The tools by which a model reads the product's records. Its main tool is `find`; nothing here writes. */
+/** The tools with which a model reads the product's records; none of them writes. */
 import * as z from "zod";
 import { EVENT_TYPES } from "../audit/entry.ts";
 import { describeQuery } from "../find/found_text.ts";
@@ -18,19 +18,20 @@ const periodFields = {
 };
 const limit = integer(1, MAX_ROWS).default(10).describe("Maximum number.");
 
-/** Bytes of a page's rows; the rest of an answer has room within the tool's limit. */
+/** Maximum size of a page's rows; the rest of the answer fits in the tool's limit. */
 const PAGE_BYTES = 14_000;
 
-/** The first rows that an answer has room for, at least one; where some are left out, `next` leads to the first of those. */
+/** Returns the first rows that fit in an answer, at least one; `next` is the cursor of the first row that does not fit. */
 function fitPage<R extends { change_id: string }>(rows: readonly R[], next: string | null) {
   let bytes = 0;
-  const shown = rows.filter(
-    (row, index) => (bytes += countTextBytes(JSON.stringify(row))) <= PAGE_BYTES || index === 0,
-  );
-  return { rows: shown, next: shown.length < rows.length ? shown.at(-1)!.change_id : next };
+  const fitting = rows.filter((row, index) => {
+    bytes += countTextBytes(JSON.stringify(row));
+    return bytes <= PAGE_BYTES || index === 0;
+  });
+  return { rows: fitting, next: fitting.length < rows.length ? fitting.at(-1)!.change_id : next };
 }
 
-/** Everything that reads the product's records, by name. */
+/** The reading tools by name. */
 export const READING_TOOLS: Readonly<Record<string, Tool>> = {
   find: createTool({
     description:
@@ -64,7 +65,7 @@ export const READING_TOOLS: Readonly<Record<string, Tool>> = {
     }),
     async run(query, { deps }) {
       const found = await queryEvents(deps.store, query);
-      // A model can do nothing with hashes.
+      // Hashes are left out, since a model cannot use them.
       const entries = found.entries.map(({ id, event_type, change_id, tenant, timestamp, facts }) => ({
         audit_id: id,
         event_type,

@@ -1,4 +1,4 @@
-/** Handles one message: stores it, runs a cycle, answers from the records, and stores the reply with its provenance. */
+/** Handles one chat message: stores it, runs a cycle, answers from the records, and stores the reply with its provenance. */
 import * as z from "zod";
 import type { OperationsDeps } from "../operations/deps.ts";
 import type { Call } from "../http/endpoint.ts";
@@ -59,12 +59,12 @@ export const chatAnswer = z.object({
 export type ChatAnswer = z.infer<typeof chatAnswer>;
 
 const MAX_RECALLED = 5;
-/** Part of a message's terms that a memory must contain to be recalled. */
-const COVERAGE = 1 / 3;
+/** Minimum part of a message's terms that a memory must contain to be recalled. */
+const MIN_COVERAGE = 1 / 3;
 
 /**
- * Takes a message, or the confirmation of a draft, and resolves with both turns and the answer. Errors: 403 `identity_mismatch`;
- * for a confirmation also 401 `unauthorized`, 403 `person_required` and 404 `not_found`.
+ * Answers a message, or the confirmation of a draft, and resolves with both turns and the answer. Errors: 403
+ * `identity_mismatch`; for a confirmation also 401 `unauthorized`, 403 `person_required` and 404 `not_found`.
  */
 export async function replyByModel(
   call: Call<OperationsDeps>,
@@ -74,15 +74,15 @@ export async function replyByModel(
   const author = findSpeaker(call, input.author);
   const memory = input.memory !== "off";
   const { message: text, conversation_id = conversationId(author, deps) } = input;
-  const confirmed =
+  const confirmedDraft =
     input.confirm_draft === undefined ? undefined : await findOwnDraft(call, input.confirm_draft, author);
-  const recalled = memory && !confirmed ? await recallMemories(deps, text, conversation_id) : [];
-  const known = call.identity.person ? ({ known: true } as const) : {};
-  const userTurn = await storeMessage(deps, { author, ...known, conversation_id, text }, memory);
+  const recalled = memory && !confirmedDraft ? await recallMemories(deps, text, conversation_id) : [];
+  const verification = call.identity.person ? ({ known: true } as const) : {};
+  const userTurn = await storeMessage(deps, { author, ...verification, conversation_id, text }, memory);
   const tick = await quickCycle(deps);
   const page = (changeId: string): string => findChangePage(call, changeId) ?? `/#/changes/${changeId}`;
-  const reply: Reply = confirmed
-    ? { ...(await confirmDraft(deps, confirmed, userTurn, page)), mode: "rules", memories: [] }
+  const reply: Reply = confirmedDraft
+    ? { ...(await confirmDraft(deps, confirmedDraft, userTurn, page)), mode: "rules", memories: [] }
     : await replyTo(deps, {
         asked: userTurn,
         memory,
@@ -91,7 +91,7 @@ export async function replyByModel(
         gone: call.request.signal,
         page,
       });
-  const { turn: replyTurn, drafts } = await storeReply(deps, userTurn, reply, mayWrite(call) && !confirmed);
+  const { turn: replyTurn, drafts } = await storeReply(deps, userTurn, reply, mayWrite(call) && !confirmedDraft);
   const { message_id: id, at, citations = [] } = replyTurn;
   const { mode, memories } = reply;
   const answer = {
@@ -114,19 +114,19 @@ interface Reply {
   drafted: DraftResult[];
 }
 
-/** Returns the model's answer, or that of the built-in responder without a model or after its failure. Drafts made before the failure are included. */
+/** Returns the model's answer. Without a model, or after its failure, the built-in responder answers; the model's drafts are kept. */
 async function replyTo(deps: OperationsDeps, question: Question): Promise<Reply> {
   const { asked: userTurn } = question;
-  const answered = deps.llm && (await answerByModel(deps, deps.llm, question));
-  if (answered && !("failed" in answered)) return { ...answered, mode: "llm" };
+  const modelReply = deps.llm && (await answerByModel(deps, deps.llm, question));
+  if (modelReply && !("failed" in modelReply)) return { ...modelReply, mode: "llm" };
   const { text, citations, memories } = await respond(deps, userTurn.text, question.memories, {
     author: userTurn.author,
     page: question.page,
   });
   const ruleReply = { mode: "rules", citations, memories } as const;
-  if (!answered) return { ...ruleReply, text, drafted: [] };
-  const failed = `The language model did not answer (${answered.failed}); the built-in responder answers.`;
-  return { ...ruleReply, text: `${failed}\n${text}`, drafted: answered.drafted };
+  if (!modelReply) return { ...ruleReply, text, drafted: [] };
+  const failure = `The language model did not answer (${modelReply.failed}); the built-in responder answers.`;
+  return { ...ruleReply, text: `${failure}\n${text}`, drafted: modelReply.drafted };
 }
 
 /** Finds the draft that the caller confirms. Errors: those of a product write, 404, and 403 `identity_mismatch`. */
@@ -161,7 +161,7 @@ async function recallMemories(deps: OperationsDeps, message: string, conversatio
   const search = {
     query: message,
     conversation,
-    coverage: COVERAGE,
+    coverage: MIN_COVERAGE,
     ignored: FILLER_TERMS,
     known,
     limit: MAX_RECALLED,
@@ -185,11 +185,11 @@ async function storeMessage(
 ): Promise<Turn> {
   const { store, clock, log } = deps;
   const at = new Date(clock.now()).toISOString();
-  const save = (remembered: boolean): Promise<Turn> =>
+  const save = (withMemory: boolean): Promise<Turn> =>
     store.transact(async (tx) => {
       const turn = await addTurn(tx, { role: "user", ...fields, at });
       const { text, author, message_id: ref } = turn;
-      if (remembered && !hasOnlyQuestions(text))
+      if (withMemory && !hasOnlyQuestions(text))
         await remember(tx, { kind: "chat", text, author, at, ref, conversation: turn.conversation_id });
       return turn;
     });

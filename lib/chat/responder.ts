@@ -20,7 +20,7 @@ export interface Caller {
   page(changeId: string): string;
 }
 
-const MAX_MEMORY = 300;
+const MAX_MEMORY_LENGTH = 300;
 
 /** Answers a message from the records, and adds memories where the answer is not complete. */
 export async function respond(
@@ -30,21 +30,21 @@ export async function respond(
   caller: Caller,
 ): Promise<Answer & { memories: readonly FoundMemory[] }> {
   const answer = deps.product ? await answerMessage(deps, message, caller) : await answerWithoutProduct(deps, message);
-  const used = answer.isComplete ? [] : memories;
-  const remembered = used.map(({ at, basis, kind, author, text }) => {
+  const usedMemories = answer.isComplete ? [] : memories;
+  const memoryLines = usedMemories.map(({ at, basis, kind, author, text }) => {
     const source = basis === "said" ? "" : `${kind}${author === null ? "" : ` by ${label(author)}`}: `;
-    return `- ${at.slice(0, 10)}, ${source}${shorten(text, MAX_MEMORY)}`;
+    return `- ${at.slice(0, 10)}, ${source}${shorten(text, MAX_MEMORY_LENGTH)}`;
   });
   return {
-    text: joinLines(answer.text, used.length > 0 ? ["From memory:", ...remembered] : ""),
+    text: joinLines(answer.text, usedMemories.length > 0 ? ["From memory:", ...memoryLines] : ""),
     citations: removeDuplicates([
       ...answer.citations,
       ...cite(
         "memory",
-        used.map(({ id }) => id),
+        usedMemories.map(({ id }) => id),
       ),
     ]),
-    memories: used,
+    memories: usedMemories,
   };
 }
 
@@ -102,7 +102,7 @@ async function describeActionPage(
   };
 }
 
-/** Each citation once, in the order of first mention. */
+/** Returns each citation once, in the order of first mention. */
 const removeDuplicates = (citations: readonly Citation[]): Citation[] => [
   ...new Map(citations.map((citation) => [`${citation.kind} ${citation.id}`, citation])).values(),
 ];

@@ -7,7 +7,7 @@ import type { DraftResult } from "./draft_result.ts";
 /** The caller of the tools, and what they collect for the reply. */
 export interface ToolContext {
   deps: OperationsDeps;
-  /** The person who asked; null where nobody is named. */
+  /** The name of the caller; null if unknown. */
   caller: string | null;
   /** True if the caller may write to the product. */
   mayWrite: boolean;
@@ -15,11 +15,11 @@ export interface ToolContext {
   conversation: string;
   /** True if memory may be searched. */
   memory: boolean;
-  /** Collects what is drafted. */
+  /** Collects drafts. */
   drafted: DraftResult[];
   /** Collects the queries that ran, each with its total, for the person to see. */
   queries: Set<string>;
-  /** Collects the memories that the model is shown. */
+  /** Collects the memories that the model has read. */
   recalled: FoundMemory[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Tools of a language model: read, draft a change, suggest a task. There is no tool that approves, denies,
- * applies, rolls back, feeds KPIs or touches the intent, and a name that is not in this table does nothing.
+ * Tools of a language model: reading, drafting a change, suggesting a task. No tool approves, denies, applies, rolls back, feeds
+ * KPIs or changes the intent.
  */
 import * as z from "zod";
 import type { OperationsDeps } from "../operations/deps.ts";
@@ -56,9 +56,7 @@ const SUGGEST_TASK = createTool({
   },
 });
 
-/**
- * The fields of a draft: those of a client's proposal, with a rationale. A draft is never minor, and its proposer is the model.
- */
+/** Returns the schema of a draft: a proposal with required rationale, without tier and proposer, which a model cannot choose. */
 export function draftFields(deps: Pick<OperationsDeps, "product">) {
   const {
     tier: _,
@@ -127,12 +125,12 @@ export function createToolbox(context: ToolContext): Toolbox {
   };
 }
 
-/** A schema without `pattern` and `format`, which some servers cannot read; the tool checks its input itself. */
+/** Removes `pattern` and `format` from a schema: some servers reject them, and the tool checks its input anyway. */
 function simplifySchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(simplifySchema);
   if (typeof schema !== "object" || schema === null) return schema;
-  const entries = Object.entries(schema).filter(([name, value]) => !(isDropped(name) && typeof value === "string"));
+  const entries = Object.entries(schema).filter(([name, value]) => !(isUnsupported(name) && typeof value === "string"));
   return Object.fromEntries(entries.map(([name, value]) => [name, simplifySchema(value)]));
 }
 
-const isDropped = (name: string): boolean => name === "pattern" || name === "format";
+const isUnsupported = (name: string): boolean => name === "pattern" || name === "format";

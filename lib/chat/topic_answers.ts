@@ -1,4 +1,4 @@
-/** Answers to the topics that are more than a query: help, status, KPIs, failures and the log. */
+/** Answers questions about the fixed topics: help, status, KPIs, failures and the log. */
 import { readHead } from "../audit/chain.ts";
 import { readLastCheckpoint } from "../audit/checkpoint.ts";
 import { type Answer, cite, joinLines } from "../find/found_text.ts";
@@ -36,20 +36,20 @@ const ANSWERS: Readonly<Record<Topic, (deps: OperationsDeps) => Promise<Answer>>
   log: describeLog,
 };
 
-const figure = (value: number | null): string => (value === null ? "unknown" : `${Number(value.toFixed(2))}`);
+const formatFigure = (value: number | null): string => (value === null ? "unknown" : `${Number(value.toFixed(2))}`);
 
-/** "1 entry", "4 entries". */
+/** Formats a number of entries: "1 entry", "4 entries". */
 export const countEntries = (count: number): string => `${count} ${count === 1 ? "entry" : "entries"}`;
 
 async function describeStatus(deps: OperationsDeps): Promise<Answer> {
   const { state, product } = await readOverview(deps);
   const { tick, E, M, R, N, tasks } = state;
-  const own = [
-    `E ${figure(E)}, M ${figure(M)}, R ${figure(R)}, N ${figure(N)} (cycle ${tick}).`,
+  const serviceLines = [
+    `E ${formatFigure(E)}, M ${formatFigure(M)}, R ${formatFigure(R)}, N ${formatFigure(N)} (cycle ${tick}).`,
     `Tasks: ${tasks.queued} queued, ${tasks.running} running, ${tasks.completed} completed, ${tasks.failed} failed.`,
   ];
   const citations = cite("state", [tick]);
-  if (!product) return { text: joinLines(own), citations };
+  if (!product) return { text: joinLines(serviceLines), citations };
   const { identity, intent, changes, audit, drift } = product;
   const counts = STATUSES.filter((status) => changes[status]).map((status) => `${changes[status]} ${status}`);
   return {
@@ -59,7 +59,7 @@ async function describeStatus(deps: OperationsDeps): Promise<Answer> {
       audit.breach
         ? `The audit log does not verify from entry ${audit.breach.first_invalid} on; writes are rejected.`
         : `The audit log has ${countEntries(audit.length)}.`,
-      own,
+      serviceLines,
     ),
     citations: [
       ...citations,
@@ -72,11 +72,11 @@ async function describeStatus(deps: OperationsDeps): Promise<Answer> {
 async function describeKpis(deps: OperationsDeps): Promise<Answer> {
   const { effect, goals } = await computeFigures(deps);
   const rows = effect.parts.map(({ kpi, value, at, baseline, target, attainment, stale, reason }) => {
-    const goal = goals.find((one) => one.kpi === kpi);
+    const goal = goals.find((candidate) => candidate.kpi === kpi);
     const facts = [
       `baseline ${baseline ?? "unknown"}`,
       `target ${target ?? "unknown"}`,
-      attainment === null ? `does not count in E: ${reason}` : `attainment ${figure(attainment)}`,
+      attainment === null ? `does not count in E: ${reason}` : `attainment ${formatFigure(attainment)}`,
       goal ? goal.status.replace("_", " ") : "",
       stale ? "not fed for over 7 days" : "",
     ];
@@ -86,7 +86,7 @@ async function describeKpis(deps: OperationsDeps): Promise<Answer> {
   if (rows.length + unfed.length === 0) return { text: "No KPI has been fed yet.", citations: [] };
   return {
     text: joinLines(
-      `E is ${figure(effect.value)}.`,
+      `E is ${formatFigure(effect.value)}.`,
       rows,
       unfed.map((kpi) => `- ${label(kpi)}: not fed yet`),
     ),
@@ -114,22 +114,25 @@ async function describeFailures(deps: OperationsDeps): Promise<Answer> {
   };
 }
 
-/** Describes the log as far as the integrity scan has verified it; a question does not start one. */
+/** Describes the verified part of the log; it does not start a verification. */
 async function describeLog(deps: OperationsDeps): Promise<Answer> {
-  const { breach, lastPass: last } = deps.integrity;
   const { length = 0, head = "" } = (await readHead(deps.store)) ?? {};
   const checkpoint = await readLastCheckpoint(deps);
-  const verified = last?.verified?.length ?? 0;
   return {
     text: joinLines(
-      breach
-        ? `The audit log does not verify: entry ${breach.first_invalid} is the first that does not match (${breach.reason}). Writes are rejected.`
-        : verified === 0
-          ? "No fault of the audit log is known; it was not verified since the service started: countersign audit verify."
-          : `The audit log is intact as far as it was verified: entries 1 to ${verified}.`,
+      describeIntegrity(deps.integrity),
       `It has ${countEntries(length)}${head === "" ? "" : `, head ${head}`}.`,
       checkpoint ? `The newest checkpoint covers ${countEntries(checkpoint.length)}, root ${checkpoint.root}.` : "",
     ),
     citations: cite("audit", length > 0 ? [length] : []),
   };
+}
+
+function describeIntegrity({ breach, lastPass }: OperationsDeps["integrity"]): string {
+  if (breach)
+    return `The audit log does not verify: entry ${breach.first_invalid} is the first that does not match (${breach.reason}). Writes are rejected.`;
+  const verifiedLength = lastPass?.verified?.length ?? 0;
+  if (verifiedLength === 0)
+    return "No fault of the audit log is known; it was not verified since the service started: countersign audit verify.";
+  return `The audit log is intact as far as it was verified: entries 1 to ${verifiedLength}.`;
 }

@@ -5,8 +5,8 @@ import { queryTerms } from "../memory/tokens.ts";
 /** A question that is answered from more than a query. */
 export type Topic = "help" | "status" | "kpis" | "failures" | "log";
 
-/** A question by its words: it contains a word of `key`, and otherwise only words of `key`, `also` and filler. */
-interface Words {
+/** A topic with its words: a message about it has a word that matches `key`; its other words match `key` or `also`, or are filler. */
+interface TopicWords {
   topic: Topic | { query: string };
   key: RegExp;
   also?: RegExp;
@@ -15,7 +15,7 @@ interface Words {
 /** Search terms of the filler words, which are ignored when memory is searched. */
 export const FILLER_TERMS: ReadonlySet<string> = new Set([...FILLER_WORDS].flatMap(queryTerms));
 
-const TOPICS: readonly Words[] = [
+const TOPICS: readonly TopicWords[] = [
   { topic: "help", key: /^(?:help|hi|hello|hey|ask|commands?|帮助|你好)$/ },
   {
     topic: "log",
@@ -36,25 +36,26 @@ const TOPICS: readonly Words[] = [
   },
 ];
 
-/** Words that ask for changes which wait for the caller. */
+/** TopicWords that ask for changes which wait for the caller. */
 const FOR_ME =
   /\b(?:for|on) me\b|\bmy (?:approval|consent|decision|signature|inbox)\b|\bi (?:have to|need to|must|should|can) (?:approve|sign|decide|consent)|等我|我要批|我需要批/i;
 const WAITS =
   /\b(?:wait|waits|waiting|pending|awaiting|open|need|needs|approval|consent|approve|sign|decide|inbox)\b|等我|批/i;
 
-const wordsIn = (message: string): string[] => message.toLowerCase().match(/[\p{L}\p{N}']+/gu) ?? [];
+const splitWords = (message: string): string[] => message.toLowerCase().match(/[\p{L}\p{N}']+/gu) ?? [];
 
 /** Finds the topic of a message, or the query that answers it; undefined for any other message. */
-export function findTopic(message: string): Words["topic"] | undefined {
+export function findTopic(message: string): TopicWords["topic"] | undefined {
   if (/^[\s?？!]*$/.test(message)) return "help";
-  const words = wordsIn(message);
+  const words = splitWords(message);
   const isShort = words.length <= 10;
   if (isShort && FOR_ME.test(message) && WAITS.test(message) && !isDated(message))
     return { query: "is:waiting sort:expires-asc" };
-  const left = words.filter((word) => !FILLER_WORDS.has(word));
-  return TOPICS.find(
-    ({ key, also }) => left.some((word) => key.test(word)) && left.every((word) => key.test(word) || also?.test(word)),
-  )?.topic;
+  const significant = words.filter((word) => !FILLER_WORDS.has(word));
+  const isAbout = ({ key, also }: TopicWords): boolean =>
+    significant.some((word) => key.test(word)) &&
+    significant.every((word) => key.test(word) || also?.test(word) === true);
+  return TOPICS.find(isAbout)?.topic;
 }
 
 /** Returns true for a message with a date, which the fixed answers do not support. */
@@ -77,19 +78,19 @@ const ACTIONS: readonly (readonly [verb: string, pattern: RegExp])[] = [
   ["rollback", /^(?:roll ?back|roll\b.*\bback\b|revert|undo|回滚|还原)/i],
   ["apply", /^(?:apply|deploy|ship|应用|部署|上线)/i],
 ];
-const POLITE =
+const POLITE_PREFIX =
   /^(?:(?:please|kindly|ok|okay|can you|could you|would you|will you|just|go ahead and|you should|you must|i want you to)[\s,]+|(?:请你|请|帮我|麻烦你))+/i;
 
-/** Finds the action that a message orders, and the words that describe its change; undefined where it orders nothing. */
+/** Finds the action that a message orders, and the words that describe the change; undefined if it orders nothing. */
 export function findAction(message: string): { verb: string; rest: string } | undefined {
-  const text = message.trim().replace(POLITE, "");
+  const text = message.trim().replace(POLITE_PREFIX, "");
   for (const [verb, pattern] of ACTIONS) {
-    const [begin] = pattern.exec(text) ?? [];
-    // "approved by ana" looks for something and orders nothing.
-    if (begin === undefined || /^(?:\w*ed|\w*ied|als?)\b/i.test(text.slice(begin.length))) continue;
+    const [order] = pattern.exec(text) ?? [];
+    // A word that continues, as in "approved by ana" or "approvals", describes changes and orders nothing.
+    if (order === undefined || /^(?:\w*ed|\w*ied|als?)\b/i.test(text.slice(order.length))) continue;
     return {
       verb,
-      rest: text.slice(begin.length).replace(/\b(?:it|this|that|one|change|for|me|please)\b|它|这个|变更|吧/gi, " "),
+      rest: text.slice(order.length).replace(/\b(?:it|this|that|one|change|for|me|please)\b|它|这个|变更|吧/gi, " "),
     };
   }
   return undefined;

@@ -1,4 +1,4 @@
-/** Schemas of the answer to a query. */
+/** The schema of the answer to a query, and the conversion of rows to it. */
 import * as z from "zod";
 import { changeSchema } from "../changes/rules/change.ts";
 import { findTimeLimit } from "../changes/rules/current_state.ts";
@@ -30,7 +30,7 @@ const SHOWN_FIELDS = {
   applied_at: true,
   rolled_back_at: true,
 } as const;
-const NAMES = Object.keys(SHOWN_FIELDS) as (keyof typeof SHOWN_FIELDS)[];
+const SHOWN_FIELD_NAMES = Object.keys(SHOWN_FIELDS) as (keyof typeof SHOWN_FIELDS)[];
 
 export const findRowSchema = once(() =>
   changeSchema()
@@ -72,18 +72,16 @@ export type FindAnswer = z.infer<ReturnType<typeof findSchema>>;
 /** Converts a found row to its form in the answer. */
 export function toFindRow(
   { row, duration }: FoundRow,
-  { policy, isTimed, ...shown }: Pick<FindRow, "verdict" | "drift"> & { policy: Policy; isTimed: boolean },
+  { policy, isTimed, ...facts }: Pick<FindRow, "verdict" | "drift"> & { policy: Policy; isTimed: boolean },
 ): FindRow {
   const { change } = row;
+  const shownFields = SHOWN_FIELD_NAMES.flatMap((name) => (name in change ? [[name, change[name]]] : []));
   return {
-    ...(Object.fromEntries(NAMES.flatMap((name) => (name in change ? [[name, change[name]]] : []))) as Omit<
-      FindRow,
-      "approvers" | "expires_at" | "verdict" | "drift"
-    >),
+    ...(Object.fromEntries(shownFields) as Omit<FindRow, "approvers" | "expires_at" | "verdict" | "drift">),
     ...(change.sets && { targets: change.sets.length }),
     approvers: listApprovers(row),
     expires_at: findTimeLimit(change, policy),
-    ...shown,
+    ...facts,
     ...(isTimed && { seconds: duration === null ? null : duration / 1000 }),
   };
 }

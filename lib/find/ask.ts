@@ -1,6 +1,6 @@
 /**
  * Answers a text from the records. A query is run, the title of a saved question runs its query, and any other text is a search
- * for its words. The answer shows the query, to which "nothing found" refers.
+ * for its words. The answer shows the query that was run.
  */
 import type { ChangesDeps } from "../changes/deps.ts";
 import { AppError } from "../kit/errors.ts";
@@ -15,7 +15,7 @@ import { findSimilarQuestions, findSavedQuestion } from "./saved.ts";
 /** Maximum number of matches listed for a text that is no query. */
 const MAX_MATCHES = 5;
 const MAX_WORDS = 30;
-const MAX_TEXT = 900;
+const MAX_TEXT_LENGTH = 900;
 
 /** Answers a text: as a query, as the title of a saved question, or by a search for its words. */
 export async function askRecords(deps: ChangesDeps, text: string, caller: string | null): Promise<Answer> {
@@ -35,11 +35,11 @@ export async function askQuery(deps: ChangesDeps, text: string, caller: string |
   }
 }
 
-/** A text that is one term, whatever its field: a misspelt field is reported, and not searched for as a word. */
+/** A text that consists of one term, even of an unknown field: a misspelt field is reported, not searched for as a word. */
 const ONE_TERM = /^\s*-?[a-z][a-z_-]*[:：][^\s/]\S*\s*$/i;
 const ONE_ID = /^\s*-?chg_[0-9a-f-]+\s*$/i;
 
-/** Returns true for a text that names a field, or that is one term or one id and nothing else. */
+/** Returns true for a text that names a field, or consists of one term or one id. */
 function isQuery(text: string): boolean {
   const names = [...text.matchAll(/(?:^|\s)-?([a-z][a-z_-]*)[:：]/gi)].map(([, name]) => name!.toLowerCase());
   const isField = (name: string) => FIELD_NAMES.includes(name) || Object.hasOwn(FIELD_ALIASES, name);
@@ -53,20 +53,21 @@ export async function searchRecords(
   caller: string | null,
 ): Promise<{ answer: Answer; rows: FindRow[] }> {
   const questions = findSimilarQuestions(text).map(({ title, query }) => `- ${title.en}: ${query}`);
-  const suggested = questions.length === 0 ? [] : ["Saved questions that fit:", ...questions];
-  const words = plainWords(text);
+  const suggestions = questions.length === 0 ? [] : ["Saved questions that fit:", ...questions];
+  const words = extractWords(text);
   const query = parse(deps, words);
   if (query.words.length === 0 && query.ids.length === 0)
-    return { answer: { text: joinLines("Nothing in this can be looked up.", suggested), citations: [] }, rows: [] };
+    return { answer: { text: joinLines("Nothing in this can be looked up.", suggestions), citations: [] }, rows: [] };
   const { total, rows } = await runText(deps, words, caller, "any");
   const best = rows.slice(0, MAX_MATCHES);
-  const head =
+  const matches = total === 1 ? "1 change has" : `${total} changes have`;
+  const result =
     total === 0
-      ? `Query: ${query.text} – no text of a change has any of these words.`
-      : `Query: ${query.text} – the text is neither a query nor a saved question; ${total === 1 ? "1 change has" : `${total} changes have`} some of its words, best first:`;
+      ? "no text of a change has any of these words."
+      : `the text is neither a query nor a saved question; ${matches} some of its words, best first:`;
   return {
     answer: {
-      text: joinLines(head, best.map(describeRow), suggested),
+      text: joinLines(`Query: ${query.text} – ${result}`, best.map(describeRow), suggestions),
       citations: cite(
         "change",
         best.map(({ change_id }) => change_id),
@@ -85,9 +86,9 @@ const runText = (
   words: "all" | "any" = "all",
 ): Promise<FindAnswer> => runQuery(deps, parse(deps, text), { limit: MAX_SHOWN_ROWS, zone: "UTC", caller, words });
 
-/** Reduces a text to free words, without signs and quotation marks, and without filler words if it has others. */
-function plainWords(text: string): string {
+/** Extracts the words of a text, without punctuation, and without filler words if it has others. */
+function extractWords(text: string): string {
   const all = text.match(/chg_[0-9a-f-]{36}|[\p{L}\p{M}\p{N}]+(?:[._@-][\p{L}\p{M}\p{N}]+)*/gu) ?? [];
   const words = all.filter((word) => !FILLER_WORDS.has(word.toLowerCase()));
-  return (words.length > 0 ? words : all).slice(0, MAX_WORDS).join(" ").slice(0, MAX_TEXT);
+  return (words.length > 0 ? words : all).slice(0, MAX_WORDS).join(" ").slice(0, MAX_TEXT_LENGTH);
 }

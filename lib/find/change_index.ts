@@ -15,19 +15,19 @@ import { type Row, makeRow } from "./row.ts";
 /** Maximum number of rows in memory, and of characters of the records that they are made of. */
 const MAX_ROWS = 50_000;
 const MAX_CHARACTERS = 64 * 1024 * 1024;
-/** Number of records read together. */
-const READ_RECORDS = 500;
-/** Number of rows that are made or tested before yielding to other work: a few milliseconds. */
+/** Number of records read in one page. */
+const RECORDS_PER_READ = 500;
+/** Number of rows that are made or tested before yielding to the event loop, within a few milliseconds. */
 export const SLICE = 100;
-/** When the log grew by more entries, all rows are read again. */
-const MAX_BEHIND = 5000;
+/** Maximum growth of the log that is applied to cached rows; after more entries, all rows are read again. */
+const MAX_ENTRIES_BEHIND = 5000;
 
 /** Rows as of one moment, newest first. */
 export interface Rows {
-  /** The reader who may see these rows; absent: all rows. */
+  /** The reader for whom the rows were selected; absent: all rows. */
   reader?: Reader | undefined;
   rows: readonly Row[];
-  /** Changes with ids below this one are only in the store; undefined where all are in memory. */
+  /** Changes with ids below this one are only in the store; undefined if all are in memory. */
   rest: string | undefined;
 }
 
@@ -40,7 +40,7 @@ const cache = new WeakMap<Store, Promise<CachedRows>>();
 
 type IndexDeps = Pick<AuditDeps, "store" | "requestCache"> & { reader?: Reader | undefined };
 
-/** Visible rows by reader, for each list of rows; lists are immutable. */
+/** Visible rows by name of the reader, for each list of rows; lists are immutable. */
 const rowsByReader = new WeakMap<Rows, Map<string, Rows>>();
 
 /** Returns the rows as of the end of the log, limited to those that the reader may see. */
@@ -63,18 +63,21 @@ async function readAllRows(deps: Pick<AuditDeps, "store" | "requestCache">): Pro
   const { store } = deps;
   const chain = await readCurrentHead(deps);
   const [length, head] = [chain?.length ?? 0, chain?.head ?? ""];
-  const before = cache.get(store);
-  // One refresh after the other: each continues from the rows of the one before.
-  const next = (before ?? Promise.reject(new Error("nothing is read yet")))
-    .then((last) => (last.length >= length && last.head !== head ? undefined : last))
-    .catch(() => undefined)
-    .then((last) => (last?.head === head ? last : refresh(store, last, { length, head })));
+  const previous = cache.get(store);
+  const updateRows = async (): Promise<CachedRows> => {
+    // Refreshes run one after another: each continues from the rows of the previous one.
+    const last = await previous?.catch(() => undefined);
+    if (last?.head === head) return last;
+    const isContinuation = last !== undefined && last.length < length;
+    return refresh(store, isContinuation ? last : undefined, { length, head });
+  };
+  const next = updateRows();
   cache.set(store, next);
   next.catch(() => cache.get(store) === next && cache.delete(store));
   return next;
 }
 
-/** Reads all rows in slices, newest first, and yields to other work between slices. */
+/** Reads all rows in slices, newest first, and yields to the event loop between slices. */
 export async function* readSlices(store: Store, { rows, rest, reader }: Rows): AsyncGenerator<readonly Row[]> {
   for (let begin = 0; begin < rows.length; begin += SLICE) {
     if (begin > 0) await yieldToEventLoop();
@@ -99,13 +102,13 @@ async function* readStoredRows(store: Store, before: string | undefined): AsyncG
     const page = await store.texts("changes", {
       ...(after !== undefined && { after }),
       reverse: true,
-      limit: READ_RECORDS,
+      limit: RECORDS_PER_READ,
     });
     for (let begin = 0; begin < page.length; begin += SLICE, await yieldToEventLoop()) {
       const part = page.slice(begin, begin + SLICE);
       yield Object.assign(part.flatMap(parseRow), { text: part.reduce((sum, { text }) => sum + text.length, 0) });
     }
-    if (page.length < READ_RECORDS) return;
+    if (page.length < RECORDS_PER_READ) return;
     after = page.at(-1)!.id;
   }
 }
@@ -140,16 +143,16 @@ async function refresh(
   return { rows, rest, ...chain };
 }
 
-/** Lists the changes with new entries; undefined where the log does not continue the cached rows, or grew by too much. */
+/** Lists the changes with new entries; undefined if the log does not continue the cached rows, or grew by too much. */
 async function listChangedIds(
   store: Store,
   { length, head }: CachedRows,
   end: number,
 ): Promise<Set<string> | undefined> {
-  if (end - length > MAX_BEHIND || length === 0) return undefined;
+  if (end - length > MAX_ENTRIES_BEHIND || length === 0) return undefined;
   const ids = new Set<string>();
   for (let after = length - 1; after < end;) {
-    const page = await store.list("audit", { after: entryKey(after), limit: Math.min(READ_RECORDS, end - after) });
+    const page = await store.list("audit", { after: entryKey(after), limit: Math.min(RECORDS_PER_READ, end - after) });
     if (after === length - 1 && page[0]?.value.current_hash !== head) return undefined;
     for (const { value } of page) if (value.change_id !== "") ids.add(value.change_id);
     if (page.length === 0) return undefined;
@@ -159,9 +162,10 @@ async function listChangedIds(
   return ids;
 }
 
-/** Inserts or replaces the row with this id among rows of falling ids, or removes it when `row` is undefined. */
+/** Inserts or replaces the row with this id in rows of descending ids, or removes it if `row` is undefined. */
 function updateRow(rows: Row[], id: string, row: Row | undefined): void {
-  let [low, high] = [0, rows.length];
+  let low = 0;
+  let high = rows.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (rows[middle]!.change.change_id > id) low = middle + 1;

@@ -1,4 +1,4 @@
-/** Completions of a query: fields, their words, and recorded names. */
+/** Completions for queries: the fields with their values, and recorded names. */
 import * as z from "zod";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { listGovernedEntries } from "../changes/rules/list_entries.ts";
@@ -32,7 +32,7 @@ export const completionSchema = once(() =>
 );
 export type Completion = z.infer<ReturnType<typeof completionSchema>>;
 
-/** Recorded names, as they were first written. */
+/** Recorded names, in the spelling that was found first. */
 interface Names {
   tenants: ReadonlySet<string>;
   targets: ReadonlySet<string>;
@@ -58,8 +58,10 @@ async function collectNames({ product }: ChangesDeps, { rows }: Rows): Promise<N
   const [people, agents] = [new Map<string, string>(), new Map<string, string>()];
   const kpis = new Set<string>(Object.keys(intent.kpis));
   const systems = new Set<string>(product!.adapter?.systems?.map(({ name }) => name));
-  const add = (to: Map<string, string>, name: string | null | undefined): void => {
-    if (typeof name === "string" && name !== "" && !to.has(normalizeName(name))) to.set(normalizeName(name), name);
+  const add = (names: Map<string, string>, name: string | null | undefined): void => {
+    if (typeof name !== "string" || name === "") return;
+    const key = normalizeName(name);
+    if (!names.has(key)) names.set(key, name);
   };
   const configured = [Object.keys(principals), policy.approvers, ...policy.owners.map(({ approvers }) => approvers)];
   for (const name of configured.flatMap((names) => names ?? [])) add(people, name);
@@ -91,8 +93,8 @@ const NAME_SOURCES: Partial<Record<FieldName, keyof Names>> = {
 };
 
 /**
- * Requires that the names in a query are known to the records or the intent. Errors: 400 `invalid_field` q with the nearest known
- * name. It checks nothing where older changes are not in memory, since a name could be theirs.
+ * Requires that the names in a query are recorded or in the intent. Errors: 400 `invalid_field` q with the nearest recorded name.
+ * Without all changes in memory it checks nothing, since an older change could have the name.
  */
 export async function requireKnownNames(
   deps: ChangesDeps,
@@ -107,8 +109,8 @@ export async function requireKnownNames(
     if (source === undefined) continue;
     const isName = source === "people" || source === "agents";
     const candidates = [...known[source], ...(isName && caller !== null ? [caller] : [])];
-    const same = new Set(isName ? candidates.flatMap(listShortNames).map(normalizeName) : candidates);
-    const unknown = names.find((name) => !same.has(isName ? normalizeName(name) : name));
+    const accepted = new Set(isName ? candidates.flatMap(listShortNames).map(normalizeName) : candidates);
+    const unknown = names.find((name) => !accepted.has(isName ? normalizeName(name) : name));
     if (unknown === undefined) continue;
     const hint =
       candidates.length === 0 ? "nothing is on record yet" : `did you mean ${findNearest(unknown, candidates)}?`;
@@ -129,12 +131,17 @@ const VALUE_KINDS: Readonly<Record<Field["type"], Completion[number]["takes"]>> 
 /** Lists the fields with their values. */
 export async function listCompletions(deps: ChangesDeps, all: Rows): Promise<Completion> {
   const names = await findNames(deps, all);
-  const fields = Object.entries(FIELDS as Record<string, Field>).map(([field, declared]) => {
-    const source = NAME_SOURCES[field as FieldName];
-    const values =
-      "values" in declared ? declared.values : source ? names[source] : declared.type === "date" ? DATE_WORDS : [];
-    return { field, takes: VALUE_KINDS[declared.type], values: [...values].slice(0, MAX_VALUES) };
-  });
+  const listValues = (name: string, field: Field): Iterable<string> => {
+    if ("values" in field) return field.values;
+    const source = NAME_SOURCES[name as FieldName];
+    if (source) return names[source];
+    return field.type === "date" ? DATE_WORDS : [];
+  };
+  const fields = Object.entries(FIELDS as Record<string, Field>).map(([name, field]) => ({
+    field: name,
+    takes: VALUE_KINDS[field.type],
+    values: [...listValues(name, field)].slice(0, MAX_VALUES),
+  }));
   const orders = {
     sort: SORTS.flatMap((by) => [by, `${by}-asc`]),
     group: GROUPS,

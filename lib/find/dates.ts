@@ -1,4 +1,4 @@
-/** Parses dates of queries in the time zone of the caller. */
+/** Parses dates in queries, in the time zone of the caller. */
 import { DAY_MS } from "../kit/days.ts";
 
 /** A period in milliseconds since the epoch; `from` is inclusive, `to` exclusive. */
@@ -35,7 +35,7 @@ export function isTimeZone(zone: string): boolean {
   }
 }
 
-/** Parses a date or a word for one; undefined for any other text. */
+/** Parses a date, or a word such as `last-week`; undefined for any other text. */
 export function parseSpan(text: string, now: number, zone: string): Span | undefined {
   const word = text.toLowerCase();
   return parseDateWord(word, now, zone) ?? parseWrittenDate(text.toUpperCase(), zone);
@@ -60,7 +60,7 @@ function parseDateWord(word: string, now: number, zone: string): Span | undefine
   if (direction === "next") return days(0, Number(count));
   const [, relation, unit] = /^(this|last|next)-(week|month|year)$/.exec(word) ?? [];
   if (relation === undefined) return undefined;
-  const distance = relation === "last" ? -1 : relation === "next" ? 1 : 0;
+  const distance = { last: -1, this: 0, next: 1 }[relation as "last" | "this" | "next"];
   if (unit === "week") {
     const monday = addDays(today, -((new Date(`${today}T00:00Z`).getUTCDay() + 6) % 7) + distance * 7);
     return makeSpan(monday, addDays(monday, 7), zone);
@@ -71,7 +71,7 @@ function parseDateWord(word: string, now: number, zone: string): Span | undefine
 }
 
 function parseWrittenDate(text: string, zone: string): Span | undefined {
-  // The period would end in the year 10000, which has five digits.
+  // The period of such a date may end in the year 10000, which has five digits.
   if (text.startsWith("9999")) return undefined;
   if (/^\d{4}-\d\d-\d\dT/.test(text)) {
     const at = Date.parse(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);

@@ -1,4 +1,4 @@
-/** Fields of the query language: the values that each accepts, and how they are read from a change. */
+/** Fields of the query language, with their allowed values, and functions that read their values from a change. */
 import { PROPOSER_KINDS, type ProposerKind } from "../changes/rules/actor.ts";
 import { type Change, KINDS, RESOLUTIONS, RISKS, STATUSES, TIERS } from "../changes/rules/change.ts";
 import { isConsentExpected } from "../changes/rules/expected_consent.ts";
@@ -18,7 +18,7 @@ export interface Context {
   now: number;
   zone: string;
   intent: Intent;
-  /** Name of the caller; null where it is unknown. */
+  /** Name of the caller; null if unknown. */
   caller: string | null;
   /** Ids of the changes whose targets drifted. */
   drifted: ReadonlySet<string>;
@@ -27,9 +27,9 @@ export interface Context {
 }
 
 /**
- * A field by the type of its values. `words`: one of a closed list; `names` and `text`: recorded values, compared as names or
- * exactly; `pattern`: `*` stands for any characters; `number` and `date` accept ranges. `of` returns the values of a change; a
- * change without values matches nothing.
+ * A field by the type of its values. `words`: one of a closed list; `is`: a state of the change; `names` and `text`: recorded
+ * values, compared as names or exactly; `pattern`: `*` stands for any characters; `number` and `date` accept ranges. `of` returns
+ * the values of a change; a change without values matches nothing.
  */
 export type Field =
   | { type: "words"; values: readonly string[]; of(row: Row, context: Context): readonly string[] }
@@ -40,7 +40,7 @@ export type Field =
 
 const toList = (value: string | null | undefined): string[] => (value === null || value === undefined ? [] : [value]);
 
-/** Returns null for a field that the proposer left out, instead of its default. */
+/** Returns the value that the proposer stated; null instead of a default value. */
 const readStated = <K extends "reversible" | "affected_users">({ change }: Row, field: K): Change[K] | null =>
   (change as { unstated?: readonly string[] }).unstated?.includes(field) ? null : change[field];
 

@@ -1,4 +1,4 @@
-/** The answer to a query as text: the query, the number of matches, and the first rows. */
+/** Formats the answer to a query as text: the query, the number of matches, and the first rows. */
 import type { FindAnswer, FindRow } from "./answer.ts";
 import { minuteText } from "../kit/days.ts";
 import { label, quote, shorten } from "../kit/quote.ts";
@@ -7,15 +7,15 @@ import { describeDrift } from "../wording/describe.ts";
 import { nameActor, nameChange } from "../wording/names.ts";
 import { joinParts, showForeignText } from "../wording/part.ts";
 
-/** Rows shown in a reply. */
+/** Maximum number of rows in a reply. */
 export const MAX_SHOWN_ROWS = 10;
-const MAX_TITLE = 120;
+const MAX_TITLE_LENGTH = 120;
 
-/** A reply of the service itself. */
+/** A reply that the service makes without a model. */
 export interface Answer {
   text: string;
   citations: Citation[];
-  /** False where memories may say more. */
+  /** True if memories add nothing to the answer. */
   isComplete?: boolean;
 }
 
@@ -26,36 +26,36 @@ export const joinLines = (...parts: readonly (string | readonly string[])[]): st
     .filter((line) => line !== "")
     .join("\n");
 
-/** Makes citations of records of one kind. */
+/** Creates citations of records of one kind. */
 export const cite = (kind: string, ids: readonly (string | number)[]): Citation[] =>
   ids.map((id) => ({ kind, id: String(id) }));
 
 /** Describes an answer: the query, the number of matches, and the first rows or the groups. */
 export function describeFound({ query, rows, total, groups, median, max }: FindAnswer): Answer {
-  const shown = rows.slice(0, MAX_SHOWN_ROWS);
-  const more = total - shown.length;
+  const hasGroups = groups.length > 0;
+  const shown = hasGroups ? [] : rows.slice(0, MAX_SHOWN_ROWS);
+  const omitted = total - shown.length;
   return {
     text: joinLines(
       describeQuery(query, total),
       groups.map(({ key, count }) => `- ${label(key)}: ${count}`),
       median != null && max != null ? `Median ${durationText(median)}, longest ${durationText(max)}.` : "",
-      groups.length > 0 ? [] : shown.map(describeRow),
-      groups.length === 0 && more > 0 ? `… and ${more} more: run the query in Find.` : "",
+      shown.map(describeRow),
+      !hasGroups && omitted > 0 ? `… and ${omitted} more: run the query in Find.` : "",
     ),
-    citations:
-      groups.length > 0
-        ? []
-        : cite(
-            "change",
-            shown.map(({ change_id }) => change_id),
-          ),
+    citations: cite(
+      "change",
+      shown.map(({ change_id }) => change_id),
+    ),
     isComplete: true,
   };
 }
 
 /** Describes a query and the number of its matches. */
-export const describeQuery = (query: string, total: number): string =>
-  `Query: ${query === "" ? "(every change)" : query} – ${total === 0 ? "no change matches" : total === 1 ? "1 change" : `${total} changes`}.`;
+export function describeQuery(query: string, total: number): string {
+  const count = total === 1 ? "1 change" : `${total} changes`;
+  return `Query: ${query === "" ? "(every change)" : query} – ${total === 0 ? "no change matches" : count}.`;
+}
 
 /** Describes a change in one line. */
 export function describeRow(row: FindRow): string {
@@ -73,11 +73,11 @@ export function describeRow(row: FindRow): string {
     expires_at === null ? "" : `until ${minuteText(expires_at)}`,
     seconds == null ? "" : `took ${durationText(seconds)}`,
   ];
-  const name = joinParts(nameChange(row), (part) => showForeignText(part, MAX_TITLE));
+  const name = joinParts(nameChange(row), (part) => showForeignText(part, MAX_TITLE_LENGTH));
   return `- ${name}: ${facts.filter(Boolean).join(", ")}. ${change_id}`;
 }
 
-/** Describes the status of a change, and since when it has it. */
+/** Describes the status of a change, and its date. */
 export function describeState(
   row: Pick<FindRow, "status" | "resolution" | "decided_at" | "applied_at" | "rolled_back_at">,
 ): string {
@@ -100,7 +100,7 @@ export function describeState(
 
 const dayText = (at: string): string => at.slice(0, 10);
 
-/** Formats a duration in its two largest units. */
+/** Formats a duration in days and hours, or in hours and minutes. */
 export function durationText(seconds: number): string {
   const [days, hours] = [Math.floor(seconds / 86_400), Math.floor(seconds / 3600) % 24];
   if (days > 0) return `${days} d ${hours} h`;

@@ -19,12 +19,15 @@ const EVENTS: readonly string[] = ["proposed", "decided", "applied", "rolledback
 
 /** Adds rows to the counts. A row with two approvers counts in both groups; a row without a value counts in none. */
 export function countGroups(counts: Counts, found: readonly FoundRow[], query: Query, context: Context): void {
-  for (const { row } of found)
-    for (const [same, key] of new Map(listKeys(row, query, context).map((key) => [groupKey(query.group!, key), key]))) {
-      const group = counts.get(same) ?? { key, count: 0 };
+  for (const { row } of found) {
+    const keys = listKeys(row, query, context);
+    const keysByGroup = new Map(keys.map((key) => [groupKey(query.group!, key), key]));
+    for (const [normalizedKey, key] of keysByGroup) {
+      const group = counts.get(normalizedKey) ?? { key, count: 0 };
       group.count++;
-      counts.set(same, group);
+      counts.set(normalizedKey, group);
     }
+  }
 }
 
 /** Sorts groups by size, largest first; days, weeks and months by time. */
@@ -33,6 +36,7 @@ export function sortGroups(counts: Counts, by: string): Group[] {
   return [...counts.values()].sort(PERIODS.includes(by) ? byKey : (a, b) => b.count - a.count || byKey(a, b));
 }
 
+/** Normalises a key, so that spellings of one name or target are one group. */
 function groupKey(by: string, key: string): string {
   if (by === "target") return normalizeTarget(key);
   return by === "proposer" || by === "approver" || by === "denied-by" ? normalizeName(key) : key;
@@ -46,15 +50,17 @@ function listKeys(row: Row, query: Query, context: Context): readonly string[] {
   return field.type === "number" || field.type === "is" ? [] : field.of(row, context);
 }
 
-/** Lists the moments by which a row is grouped: those of the first event that the query filters or sorts by, else of the proposal. */
+/** Lists the moments by which a row is grouped: those of the event that the query filters by, or else sorts by, or else of the proposal. */
 function listGroupTimes(row: Row, { terms, sort }: Query): string[] {
-  const dated = terms.find(({ field, negated }) => EVENTS.includes(field) && !negated);
-  const event = (dated?.field ?? (EVENTS.includes(sort?.by ?? "") ? sort!.by : "proposed")) as Event;
-  // Only moments inside the requested period.
-  return listTimes(row, event).filter((time) => dated?.holdsAt?.(Date.parse(time)) !== false);
+  const dateTerm = terms.find(({ field, negated }) => EVENTS.includes(field) && !negated);
+  const sortedEvent = EVENTS.includes(sort?.by ?? "") ? sort!.by : undefined;
+  const event = (dateTerm?.field ?? sortedEvent ?? "proposed") as Event;
+  // Moments outside the requested period are left out.
+  return listTimes(row, event).filter((time) => dateTerm?.holdsAt?.(Date.parse(time)) !== false);
 }
 
-const periodName = (by: string, time: string, zone: string): string => {
+function periodName(by: string, time: string, zone: string): string {
   const day = localDay(Date.parse(time), zone);
-  return by === "day" ? day : by === "month" ? day.slice(0, 7) : isoWeek(Date.parse(`${day}T00:00Z`)).name;
-};
+  if (by === "day") return day;
+  return by === "month" ? day.slice(0, 7) : isoWeek(Date.parse(`${day}T00:00Z`)).name;
+}

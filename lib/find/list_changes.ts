@@ -1,4 +1,4 @@
-/** Lists changes that match all given filters, newest first. */
+/** Lists changes that match all filters, newest first. */
 import type * as z from "zod";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { previewExpiry } from "../changes/expiry.ts";
@@ -18,7 +18,7 @@ import { parseQuery } from "./parse.ts";
 import { findDenier, isRule, listApprovers, type Row } from "./row.ts";
 import { runQuery } from "./run.ts";
 
-/** Events to which a period can refer; `consented`: somebody approved, even if that did not reach the quorum. */
+/** Events to which a period can refer; `consented`: a person approved, even if that did not reach the quorum. */
 const EVENTS = ["proposed", "consented", "decided", "approved", "denied", "applied", "rolled_back", "closed"] as const;
 type Event = (typeof EVENTS)[number];
 
@@ -58,7 +58,7 @@ export const isFiltered = (filter: Filter): boolean =>
   filter.tenant_id !== undefined ||
   (Object.keys(filterFields()) as (keyof Filter)[]).some((name) => filter[name] !== undefined);
 
-/** Returns a page of the changes that match all filters, at most 1 MiB. `before` is the `next` of the previous page; otherwise 400 `invalid_field`. */
+/** Reads a page of the changes that match all filters, at most 1 MiB. `before`: the `next` of the previous page. Errors: 400 `invalid_field`. */
 export async function findChanges(
   deps: ChangesDeps,
   { before, limit, ...filter }: Filter & { limit: number; before?: string | undefined },
@@ -81,35 +81,36 @@ export async function findChanges(
   return { changes, total: found.total, next: found.next };
 }
 
-/** Builds the query of the words, and of the filters that need more than the change itself. */
+/** Builds the query for the filters that cannot be tested on a row alone: words, verdict and drift. */
 function buildQuery({ verdict, drifted, text }: Filter): string {
-  const words = text === undefined ? [] : /^\s*chg_\S+\s*$/.test(text) ? [text.trim()] : toSearchWords(text);
+  const words = text === undefined ? [] : toSearchWords(text);
   const terms = [verdict && `verdict:${verdict}`, drifted !== undefined && `${drifted ? "" : "-"}is:drifted`];
   return [...words, ...terms, "sort:proposed"].filter(Boolean).join(" ");
 }
 
-const toSearchWords = (text: string): string[] =>
-  (text.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).map((one) => (/^\p{N}+$|\p{Script=Han}/u.test(one) ? one : `${one}*`));
+/** Converts a text to words of a query: an id unchanged, other words as beginnings of words, except numbers and Chinese. */
+function toSearchWords(text: string): string[] {
+  if (/^\s*chg_\S+\s*$/.test(text)) return [text.trim()];
+  const words = text.match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+  return words.map((word) => (/^\p{N}+$|\p{Script=Han}/u.test(word) ? word : `${word}*`));
+}
 
 function matchesFilter(row: Row, filter: Filter): boolean {
   const { change } = row;
   const { person, role = "either", event, from, to, target, tenant_id, emergency } = filter;
-  const governed = listGovernedEntries(change);
-  const same = (["status", "proposer_kind", "kind", "risk", "tier", "kpi", "resolution"] as const).every(
+  const hasEqualFields = (["status", "proposer_kind", "kind", "risk", "tier", "kpi", "resolution"] as const).every(
     (name) => filter[name] === undefined || filter[name] === change[name],
   );
-  const isDated = event !== undefined || from !== undefined || to !== undefined;
-  return (
-    same &&
-    (target === undefined || governed.some((entry) => matchesPattern(entry.target, target))) &&
-    (tenant_id === undefined || hasTenant(change, tenant_id)) &&
-    (person === undefined || listPeople(row, role).some((name) => isListedName(name, person))) &&
-    (emergency === undefined || change.approvals.some((one) => one.emergency === true) === emergency) &&
-    (!isDated ||
-      listEventTimes(row, event ?? "proposed", person).some(
-        (at) => at >= (from ?? "") && (to === undefined || at < to),
-      ))
-  );
+  if (!hasEqualFields) return false;
+  if (target !== undefined && !listGovernedEntries(change).some((entry) => matchesPattern(entry.target, target)))
+    return false;
+  if (tenant_id !== undefined && !hasTenant(change, tenant_id)) return false;
+  if (person !== undefined && !listPeople(row, role).some((name) => isListedName(name, person))) return false;
+  const isEmergency = change.approvals.some((approval) => approval.emergency === true);
+  if (emergency !== undefined && isEmergency !== emergency) return false;
+  if (event === undefined && from === undefined && to === undefined) return true;
+  const isInPeriod = (at: string): boolean => at >= (from ?? "") && (to === undefined || at < to);
+  return listEventTimes(row, event ?? "proposed", person).some(isInPeriod);
 }
 
 /** Lists the people with a role in a change. The intent and mandates are not people. */
@@ -132,13 +133,13 @@ function listEventTimes({ change }: Row, event: Event, by?: string): string[] {
   const isBy = (name: string | null): boolean => by === undefined || isListedName(name ?? "", by);
   const consents = approvals.filter((one) => isBy(one.approver)).map(({ at }) => at);
   const denied = status === "denied" ? decided_at : null;
-  // A change whose approval was revoked or expired had been approved with its last consent.
-  const undone = resolution === "revoked" || resolution === "lapsed" ? (approvals.at(-1)?.at ?? null) : null;
+  // A change whose approval was revoked or expired was approved at its last consent.
+  const earlierApproval = resolution === "revoked" || resolution === "lapsed" ? (approvals.at(-1)?.at ?? null) : null;
   const times: Record<Event, (string | null)[]> = {
     proposed: [created_at],
     consented: consents,
     decided: by === undefined ? [decided_at] : [...consents, isBy(approver) ? denied : null],
-    approved: [denied === null && status !== "pending_consent" && status !== "proposed" ? decided_at : undone],
+    approved: [denied === null && status !== "pending_consent" && status !== "proposed" ? decided_at : earlierApproval],
     denied: [denied],
     applied: [applied_at],
     rolled_back: [rolled_back_at],

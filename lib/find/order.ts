@@ -1,12 +1,12 @@
-/** Orders rows. */
+/** Compares rows for the order of a query. */
 import { RISKS } from "../changes/rules/change.ts";
 import { type Context, type Field, type FieldName, FIELDS } from "./fields.ts";
 import type { Query, Sort } from "./parse.ts";
 import type { FoundRow } from "./row.ts";
 
 /**
- * Creates the comparison of rows for the order of a query. Without an order, rows are sorted by relevance where the query has free
- * words, else newest first. Rows without a value come last in both directions; equal rows are sorted newest first.
+ * Creates the comparison of rows for a query. Without `sort:`, rows are sorted by relevance if the query has free words, else
+ * newest first. Rows without a value come last in both directions; equal rows are sorted newest first.
  */
 export function createComparator({ sort, words }: Query, context: Context): (a: FoundRow, b: FoundRow) => number {
   const hasWords = words.some(({ negated }) => !negated);
@@ -15,15 +15,18 @@ export function createComparator({ sort, words }: Query, context: Context): (a: 
   const direction = ascending ? 1 : -1;
   return (a, b) => {
     const [left, right] = [readKey(a), readKey(b)];
-    if (left === null || right === null) return left === right ? compareNewestFirst(a, b) : left === null ? 1 : -1;
-    return left === right ? compareNewestFirst(a, b) : left < right ? -direction : direction;
+    if (left === right) return compareNewestFirst(a, b);
+    if (left === null) return 1;
+    if (right === null) return -1;
+    return left < right ? -direction : direction;
   };
 }
 
-const compareNewestFirst = (a: FoundRow, b: FoundRow): number => {
+function compareNewestFirst(a: FoundRow, b: FoundRow): number {
   const [left, right] = [a.row.change.change_id, b.row.change.change_id];
-  return left === right ? 0 : left > right ? -1 : 1;
-};
+  if (left === right) return 0;
+  return left > right ? -1 : 1;
+}
 
 function sortKey(by: Sort["by"], context: Context): (found: FoundRow) => string | number | null {
   if (by === "relevance") return ({ score }) => score;
@@ -31,6 +34,6 @@ function sortKey(by: Sort["by"], context: Context): (found: FoundRow) => string 
   if (by === "risk") return ({ row }) => RISKS.indexOf(row.change.risk);
   const field: Exclude<Field, { type: "is" }> = FIELDS[by satisfies FieldName];
   if (field.type === "number") return ({ row }) => field.of(row);
-  // The last of several moments counts.
+  // Of several moments, the last one is used.
   return ({ row }) => field.of(row, context).at(-1) ?? null;
 }

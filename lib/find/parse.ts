@@ -10,17 +10,18 @@ import { type Moment, type ValueTest, parseTest } from "./values.ts";
 export const MAX_QUERY_LENGTH = 1000;
 const MAX_PARTS = 40;
 
-/** One `field:value`. */
+/** A term of a query, `field:value`. */
 export interface Term extends ValueTest {
   field: FieldName;
   negated: boolean;
 }
 
-/** A free word with its search terms; `sequence`: the terms must follow each other. */
+/** A free word or phrase with its search terms. */
 export interface Word {
   negated: boolean;
-  /** A complete term, or with `*` the beginning of one. */
+  /** Complete terms, or with `*` the beginning of a term. */
   terms: readonly string[];
+  /** The terms as they must follow each other in the text; absent if their order is irrelevant. */
   sequence?: string | undefined;
 }
 
@@ -32,7 +33,7 @@ export interface Sort {
 
 /** A query, ready to run. */
 export interface Query {
-  /** Normalised. */
+  /** The normalised text. */
   text: string;
   words: readonly Word[];
   /** Ids among the free words. */
@@ -80,13 +81,13 @@ function requireNoOperator({ value, isQuoted }: Part): void {
     throw invalidField("q", "has no OR and no brackets: write alternatives with commas, such as is:pending,approved");
 }
 
-function readFieldName({ field }: Part): FieldName | "sort" | "group" | "time" {
-  const name = field!.toLowerCase();
-  const known = Object.hasOwn(FIELD_ALIASES, name) ? FIELD_ALIASES[name]! : name;
-  if (FIELD_NAMES.includes(known)) return known as FieldName;
+function readFieldName({ field: writtenName }: Part): FieldName | "sort" | "group" | "time" {
+  const name = writtenName!.toLowerCase();
+  const field = Object.hasOwn(FIELD_ALIASES, name) ? FIELD_ALIASES[name]! : name;
+  if (FIELD_NAMES.includes(field)) return field as FieldName;
   throw invalidField(
     "q",
-    `has no field ${field}: did you mean ${findNearest(name, FIELD_NAMES)}:? Put text that holds a colon in quotes`,
+    `has no field ${writtenName}: did you mean ${findNearest(name, FIELD_NAMES)}:? Put text that holds a colon in quotes`,
   );
 }
 
@@ -96,20 +97,22 @@ function addWord(query: { words: Word[]; ids: Query["ids"][number][] }, { value,
     return;
   }
   const isPrefix = !isQuoted && value.length > 1 && value.endsWith("*");
-  // The index has a composed word such as a target both complete and in parts.
-  const isComposed = !/\s/.test(value) && JOINT.test(value) && !CJK.test(value);
-  const text = (isPrefix ? value.slice(0, -1) : value).replaceAll(isComposed ? /[._:@/-]+/g : /$^/g, " ");
+  // The index has a composed word such as a target both complete and in parts; the query uses its parts.
+  const isComposed = !/\s/.test(value) && COMPOSED_WORD.test(value) && !CJK.test(value);
+  const word = isPrefix ? value.slice(0, -1) : value;
+  const text = isComposed ? word.replaceAll(/[._:@/-]+/g, " ") : word;
   const terms = queryTerms(text);
   if (terms.length === 0) return;
   if (isPrefix) terms.push(`${terms.pop()!}*`);
-  const hasSequence = (isQuoted && /\s/.test(value.trim()) && !CJK.test(value)) || (isComposed && !isPrefix);
+  const isPhrase = isQuoted && /\s/.test(value.trim()) && !CJK.test(value);
+  const hasSequence = isPhrase || (isComposed && !isPrefix);
   query.words.push({ negated, terms, ...(hasSequence && { sequence: ` ${textTerms(text).join(" ")} ` }) });
 }
 
-/** A composed word, such as a target: parts joined by these characters. */
-const JOINT = /[\p{L}\p{N}][._:@/-]+[\p{L}\p{N}]/u;
+/** A word of several parts, such as a target. */
+const COMPOSED_WORD = /[\p{L}\p{N}][._:@/-]+[\p{L}\p{N}]/u;
 
-/** Characters whose search terms overlap, so the terms of a phrase do not follow each other. */
+/** Characters of Chinese, Japanese and Korean: their search terms overlap, so the terms of a phrase do not follow each other. */
 const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 
 const quoteWord = ({ value, isQuoted }: Part): string => (isQuoted ? `"${value}"` : value);
@@ -123,11 +126,11 @@ function parseOrder(
   const value = text.toLowerCase().replaceAll("_", "-");
   const isAscending = name === "sort" && value.endsWith("-asc");
   const word = isAscending ? value.slice(0, -4) : value;
-  const known: readonly string[] = { sort: SORTS, group: GROUPS, time: DURATIONS }[name];
-  if (!known.includes(word))
+  const allowed: readonly string[] = { sort: SORTS, group: GROUPS, time: DURATIONS }[name];
+  if (!allowed.includes(word))
     throw invalidField(
       "q",
-      `${name}: has no value ${text}: did you mean ${findNearest(word, known)}? Its values are ${known.join(", ")}`,
+      `${name}: has no value ${text}: did you mean ${findNearest(word, allowed)}? Its values are ${allowed.join(", ")}`,
     );
   if (name === "sort") orders.sort = { by: word as Sort["by"], ascending: isAscending };
   else if (name === "group") orders.group = word as (typeof GROUPS)[number];

@@ -2,6 +2,7 @@
 import type { Word } from "./parse.ts";
 import type { Row } from "./row.ts";
 
+/** Parameters of BM25: saturation of term counts, and weight of the row's length. */
 const K1 = 1.2;
 const B = 0.75;
 
@@ -9,12 +10,16 @@ const B = 0.75;
 export function countTerm({ terms }: Row, term: string): number {
   const pattern = term.endsWith("*") ? ` ${term.slice(0, -1)}` : ` ${term} `;
   let count = 0;
-  // Neighbouring terms share the space between them.
-  for (let at = terms.indexOf(pattern); at !== -1; at = terms.indexOf(pattern, at + pattern.length - 1)) count++;
+  let position = terms.indexOf(pattern);
+  while (position !== -1) {
+    count++;
+    // Neighbouring terms share the space between them, so the search continues at the last character of the pattern.
+    position = terms.indexOf(pattern, position + pattern.length - 1);
+  }
   return count;
 }
 
-/** Returns true for a row that contains a free word. */
+/** Returns true for a row that contains all terms of a free word, in sequence if required. */
 export const containsWord = (row: Row, { terms, sequence }: Word): boolean =>
   sequence === undefined ? terms.every((term) => countTerm(row, term) > 0) : row.terms.includes(sequence);
 
@@ -23,30 +28,31 @@ export class Ranking {
   #rows = 0;
   #length = 0;
   readonly #terms: readonly string[];
-  readonly #among: number[];
+  /** Number of rows that contain each term. */
+  readonly #rowCounts: number[];
 
   constructor(terms: readonly string[]) {
     this.#terms = terms;
-    this.#among = terms.map(() => 0);
+    this.#rowCounts = terms.map(() => 0);
   }
 
   /** Adds a row to the statistics. */
   add(row: Row): void {
     this.#rows++;
     this.#length += row.length;
-    for (const [index, term] of this.#terms.entries()) if (countTerm(row, term) > 0) this.#among[index]!++;
+    for (const [index, term] of this.#terms.entries()) if (countTerm(row, term) > 0) this.#rowCounts[index]!++;
   }
 
-  /** Returns the relevance of a row; 0 where it contains none of the terms. */
+  /** Returns the relevance of a row; 0 if it contains none of the terms. */
   score(row: Row): number {
     const norm = K1 * (1 - B + (B * row.length * this.#rows) / (this.#length || 1));
     let score = 0;
     for (const [index, term] of this.#terms.entries()) {
       const count = countTerm(row, term);
       if (count === 0) continue;
-      const rowsWithTerm = this.#among[index]!;
-      score +=
-        (Math.log(1 + (this.#rows - rowsWithTerm + 0.5) / (rowsWithTerm + 0.5)) * (K1 + 1) * count) / (count + norm);
+      const rowCount = this.#rowCounts[index]!;
+      const rarity = Math.log(1 + (this.#rows - rowCount + 0.5) / (rowCount + 0.5));
+      score += (rarity * (K1 + 1) * count) / (count + norm);
     }
     return score;
   }

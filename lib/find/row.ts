@@ -1,4 +1,4 @@
-/** Rows of the index: a change without its values, and the search terms of its texts. */
+/** Rows of the index: changes without their values, and the search terms of their texts. */
 import type { ChangesDeps } from "../changes/deps.ts";
 import { previewExpiry } from "../changes/expiry.ts";
 import type { Change } from "../changes/rules/change.ts";
@@ -8,8 +8,9 @@ import { textTerms } from "../memory/tokens.ts";
 /** A change in the index. Rows are immutable: a later state of the change is another row. */
 export interface Row {
   change: Omit<Change, "value" | "rationale">;
+  /** True if the change has a rationale. */
   reasoned: boolean;
-  /** The search terms of its texts, each between spaces. */
+  /** The search terms of all texts, each between spaces. */
   terms: string;
   /** Number of terms. */
   length: number;
@@ -20,16 +21,18 @@ export interface FoundRow {
   row: Row;
   /** Relevance for the free words; 0 without free words. */
   score: number;
-  /** With `time`: milliseconds between its events; null where one of them did not happen. */
+  /** With `time:`, the milliseconds between the two events; null if one of them did not happen. */
   duration: number | null;
 }
 
 /** Makes the row of a change. */
 export function makeRow({ value: _, rationale, sets, ...stored }: Change): Row {
-  // A record that was edited by hand may hold anything.
-  const approvals = stored.approvals.filter((one) => typeof one?.approver === "string" && isTime(one.at));
-  const named = sets?.map(({ tenant_id, target }) => ({ tenant_id, target }));
-  const change = { ...stored, approvals, ...(named && { sets: named }) };
+  // A record that was edited by hand may have malformed approvals.
+  const approvals = stored.approvals.filter(
+    (approval) => typeof approval?.approver === "string" && isTime(approval.at),
+  );
+  const setTargets = sets?.map(({ tenant_id, target }) => ({ tenant_id, target }));
+  const change = { ...stored, approvals, ...(setTargets && { sets: setTargets }) };
   const terms = textTerms(listTexts(change, rationale).join("\n"));
   return {
     change,
@@ -52,27 +55,27 @@ export async function showRowsAtTime(deps: ChangesDeps, rows: readonly Row[]): P
 
 function listTexts(change: Row["change"], rationale: unknown): string[] {
   const { tenant_id, target, summary, kpi, proposer, asked_by, approver, approval_note, approvals, review } = change;
-  const late = change.late_notes?.flatMap(({ note, actor }) => [note, actor]) ?? [];
+  const lateNoteTexts = change.late_notes?.flatMap(({ note, actor }) => [note, actor]) ?? [];
   const approvalTexts = approvals.flatMap(({ approver: name, note }) => [name, note]);
-  const reviewed = review ? [review.approver, review.note] : [];
-  const entries = change.sets?.flatMap((entry) => [entry.target, entry.tenant_id]) ?? [];
-  const all = [
+  const reviewTexts = review ? [review.approver, review.note] : [];
+  const entryTexts = change.sets?.flatMap((entry) => [entry.target, entry.tenant_id]) ?? [];
+  const texts = [
     summary,
     rationale,
     target,
     tenant_id,
-    ...entries,
+    ...entryTexts,
     kpi,
     proposer,
     asked_by,
     ...approvalTexts,
-    ...reviewed,
-    ...late,
+    ...reviewTexts,
+    ...lateNoteTexts,
   ];
-  // The last decision may be one of the approvals.
-  if (!approvals.some((one) => one.approver === approver && one.note === approval_note))
-    all.push(approver, approval_note);
-  return all.filter((text): text is string => typeof text === "string" && text !== "");
+  // The last decision may be one of the approvals, whose texts are listed already.
+  if (!approvals.some((approval) => approval.approver === approver && approval.note === approval_note))
+    texts.push(approver, approval_note);
+  return texts.filter((text): text is string => typeof text === "string" && text !== "");
 }
 
 const isTime = (value: unknown): value is string => typeof value === "string" && !Number.isNaN(Date.parse(value));
@@ -90,21 +93,19 @@ export const listApprovers = ({ change }: Row): string[] => [
 export const findDenier = ({ change: { resolution, approver } }: Row): string | null =>
   resolution === "denied" && approver !== null && !isRule(approver) ? approver : null;
 
-/** Returns true for a name of the intent or of a mandate. */
+/** Returns true for the name of a policy or mandate, which approves without a person. */
 export const isRule = (name: string | null): boolean => name !== null && /^(?:policy|mandate):/.test(name);
 
-/** Events in the life of a change that have a time. */
+/** Events of a change that have a time. */
 export type Event = "proposed" | "decided" | "applied" | "rolledback";
 
-/**
- * Lists the moments of an event, RFC 3339, oldest first. A change that was approved and then revoked or lapsed was decided twice.
- */
+/** Lists the times of an event, RFC 3339, oldest first. A change whose approval was revoked or expired was decided twice. */
 export function listTimes({ change }: Row, event: Event): string[] {
   const { resolution, approvals, created_at, decided_at, applied_at, rolled_back_at } = change;
-  const undone = resolution === "revoked" || resolution === "lapsed" ? (approvals.at(-1)?.at ?? null) : null;
+  const earlierDecision = resolution === "revoked" || resolution === "lapsed" ? (approvals.at(-1)?.at ?? null) : null;
   const times: Record<Event, (string | null)[]> = {
     proposed: [created_at],
-    decided: [undone, decided_at],
+    decided: [earlierDecision, decided_at],
     applied: [applied_at],
     rolledback: [rolled_back_at],
   };

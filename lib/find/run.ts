@@ -26,7 +26,7 @@ export interface RunOptions {
   limit: number;
   /** Id of the last row of the previous page. */
   after?: string | undefined;
-  /** Name of the request's field for `after`, for errors. */
+  /** Name of the request's field that contains `after`, for errors. */
   cursorField?: "after" | "before" | undefined;
   zone: string;
   caller: string | null;
@@ -45,7 +45,7 @@ export async function runQuery(deps: ChangesDeps, query: Query, options: RunOpti
   });
 }
 
-/** Returns the first rows of a query that the service itself runs, without a caller. */
+/** Returns the first rows of a query of the service itself, without a caller. */
 export async function findRows(
   deps: ChangesDeps,
   text: string,
@@ -55,6 +55,7 @@ export async function findRows(
   return (await runQuery(deps, query, { limit, zone, caller: null })).rows;
 }
 
+/** One run of a query. */
 class QueryRun {
   readonly #terms: readonly string[];
   readonly #ranking: Ranking;
@@ -76,10 +77,8 @@ class QueryRun {
 
   async answer(): Promise<FindAnswer> {
     const { deps, query, options } = this;
-    if (
-      query.terms.some(({ field, text }) => field === "is" && text.split(",").includes("mine")) &&
-      options.caller === null
-    )
+    const needsCaller = query.terms.some(({ field, text }) => field === "is" && text.split(",").includes("mine"));
+    if (needsCaller && options.caller === null)
       throw invalidField("q", "is:mine needs to know who asks: give your name as person");
     this.#drift = await readDriftEpisodes(deps);
     this.#context.drifted = new Set(this.#drift.keys());
@@ -91,16 +90,16 @@ class QueryRun {
     const durations: number[] = [];
     let total = 0;
     let best: FoundRow[] = [];
-    let isMore = false;
+    let hasMore = false;
     for await (const slice of this.#slices()) {
       const found = await this.#findMatches(slice);
       total += found.length;
       if (query.group !== undefined) countGroups(counts, found, query, this.#context);
       for (const { duration } of found) if (duration !== null) durations.push(duration);
-      const afterCursor = cursor ? found.filter((one) => compare(cursor, one) < 0) : found;
+      const afterCursor = cursor ? found.filter((row) => compare(cursor, row) < 0) : found;
       if (afterCursor.length === 0) continue;
       best = [...best, ...afterCursor].sort(compare);
-      isMore ||= best.length > options.limit;
+      hasMore ||= best.length > options.limit;
       best.length = Math.min(best.length, options.limit);
     }
     const { rows, isTruncated } = await this.#toRows(best);
@@ -109,7 +108,7 @@ class QueryRun {
       rows,
       total,
       groups: query.group === undefined ? [] : sortGroups(counts, query.group),
-      next: (isMore || isTruncated) && rows.length > 0 ? rows.at(-1)!.change_id : null,
+      next: (hasMore || isTruncated) && rows.length > 0 ? rows.at(-1)!.change_id : null,
       ...(query.time && durationStatistics(durations)),
     };
   }
@@ -128,14 +127,12 @@ class QueryRun {
   #matches(row: Row): boolean {
     const { words, ids, terms } = this.query;
     const { where } = this.options;
+    if (where && !where(row)) return false;
+    if (!terms.every((term) => term.holds(row, this.#context) !== term.negated)) return false;
+    if (!ids.every(({ id, negated }) => (row.change.change_id === id) !== negated)) return false;
     const isAny = this.options.words === "any";
-    return (
-      (where === undefined || where(row)) &&
-      terms.every((term) => term.holds(row, this.#context) !== term.negated) &&
-      ids.every(({ id, negated }) => (row.change.change_id === id) !== negated) &&
-      words.every((word) => (isAny && !word.negated) || containsWord(row, word) !== word.negated) &&
-      (!isAny || this.#terms.length === 0 || this.#terms.some((term) => countTerm(row, term) > 0))
-    );
+    if (!words.every((word) => (isAny && !word.negated) || containsWord(row, word) !== word.negated)) return false;
+    return !isAny || this.#terms.length === 0 || this.#terms.some((term) => countTerm(row, term) > 0);
   }
 
   #toFoundRow(row: Row): FoundRow {
@@ -145,7 +142,7 @@ class QueryRun {
     return { row, score: this.#terms.length === 0 ? 0 : this.#ranking.score(row), duration };
   }
 
-  /** Finds the row after which the page begins; it need not match the query any more. */
+  /** Finds the row after which the page begins, even if it no longer matches the query. */
   async #findCursor(id: string): Promise<FoundRow> {
     const [text] = await this.deps.store.texts("changes", [id]);
     const record = text && parseRecord(text);
@@ -157,12 +154,12 @@ class QueryRun {
 
   async #readVerdicts(slice: readonly Row[]): Promise<Context["verdicts"]> {
     const ids = slice.flatMap(({ change }) => (change.applied_at === null ? [] : [change.change_id]));
-    const read = await readProjection(this.deps, outcomes);
-    const records = ids.length === 0 ? [] : await read.getMany("outcomes", ids);
+    const projection = await readProjection(this.deps, outcomes);
+    const records = ids.length === 0 ? [] : await projection.getMany("outcomes", ids);
     const stored = records.flatMap((record) => record?.value ?? []);
     const at = new Date(this.#context.now).toISOString();
-    const shown = await measureOutcomes(read, stored, this.#context.intent, at);
-    return new Map(shown.map(({ change_id, verdict }) => [change_id, verdict]));
+    const measured = await measureOutcomes(projection, stored, this.#context.intent, at);
+    return new Map(measured.map(({ change_id, verdict }) => [change_id, verdict]));
   }
 
   /** Converts rows to the answer, at most 1 MiB. */
@@ -193,7 +190,7 @@ function durationStatistics(durations: number[]): Pick<FindAnswer, "median" | "m
   return { median: median / 1000, max: sorted.at(-1)! / 1000 };
 }
 
-/** Reads the current episodes of drift, by change. */
+/** Reads the current drift episodes, by change id. */
 async function readDriftEpisodes({ store }: ChangesDeps): Promise<Map<string, DriftEpisode>> {
   const episodes = new Map<string, DriftEpisode>();
   for await (const { value } of listRecords(store, "drift", { limit: 1000 })) episodes.set(value.change_id, value);

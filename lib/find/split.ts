@@ -1,10 +1,11 @@
-/** Splits the text of a query into its parts: at spaces outside quotes, each with its sign and the field before its colon. */
+/** Splits the text of a query at spaces outside quotes into parts. */
 import { invalidField } from "../kit/errors.ts";
 
-/** One free word, or one `field:value`. */
+/** A free word, or `field:value`. */
 export interface Part {
+  /** True for a part with a minus sign. */
   negated: boolean;
-  /** Name of the field as it was written; undefined for a free word. */
+  /** Name of the field as written; undefined for a free word. */
   field?: string | undefined;
   value: string;
   isQuoted: boolean;
@@ -20,10 +21,12 @@ export function split(query: string): Part[] {
     .replaceAll("：", ":")
     .trim();
   const parts: Part[] = [];
-  for (let at = 0; at < text.length; at = PART.lastIndex + countSpaces(text, PART.lastIndex)) {
-    PART.lastIndex = at;
-    const [all, sign, field, phrase, word = ""] = PART.exec(text)!;
-    if (text[at + all.length] === '"') throw invalidField("q", "has a quotation mark that is not closed");
+  let position = 0;
+  while (position < text.length) {
+    PART.lastIndex = position;
+    const [part, sign, field, phrase, word = ""] = PART.exec(text)!;
+    if (text[position + part.length] === '"') throw invalidField("q", "has a quotation mark that is not closed");
+    position = PART.lastIndex + countSpaces(text, PART.lastIndex);
     const value = phrase ?? word;
     // A sign alone and an empty pair of quotes are ignored.
     if (value !== "" || field !== undefined)
@@ -32,4 +35,4 @@ export function split(query: string): Part[] {
   return parts;
 }
 
-const countSpaces = (text: string, at: number): number => text.length - at - text.slice(at).trimStart().length;
+const countSpaces = (text: string, start: number): number => text.length - start - text.slice(start).trimStart().length;

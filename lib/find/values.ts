@@ -9,17 +9,17 @@ import { type Context, type Field, type FieldName, VALUE_ALIASES } from "./field
 import type { Row } from "./row.ts";
 import type { Part } from "./split.ts";
 
-/** Moment and time zone by which dates are read. */
+/** Current time and time zone, to which dates refer. */
 export type Moment = Pick<Context, "now" | "zone">;
 
-/** The test of a term's value on a change. */
+/** A test whether a change has the value of a term. */
 export interface ValueTest {
   /** The value in the normalised query. */
   text: string;
   holds(row: Row, context: Context): boolean;
-  /** Names that must be known to the records or the intent. */
+  /** Names that must be recorded or in the intent. */
   names?: readonly string[] | undefined;
-  /** Tests one moment; present for dates. */
+  /** Tests one moment, in milliseconds; present for dates. */
   holdsAt?: ((ms: number) => boolean) | undefined;
 }
 
@@ -28,21 +28,25 @@ export function parseTest(name: FieldName, field: Field, part: Part, moment: Mom
   const value = part.value.trim();
   if (value === "") throw invalidField("q", `${name}: needs a value${describeValues(field)}`);
   if (value === "*" && field.type !== "is")
-    return { text: "*", holds: (row, context) => [readField(field, row, context)].flat().some((one) => one !== null) };
+    return {
+      text: "*",
+      holds: (row, context) => [readField(field, row, context)].flat().some((present) => present !== null),
+    };
+  const alternatives = splitAlternatives(part);
   switch (field.type) {
     case "words":
     case "is": {
-      const words = splitAlternatives(part).map((one) => parseWord(name, one, field.values));
+      const words = alternatives.map((text) => parseWord(name, text, field.values));
       const holds = (row: Row, context: Context): boolean =>
         field.type === "is"
           ? words.some((word) => field.is(row, word, context))
-          : field.of(row, context).some((one) => words.includes(one));
+          : field.of(row, context).some((word) => words.includes(word));
       return { text: words.join(","), holds };
     }
     case "number":
-      return combineAlternatives(splitAlternatives(part).map((one) => createNumberTest(name, field, one)));
+      return combineAlternatives(alternatives.map((text) => createNumberTest(name, field, text)));
     case "date":
-      return combineAlternatives(splitAlternatives(part).map((one) => createDateTest(name, field, one, moment)));
+      return combineAlternatives(alternatives.map((text) => createDateTest(name, field, text, moment)));
     default:
       return createTextTest(field, part);
   }
@@ -65,41 +69,42 @@ const readField = (
   context: Context,
 ): string | number | null | readonly string[] => field.of(row, context);
 
-/** Splits a value into its alternatives at commas; a value in quotes is a single one. */
+/** Splits a value at commas into alternatives; a quoted value is a single one. */
 const splitAlternatives = ({ value, isQuoted }: Part): string[] =>
-  (isQuoted ? [value] : value.split(",")).map((one) => one.trim()).filter((one) => one !== "");
+  (isQuoted ? [value] : value.split(",")).map((text) => text.trim()).filter((text) => text !== "");
 
-function parseWord(name: string, text: string, known: readonly string[]): string {
+function parseWord(name: string, text: string, allowed: readonly string[]): string {
   const lower = text.toLowerCase().replaceAll("-", "_");
   const aliases = new Map(Object.entries(VALUE_ALIASES[name] ?? {}));
   const word = aliases.get(lower.replaceAll("_", "")) ?? aliases.get(lower) ?? lower;
-  if (known.includes(word)) return word;
+  if (allowed.includes(word)) return word;
   if (name === "is" && (RESOLUTIONS as readonly string[]).includes(word))
     throw invalidField("q", `is: has no value ${text}: did you mean resolution:${word}?`);
-  const spellings = [...known, ...aliases.keys()];
+  const spellings = [...allowed, ...aliases.keys()];
   throw invalidField(
     "q",
-    `${name}: has no value ${text}: did you mean ${findNearest(word, spellings)}? Its values are ${known.join(", ")}`,
+    `${name}: has no value ${text}: did you mean ${findNearest(word, spellings)}? Its values are ${allowed.join(", ")}`,
   );
 }
 
-const describeValues = (field: Field): string =>
-  "values" in field ? `: one of ${field.values.join(", ")}` : field.type === "date" ? `: ${DATE_FORMS}` : "";
+function describeValues(field: Field): string {
+  if ("values" in field) return `: one of ${field.values.join(", ")}`;
+  return field.type === "date" ? `: ${DATE_FORMS}` : "";
+}
 
 function createTextTest(field: Extract<Field, { of(row: Row): readonly string[] }>, part: Part): ValueTest {
   const values = splitAlternatives(part);
-  const same =
-    field.type === "pattern"
-      ? (one: string) => values.some((value) => matchesPattern(one, value))
-      : field.type === "names"
-        ? (one: string) => listShortNames(one).some((name) => isListedName(name, values))
-        : (one: string) => values.includes(one);
+  const isMatch = (recorded: string): boolean => {
+    if (field.type === "pattern") return values.some((value) => matchesPattern(recorded, value));
+    if (field.type === "names") return listShortNames(recorded).some((name) => isListedName(name, values));
+    return values.includes(recorded);
+  };
   const text = values.map((value) => (/[\s",]/.test(value) ? `"${value}"` : value)).join(",");
-  const isVerifiedActor = field.type === "names" || field.type === "text";
+  const mustBeRecorded = field.type === "names" || field.type === "text";
   return {
     text,
-    holds: (row) => (field.of as (row: Row) => readonly string[])(row).some(same),
-    ...(isVerifiedActor && { names: values }),
+    holds: (row) => (field.of as (row: Row) => readonly string[])(row).some(isMatch),
+    ...(mustBeRecorded && { names: values }),
   };
 }
 
@@ -113,26 +118,22 @@ export const listShortNames = (name: string): string[] => [
 const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
 function createNumberTest(name: string, field: Extract<Field, { type: "number" }>, value: string): ValueTest {
-  const read = (text: string, open: number): number => {
-    if (text === "") return open;
-    if (NUMBER.test(text)) return Number(text);
-    throw invalidField("q", `${name}: must be a number, or a range such as >100, <100 or 10..100; not ${value}`);
-  };
   const { sign, from, to } = parseRange(value);
-  const [low, high] = [read(from, -Infinity), read(to, Infinity)];
-  // A sign without a number is the same error as a value that is no number.
-  if (sign !== "" && from === "") read("?", 0);
-  const isInRange =
-    sign === ">"
-      ? (n: number) => n > low
-      : sign === "<"
-        ? (n: number) => n < low
-        : (n: number) => n >= low && n <= high;
+  const isValid = [from, to].every((text) => text === "" || NUMBER.test(text));
+  if (!isValid || (sign !== "" && from === ""))
+    throw invalidField("q", `${name}: must be a number, or a range such as >100, <100 or 10..100; not ${value}`);
+  const low = from === "" ? -Infinity : Number(from);
+  const high = to === "" ? Infinity : Number(to);
+  const isInRange = (recorded: number): boolean => {
+    if (sign === ">") return recorded > low;
+    if (sign === "<") return recorded < low;
+    return recorded >= low && recorded <= high;
+  };
   return {
     text: value,
     holds: (row) => {
-      const own = field.of(row);
-      return own !== null && isInRange(own);
+      const recorded = field.of(row);
+      return recorded !== null && isInRange(recorded);
     },
   };
 }
@@ -143,7 +144,7 @@ function createDateTest(
   value: string,
   { now, zone }: Moment,
 ): ValueTest {
-  const read = (text: string) => {
+  const parseDate = (text: string) => {
     if (text === "") return { from: -Infinity, to: Infinity };
     const span = parseSpan(text, now, zone);
     if (!span) throw invalidField("q", `${name}: must be ${DATE_FORMS}, or a range such as >2026-10-01; not ${value}`);
@@ -151,10 +152,12 @@ function createDateTest(
   };
   const { sign, from, to } = parseRange(value);
   if (sign !== "" && from === "") throw invalidField("q", `${name}: needs a date after ${sign}`);
-  const [first, last] = [read(from), read(to)];
-  const [begin, end] =
-    sign === ">" ? [first.to, Infinity] : sign === "<" ? [-Infinity, first.from] : [first.from, last.to];
-  const holdsAt = (ms: number): boolean => ms >= begin && ms < end;
+  const [first, last] = [parseDate(from), parseDate(to)];
+  const holdsAt = (ms: number): boolean => {
+    if (sign === ">") return ms >= first.to;
+    if (sign === "<") return ms < first.from;
+    return ms >= first.from && ms < last.to;
+  };
   return {
     text: value
       .toLowerCase()
@@ -166,10 +169,11 @@ function createDateTest(
   };
 }
 
-/** Parses a range; a single value is both its beginning and its end. */
+/** Parses a range; a single value is both its beginning and its end; with a sign, `from` is the value. */
 function parseRange(value: string): { sign: "" | ">" | "<"; from: string; to: string } {
   const sign = value[0] === ">" || value[0] === "<" ? value[0] : "";
   if (sign !== "") return { sign, from: value.slice(1), to: "" };
-  const at = value.indexOf("..");
-  return at === -1 ? { sign, from: value, to: value } : { sign, from: value.slice(0, at), to: value.slice(at + 2) };
+  const dots = value.indexOf("..");
+  if (dots === -1) return { sign, from: value, to: value };
+  return { sign, from: value.slice(0, dots), to: value.slice(dots + 2) };
 }

@@ -1,6 +1,4 @@
-/**
- * A change as an agent sees it: its fields, the required consents, those that are missing, and the page where a person decides.
- */
+/** The status of a change in answers to agents: its fields, the missing consents, and the page on which a person decides. */
 import * as z from "zod";
 import { changeSchema } from "../changes/rules/change.ts";
 import { gateSchema } from "../changes/rules/gates.ts";
@@ -38,14 +36,14 @@ export async function readChangeStatus(call: ToolCall, changeId: string): Promis
   return { ...view, page: address, next: describeNext(view, address), about_texts: ABOUT_TEXTS };
 }
 
-const describePlace = (address: string | null): string => (address === null ? "in the console" : `at ${address}`);
+const describePage = (address: string | null): string => (address === null ? "in the console" : `at ${address}`);
 
 type StatusFacts = Pick<
   ChangeView,
   "status" | "resolution" | "missing" | "change_id" | "exposure" | "apply_when" | "automation_stopped"
 >;
 
-/** Describes the next step in one or two sentences; `address`: the page of the change. */
+/** Describes the next step in one or two sentences. `address`: the page of the change, if known. */
 export function describeNext(
   { status, resolution, missing, change_id, exposure, apply_when, automation_stopped }: StatusFacts,
   address: string | null,
@@ -53,17 +51,16 @@ export function describeNext(
   switch (status) {
     case "proposed":
     case "pending_consent":
-      return `It waits for ${describeMissing(missing)}. A person decides ${describePlace(address)}; wait_for_decision with change_id ${change_id} waits for that.`;
+      return `It waits for ${describeMissing(missing)}. A person decides ${describePage(address)}; wait_for_decision with change_id ${change_id} waits for that.`;
     case "approved":
       if (missing.length > 0)
-        return `It is approved, but needs ${describeMissing(missing)}. People consent ${describePlace(address)}.`;
-      return apply_when !== undefined && !automation_stopped
-        ? `It is approved, and the service applies it by itself${apply_when === "approved" ? "" : ` from ${apply_when} on`}; wait_for_decision with seen_status approved waits for that.`
-        : `It is approved. A person with permission applies it ${describePlace(address)}; wait_for_decision with seen_status approved waits for that.`;
+        return `It is approved, but needs ${describeMissing(missing)}. People consent ${describePage(address)}.`;
+      if (apply_when === undefined || automation_stopped)
+        return `It is approved. A person with permission applies it ${describePage(address)}; wait_for_decision with seen_status approved waits for that.`;
+      return `It is approved, and the service applies it by itself${apply_when === "approved" ? "" : ` from ${apply_when} on`}; wait_for_decision with seen_status approved waits for that.`;
     case "applied":
-      return exposure && exposure.waits_for !== null
-        ? `It is being rolled out: ${exposure.share / 100} % of the users have it, and the next step waits for ${exposure.waits_for}. The service advances it or rolls it back automatically. If it waits for manual, by_hand or mismatch, a person decides ${describePlace(address)}.`
-        : "It is in force. There is nothing left to do.";
+      if (!exposure || exposure.waits_for === null) return "It is in force. There is nothing left to do.";
+      return `It is being rolled out: ${exposure.share / 100} % of the users have it, and the next step waits for ${exposure.waits_for}. The service advances it or rolls it back automatically. If it waits for manual, by_hand or mismatch, a person decides ${describePage(address)}.`;
     case "rolled_back":
       return "It was applied and rolled back. Find out why before proposing it again.";
     case "denied":

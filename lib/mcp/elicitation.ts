@@ -1,6 +1,6 @@
 /**
- * Asks the client to open the page on which a person decides (URL elicitation). `accept` means that the page was opened, not that
- * a person decided, so a client is asked once for each change and the tool then waits. The page itself verifies the person.
+ * Asks the client to open the page on which a person decides (URL elicitation). The client's `accept` means that the page was
+ * opened, not that a person decided. So a client is asked once for each change, and the tool then waits for the decision.
  */
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
@@ -10,7 +10,7 @@ import { readMeta } from "./era.ts";
 import { isObject, type Message } from "./jsonrpc.ts";
 import type { Prompt, ToolCall } from "./tool.ts";
 
-/** Time for which a state is valid, and in which the same caller is not asked again for the same change. */
+/** Validity of a request's state; within this time the same caller is not asked again for the same change. */
 const STATE_TTL_MS = 15 * 60_000;
 const MAX_REQUESTS = 1_000;
 
@@ -48,7 +48,7 @@ export async function elicit(
   };
 }
 
-/** Records a request; returns false where the caller was asked for this change within the last 15 minutes. */
+/** Records a request; returns false if the caller was asked for this change within the last 15 minutes. */
 function recordRequest({ deps, identity }: ToolCall, changeId: string, now: number): boolean {
   const times = requests.get(deps.store) ?? new Map<string, number>();
   requests.set(deps.store, times);
@@ -61,7 +61,7 @@ function recordRequest({ deps, identity }: ToolCall, changeId: string, now: numb
   return true;
 }
 
-/** Makes a state, `<end in ms>.<HMAC>`. The key is the hash of the caller's secret, which every process of the service has. */
+/** Creates a state, `<end in ms>.<HMAC>`. The HMAC's key is the hash of the caller's secret, which every process of the service has. */
 function makeState(call: ToolCall, changeId: string, end: number): string {
   const { deps, identity } = call;
   const agent = deps.agents?.find(({ name }) => name === identity.agent);
@@ -70,6 +70,7 @@ function makeState(call: ToolCall, changeId: string, end: number): string {
 }
 
 function isOwnState(call: ToolCall, changeId: string, state: unknown, now: number): boolean {
-  const end = typeof state === "string" ? Number(/^(\d{1,15})\.[0-9a-f]{64}$/.exec(state)?.[1]) : Number.NaN;
-  return end > now && end <= now + STATE_TTL_MS && isSameText(state as string, makeState(call, changeId, end));
+  if (typeof state !== "string") return false;
+  const end = Number(/^(\d{1,15})\.[0-9a-f]{64}$/.exec(state)?.[1]);
+  return end > now && end <= now + STATE_TTL_MS && isSameText(state, makeState(call, changeId, end));
 }

@@ -5,7 +5,7 @@
 import { decodeBase64 } from "../kit/base64.ts";
 import { isObject, type Message, RPC, RpcError } from "./jsonrpc.ts";
 
-/** Newest first. */
+/** Protocol versions of the newer era, newest first. */
 export const MODERN_VERSIONS = ["2026-07-28"] as const;
 const LEGACY_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
 
@@ -23,7 +23,7 @@ const isAmong = (versions: readonly string[], version: unknown): boolean => vers
 
 /**
  * Returns the protocol era of a message. Errors: `RpcError` with `unsupportedVersion`; in the newer era also `invalidParams` for an
- * incomplete `_meta`, and `headerMismatch` where the headers do not match the body.
+ * incomplete `_meta`, and `headerMismatch` if the headers do not match the body.
  */
 export function findEra({ headers }: Request, message: Message): Era {
   const header = headers.get("mcp-protocol-version");
@@ -33,19 +33,20 @@ export function findEra({ headers }: Request, message: Message): Era {
       throw unsupportedVersion(header, [...MODERN_VERSIONS, ...LEGACY_VERSIONS]);
     return "legacy";
   }
-  // A notification has no `_meta` of the protocol and no headers of it.
+  // Notifications have neither `_meta` nor headers of the protocol.
   if (message.id === undefined) return "modern";
   if (typeof version !== "string") throw missingMeta("protocolVersion");
   if (!isObject(readMeta(message, "clientCapabilities"))) throw missingMeta("clientCapabilities");
   requireSame("MCP-Protocol-Version", header, version);
   if (!isAmong(MODERN_VERSIONS, version)) throw unsupportedVersion(version, MODERN_VERSIONS);
   requireSame("Mcp-Method", headers.get("mcp-method"), message.method);
-  const named = NAME_PARAMETERS[message.method];
-  const name = named && message.params[named];
+  const nameParameter = NAME_PARAMETERS[message.method];
+  const name = nameParameter && message.params[nameParameter];
   if (typeof name === "string") requireSame("Mcp-Name", decodeHeader(headers.get("mcp-name")), name);
   return "modern";
 }
 
+/** The parameter that the header `Mcp-Name` repeats, by method. */
 const NAME_PARAMETERS: Readonly<Record<string, string>> = {
   "tools/call": "name",
   "prompts/get": "name",
@@ -74,10 +75,10 @@ function decodeHeader(value: string | null): string | null {
   return bytes ? new TextDecoder().decode(bytes) : null;
 }
 
-/** Returns true where a client of the older era speaks a version that has links to resources. */
+/** Returns true for a client of the older era whose version supports links to resources. */
 export const supportsLinks = ({ headers }: Request): boolean =>
   isAmong(["2025-11-25", "2025-06-18"], headers.get("mcp-protocol-version"));
 
-/** Returns the version with which a handshake is answered: the client's own, or the newest with handshakes. */
+/** Returns the version for the answer to a handshake: the client's own if supported, else the newest of the older era. */
 export const negotiateVersion = (requested: unknown): string =>
   isAmong(LEGACY_VERSIONS, requested) ? (requested as string) : LEGACY_VERSIONS[0];

@@ -40,7 +40,7 @@ export interface Message {
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Finds the id in a body, so that an error can name its request; undefined where it has no valid id. */
+/** Finds the id in a body, so that an error can name its request; undefined without a valid id. */
 export function findId(body: unknown): Id | undefined {
   const id = isObject(body) ? body["id"] : undefined;
   return typeof id === "string" || Number.isSafeInteger(id) ? (id as Id) : undefined;
@@ -56,7 +56,7 @@ export function parseBody(text: string): unknown {
   }
 }
 
-/** Reads a body as a message. Errors: `RpcError` with `invalidRequest`. */
+/** Validates a parsed body as a message. Errors: `RpcError` with `invalidRequest`. */
 export function parseMessage(body: unknown, text: string): Message {
   const invalidRequest = (reason: string) => new RpcError(RPC.invalidRequest, reason);
   if (Array.isArray(body)) throw invalidRequest("batches are not taken; send one message a request");
@@ -70,9 +70,9 @@ export function parseMessage(body: unknown, text: string): Message {
   return { id, method, params, text };
 }
 
-/** The text of an answer to a request. */
+/** Formats the answer to a request. */
 export const resultText = (id: Id, result: object): string => JSON.stringify({ jsonrpc: "2.0", id, result });
 
-/** The text of an error; `null` where its request is unknown. */
+/** Formats an error; its id is `null` if the request is unknown. */
 export const errorText = (id: Id | undefined, { code, message, data }: RpcError): string =>
   JSON.stringify({ jsonrpc: "2.0", id: id ?? null, error: { code, message, ...(data && { data }) } });

@@ -1,7 +1,7 @@
 /**
- * The MCP server: it answers one message at a time and keeps no state. The official SDK is not used: it would make the Worker a
- * third and an install two thirds larger, and it answers the older era only in event streams, which a Lambda function cannot
- * send. Tests run the protocol's own conformance scenarios for both eras.
+ * The stateless MCP server. The official SDK is not used: with it the Worker would be a third and an install two thirds larger,
+ * and it answers the older era only in event streams, which a Lambda function cannot send. Tests run the protocol's own
+ * conformance scenarios for both eras.
  */
 import { maskErrors, createOwnReadsError } from "../changes/read_scope.ts";
 import { type Answer, textAnswer } from "../http/answer.ts";
@@ -29,7 +29,7 @@ import { listTools, TOOLS } from "./toolbox.ts";
 
 const SERVER = { name: "countersign", title: "Countersign", version };
 const CAPABILITIES = { tools: {} };
-/** The list of tools changes with the caller and with the intent, which is read at start. */
+/** Cache hints of the list of tools, which depends on the caller and on the intent. */
 const CACHE_HINTS = { ttlMs: 60_000, cacheScope: "private" };
 
 /** Answers one message; 202 without a body for a notification. */
@@ -50,7 +50,7 @@ export async function answerMessage(call: ToolCall, text: string): Promise<Answe
 
 const NO_BODY = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-/** Adds the type of the result and the server, which the newer era requires in each result. */
+/** Adds the result's type and the server info, which the newer era requires in each result. */
 const addServerInfo = (result: object): object => ({
   resultType: "complete",
   ...result,
@@ -103,9 +103,9 @@ async function callTool(
 ): Promise<object> {
   const { params, text } = message;
   const { name, arguments: args = {} } = params;
-  const tool = TOOLS.find((one) => one.name === name);
+  const tool = TOOLS.find((candidate) => candidate.name === name);
   if (!tool)
-    throw new RpcError(RPC.invalidParams, `Unknown tool: ${showName(name)}; tools/list tells what there is`, 200);
+    throw new RpcError(RPC.invalidParams, `Unknown tool: ${formatName(name)}; tools/list tells what there is`, 200);
   if (!isObject(args)) throw new RpcError(RPC.invalidParams, "arguments must be an object", 200);
   try {
     const { agent, readsOwn } = call.identity;
@@ -124,8 +124,8 @@ async function callTool(
   }
 }
 
-/** Shows the requested name; a value that is not text is shown as JSON. */
-const showName = (name: unknown): string =>
+/** Formats the requested name; a value that is not text is formatted as JSON. */
+const formatName = (name: unknown): string =>
   (typeof name === "string" ? name : JSON.stringify(name ?? null)).slice(0, 100);
 
 const agentRequired = (tool: string): AppError =>

@@ -16,7 +16,7 @@ export const TASKS = "io.modelcontextprotocol/tasks";
 /** Interval at which a client should poll. */
 const POLL_MS = 5_000;
 
-/** A wait until a change has another status than `seen_status`. */
+/** A wait until the status of a change differs from `seen_status`. */
 interface Wait {
   change_id: string;
   seen_status: Status;
@@ -29,7 +29,7 @@ export function supportsTasks(message: Message): boolean {
   return isObject(extensions) && Object.hasOwn(extensions, TASKS);
 }
 
-/** Creates the task for a wait; undefined where the status has changed already. */
+/** Creates the task for a wait; undefined if the status has changed already. */
 export async function createWaitTask(call: ToolCall, wait: Wait): Promise<object | undefined> {
   const task = await readTask(call, wait);
   return task.status === "working" ? { ...task, resultType: "task" } : undefined;
@@ -48,8 +48,8 @@ export async function answerForTask(call: ToolCall, message: Message): Promise<o
 }
 
 async function readTask(call: ToolCall, { change_id, seen_status }: Wait) {
-  const now = await readChangeStatus(call, change_id);
-  const { status, next, created_at, decided_at, applied_at, rolled_back_at } = now;
+  const current = await readChangeStatus(call, change_id);
+  const { status, next, created_at, decided_at, applied_at, rolled_back_at } = current;
   const task = {
     taskId: `${seen_status}/${change_id}`,
     statusMessage: next,
@@ -58,14 +58,13 @@ async function readTask(call: ToolCall, { change_id, seen_status }: Wait) {
     ttlMs: null,
     pollIntervalMs: POLL_MS,
   };
-  return status === seen_status
-    ? { ...task, status: "working" as const }
-    : { ...task, status: "completed" as const, result: toolResult({ ...now, moved: true }, true) };
+  if (status === seen_status) return { ...task, status: "working" as const };
+  return { ...task, status: "completed" as const, result: toolResult({ ...current, moved: true }, true) };
 }
 
 function parseTaskId(taskId: unknown): Wait {
-  const [, seen, change_id] = (typeof taskId === "string" && /^([a-z_]+)\/(.{1,200})$/.exec(taskId)) || [];
-  const seen_status = NON_FINAL_STATUSES.find((status) => status === seen);
+  const [, statusText, change_id] = (typeof taskId === "string" && /^([a-z_]+)\/(.{1,200})$/.exec(taskId)) || [];
+  const seen_status = NON_FINAL_STATUSES.find((status) => status === statusText);
   if (seen_status === undefined || change_id === undefined) throw unknownTask();
   return { change_id, seen_status };
 }

@@ -1,8 +1,9 @@
+/** The declaration of MCP tools, and their results. */
 import type * as z from "zod";
 import type { Call } from "../http/endpoint.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
 
-/** A call of a tool: the request that carries it. */
+/** The request with which a tool is called. */
 export type ToolCall = Call<OperationsDeps>;
 
 /** A page that a person should open, and the reason. */
@@ -19,11 +20,11 @@ interface ToolDeclaration<I extends z.ZodType, O extends z.ZodType> {
   title: string;
   /** Description for the model: when to use the tool, and when not. */
   description: string;
-  /** Present for a tool that writes, which needs an agent's secret; `again`: repeating a call changes nothing more. */
+  /** Present for a tool that writes, which needs an agent's secret; `again`: a repeated call changes nothing. */
   writes?: "once" | "again";
-  /** False for a tool that shows the whole service, which is hidden from an agent that may read only its own changes. */
+  /** False for a tool that shows facts of other changes; it is hidden from an agent that may read only its own changes. */
   ownReads: boolean;
-  /** Schema of the input; a function where it depends on the intent. */
+  /** Schema of the input; a function if it depends on the intent. */
   input: I | ((deps: OperationsDeps) => I);
   output: O;
 }
@@ -31,15 +32,15 @@ interface ToolDeclaration<I extends z.ZodType, O extends z.ZodType> {
 /** A tool; its input has passed the schema. */
 export interface Tool extends ToolDeclaration<z.ZodType, z.ZodType> {
   run(input: unknown, call: ToolCall): Promise<object>;
-  /** Returns a task in place of a result, for a client that supports tasks; undefined where nothing has to be waited for. */
+  /** Returns a task in place of a result, for a client that supports tasks; undefined if there is nothing to wait for. */
   task?(input: unknown, call: ToolCall): Promise<object | undefined>;
-  /** Returns the page that a person should open before the tool waits; undefined where no page is needed. */
+  /** Returns the page that a person should open before the tool waits; undefined if no page is needed. */
   prompt?(input: unknown, call: ToolCall): Promise<Prompt | undefined>;
 }
 
-/** Makes a tool from its declaration and implementation. */
+/** Creates a tool from its declaration and implementation. */
 export const createTool = <I extends z.ZodType, O extends z.ZodType>(
-  declared: ToolDeclaration<I, O>,
+  declaration: ToolDeclaration<I, O>,
   run: (input: z.output<I>, call: ToolCall) => Promise<z.input<O> & object>,
   {
     task,
@@ -49,15 +50,15 @@ export const createTool = <I extends z.ZodType, O extends z.ZodType>(
     prompt?: (input: z.output<I>, call: ToolCall) => Promise<Prompt | undefined>;
   } = {},
 ): Tool => ({
-  ...declared,
+  ...declaration,
   run: run as Tool["run"],
   ...(task && { task: task as Required<Tool>["task"] }),
   ...(prompt && { prompt: prompt as Required<Tool>["prompt"] }),
 });
 
 /**
- * Returns the result of a tool as a structure, and the same as text for older clients. `links`: adds a link to the page of a
- * change, which a client can show to the person.
+ * Formats the result of a tool: as a structure, and as text for older clients. `links`: adds a link to the page of a change,
+ * which a client can show to the person.
  */
 export const toolResult = (answer: object, links = false): object => ({
   content: [{ type: "text", text: JSON.stringify(answer) }, ...(links ? pageLinks(answer) : [])],

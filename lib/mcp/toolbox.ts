@@ -12,7 +12,7 @@ import { searchMemory } from "./tools/search_memory.ts";
 import { waitForDecision } from "./tools/wait_for_decision.ts";
 import { withdrawChange } from "./tools/withdraw_change.ts";
 
-/** Reading tools come first: a client that tries the first one changes nothing. */
+/** All tools. Reading tools come first, so that a client that tries the first one changes nothing. */
 export const TOOLS: readonly Tool[] = [
   explainPolicy,
   findChanges,
@@ -25,7 +25,7 @@ export const TOOLS: readonly Tool[] = [
   withdrawChange,
 ];
 
-/** Lists the tools for a caller: without an agent's secret only those that read. */
+/** Lists the tools for a caller: without an agent's secret only reading tools. */
 const listOfferedTools = ({ identity: { agent, readsOwn } }: ToolCall): readonly Tool[] =>
   TOOLS.filter(({ writes, ownReads }) => (agent !== undefined || !writes) && (ownReads || !readsOwn));
 

@@ -1,4 +1,4 @@
-/** Distinguishes questions from statements, since a stored question does not answer the same question later. */
+/** Distinguishes questions from statements, so that questions are not stored as memories. */
 
 /** Chinese questions: by a final particle or by a word within the sentence. */
 const QUESTION_ZH =
@@ -6,7 +6,7 @@ const QUESTION_ZH =
 /** First words of English questions and requests without a question mark. */
 const QUESTION_EN =
   /^(?:(?:and|so|but|hey|hi|hello|please|ok)[\s,]+)*(?:who|whose|what|when|where|why|how|which|is|are|was|were|am|do|does|did|can|could|should|may|might|must|shall|will|would|has|have|had|any|anything|anybody|show|list|tell me|give me|explain|find|search|look up|remind me|help|status)\b/i;
-/** Ends of sentences; a dot within a word, as in `ui.banner`, is none. */
+/** Ends of sentences; a dot within a word, as in `ui.banner`, does not end one. */
 const SENTENCE_ENDS = /(?<=[.!?])\s+|(?<=[。！？；])|\n+/u;
 
 const isQuestion = (sentence: string): boolean =>

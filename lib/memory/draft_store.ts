@@ -1,4 +1,4 @@
-/** Drafts of the model that wait for a person to confirm them. The oldest are removed first. */
+/** Stores drafts of the model that a person has not confirmed yet. The oldest are removed first. */
 import { push, type BufferState, sequenceKey } from "../projections/buffer.ts";
 import type { Store, Tx } from "../store/store.ts";
 
@@ -11,17 +11,17 @@ declare module "../store/store.ts" {
   }
 }
 
-/** `chat_drafts/<16 digits>`: what a model drafted, and for whom. */
+/** `chat_drafts/<16 digits>`: a model's draft of a proposal. */
 export interface UnconfirmedDraft {
   draft_id: string;
   /** The name of the model. */
   model: string;
-  /** The person who asked for it, and the message in which they did. */
+  /** The person who asked for the draft, and the message in which they asked. */
   author: string | null;
   message_id: string;
   /** The fields of the proposal. */
   content: Record<string, unknown>;
-  /** The change it was stored as. */
+  /** The change that the draft was stored as. */
   change_id?: string;
 }
 
@@ -37,14 +37,14 @@ export async function addDraft(tx: Tx, draft: Omit<UnconfirmedDraft, "draft_id">
   return PREFIX + sequenceKey(next.seq);
 }
 
-/** Reads a draft; undefined where there is none, or no longer. */
+/** Reads a draft; undefined if it does not exist, or was removed. */
 export async function readDraft(reads: Pick<Store, "get">, draftId: string): Promise<UnconfirmedDraft | undefined> {
   if (!draftId.startsWith(PREFIX)) return undefined;
-  return (await reads.get("chat_drafts", keyOf(draftId)))?.value;
+  return (await reads.get("chat_drafts", draftKey(draftId)))?.value;
 }
 
-/** Records the change that a draft was stored as, so that a second confirmation returns the same change; its content goes. */
+/** Replaces a draft's content by the id of its change, so that a second confirmation returns the same change. */
 export const recordStored = (tx: Tx, draft: UnconfirmedDraft, changeId: string): void =>
-  tx.put("chat_drafts", keyOf(draft.draft_id), { ...draft, content: {}, change_id: changeId });
+  tx.put("chat_drafts", draftKey(draft.draft_id), { ...draft, content: {}, change_id: changeId });
 
-const keyOf = (draftId: string): string => draftId.slice(PREFIX.length);
+const draftKey = (draftId: string): string => draftId.slice(PREFIX.length);

@@ -18,32 +18,31 @@ declare module "../store/store.ts" {
 /** Maximum number of stored messages; the oldest are removed first. */
 export const MAX_TURNS = 20_000;
 
-/** A reference of a reply: a record's kind and id. */
+/** A record to which a reply refers. */
 export interface Citation {
   kind: string;
   id: string;
 }
 
-/** `chat/<16 digits>`, counting up: one message. */
+/** `chat/<16 digits>`: one message. */
 export interface Turn {
   /** `msg_` and the record id. */
   message_id: string;
   role: "user" | "assistant";
   author: string | null;
-  /** A trusted proxy named the author. */
+  /** True if a trusted proxy named the author. */
   known?: true;
-  /** One line. */
   conversation_id: string;
   text: string;
   at: string;
-  /** Only in a reply: the message that it answers. */
+  /** In a reply: the message that it answers. */
   to?: string;
-  /** Only in a reply: its author. */
+  /** In a reply: whether rules or a model worded it. */
   mode?: "rules" | "llm";
   citations?: Citation[];
 }
 
-/** Prefix of personal conversations, which no caller can name by hand. */
+/** Prefix of personal conversations, which requests cannot name. */
 export const PERSONAL = "person:";
 
 /** Returns the default conversation of a caller: their own, or the common one for unnamed callers. */
@@ -53,7 +52,7 @@ export const conversationId = (person: string | null, { sha256 }: { sha256: Sha2
 /** Returns the key of a message in the index by conversation; its last 16 characters are the key of the message. */
 const conversationKey = (conversation: string, key: string): string => `${conversation}\n${key}`;
 
-/** Adds a message and resolves with it and its id. */
+/** Adds a message; returns it with its id. */
 export async function addTurn(tx: Tx, turn: Omit<Turn, "message_id">): Promise<Turn> {
   const makeTurn = (seq: number): Turn => ({ message_id: `msg_${sequenceKey(seq)}`, ...turn });
   const buffer = await push(tx, "chat", (await tx.get("meta", "chat"))?.value, makeTurn, {
@@ -66,8 +65,8 @@ export async function addTurn(tx: Tx, turn: Omit<Turn, "message_id">): Promise<T
 }
 
 /**
- * Lists messages, oldest first: the newest ones, or those before a message id; of one conversation, or of all. `next` is the
- * `before` that reads the next older page; `null` at the oldest.
+ * Lists the newest messages, or the newest before a message id, oldest first; of one conversation, or of all. `next` is the
+ * `before` of the next older page; `null` at the oldest message.
  */
 export async function readTurns(
   store: Store,

@@ -1,6 +1,6 @@
 /**
- * Memories in two indexes, one of records and one of what people said, so that what people write neither hides a record nor
- * changes which terms are rare among records.
+ * Indexes memories separately: records and statements of people. So statements neither hide a record nor affect which terms are
+ * rare in records.
  */
 import { memoryBasis, type Memory, type MemoryKind } from "../projections/memory.ts";
 import { type Hit, type Search, createSearchIndex } from "./search_index.ts";
@@ -19,7 +19,7 @@ const IMPORTANCE: Record<MemoryKind, number> = {
   chat: 0.2,
 };
 
-/** A record ranks before statements if its share of the query is at least this part of the best statement's share. */
+/** A record ranks before statements if its share of the query's weight is at least this part of the best statement's share. */
 const MIN_RELATIVE_SHARE = 0.2;
 
 /** The index of memories. */
@@ -40,14 +40,14 @@ export function createMemoryIndex() {
     drop(id: string): void {
       for (const index of [records, statements]) index.drop(id);
     },
-    /** Searches both indexes. `known`: only statements with a term that is not among these are found. */
+    /** Searches both indexes. `known`: finds only statements with a term that is not in this set. */
     search({ known, ...search }: Search): Hit[] {
       const recordHits = records.search(search);
       const statementHits = statements.search({ ...search, known: known ?? new Set(textTerms(search.query)) });
-      const least = MIN_RELATIVE_SHARE * Math.max(0, ...statementHits.map(({ share }) => share));
-      const relevant = recordHits.filter(({ share }) => share >= least);
-      const rest = recordHits.filter(({ share }) => share < least);
-      const ranked = [...relevant, ...statementHits, ...rest];
+      const minShare = MIN_RELATIVE_SHARE * Math.max(0, ...statementHits.map(({ share }) => share));
+      const relevantRecords = recordHits.filter(({ share }) => share >= minShare);
+      const otherRecords = recordHits.filter(({ share }) => share < minShare);
+      const ranked = [...relevantRecords, ...statementHits, ...otherRecords];
       if (known || ranked.length >= search.limit) return ranked.slice(0, search.limit);
       // Statements that only repeat the words of the query come last.
       const all = [...ranked, ...statements.search(search)];

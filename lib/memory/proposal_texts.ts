@@ -1,4 +1,4 @@
-/** Adds the texts of memories of proposals, which store the change id only. */
+/** Adds the texts of memories of proposals, which are stored as change ids only. */
 import { MAX_MEMORY_LENGTH, type Memory, type ProposalMemory } from "../projections/memory.ts";
 import { describeProposal } from "../projections/memory.ts";
 import { readVerifiedChanges } from "../changes/ledger/read_changes.ts";
@@ -12,20 +12,20 @@ import type { Reads } from "../store/store.ts";
 /** Finds changes by id; undefined for a change that must not be shown. */
 type FindChanges = (ids: readonly string[]) => Promise<(Change | undefined)[]>;
 
-/** Adds the texts of proposals to stored memories; undefined where the change must not be shown. */
+/** Adds the texts of proposals to stored memories; undefined for a change that must not be shown. */
 export async function addProposalTexts(
   rows: readonly (Memory | ProposalMemory)[],
   find: FindChanges,
 ): Promise<(Memory | undefined)[]> {
-  const ids = rows.flatMap((one) => (isMemory(one) ? [] : one));
+  const ids = rows.flatMap((row) => (isMemory(row) ? [] : row));
   const changes = ids.length === 0 ? [] : await find(ids);
-  return rows.map((one) => (isMemory(one) ? one : makeMemory(changes.shift())));
+  return rows.map((row) => (isMemory(row) ? row : makeMemory(changes.shift())));
 }
 
-/** Number of changes read concurrently: they are large compared with their memories. */
+/** Number of changes read in one request; a change is much larger than its memory. */
 const CONCURRENT_READS = 100;
 
-/** Creates a finder of stored changes without verification, for indexing only: nothing of them is shown. */
+/** Creates a finder of stored changes without verification, only for the index, which shows no texts. */
 export const storedChangeFinder =
   (store: Pick<Reads, "getMany">): FindChanges =>
   async (ids) => {
@@ -36,11 +36,11 @@ export const storedChangeFinder =
     return changes;
   };
 
-/** Creates a finder of changes that are verified against the log; it leaves out changes that were edited elsewhere. */
+/** Creates a finder of changes that are verified against the log, without changes whose record was edited. */
 export const verifiedChangeFinder =
   (deps: Parameters<typeof readVerifiedChanges>[0]): FindChanges =>
   async (ids) =>
-    (await readVerifiedChanges(deps, ids)).map((one) => ("change" in one ? one.change : undefined));
+    (await readVerifiedChanges(deps, ids)).map((result) => ("change" in result ? result.change : undefined));
 
 const isMemory = (row: Memory | ProposalMemory): row is Memory => typeof row !== "string";
 

@@ -1,6 +1,6 @@
 /**
- * Finds memories. Each process has its own index, built at the first search and updated before each search with memories that were
- * stored since, also by other instances.
+ * Finds memories. Each process has its own index. It is built at the first search, and updated before each search with new
+ * memories, including those that other processes stored.
  */
 import * as z from "zod";
 import { memories } from "../projections/memory.ts";
@@ -50,13 +50,13 @@ export const foundMemorySchema = z
 export type FoundMemory = z.infer<typeof foundMemorySchema>;
 
 const PAGE_SIZE = 500;
-const OLDEST_KEY = { limit: 1, keysOnly: true } as const;
+const FIRST_KEY_ONLY = { limit: 1, keysOnly: true } as const;
 
-/** Opening words of a quoted statement. */
+/** Words before the author of a quoted statement. */
 const QUOTE_PREFIXES: Partial<Record<MemoryKind, string>> = { feedback: "feedback of", insight: "insight of" };
 
 /** Describes a memory in a line. Statements are quoted completely, so that they cannot look like records. */
-function phrase({ kind, text, author }: Memory): string {
+function describeMemory({ kind, text, author }: Memory): string {
   if (memoryBasis(kind) === "record") return text;
   return `${QUOTE_PREFIXES[kind] ?? "said by"} ${author ? label(author) : "somebody"}, unverified: ${quote(text)}`;
 }
@@ -70,11 +70,11 @@ type Sources = Record<MemorySource, Source>;
 
 interface ReaderIndex {
   index: MemoryIndex;
-  /** Ids in the index and the newest id read, by source. */
+  /** Indexed ids and the newest indexed id, by source. */
   read: Record<MemorySource, { ids: string[]; last: string }>;
 }
 
-/** Indexes by the name of the reader; `""` is the index of all memories. */
+/** Indexes by store and name of the reader; `""` names the index of all memories. */
 const indexes = new WeakMap<Store, Map<string, ReaderIndex>>();
 
 type RecallDeps = ProjectionDeps & Pick<ChangesDeps, "reader">;
@@ -89,19 +89,19 @@ export async function recall(deps: RecallDeps, search: Omit<Search, "now">): Pro
   indexes.set(deps.store, states);
   let state = states.get(name);
   if (!state) {
-    const none = () => ({ ids: [], last: "" });
+    const nothingRead = () => ({ ids: [], last: "" });
     const read = {
-      record_memories: none(),
-      proposal_memories: none(),
-      outcome_memories: none(),
-      memories: none(),
-      chat_memories: none(),
+      record_memories: nothingRead(),
+      proposal_memories: nothingRead(),
+      outcome_memories: nothingRead(),
+      memories: nothingRead(),
+      chat_memories: nothingRead(),
     };
     states.set(name, (state = { index: createMemoryIndex(), read }));
   }
   const { index } = state;
-  // One update at a time; each reads all memories that are durable when it begins.
-  const sources = await deps.mutex("recall", () => catchUp(deps, state));
+  // Updates run one at a time; each reads all memories that are durable when it begins.
+  const sources = await deps.mutex("recall", () => updateIndex(deps, state));
   for (;;) {
     const hits = index.search({ ...search, now: deps.clock.now() });
     const texts = await readHits(deps, sources, hits);
@@ -111,7 +111,7 @@ export async function recall(deps: RecallDeps, search: Omit<Search, "now">): Pro
     });
     const missing = found.filter(({ memory }) => memory === undefined);
     for (const { id } of missing) index.drop(id);
-    // Search again without memories that no longer exist, since their successors may match.
+    // Otherwise search again without the memories that no longer exist, since others may take their rank.
     if (missing.length === 0) return found.map(({ memory }) => memory!);
   }
 }
@@ -126,12 +126,14 @@ async function readHits(
     MEMORY_SOURCES.map(async (source) => {
       const keys = hits.flatMap(({ id }) => (id.startsWith(`${source}/`) ? id.slice(source.length + 1) : []));
       const stored = keys.length === 0 ? [] : await sources[source].reads.getMany(source, keys);
-      const there = stored.flatMap((one) => one ?? []);
+      const existing = stored.flatMap((record) => record ?? []);
       const memories = await addProposalTexts(
-        there.map(({ value }) => value),
+        existing.map(({ value }) => value),
         verifiedChangeFinder(deps),
       );
-      return memories.flatMap((memory, index) => (memory ? [[`${source}/${there[index]!.id}`, memory] as const] : []));
+      return memories.flatMap((memory, index) =>
+        memory ? [[`${source}/${existing[index]!.id}`, memory] as const] : [],
+      );
     }),
   );
   return new Map(found.flat());
@@ -142,46 +144,47 @@ const toFoundMemory = (key: string, memory: Memory, score: number): FoundMemory 
   kind: memory.kind,
   basis: memoryBasis(memory.kind),
   author: memory.author,
-  text: phrase(memory),
+  text: describeMemory(memory),
   at: memory.at,
   score: Number(score.toFixed(4)),
   ref: memory.ref,
 });
 
 /**
- * Updates the index up to the newest committed memory. It reads no further: a page of a shared store may contain one memory of an
- * unfinished transaction but not an earlier one, which would then never be read.
+ * Updates the index up to the newest committed memory, and not beyond it: a page of a shared store may contain a memory of an
+ * unfinished transaction but lack an earlier one, which would then never be read.
  */
-async function catchUp(deps: RecallDeps, { index, read }: ReaderIndex): Promise<Sources> {
+async function updateIndex(deps: RecallDeps, { index, read }: ReaderIndex): Promise<Sources> {
   const sources = await readSources(deps);
   // Concurrently, so that a slow source does not delay the others.
-  const oldest = await Promise.all(MEMORY_SOURCES.map((name) => sources[name].reads.list(name, OLDEST_KEY)));
-  for (const [at, name] of MEMORY_SOURCES.entries()) {
+  const oldest = await Promise.all(MEMORY_SOURCES.map((name) => sources[name].reads.list(name, FIRST_KEY_ONLY)));
+  for (const [sourceIndex, name] of MEMORY_SOURCES.entries()) {
     const { reads, newest } = sources[name];
-    const known = read[name];
-    while (known.last < newest) {
-      const page = await reads.list(name, { after: known.last, limit: PAGE_SIZE });
-      const read = page.filter(({ id }) => id <= newest);
+    const indexed = read[name];
+    while (indexed.last < newest) {
+      const page = await reads.list(name, { after: indexed.last, limit: PAGE_SIZE });
+      const committed = page.filter(({ id }) => id <= newest);
       const memories = await addProposalTexts(
-        read.map(({ value }) => value),
+        committed.map(({ value }) => value),
         storedChangeFinder(deps.store),
       );
-      const visible = await createVisibilityFilter(deps, name, memories);
-      for (const [place, { id }] of read.entries()) {
-        if (memories[place] && visible(memories[place])) index.add(`${name}/${id}`, memories[place]);
-        known.ids.push(id);
-        known.last = id;
+      const isVisible = await createVisibilityFilter(deps, name, memories);
+      for (const [memoryIndex, { id }] of committed.entries()) {
+        const memory = memories[memoryIndex];
+        if (memory && isVisible(memory)) index.add(`${name}/${id}`, memory);
+        indexed.ids.push(id);
+        indexed.last = id;
       }
-      if (page.length < PAGE_SIZE || page.at(-1)!.id >= newest) known.last = newest;
+      if (page.length < PAGE_SIZE || page.at(-1)!.id >= newest) indexed.last = newest;
       await yieldToEventLoop();
     }
-    const first = oldest[at]![0];
-    while (first && known.ids.length > 0 && known.ids[0]! < first.id) index.drop(`${name}/${known.ids.shift()}`);
+    const first = oldest[sourceIndex]![0];
+    while (first && indexed.ids.length > 0 && indexed.ids[0]! < first.id) index.drop(`${name}/${indexed.ids.shift()}`);
   }
   return sources;
 }
 
-/** Creates the filter for a reader: memories of its own changes, but no outcomes, whose text counts changes of others. */
+/** Creates the filter for a reader: only memories of its own changes, and no outcomes, since their texts count changes of others. */
 async function createVisibilityFilter(
   deps: RecallDeps,
   source: MemorySource,

@@ -1,18 +1,19 @@
-/** A search index in memory. Results are ranked by BM25, adjusted by age and importance. */
+/** An in-memory search index. Results are ranked by BM25, adjusted by age and importance. */
 import { queryTerms, textTerms } from "./tokens.ts";
 
+/** Parameters of BM25: saturation of term counts, and weight of the document's length. */
 const K1 = 1.2;
 const B = 0.75;
 const HALF_LIFE_MS = 30 * 24 * 3600 * 1000;
 /** Weights of age and importance. Together they can outweigh a difference in relevance of up to 30 %. */
 const RECENCY = 0.2;
 const IMPORTANCE = 0.1;
-/** Dropped documents stay in the postings until there are this many, and half of all documents are dropped. */
-const COMPACT_AT = 1000;
+/** The index is compacted when at least this many documents, and half of all, are dropped. */
+const MIN_DROPPED_TO_COMPACT = 1000;
 /** Maximum number of terms of a query; further ones are ignored. */
 const MAX_TERMS = 64;
 
-/** A document to index; its author is a search term too. */
+/** A document to index; words of the author's name are search terms too. */
 export interface Document {
   id: string;
   text: string;
@@ -21,11 +22,11 @@ export interface Document {
   at: number;
   /** 0 to 1. */
   importance: number;
-  /** A private document: the only conversation in which it is found. */
+  /** The only conversation in which the document is found; absent for a public document. */
   conversation?: string | undefined;
 }
 
-/** A found document; `score` has no unit, `share` is the weighted part of the query that it contains, 0 to 1. */
+/** A found document. `share`: the matching part of the query's total weight, 0 to 1. */
 export interface Hit {
   id: string;
   score: number;
@@ -36,7 +37,7 @@ export interface Hit {
 export interface Search {
   query: string;
   limit: number;
-  /** The conversation of the caller; what was said in another one is not found. Absent: no conversation is searched. */
+  /** The conversation of the caller, the only one that is searched; absent: none is. */
   conversation?: string | undefined;
   /** Milliseconds since the epoch. */
   now: number;
@@ -54,26 +55,27 @@ interface Row extends Omit<Document, "text"> {
   counts: ReadonlyMap<string, number>;
 }
 
-/** Returns a predicate: a row has a term other than the known ones and its author's name. */
+/** Creates a predicate that is true for rows with a term that is neither known nor in the author's name. */
 function hasNewTerm(known: ReadonlySet<string>): (row: Row) => boolean {
   const names = new Map<string, ReadonlySet<string>>();
   return ({ author, counts }) => {
-    const by = author ?? "";
-    let own = names.get(by);
-    if (!own) names.set(by, (own = new Set(textTerms(by))));
-    for (const term of counts.keys()) if (!known.has(term) && !own.has(term)) return true;
+    const name = author ?? "";
+    let nameTerms = names.get(name);
+    if (!nameTerms) names.set(name, (nameTerms = new Set(textTerms(name))));
+    for (const term of counts.keys()) if (!known.has(term) && !nameTerms.has(term)) return true;
     return false;
   };
 }
 
-/** Creates an empty index. Postings and lengths are arrays of numbers: scoring reads nothing else. */
+/** Creates an empty index. Scoring reads only postings and lengths, which are arrays of numbers. */
 export function createSearchIndex() {
   let rows: Row[] = [];
-  /** Number of terms of each row; 0 once it is dropped. */
+  /** Number of terms of each row; 0 for a dropped row. */
   let lengths: number[] = [];
-  /** Rows that contain a term, each followed by its number of occurrences. */
+  /** By term, the rows that contain it, each followed by its number of occurrences. */
   let postings = new Map<string, number[]>();
-  const rowOf = new Map<string, number>();
+  /** Row numbers by document id. */
+  const rowNumbers = new Map<string, number>();
   let totalLength = 0;
 
   const insert = (row: Row, length: number): void => {
@@ -82,79 +84,81 @@ export function createSearchIndex() {
       if (list) list.push(rows.length, count);
       else postings.set(term, [rows.length, count]);
     }
-    rowOf.set(row.id, rows.length);
+    rowNumbers.set(row.id, rows.length);
     rows.push(row);
     lengths.push(length);
   };
 
   const compact = (): void => {
-    const [before, lengthsBefore] = [rows, lengths];
+    const oldRows = rows;
+    const oldLengths = lengths;
     [rows, lengths, postings] = [[], [], new Map()];
-    before.forEach((row, index) => lengthsBefore[index]! > 0 && insert(row, lengthsBefore[index]!));
+    for (const [index, row] of oldRows.entries()) if (oldLengths[index]! > 0) insert(row, oldLengths[index]!);
   };
 
   /** Computes for each row the score, the weight and the number of its matching terms, and the total weight of all terms. */
   const score = (terms: readonly string[]) => {
-    const size = rowOf.size;
+    const documentCount = rowNumbers.size;
     const scores = new Float64Array(rows.length);
     const matchedWeights = new Float64Array(rows.length);
-    const matched = new Uint16Array(rows.length);
-    const perTerm = (K1 * B * size) / totalLength;
+    const matchCounts = new Uint16Array(rows.length);
+    const lengthFactor = (K1 * B * documentCount) / totalLength;
     let totalWeight = 0;
     for (const list of terms.map((term) => postings.get(term) ?? [])) {
-      const documentCount = Math.min(list.length / 2, size);
-      const weight = Math.log(1 + (size - documentCount + 0.5) / (documentCount + 0.5));
+      const documentsWithTerm = Math.min(list.length / 2, documentCount);
+      const weight = Math.log(1 + (documentCount - documentsWithTerm + 0.5) / (documentsWithTerm + 0.5));
       totalWeight += weight;
-      for (let i = 0; i < list.length; i += 2) {
-        const row = list[i]!;
+      for (let position = 0; position < list.length; position += 2) {
+        const row = list[position]!;
         const length = lengths[row]!;
         if (length === 0) continue;
-        const count = list[i + 1]!;
-        scores[row]! += (weight * (K1 + 1) * count) / (count + K1 * (1 - B) + perTerm * length);
+        const count = list[position + 1]!;
+        scores[row]! += (weight * (K1 + 1) * count) / (count + K1 * (1 - B) + lengthFactor * length);
         matchedWeights[row]! += weight;
-        matched[row]!++;
+        matchCounts[row]!++;
       }
     }
-    return { scores, matchedWeights, matched, totalWeight };
+    return { scores, matchedWeights, matchCounts, totalWeight };
   };
 
   return {
     get size(): number {
-      return rowOf.size;
+      return rowNumbers.size;
     },
     add({ text, ...document }: Document): void {
       const terms = textTerms(document.author ? `${document.author} ${text}` : text);
-      if (rowOf.has(document.id) || terms.length === 0) return;
+      if (rowNumbers.has(document.id) || terms.length === 0) return;
       const counts = new Map<string, number>();
       for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1);
       insert({ ...document, counts }, terms.length);
       totalLength += terms.length;
     },
     drop(id: string): void {
-      const row = rowOf.get(id);
+      const row = rowNumbers.get(id);
       if (row === undefined) return;
       totalLength -= lengths[row]!;
       lengths[row] = 0;
-      rowOf.delete(id);
-      if (rows.length - rowOf.size >= Math.max(COMPACT_AT, rowOf.size)) compact();
+      rowNumbers.delete(id);
+      if (rows.length - rowNumbers.size >= Math.max(MIN_DROPPED_TO_COMPACT, rowNumbers.size)) compact();
     },
     /** Finds the best documents, best first; of equal ones the later comes first. */
-    search({ query, limit, conversation: own, now, coverage = 0, ignored, known }: Search): Hit[] {
+    search({ query, limit, conversation: callerConversation, now, coverage = 0, ignored, known }: Search): Hit[] {
       const terms = queryTerms(query)
         .filter((term) => !ignored?.has(term))
         .slice(0, MAX_TERMS);
-      const { scores, matchedWeights, matched, totalWeight } = score(terms);
-      const hasNew = known && hasNewTerm(known);
+      const { scores, matchedWeights, matchCounts, totalWeight } = score(terms);
+      const isNew = known && hasNewTerm(known);
       const hits: Hit[] = [];
-      scores.forEach((found, row) => {
-        const least = hits.length < limit ? 0 : hits.at(-1)!.score;
-        if (found === 0 || matched[row]! < coverage * terms.length) return;
-        if (found * (1 + RECENCY + IMPORTANCE) < least || (hasNew && !hasNew(rows[row]!))) return;
+      scores.forEach((relevance, row) => {
+        const minScore = hits.length < limit ? 0 : hits.at(-1)!.score;
+        if (relevance === 0 || matchCounts[row]! < coverage * terms.length) return;
+        const maxScore = relevance * (1 + RECENCY + IMPORTANCE);
+        if (maxScore < minScore || (isNew && !isNew(rows[row]!))) return;
         const { id, at, importance, conversation } = rows[row]!;
-        if (conversation !== undefined && conversation !== own) return;
+        if (conversation !== undefined && conversation !== callerConversation) return;
         const recency = 2 ** (-Math.max(0, now - at) / HALF_LIFE_MS);
-        const score = found * (1 + RECENCY * recency + IMPORTANCE * importance);
-        if (score < least) return;
+        const score = relevance * (1 + RECENCY * recency + IMPORTANCE * importance);
+        if (score < minScore) return;
         const position = hits.findIndex((other) => other.score <= score);
         hits.splice(position === -1 ? hits.length : position, 0, {
           id,

@@ -4,7 +4,7 @@
  */
 const CJK = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}ー";
 const WORD = `(?:(?![${CJK}])[\\p{L}\\p{M}\\p{N}])+`;
-/** A run of CJK characters, or a word with its parts: `crm.followup`, `ana@acme.example`, `chg_0193`. */
+/** A sequence of CJK characters, or a word with its parts: `crm.followup`, `ana@acme.example`, `chg_0193`. */
 const TOKEN = new RegExp(`([${CJK}]+)|${WORD}(?:[._:@/-]${WORD})*`, "gu");
 
 /** Returns the terms of a text to index, with single CJK characters, and composed words both complete and in parts. */
@@ -22,20 +22,20 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   "a an and are as at be been by for from had has have in is it its of on or that the this to was were with".split(" "),
 );
 
-/** Returns the terms of a query, each once: pairs of CJK characters, and stop words only where there is nothing else. */
+/** Returns the terms of a query, each once: pairs of CJK characters, and words; stop words only if there are no others. */
 export function queryTerms(text: string): string[] {
   const terms: string[] = [];
   for (const [token, cjk] of listTokens(text)) {
-    const characters = cjk ? [...token] : [];
-    if (characters.length > 1) terms.push(...characterPairs(token));
-    else terms.push(...(cjk ? characters : wordTerms(token)));
+    if (!cjk) terms.push(...wordTerms(token));
+    else if ([...token].length > 1) terms.push(...characterPairs(token));
+    else terms.push(token);
   }
   const significant = terms.filter((term) => !STOP_WORDS.has(term));
   return [...new Set(significant.length > 0 ? significant : terms)];
 }
 
 const listTokens = (text: string) =>
-  normalizeText(text).matchAll(TOKEN) as IterableIterator<[piece: string, cjk: string | undefined]>;
+  normalizeText(text).matchAll(TOKEN) as IterableIterator<[token: string, cjk: string | undefined]>;
 
 /** Normalises case, compatibility forms such as full width, and accents, except in scripts that need their marks. */
 const normalizeText = (text: string): string =>
@@ -45,9 +45,9 @@ const normalizeText = (text: string): string =>
     .normalize("NFKC")
     .toLowerCase();
 
-function characterPairs(run: string): string[] {
-  const characters = [...run];
-  return characters.slice(1).map((character, i) => characters[i]! + character);
+function characterPairs(text: string): string[] {
+  const characters = [...text];
+  return characters.slice(1).map((character, index) => characters[index]! + character);
 }
 
 function wordTerms(token: string): readonly string[] {
@@ -55,7 +55,7 @@ function wordTerms(token: string): readonly string[] {
   return parts.length > 1 ? [token, ...parts.map(stem)] : [stem(token)];
 }
 
-/** approve, approves, approved, approving → approv; denies, denied → deny. Crude, and the same for text and query. */
+/** Removes English endings: approve, approves, approved, approving → approv; denies, denied → deny. Texts and queries use it alike. */
 const stem = (term: string): string =>
   term
     .replace(/^([a-z]{2,})(?:ies|ied)$/, "$1y")

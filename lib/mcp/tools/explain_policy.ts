@@ -6,14 +6,14 @@ import { listMandates } from "../../changes/mandates/list.ts";
 import { type Preview, previewProposal, previewSchema } from "../../changes/preview_proposal.ts";
 import { describeRules } from "../../changes/rules/describe_rules.ts";
 import { readValuePolicy, valuePolicySchema } from "../../changes/value_policy.ts";
-import { flag, line, target, integer, word } from "../../kit/fields.ts";
+import { flag, line, target as targetField, integer, word } from "../../kit/fields.ts";
 import { invalidField } from "../../kit/errors.ts";
 import { ABOUT_TEXTS, aboutTexts } from "../change_status.ts";
 import { createTool, type ToolCall } from "../tool.ts";
 
 const inputSchema = z.strictObject({
   kind: word(KINDS).optional().describe("With `target`: what kind of change it would be."),
-  target: target().optional().describe("Target of the change."),
+  target: targetField().optional().describe("Target of the change."),
   tenant_id: line(200)
     .optional()
     .describe("The tenant of the change; absent: rules for some tenants only are left out."),
@@ -83,14 +83,14 @@ async function listOwnMandates({ deps, identity }: ToolCall): Promise<Record<str
   return current.map(({ signatures: _, missing: __, systems: ___, ...shown }) => ({ ...shown }));
 }
 
-const listHolds = ({ target: changed, tenant_id = "" }: z.output<typeof inputSchema>, find: FindHolds): string[] =>
-  find(changed === undefined ? undefined : { tenant_id, target: changed }).map(({ message }) => message);
+const listHolds = ({ target, tenant_id = "" }: z.output<typeof inputSchema>, findHolds: FindHolds): string[] =>
+  findHolds(target === undefined ? undefined : { tenant_id, target }).map(({ message }) => message);
 
 function preview(input: z.output<typeof inputSchema>, call: ToolCall): Preview | null {
-  const { kind, target: changed, tenant_id = "", ...rest } = input;
-  if (kind === undefined && changed === undefined) return null;
-  if (kind === undefined || changed === undefined)
+  const { kind, target, tenant_id = "", ...rest } = input;
+  if (kind === undefined && target === undefined) return null;
+  if (kind === undefined || target === undefined)
     throw invalidField(kind === undefined ? "kind" : "target", "is needed to preview what the rules would say");
-  const proposal = { ...rest, kind, target: changed, tenant_id, proposer: call.identity.agent };
+  const proposal = { ...rest, kind, target, tenant_id, proposer: call.identity.agent };
   return previewProposal(proposal, findActor(call), call.deps.product!.intent);
 }

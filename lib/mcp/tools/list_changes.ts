@@ -2,13 +2,13 @@ import * as z from "zod";
 import { changeId, line, integer, word } from "../../kit/fields.ts";
 import { changeSchema, STATUSES } from "../../changes/rules/change.ts";
 import { filterFields } from "../../find/list_changes.ts";
-import { listChanges as listed, pick } from "../../operations/change_views.ts";
+import { listChanges as readChangeList, pick } from "../../operations/change_views.ts";
 import { findChangePage } from "../../operations/page_address.ts";
 import { ABOUT_TEXTS, aboutTexts, page } from "../change_status.ts";
 import { createTool } from "../tool.ts";
 
-/** Fields of a row: few, since a model reads all of them. */
-const ROW = [
+/** Fields of a row, only a few, since a model reads all of them. */
+const ROW_FIELDS = [
   "change_id",
   "status",
   "resolution",
@@ -23,7 +23,7 @@ const ROW = [
   "created_at",
 ] as const;
 const rowSchema = changeSchema().pick(
-  Object.fromEntries(ROW.map((name) => [name, true])) as Record<(typeof ROW)[number], true>,
+  Object.fromEntries(ROW_FIELDS.map((name) => [name, true])) as Record<(typeof ROW_FIELDS)[number], true>,
 );
 
 /** The tool that lists changes. */
@@ -51,8 +51,11 @@ export const listChanges = createTool(
     }),
   },
   async (query, call) => {
-    const { changes, total, next } = await listed(call.deps, query);
-    const rows = changes.map((change) => ({ ...pick(change, ROW), page: findChangePage(call, change.change_id) }));
+    const { changes, total, next } = await readChangeList(call.deps, query);
+    const rows = changes.map((change) => ({
+      ...pick(change, ROW_FIELDS),
+      page: findChangePage(call, change.change_id),
+    }));
     return { changes: rows, total, next, about_texts: ABOUT_TEXTS };
   },
 );

@@ -5,7 +5,7 @@ import { pick } from "../../operations/change_views.ts";
 import { ABOUT_TEXTS, aboutTexts } from "../change_status.ts";
 import { createTool } from "../tool.ts";
 
-const SHOWN = ["E", "M", "R", "N", "goals", "freeze", "as_of"] as const;
+const SHOWN_FIELDS = ["E", "M", "R", "N", "goals", "freeze", "as_of"] as const;
 const shownSchema = stateSchema.pick({ E: true, M: true, R: true, N: true, goals: true, freeze: true, as_of: true });
 
 /** The tool that shows the state of the product. */
@@ -20,7 +20,7 @@ export const productState = createTool(
     output: shownSchema.extend({ identity: identitySchema(), about_texts: aboutTexts }),
   },
   async (_input, { deps }) => ({
-    ...pick(await readState(deps), SHOWN),
+    ...pick(await readState(deps), SHOWN_FIELDS),
     identity: deps.product!.identity,
     about_texts: ABOUT_TEXTS,
   }),

@@ -57,21 +57,21 @@ export const proposeChange = createTool(
   },
   async ({ idempotency_key, ...proposal }, call) => {
     const key = idempotency_key && requestKey(call, idempotency_key, proposal);
-    const result = await propose(
+    const proposed = await propose(
       { ...call, replies: key ? createStoredReplies(key, proposalReply) : undefined },
       proposal,
     );
-    const audit_entry = readReceipt(result);
-    const { conflicts, outside = [] } = isReplayed(result)
-      ? (result.replayed as unknown as Pick<ProposalResult, "conflicts" | "outside">)
-      : result;
+    const audit_entry = readReceipt(proposed);
+    const { conflicts, outside = [] } = isReplayed(proposed)
+      ? (proposed.replayed as unknown as Pick<ProposalResult, "conflicts" | "outside">)
+      : proposed;
     const mandate = parseMandateName((JSON.parse(audit_entry.detail) as { approver?: string }).approver) ?? null;
-    const filed = { mandate, outside: outside as unknown as Record<string, string>[], conflicts, audit_entry };
-    return { ...(await readChangeStatus(call, audit_entry.change_id)), ...filed };
+    const result = { mandate, outside: outside as unknown as Record<string, string>[], conflicts, audit_entry };
+    return { ...(await readChangeStatus(call, audit_entry.change_id)), ...result };
   },
 );
 
-/** Returns the idempotency key of a request, identified by its fields: a retry arrives in another message. */
+/** Returns the idempotency key of a request, computed from its fields, since a retry arrives in another message. */
 function requestKey({ deps: { sha256 }, identity }: ToolCall, key: string, proposal: object): IdempotencyKey {
   const scope = sha256(JSON.stringify(["mcp", "propose_change", identity.agent, key]));
   return { scope, body: sha256(canonicalJson(proposal)) };

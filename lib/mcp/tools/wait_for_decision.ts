@@ -8,7 +8,7 @@ import { readChangeStatus, changeStatusSchema } from "../change_status.ts";
 import { createWaitTask } from "../tasks.ts";
 import { createTool } from "../tool.ts";
 
-/** Maximum wait. Clients give up after 60 seconds, so an answer must be sent before. */
+/** Maximum wait in seconds: the answer must be sent before clients give up after 60 seconds. */
 const MAX_WAIT_S = 50;
 
 /** The tool that waits for a decision of people. */
@@ -39,8 +39,8 @@ export const waitForDecision = createTool(
       name: findWaiterName(call),
       signal: call.request.signal,
     });
-    const now = await readChangeStatus(call, change_id);
-    return { ...now, moved: now.status !== seen_status };
+    const current = await readChangeStatus(call, change_id);
+    return { ...current, moved: current.status !== seen_status };
   },
   {
     task: (wait, call) => createWaitTask(call, wait),
