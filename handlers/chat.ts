@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
-import { chatAnswer, replyByModel } from "../lib/chat/reply.ts";
-import { htmlResponse, listItem } from "../lib/chat/html.ts";
+import { chatAnswer, replyToMessage } from "../lib/chat/reply.ts";
+import { createHtmlResponse, renderMessage } from "../lib/chat/html.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { conversation } from "../lib/chat/conversation.ts";
 import { freeText, line, personName, word } from "../lib/kit/fields.ts";
@@ -41,8 +41,8 @@ export const chat = endpoint(
     errors: ["identity_mismatch", "not_found", "person_required"],
   },
   async (input, call: Call<ChangesDeps>) => {
-    const { answer: body, turns } = await replyByModel(call, input);
-    if (wantsHtml(call.request)) return htmlResponse(turns.map(listItem).join(""));
+    const { answer: body, turns } = await replyToMessage(call, input);
+    if (wantsHtml(call.request)) return createHtmlResponse(turns.map(renderMessage).join(""));
     return answer(body, 200, { vary: "accept" });
   },
 );

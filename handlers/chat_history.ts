@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { conversationId, readTurns } from "../lib/memory/history.ts";
 import { conversation, findSpeaker } from "../lib/chat/conversation.ts";
-import { chatLog, htmlResponse } from "../lib/chat/html.ts";
+import { renderMessages, createHtmlResponse } from "../lib/chat/html.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { line, personName, integer } from "../lib/kit/fields.ts";
 import type { OperationsDeps } from "../lib/operations/deps.ts";
@@ -32,6 +32,6 @@ export const chatHistory = endpoint(
     // Without a proxy no caller is authenticated and hiding conversations would protect nothing, so without `author` all are shown.
     const own = speaker === null && call.identity.person === undefined ? undefined : conversationId(speaker, deps);
     const { turns, next } = await readTurns(deps.store, { ...query, conversation_id: query.conversation_id ?? own });
-    return htmlResponse(chatLog(turns, next));
+    return createHtmlResponse(renderMessages(turns, next));
   },
 );

@@ -48,7 +48,7 @@ import { deny } from "./product/deny.ts";
 import { drift } from "./product/drift.ts";
 import { policy } from "./product/policy.ts";
 import { erase } from "./product/erase.ts";
-import { exported } from "./product/export.ts";
+import { exportLog } from "./product/export.ts";
 import { freeze } from "./product/freeze.ts";
 import { identity } from "./product/identity.ts";
 import { intent } from "./product/intent.ts";
@@ -58,7 +58,7 @@ import { pack } from "./product/pack.ts";
 import { propose } from "./product/propose.ts";
 import { proposeCrmFollowup } from "./product/propose_crm_followup.ts";
 import {
-  draft,
+  mandateDraft,
   mandate,
   mandateNarrow,
   mandateResume,
@@ -80,28 +80,28 @@ import { withdraw } from "./product/withdraw.ts";
 import { readyz } from "./readyz.ts";
 import { state } from "./state.ts";
 import { taskFeedback } from "./task_feedback.ts";
-import { submit, tasks } from "./tasks.ts";
+import { taskSubmit, tasks } from "./tasks.ts";
 import { watchedCheckpoint } from "./watched_checkpoint.ts";
 import { whoami } from "./whoami.ts";
 
 /** Returns all endpoints. The two endpoints that describe the API call it when they are requested. */
-const all = (): readonly Endpoint<Deps>[] => endpoints;
+const listEndpoints = (): readonly Endpoint<Deps>[] => endpoints;
 
 // prettier-ignore
 export const endpoints: readonly Endpoint<Deps>[] = [
   runtime, audit, auditVerify, auditCheckpoint, auditProof, auditAcceptClock, auditAcceptLoss, intent, approvals, identity, coEvolution, change, certificate, outcomes,
-  drift, policy, values, exported, pack, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementEndpoint, apply, rollback, restore, review, freeze, unfreeze, erase, note, stage, samples, kpi,
-  mandates, mandate, draft, mandateSign, mandateNarrow, mandateResume, mandateRevoke,
+  drift, policy, values, exportLog, pack, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementEndpoint, apply, rollback, restore, review, freeze, unfreeze, erase, note, stage, samples, kpi,
+  mandates, mandate, mandateDraft, mandateSign, mandateNarrow, mandateResume, mandateRevoke,
   inbox, find, findSaved, state, log, capabilities, metrics, events,
   chat, chatHistory, memorySearch,
-  tasks, submit, taskFeedback,
+  tasks, taskSubmit, taskFeedback,
   evolved, evolvedFile, l1l5Trend, actionRunNow, actionList,
   peers, peerQuery,
   evaluateFlag, evaluateFlags,
   mcp,
   gate, gateCheck, gateGithub, attestation,
   addCheckpoint, watchedCheckpoint,
-  whoami, livez, readyz, openapi(all), docs(all),
+  whoami, livez, readyz, openapi(listEndpoints), docs(listEndpoints),
 ];
 
 /** Creates one fetch function for all endpoints; `base` is the prefix of every path. Errors: `TypeError` for a malformed `base`. */

@@ -47,7 +47,7 @@ const optional = <T extends z.ZodType>(field: T) =>
   z.preprocess((value) => (value === "" ? undefined : value), field.optional());
 
 /** POST /api/tasks: queues a task for the service. */
-export const submit = endpoint(
+export const taskSubmit = endpoint(
   {
     method: "POST",
     path: "/api/tasks",

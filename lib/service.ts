@@ -12,7 +12,7 @@ import { type CycleReport, runCycle } from "./operations/cycle.ts";
 import { createGithubAnswers, startAnswering } from "./operations/github/answers.ts";
 import { startAutomaticApplies } from "./operations/apply_loop.ts";
 import { createDueCycle } from "./operations/due_cycle.ts";
-import { signalling } from "./store/signalling.ts";
+import { notifyOnCommit } from "./store/notify_on_commit.ts";
 import type { Store } from "./store/store.ts";
 
 /** Parts of a service. Only the store has no default. */
@@ -69,7 +69,7 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
     ...rest
   } = options;
   const { commits = createCommitSignal(), ...parts } = rest;
-  const deps = createDeps({ ...parts, longLived, commits, store: signalling(parts.store, commits) });
+  const deps = createDeps({ ...parts, longLived, commits, store: notifyOnCommit(parts.store, commits) });
   if (deps.product) deps.checkpoint ??= { make: () => storeCurrentCheckpoint(deps) };
   await openProduct(deps, { exclusive, tail, backup, recordIntent, refuseOutdated });
   const projecting = longLived ? startProjecting(deps) : undefined;

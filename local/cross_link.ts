@@ -4,7 +4,7 @@ import type { Capability } from "../lib/operations/capability.ts";
 import { answerPeer, type CheckpointSource, errorAnswer } from "../lib/link/answer_peer.ts";
 import { type Contact, createExchange } from "../lib/link/exchange.ts";
 import { checkIdentity, type PeerIdentity } from "../lib/link/handshake.ts";
-import { secretKey } from "../lib/link/keys.ts";
+import { deriveSecretKey } from "../lib/link/keys.ts";
 import type { PeerAnswer } from "../lib/link/messages.ts";
 import { listPeers, openPeerId, savePeer } from "../lib/link/peer_records.ts";
 import type { LinkPort, PeerRow } from "../lib/link/port.ts";
@@ -67,7 +67,7 @@ export async function openCrossLink(options: CrossLinkOptions): Promise<CrossLin
 
   const mesh = await openMesh({
     self,
-    keys: options.secrets.map(secretKey),
+    keys: options.secrets.map(deriveSecretKey),
     listenAt: options.listenAt,
     peers: options.peers,
     clock,

@@ -34,6 +34,6 @@ export function bucketStore(bucket: Bucket): Store {
       versions: (keys) => begin().versions(keys),
       list: (collection, options) => begin().list(collection, options),
     }),
-    ...groupCommit({ begin, most: { writes: 1000, bytes: 10_000_000 } }, systemPacing),
+    ...groupCommit({ begin, limits: { writes: 1000, bytes: 10_000_000 } }, systemPacing),
   };
 }

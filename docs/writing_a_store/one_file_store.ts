@@ -19,7 +19,7 @@ export async function oneFileStore(path: string): Promise<Store> {
     await written;
     if (lost) throw lost;
   };
-  const keep = (writes: readonly Version[]): Promise<void> => {
+  const persist = (writes: readonly Version[]): Promise<void> => {
     records.keep(writes);
     if (writes.length > 0)
       written = written
@@ -39,7 +39,7 @@ export async function oneFileStore(path: string): Promise<Store> {
       versions: (keys) => shown(records.versions(keys)),
       list: (collection, options) => shown(records.list(collection, options)),
     }),
-    ...serial(records, { keep, failure: () => lost }),
+    ...serial(records, { persist, findWriteError: () => lost }),
   };
 }
 

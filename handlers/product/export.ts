@@ -6,7 +6,7 @@ import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { streamLog } from "../../lib/http/read_stream.ts";
 
 /** GET /api/product/export: the whole log with contents and intents, as `audit?format=jsonl&contents=1` returns it. */
-export const exported = endpoint(
+export const exportLog = endpoint(
   {
     method: "GET",
     path: "/api/product/export",

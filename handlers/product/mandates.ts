@@ -74,7 +74,7 @@ export const mandate = endpoint(
 );
 
 /** POST /api/product/mandates: creates a draft for people to sign. */
-export const draft = endpoint(
+export const mandateDraft = endpoint(
   {
     method: "POST",
     path: "/api/product/mandates",

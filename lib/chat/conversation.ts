@@ -2,7 +2,7 @@
 import { requirePerson } from "../changes/caller.ts";
 import type { Call } from "../http/endpoint.ts";
 import { line } from "../kit/fields.ts";
-import { PERSONAL } from "../memory/history.ts";
+import { PERSONAL_PREFIX } from "../memory/history.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
 
 /** Finds the speaker; behind a trusted proxy it must be the person whom the proxy names. Errors: 403 `identity_mismatch`. */
@@ -13,6 +13,6 @@ export function findSpeaker(call: Call<OperationsDeps>, author: string | undefin
 
 /** Schema of a conversation's name in a request, which cannot name personal conversations. */
 export const conversation = line(100).refine(
-  (name) => !name.startsWith(PERSONAL),
-  `must not begin with ${PERSONAL}; a person's own conversation is that of author`,
+  (name) => !name.startsWith(PERSONAL_PREFIX),
+  `must not begin with ${PERSONAL_PREFIX}; a person's own conversation is that of author`,
 );

@@ -9,7 +9,7 @@ function renderAuthor({ author, mode }: Turn): string {
 }
 
 /** Renders one message as a list item. */
-export function listItem(turn: Turn): string {
+export function renderMessage(turn: Turn): string {
   const { message_id, role, text, at, mode, citations = [] } = turn;
   const cited = citations.map(({ kind, id }) => `<cite data-kind="${escapeHtml(kind)}">${escapeHtml(id)}</cite>`);
   return [
@@ -22,11 +22,11 @@ export function listItem(turn: Turn): string {
 }
 
 /** Renders messages as a list; `data-next` is the `before` of the previous page. */
-export const chatLog = (turns: readonly Turn[], next: string | null): string =>
-  `<ol role="log"${next === null ? "" : ` data-next="${escapeHtml(next)}"`}>${turns.map(listItem).join("")}</ol>`;
+export const renderMessages = (turns: readonly Turn[], next: string | null): string =>
+  `<ol role="log"${next === null ? "" : ` data-next="${escapeHtml(next)}"`}>${turns.map(renderMessage).join("")}</ol>`;
 
 /** Creates a response with an HTML fragment; its headers forbid scripts. */
-export const htmlResponse = (html: string): Response =>
+export const createHtmlResponse = (html: string): Response =>
   new Response(html, {
     headers: {
       "content-type": "text/html; charset=utf-8",

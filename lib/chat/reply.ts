@@ -66,7 +66,7 @@ const MIN_COVERAGE = 1 / 3;
  * Answers a message, or the confirmation of a draft, and resolves with both turns and the answer. Errors: 403
  * `identity_mismatch`; for a confirmation also 401 `unauthorized`, 403 `person_required` and 404 `not_found`.
  */
-export async function replyByModel(
+export async function replyToMessage(
   call: Call<OperationsDeps>,
   input: Message,
 ): Promise<{ answer: ChatAnswer; turns: [Turn, Turn] }> {

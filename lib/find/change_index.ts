@@ -88,7 +88,7 @@ export async function* readSlices(store: Store, { rows, rest, reader }: Rows): A
 }
 
 /** Lists the ids of matching changes that the reader may see, newest first. */
-export async function listIds(deps: IndexDeps, matches: (change: Row["change"]) => boolean): Promise<string[]> {
+export async function listMatchingIds(deps: IndexDeps, matches: (change: Row["change"]) => boolean): Promise<string[]> {
   return runWithScanLimit(deps.store, async () => {
     const ids: string[] = [];
     for await (const slice of readSlices(deps.store, await readCurrentRows(deps)))

@@ -4,7 +4,7 @@ import { findNearest } from "../kit/nearest.ts";
 import { queryTerms, textTerms } from "../memory/tokens.ts";
 import { DURATIONS, FIELD_ALIASES, FIELD_NAMES, type FieldName, findField, GROUPS, SORTS } from "./fields.ts";
 import type { Event } from "./row.ts";
-import { type Part, split } from "./split.ts";
+import { type Part, splitQuery } from "./split.ts";
 import { type Moment, type ValueTest, parseTest } from "./values.ts";
 
 export const MAX_QUERY_LENGTH = 1000;
@@ -46,7 +46,7 @@ export interface Query {
 
 /** Parses a query; relative dates refer to `moment`. Errors: 400 `invalid_field` q with the nearest known word. */
 export function parseQuery(text: string, moment: Moment): Query {
-  const parts = split(text);
+  const parts = splitQuery(text);
   if (parts.length > MAX_PARTS) throw invalidField("q", `must have at most ${MAX_PARTS} words and terms`);
   const query = { words: [] as Word[], ids: [] as Query["ids"][number][], terms: [] as Term[] };
   const orders: Pick<Query, "sort" | "group" | "time"> = {};

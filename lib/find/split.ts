@@ -14,7 +14,7 @@ export interface Part {
 const PART = /(-?)(?:([a-z][a-z_-]*):)?(?:"([^"]*)"|([^\s"]*))/iy;
 
 /** Splits a query. Errors: 400 `invalid_field` q for a quote that is not closed. */
-export function split(query: string): Part[] {
+export function splitQuery(query: string): Part[] {
   // Some keyboards write typographic quotes and a full-width colon.
   const text = query
     .replaceAll(/[“”„«»]/g, '"')

@@ -38,10 +38,10 @@ export function writeHeader(bytes: Uint8Array, type: number): void {
 }
 
 /** Splits a stream of bytes into frames, and buffers at most one unfinished frame. */
-export type FrameReader = ReturnType<typeof frameReader>;
+export type FrameReader = ReturnType<typeof createFrameReader>;
 
 /** Creates a reader at the start of a stream. */
-export function frameReader() {
+export function createFrameReader() {
   /** Buffer for the current read: first a length, then the complete frame. */
   let buffer = new Uint8Array(LENGTH_BYTES);
   let filled = 0;

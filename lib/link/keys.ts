@@ -14,7 +14,7 @@ export interface SecretKey {
 }
 
 /** Derives `key = HKDF(secret, salt = protocol, info = "handshake")` and `kid`, hex of 4 bytes with `info = "kid"`. */
-export function secretKey(secret: string): SecretKey {
+export function deriveSecretKey(secret: string): SecretKey {
   const input = utf8ToBytes(secret);
   return {
     kid: bytesToHex(hkdf(sha256, input, PROTOCOL, utf8ToBytes("kid"), 4)),
@@ -35,7 +35,7 @@ export const serverProof = (key: Uint8Array, transcript: Uint8Array, client: Uin
   hmac(sha256, key, concatBytes(utf8ToBytes("server"), transcript, client));
 
 /** Derives one key for each direction, different in every handshake, since the transcript contains both nonces. */
-export function sessionKeys(key: Uint8Array, transcript: Uint8Array): { client: Uint8Array; server: Uint8Array } {
+export function deriveSessionKeys(key: Uint8Array, transcript: Uint8Array): { client: Uint8Array; server: Uint8Array } {
   const derive = (info: string) => hkdf(sha256, key, transcript, utf8ToBytes(info), 32);
   return { client: derive("client to server"), server: derive("server to client") };
 }

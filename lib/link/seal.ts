@@ -12,7 +12,7 @@ const TWO_TO_THE_32 = 0x1_0000_0000;
 export const SEAL_BYTES = 1 + SEQUENCE_BYTES + TAG_BYTES;
 
 /** Creates the function that seals the frames of one direction. */
-export function sealer(key: Uint8Array, createMac: Mac): (type: number, payload: Uint8Array) => Uint8Array {
+export function createSealer(key: Uint8Array, createMac: Mac): (type: number, payload: Uint8Array) => Uint8Array {
   const mac = createMac(key);
   let sequence = 0;
   return (type, payload) => {
@@ -32,7 +32,7 @@ export function sealer(key: Uint8Array, createMac: Mac): (type: number, payload:
  * Creates the function that verifies the frames of one direction and returns their payloads. Errors: `ProtocolViolation` for a
  * frame that was changed, repeated, lost or reordered.
  */
-export function opener(key: Uint8Array, createMac: Mac): (frame: Frame) => Uint8Array {
+export function createOpener(key: Uint8Array, createMac: Mac): (frame: Frame) => Uint8Array {
   const mac = createMac(key);
   let sequence = 0;
   return ({ bytes }) => {

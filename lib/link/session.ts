@@ -6,7 +6,7 @@ import {
   FRAME,
   type Frame,
   makeFrame,
-  frameReader,
+  createFrameReader,
   MAX_PROVEN_BYTES,
   MAX_UNPROVEN_BYTES,
   ProtocolViolation,
@@ -19,11 +19,11 @@ import {
   portableMac,
   type SecretKey,
   serverProof,
-  sessionKeys,
+  deriveSessionKeys,
   makeTranscript,
 } from "./keys.ts";
 import { toBytes, toObject } from "./payload.ts";
-import { opener, SEAL_BYTES, sealer } from "./seal.ts";
+import { createOpener, SEAL_BYTES, createSealer } from "./seal.ts";
 
 /** The end that opened the connection is the client. */
 export type Role = "client" | "server";
@@ -58,14 +58,14 @@ export type Session = ReturnType<typeof createSession>;
 
 /** A state of the machine: handles the next frame and returns the next state. */
 type State = (frame: Frame, step: Step) => State;
-type Seal = ReturnType<typeof sealer>;
+type Seal = ReturnType<typeof createSealer>;
 
 const EMPTY = new Uint8Array();
 const MAX_PAYLOAD_BYTES = MAX_PROVEN_BYTES - SEAL_BYTES;
 
 /** Creates an end before its first byte. */
 export function createSession({ role, self, keys, nonce, mac = portableMac }: SessionOptions) {
-  const reader = frameReader();
+  const reader = createFrameReader();
   const ownKey = keys[0]!;
   const hello = role === "client" ? helloFrame(self, ownKey.kid, nonce) : EMPTY;
   let hasKnownSecret = false;
@@ -80,12 +80,12 @@ export function createSession({ role, self, keys, nonce, mac = portableMac }: Se
   };
 
   const establish = (key: Uint8Array, transcript: Uint8Array, peer: PeerIdentity, step: Step): State => {
-    const directions = sessionKeys(key, transcript);
+    const directions = deriveSessionKeys(key, transcript);
     const [own, other] =
       role === "client" ? [directions.client, directions.server] : [directions.server, directions.client];
-    seal = sealer(own, mac);
+    seal = createSealer(own, mac);
     step.events.push({ kind: "established", peer });
-    return inSession(opener(other, mac));
+    return inSession(createOpener(other, mac));
   };
 
   const awaitChallenge: State = (frame, step) => {
@@ -121,7 +121,7 @@ export function createSession({ role, self, keys, nonce, mac = portableMac }: Se
   };
 
   const inSession =
-    (open: ReturnType<typeof opener>): State =>
+    (open: ReturnType<typeof createOpener>): State =>
     (frame, step) => {
       const payload = open(frame);
       if (frame.type === FRAME.ping) step.send.push(seal!(FRAME.pong, EMPTY));
@@ -133,7 +133,7 @@ export function createSession({ role, self, keys, nonce, mac = portableMac }: Se
 
   return {
     /** True when the other end has named a shared secret; it may not have proved yet that it knows it. */
-    get greeted() {
+    get hasKnownSecret() {
       return hasKnownSecret;
     },
     get established() {

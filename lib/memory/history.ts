@@ -43,11 +43,11 @@ export interface Turn {
 }
 
 /** Prefix of personal conversations, which requests cannot name. */
-export const PERSONAL = "person:";
+export const PERSONAL_PREFIX = "person:";
 
 /** Returns the default conversation of a caller: their own, or the common one for unnamed callers. */
 export const conversationId = (person: string | null, { sha256 }: { sha256: Sha256 }): string =>
-  person === null ? "main" : `${PERSONAL}${sha256(normalizeName(person))}`;
+  person === null ? "main" : `${PERSONAL_PREFIX}${sha256(normalizeName(person))}`;
 
 /** Returns the key of a message in the index by conversation; its last 16 characters are the key of the message. */
 const conversationKey = (conversation: string, key: string): string => `${conversation}\n${key}`;

@@ -26,7 +26,7 @@ export async function addProposalTexts(
 const CONCURRENT_READS = 100;
 
 /** Creates a finder of stored changes without verification, only for the index, which shows no texts. */
-export const storedChangeFinder =
+export const createStoredChangeFinder =
   (store: Pick<Reads, "getMany">): FindChanges =>
   async (ids) => {
     const changes: (Change | undefined)[] = [];
@@ -37,7 +37,7 @@ export const storedChangeFinder =
   };
 
 /** Creates a finder of changes that are verified against the log, without changes whose record was edited. */
-export const verifiedChangeFinder =
+export const createVerifiedChangeFinder =
   (deps: Parameters<typeof readVerifiedChanges>[0]): FindChanges =>
   async (ids) =>
     (await readVerifiedChanges(deps, ids)).map((result) => ("change" in result ? result.change : undefined));

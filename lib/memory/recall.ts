@@ -22,7 +22,7 @@ import { listVisibleIds } from "../changes/read_scope.ts";
 import type { Reads, Store } from "../store/store.ts";
 import type { ProjectionDeps } from "../projections/projection.ts";
 import { createMemoryIndex, type MemoryIndex } from "./memory_index.ts";
-import { verifiedChangeFinder, storedChangeFinder, addProposalTexts } from "./proposal_texts.ts";
+import { createVerifiedChangeFinder, createStoredChangeFinder, addProposalTexts } from "./proposal_texts.ts";
 import type { Search } from "./search_index.ts";
 
 /** A found memory. */
@@ -129,7 +129,7 @@ async function readHits(
       const existing = stored.flatMap((record) => record ?? []);
       const memories = await addProposalTexts(
         existing.map(({ value }) => value),
-        verifiedChangeFinder(deps),
+        createVerifiedChangeFinder(deps),
       );
       return memories.flatMap((memory, index) =>
         memory ? [[`${source}/${existing[index]!.id}`, memory] as const] : [],
@@ -166,7 +166,7 @@ async function updateIndex(deps: RecallDeps, { index, read }: ReaderIndex): Prom
       const committed = page.filter(({ id }) => id <= newest);
       const memories = await addProposalTexts(
         committed.map(({ value }) => value),
-        storedChangeFinder(deps.store),
+        createStoredChangeFinder(deps.store),
       );
       const isVisible = await createVisibilityFilter(deps, name, memories);
       for (const [memoryIndex, { id }] of committed.entries()) {

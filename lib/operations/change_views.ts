@@ -29,7 +29,7 @@ import { runWithScanLimit } from "../kit/semaphore.ts";
 import { countTextBytes } from "../store/engine/write_set.ts";
 import type { Text } from "../store/store.ts";
 import { listReviewsDue } from "../changes/reviews_due.ts";
-import { listIds } from "../find/change_index.ts";
+import { listMatchingIds } from "../find/change_index.ts";
 import { findChanges, isFiltered } from "../find/list_changes.ts";
 import { findRelated } from "./related.ts";
 
@@ -179,7 +179,7 @@ async function listLive(deps: ChangesDeps, query: { limit: number; after?: strin
 
 /** Lists all pending and approved changes of a reader. */
 const listOwnLive = (deps: ChangesDeps, after = ""): Promise<string[]> =>
-  listIds(deps, ({ change_id, status }) => isLive(status) && change_id > after);
+  listMatchingIds(deps, ({ change_id, status }) => isLive(status) && change_id > after);
 
 const REVIEWED_FIELDS = ["change_id", "status", "tier", "target", "summary", "review"] as const;
 
@@ -249,7 +249,7 @@ async function listOwnOutcomes(
 ): Promise<OutcomeRecord[]> {
   const isWanted = ({ change_id, applied_at }: Pick<Change, "change_id" | "applied_at">) =>
     applied_at !== null && (before === undefined || change_id < before);
-  const ids = await listIds(deps, isWanted);
+  const ids = await listMatchingIds(deps, isWanted);
   const records: OutcomeRecord[] = [];
   for (let begin = 0; begin < ids.length && records.length <= limit; begin += limit)
     for (const stored of await read.getMany("outcomes", ids.slice(begin, begin + limit)))

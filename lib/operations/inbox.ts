@@ -17,7 +17,7 @@ import { missingSchema } from "../changes/rules/missing.ts";
 import { canRead } from "../changes/rules/reader.ts";
 import type { ChangeRecord } from "../changes/rules/record.ts";
 import { type Readiness, readReadiness } from "../changes/readiness.ts";
-import { listIds } from "../find/change_index.ts";
+import { listMatchingIds } from "../find/change_index.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
 import { runWithScanLimit } from "../kit/semaphore.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
@@ -221,7 +221,7 @@ async function listWaiting(deps: ChangesDeps, read: Snapshot<(typeof waiting)["s
 
 /** Lists a reader's own changes in a status. */
 async function listOwnWaiting(deps: ChangesDeps, status: WaitingStatus) {
-  const ids = (await listIds(deps, (change) => change.status === status)).reverse();
+  const ids = (await listMatchingIds(deps, (change) => change.status === status)).reverse();
   const records = await readRecordsWithExpiry(deps, ids.slice(0, MAX_SORTED));
   const rows = records.filter(({ change }) => change.status === status).map(toSortRow);
   const ended = ids.length <= MAX_SORTED;

@@ -15,7 +15,7 @@ import { canRead } from "../changes/rules/reader.ts";
 import { findExposure, isRollingOut } from "../changes/rules/rollout_state.ts";
 import { decodeBase64Url, toBase64Url } from "../kit/base64.ts";
 import { invalidField } from "../kit/errors.ts";
-import { listIds } from "../find/change_index.ts";
+import { listMatchingIds } from "../find/change_index.ts";
 import { gather, PAGE_BYTES } from "../kit/gather.ts";
 import { runWithScanLimit } from "../kit/semaphore.ts";
 import { countTextBytes } from "../store/engine/write_set.ts";
@@ -137,7 +137,7 @@ async function readOwnPage(
   { tenant_id, target, limit, after }: ValueQuery,
 ): Promise<Pick<ValuePage, "values" | "next">> {
   const begin = after === undefined ? "" : parsePosition(after);
-  const own = new Set(await listIds(deps, ({ status }) => status === "applied"));
+  const own = new Set(await listMatchingIds(deps, ({ status }) => status === "applied"));
   const records = await readRecords(deps.store, [...own]);
   const entries = records.flatMap((record) => (record ? listEntries(record.change) : []));
   const keys = [...new Set(entries.map((place) => valueKey(place.tenant_id, place.target)))].sort();

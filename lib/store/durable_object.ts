@@ -1,6 +1,6 @@
 /** A store in the SQLite storage of a Durable Object, whose only writer is this object. */
 import { dumpVersions } from "./engine/dump.ts";
-import { versionsOverFloors } from "./engine/floors.ts";
+import { readVersionsWithFloors } from "./engine/floors.ts";
 import { MOVE_STATE_KEY } from "./engine/move_state.ts";
 import { keyBounds, parseId, sortKey } from "./engine/record_key.ts";
 import { serial } from "./engine/serial.ts";
@@ -67,7 +67,7 @@ export function durableObjectStore(storage: ObjectStorage): Store {
     if (syncError) throw syncError;
   };
 
-  const keep = (writes: readonly Version[]): Promise<void> => {
+  const persist = (writes: readonly Version[]): Promise<void> => {
     if (syncError) throw syncError;
     if (writes.length > 0) {
       try {
@@ -92,17 +92,20 @@ export function durableObjectStore(storage: ObjectStorage): Store {
     list: (collection, options) => returnWhenDurable(view.list(collection, options)),
   };
   const collections = () => sql.exec(COLLECTIONS).toArray() as unknown as { name: string; floor: number }[];
-  const [found] = view.versions([MOVE_STATE_KEY]);
+  const [storedMoveState] = view.versions([MOVE_STATE_KEY]);
   const bulkAccess = soleWriterBulkAccess({
-    found,
-    keep,
+    storedMoveState,
+    persist,
     // Transactions may run between two pages of a dump.
     atOneMoment: false,
     dump: () => dumpVersions({ ...durableReads, collections }),
   });
-  const transactionView: View = { ...view, versions: (keys) => versionsOverFloors(view, keys) };
-  const transactions = serial(transactionView, { keep, failure: () => syncError ?? bulkAccess.refusal() });
-  return { ...makeReads(durableReads), ...transactions, bulk: bulkAccess.over(transactions.transact) };
+  const transactionView: View = { ...view, versions: (keys) => readVersionsWithFloors(view, keys) };
+  const transactions = serial(transactionView, {
+    persist,
+    findWriteError: () => syncError ?? bulkAccess.findWriteError(),
+  });
+  return { ...makeReads(durableReads), ...transactions, bulk: bulkAccess.createBulkAccess(transactions.transact) };
 }
 
 /** Wraps `sync` so that all calls during a running sync share the next one. */

@@ -1,15 +1,19 @@
 /** Building blocks for a custom store: an engine stores versions of records, and these turn it into the port. */
 export { type Attempt, Contended, type Engine, type Write } from "./engine/attempt.ts";
 export { type DumpSource, dumpVersions } from "./engine/dump.ts";
-export { versionsOverFloors } from "./engine/floors.ts";
+export { readVersionsWithFloors } from "./engine/floors.ts";
 export { groupCommit } from "./engine/group_commit.ts";
 export { MOVE_STATE_KEY } from "./engine/move_state.ts";
-export { wrapWithFloors } from "./engine/over_floors.ts";
+export { enforceRevisionFloors } from "./engine/enforce_floors.ts";
 export { type Pacing, systemPacing } from "./engine/pacing.ts";
 export { type Bounds, keyBounds, parseId, sortKey } from "./engine/record_key.ts";
-export { type Keeper, serial } from "./engine/serial.ts";
+export { type SerialStorage, serial } from "./engine/serial.ts";
 export { enforceMoveState, sharedBulkAccess } from "./engine/shared_bulk_access.ts";
-export { type SoleParts, soleWriterBulkAccess, type SoleWriterBulkAccess } from "./engine/sole_writer_bulk_access.ts";
+export {
+  type SoleWriterParts,
+  soleWriterBulkAccess,
+  type SoleWriterBulkAccess,
+} from "./engine/sole_writer_bulk_access.ts";
 export { type SortedMap, sortedMap } from "./engine/sorted_map.ts";
 export { type Key, makeReads, type Row, type Version, type View } from "./engine/view.ts";
 export { Json } from "./json.ts";

@@ -1,6 +1,6 @@
 /** A store in memory, for any platform. It fulfils the contract of stores, except that its records are lost with the process. */
 import { type DumpSource, dumpVersions } from "./engine/dump.ts";
-import { versionsOverFloors } from "./engine/floors.ts";
+import { readVersionsWithFloors } from "./engine/floors.ts";
 import { serial } from "./engine/serial.ts";
 import { soleWriterBulkAccess } from "./engine/sole_writer_bulk_access.ts";
 import { type SortedMap, sortedMap } from "./engine/sorted_map.ts";
@@ -43,15 +43,15 @@ export function memoryStore(): Store {
 
   const storeVersions = (writes: readonly Version[]): void => writes.forEach(storeVersion);
   const bulkAccess = soleWriterBulkAccess({
-    found: undefined,
-    keep: storeVersions,
+    storedMoveState: undefined,
+    persist: storeVersions,
     atOneMoment: true,
     dump: () => dumpVersions(copyCollections(collections)),
   });
   // A loaded copy has only the highest deleted revision of each collection; transactions number new records above it.
-  const transactionView: View = { ...view, versions: (keys) => versionsOverFloors(view, keys) };
-  const transactions = serial(transactionView, { keep: storeVersions, failure: bulkAccess.refusal });
-  return { ...makeReads(view), ...transactions, bulk: bulkAccess.over(transactions.transact) };
+  const transactionView: View = { ...view, versions: (keys) => readVersionsWithFloors(view, keys) };
+  const transactions = serial(transactionView, { persist: storeVersions, findWriteError: bulkAccess.findWriteError });
+  return { ...makeReads(view), ...transactions, bulk: bulkAccess.createBulkAccess(transactions.transact) };
 }
 
 /** Copies the records for a dump, so that later writes do not change it. */

@@ -133,7 +133,7 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
     if (setsValue(change)) return { change, entry, earlier: record, expected };
     const previous = toAdapterValue(await read(entry, signal));
     const [attempt] = createAttempts([change], "apply") as [Attempt];
-    const replaced = await effects.other((await effects.target(change))?.owner);
+    const replaced = await effects.describeOther((await effects.target(change))?.owner);
     const { value: _, ...entryWithoutValue } = entry;
     await effects.begin(change, { state: "pending", attempt, place: system.place(entry), entry: entryWithoutValue });
     await system.note!(entry, { ...attempt, replaced }, signal);

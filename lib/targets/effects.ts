@@ -121,7 +121,7 @@ export function createEffects(
       (await store.get("effect_targets", effectTargetKey(change)))?.value,
 
     /** Describes another change for a system that shows it. */
-    async other(change_id: string | undefined): Promise<OtherChange | undefined> {
+    async describeOther(change_id: string | undefined): Promise<OtherChange | undefined> {
       const record = change_id === undefined ? undefined : (await store.get("effects", change_id))?.value;
       return record && { change_id: change_id!, kind: record.entry.kind, at: record.applied_at ?? record.attempt.at };
     },

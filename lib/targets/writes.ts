@@ -106,7 +106,7 @@ export function createWrites(system: TargetSystem, { effects, read, createAttemp
     const record = await effects.get(change.change_id);
     const [attempt] = createAttempts([change], "rollback") as [Attempt];
     await startRollback(change, entry, attempt);
-    const replaced = await effects.other(record?.applied_at === undefined ? undefined : record.replaced);
+    const replaced = await effects.describeOther(record?.applied_at === undefined ? undefined : record.replaced);
     await system.note?.(entry, { ...attempt, superseded_by, replaced }, signal);
     await effects.finishRollback(change);
     return { result: superseded_by === undefined ? "rolled_back" : "superseded" };
@@ -118,7 +118,7 @@ export function createWrites(system: TargetSystem, { effects, read, createAttemp
     /** Sets all values, or none. */
     async apply(items: readonly ApplyWrite[], signal: AbortSignal): Promise<AdapterResult[]> {
       const results = new Map<ApplyWrite, AdapterResult>();
-      const owners = items.map(async ({ change }) => effects.other((await effects.target(change))?.owner));
+      const owners = items.map(async ({ change }) => effects.describeOther((await effects.target(change))?.owner));
       const replaced = await Promise.all(owners);
       const records = new Map(items.map((item) => [item, item.earlier]));
       for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -183,7 +183,7 @@ export function createWrites(system: TargetSystem, { effects, read, createAttemp
         if (!record.previous)
           throw new Error(`what ${change.change_id} replaced is not on record; ${MANUAL_ROLLBACK_HINT}`);
       const results = new Map<RollbackWrite, AdapterResult>();
-      const replaced = await Promise.all(items.map(({ record }) => effects.other(record.replaced)));
+      const replaced = await Promise.all(items.map(({ record }) => effects.describeOther(record.replaced)));
       for (let tries = 0; tries < MAX_TRIES; tries++) {
         const current = await readAll(items, signal);
         const remaining = [...items.keys()].filter((index) => !results.has(items[index]!));

@@ -152,7 +152,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     role,
     address,
     get greeted() {
-      return link.greeted;
+      return link.hasKnownSecret;
     },
     get peer() {
       return peer;

@@ -178,8 +178,8 @@ async function compose(
     return journal.append(writes);
   };
   const sole = soleWriterBulkAccess({
-    found: await durable.version(MOVE_STATE_KEY.collection, MOVE_STATE_KEY.id),
-    keep: commit,
+    storedMoveState: await durable.version(MOVE_STATE_KEY.collection, MOVE_STATE_KEY.id),
+    persist: commit,
     clock: { now },
     atOneMoment: true,
     dump: () => dumpFiles({ files, paths, sequences }),
@@ -187,11 +187,11 @@ async function compose(
   });
   let isInspected = false;
   const findWriteProblem = async (): Promise<Error | undefined> =>
-    (await journal.recover(isInspected)) ?? sole.refusal();
+    (await journal.recover(isInspected)) ?? sole.findWriteError();
   const transactions = serial(accepted, {
-    keep: commit,
-    failure: () => (journal.failure ? findWriteProblem() : sole.refusal()),
-    nextTurn,
+    persist: commit,
+    findWriteError: () => (journal.failure ? findWriteProblem() : sole.findWriteError()),
+    yieldTurn: nextTurn,
   });
   let freeBytes = await files.freeBytes(paths.folder).catch(() => null);
   let sealedAt = -Infinity;
@@ -225,7 +225,7 @@ async function compose(
       },
     }),
     transact: transactions.transact,
-    bulk: sole.over(transactions.transact),
+    bulk: sole.createBulkAccess(transactions.transact),
     others: transactions.others,
     close: () => (closing ??= close()),
     status() {

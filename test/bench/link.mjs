@@ -64,7 +64,7 @@ function linkOver(link, socket, role, onEstablished = () => {}) {
     role,
     address: "bench",
     self,
-    keys: [link.secretKey("a secret of the bench, long enough")],
+    keys: [link.deriveSecretKey("a secret of the bench, long enough")],
     clock,
     timers,
     answer: async () => answer,

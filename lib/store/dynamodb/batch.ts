@@ -30,10 +30,10 @@ export function dynamoDbEngine(client: DynamoDbClient, findOut: number): DynamoD
   let ownCommits = 0;
 
   return {
-    most: COMMIT_LIMITS,
-    tries: MAX_ATTEMPTS,
+    limits: COMMIT_LIMITS,
+    maxTries: MAX_ATTEMPTS,
     check: requireStorableSize,
-    untouched: (key) => (lastHead && !isInHead(key) ? { found: findAbsent(lastHead, key) } : undefined),
+    assumeAbsent: (key) => (lastHead && !isInHead(key) ? { found: findAbsent(lastHead, key) } : undefined),
     begin: (lastCommit) =>
       beginBatch(client, {
         findOut,

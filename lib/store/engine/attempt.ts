@@ -32,16 +32,16 @@ export interface Engine {
   /** `lastCommit`: the expected last commit. The attempt may use it as head without a request, since the commit verifies it. */
   begin(lastCommit?: string): Attempt;
   /** Limits of one commit, in records and bytes of text: at least the limits of one decision. */
-  readonly most: { readonly writes: number; readonly bytes: number };
+  readonly limits: { readonly writes: number; readonly bytes: number };
   /** Number of attempts for a batch that conflicts with others; 8 by default. */
-  readonly tries?: number;
+  readonly maxTries?: number;
   /** Throws if the engine cannot store a record; then only the transaction with this record is rejected. */
   check?(version: Version): void;
   /**
    * Returns the version that a record has if it is absent, so that a put as new needs no read: the commit is rejected if the
    * record exists. Returns undefined where this version is not known.
    */
-  untouched?(key: Key): { readonly found: Version | undefined } | undefined;
+  assumeAbsent?(key: Key): { readonly found: Version | undefined } | undefined;
 }
 
 /** Another process committed first, or has locked the store; another attempt may succeed a little later. */

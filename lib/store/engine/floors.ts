@@ -8,7 +8,7 @@ import type { Key, Version } from "../version.ts";
 type FoundVersions = readonly (Version | undefined)[];
 
 /** Reads versions; a missing record gets the floor of its collection. */
-export function versionsOverFloors(view: Pick<View, "versions">, keys: readonly Key[]): Awaitable<FoundVersions> {
+export function readVersionsWithFloors(view: Pick<View, "versions">, keys: readonly Key[]): Awaitable<FoundVersions> {
   const names = [...new Set(keys.map(({ collection }) => collection))];
   const floorKeys = names.map((collection) => ({ collection, id: "" }));
   return mapAwaitable(view.versions([...keys, ...floorKeys]), (found) => {

@@ -21,7 +21,7 @@ const MAX_YIELD_MS = 2000;
 
 /** Creates `transact` and `close` over an engine. Each job gets a result or an error, or returns to the queue. */
 export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transact" | "close"> {
-  const { untouched: _, ...readingEngine } = engine;
+  const { assumeAbsent: _, ...readingEngine } = engine;
   const state: ProcessState = {
     cache: createReadCache(),
     conflicted: false,
@@ -45,7 +45,7 @@ export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transa
           });
         },
         pacing,
-        engine.tries,
+        engine.maxTries,
       );
       queue.unshift(...jobs.slice(reports.length));
       for (const report of reports) report();

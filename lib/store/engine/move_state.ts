@@ -24,12 +24,12 @@ export const findActiveMoveState = (state: MoveState | undefined, now: number): 
   state?.state === "held" && Date.parse(state.until) <= now ? undefined : state;
 
 /** Returns whether two move states are of the same kind and the same move. */
-export const isSame = (a: MoveState | undefined, b: MoveState | undefined): boolean =>
+export const isSameMoveState = (a: MoveState | undefined, b: MoveState | undefined): boolean =>
   a?.state === b?.state && a?.move === b?.move;
 
 /** Errors: `MoveStateConflict`. */
 export function requireMoveState(found: MoveState | undefined, expected: MoveState | undefined): void {
-  if (!isSame(found, expected)) throw new MoveStateConflict(found, expected);
+  if (!isSameMoveState(found, expected)) throw new MoveStateConflict(found, expected);
 }
 
 /** Returns the error of a decision on a store with this move state. */

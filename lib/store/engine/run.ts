@@ -27,7 +27,7 @@ export async function runBatch(
   jobs: readonly Job[],
   { engine, cache, base }: { engine: Engine; cache: ReadCache; base: Attempt },
 ): Promise<BatchResult> {
-  const { most } = engine;
+  const { limits } = engine;
   const written = new Map<string, Map<string, Version>>();
   const reports: (() => void)[] = [];
   let count = 0;
@@ -39,7 +39,7 @@ export async function runBatch(
   const accept = ({ writes, report }: DecisionResult): boolean => {
     const addedCount = writes.filter(({ collection, id }) => !written.get(collection)?.has(id)).length;
     const addedBytes = countBytes(writes);
-    const isOverLimit = count + addedCount > most.writes || bytes + addedBytes > most.bytes;
+    const isOverLimit = count + addedCount > limits.writes || bytes + addedBytes > limits.bytes;
     if (count > 0 && isOverLimit) return false;
     count += addedCount;
     bytes += addedBytes;
@@ -69,10 +69,10 @@ export async function runBatch(
       const fetched = unknown.length > 0 ? fetch({ keys: unknown, pages: [] }, base, cache) : undefined;
       return mapAwaitable(fetched, () => keys.map((key) => findKnown(key)?.found));
     },
-    untouched(key) {
+    assumeAbsent(key) {
       const known = findKnown(key);
       if (known || !unread) return known;
-      const absent = engine.untouched?.(key);
+      const absent = engine.assumeAbsent?.(key);
       if (absent) unread.set(recordName(key), key);
       return absent;
     },

@@ -5,16 +5,16 @@ import type { Awaitable, Version, View } from "./view.ts";
 import { writeSet } from "./write_set.ts";
 
 /** Storage of the records. */
-export interface Keeper {
+export interface SerialStorage {
   /**
    * Stores the writes of a decision, none if it only read or failed; the next decision sees them immediately. Resolves when
    * these and all earlier writes are durable. Throws or rejects if they could not be made durable.
    */
-  keep(writes: readonly Version[]): Promise<void> | void;
+  persist(writes: readonly Version[]): Promise<void> | void;
   /** Returns the error of the next decision if nothing can be written at present. No decision is running when it is called. */
-  failure?(): Awaitable<Error | undefined>;
+  findWriteError?(): Awaitable<Error | undefined>;
   /** Yields to the event loop between decisions. */
-  nextTurn?(): Promise<unknown>;
+  yieldTurn?(): Promise<unknown>;
 }
 
 /** Number of decisions before other work gets a turn of the event loop: 64 would block it for a tenth of a second. */
@@ -23,12 +23,12 @@ const DECISIONS_PER_TURN = 8;
 /** Creates `transact`, `others` and `close` over a view. */
 export function serial(
   view: View,
-  { keep, failure, nextTurn }: Keeper,
+  { persist, findWriteError, yieldTurn }: SerialStorage,
 ): Pick<Store, "transact" | "close"> & Required<Pick<Store, "others">> {
   let lastReport: Promise<void> | undefined;
   let decisionCount = 0;
 
-  /** Runs a decision, and reports its result when its writes are durable. Errors: those of `keep`. */
+  /** Runs a decision, and reports its result when its writes are durable. Errors: those of `persist`. */
   const runJob = async ({ decide, resolve, reject }: Job): Promise<void> => {
     const { tx, end, writes } = writeSet(view);
     let report: () => void;
@@ -36,12 +36,12 @@ export function serial(
     try {
       const result = await decide(tx);
       end();
-      durable = keep(await writes());
+      durable = persist(await writes());
       report = () => resolve(result);
     } catch (error) {
       end();
       // The error may depend on records that were read, so it too waits until they are durable.
-      durable = keep([]);
+      durable = persist([]);
       report = () => reject(error);
     }
     if (durable) lastReport = durable.then(report, reject);
@@ -50,11 +50,11 @@ export function serial(
 
   const { transact, close } = createQueue(async (queue) => {
     const job = queue.shift()!;
-    const result = failure?.();
+    const result = findWriteError?.();
     const error = result instanceof Promise ? await result : result;
     if (error) job.reject(error);
     else await runJob(job).catch(job.reject);
-    if (++decisionCount % DECISIONS_PER_TURN === 0) await nextTurn?.();
+    if (++decisionCount % DECISIONS_PER_TURN === 0) await yieldTurn?.();
   });
   return { transact, others: async () => "", close: () => close().then(() => lastReport) };
 }

@@ -65,7 +65,7 @@ export function enforceMoveState(engine: Engine, clock: Clock): Engine {
       abandon: () => attempt.abandon(),
     };
   };
-  return { ...engine, begin, most: { ...engine.most, writes: engine.most.writes - 1 } };
+  return { ...engine, begin, limits: { ...engine.limits, writes: engine.limits.writes - 1 } };
 }
 
 /** Creates bulk access over an engine that ignores the move state. `stored` converts a version to the form that the engine stores. */
@@ -90,7 +90,7 @@ export function sharedBulkAccess(
         }
       },
       pacing,
-      engine.tries,
+      engine.maxTries,
     );
 
   const commitChunk: BulkAccess["commit"] = (writes, { from, to }) =>
@@ -111,7 +111,7 @@ export function sharedBulkAccess(
       }),
     async commit(writes, change) {
       if (engine.check) writes.forEach(engine.check);
-      const limits = { ...engine.most, writes: engine.most.writes - 1 };
+      const limits = { ...engine.limits, writes: engine.limits.writes - 1 };
       const chunks = splitForCommits(writes.map(stored), limits);
       for (const chunk of chunks.slice(0, -1)) await commitChunk(chunk, { from: change.from, to: change.from });
       await commitChunk(chunks.at(-1)!, change);
@@ -122,7 +122,7 @@ export function sharedBulkAccess(
 }
 
 /** Splits versions into chunks that each fit in one commit; returns at least one chunk. */
-function splitForCommits(writes: readonly Version[], limits: Engine["most"]): Version[][] {
+function splitForCommits(writes: readonly Version[], limits: Engine["limits"]): Version[][] {
   const chunks: Version[][] = [[]];
   let bytes = 0;
   for (const version of writes) {

@@ -6,56 +6,56 @@ import type { MoveState, BulkAccess } from "../bulk_access.ts";
 import {
   clearLoaded,
   requireMoveState,
-  isSame,
+  isSameMoveState,
   readMoveState,
   createMoveStateVersion,
   createMoveStateError,
   findActiveMoveState,
 } from "./move_state.ts";
-import type { Keeper } from "./serial.ts";
+import type { SerialStorage } from "./serial.ts";
 
 /** Parts of the engine. */
-export interface SoleParts extends Pick<BulkAccess, "dump" | "atOneMoment">, Partial<Pick<BulkAccess, "clear">> {
+export interface SoleWriterParts extends Pick<BulkAccess, "dump" | "atOneMoment">, Partial<Pick<BulkAccess, "clear">> {
   /** The stored record of the move state. */
-  found: Version | undefined;
-  keep: Keeper["keep"];
+  storedMoveState: Version | undefined;
+  persist: SerialStorage["persist"];
   clock?: Clock;
 }
 
 /** Bulk access, and the check that keeps decisions from being made during a move. */
 export interface SoleWriterBulkAccess {
   /** Returns the error of every decision during a move; undefined where decisions may run. */
-  refusal(): Error | undefined;
+  findWriteError(): Error | undefined;
   /** Creates the bulk access; a change of the move state waits for the running transactions. */
-  over(transact: Store["transact"]): BulkAccess;
+  createBulkAccess(transact: Store["transact"]): BulkAccess;
 }
 
 /** Creates the bulk access of a single writer. A hold is in memory only: no other process could write after this one ends. */
 export function soleWriterBulkAccess({
-  found,
-  keep,
+  storedMoveState,
+  persist,
   clock = systemClock,
   clear,
   ...dumping
-}: SoleParts): SoleWriterBulkAccess {
-  let stored = found;
-  let state = readMoveState(found);
+}: SoleWriterParts): SoleWriterBulkAccess {
+  let stored = storedMoveState;
+  let state = readMoveState(storedMoveState);
   let lastCommit: Promise<unknown> = Promise.resolve();
   const readActive = (): MoveState | undefined => (state = findActiveMoveState(state, clock.now()));
 
   const write: BulkAccess["commit"] = async (writes, { from, to }) => {
     requireMoveState(readActive(), from);
     const stateToStore = to?.state === "held" ? undefined : to;
-    const isStored = isSame(readMoveState(stored), stateToStore);
+    const isStored = isSameMoveState(readMoveState(stored), stateToStore);
     const version = isStored ? undefined : createMoveStateVersion(stateToStore, stored);
-    await keep(version ? [...writes, version] : writes);
+    await persist(version ? [...writes, version] : writes);
     if (version) stored = version;
     state = to;
   };
 
   return {
-    refusal: () => createMoveStateError(readActive()),
-    over(transact) {
+    findWriteError: () => createMoveStateError(readActive()),
+    createBulkAccess(transact) {
       // During a move no decision runs, so the commit need not wait for one; otherwise it runs as a transaction.
       const commit: BulkAccess["commit"] = (writes, change) => {
         const committed = lastCommit.then(() =>

@@ -28,8 +28,8 @@ export interface View {
   /** Returns the last version of each record, in the order of `keys`; `undefined` for a record that never existed. */
   versions(keys: readonly Key[]): Awaitable<FoundVersions>;
   list(collection: string, options: ListOptions<boolean>): Awaitable<readonly Row[]>;
-  /** See `Engine.untouched`. */
-  untouched?(key: Key): { readonly found: Version | undefined } | undefined;
+  /** See `Engine.assumeAbsent`. */
+  assumeAbsent?(key: Key): { readonly found: Version | undefined } | undefined;
 }
 
 /** A view that reads synchronously, so that nothing changes during a read. */

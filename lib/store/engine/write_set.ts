@@ -95,7 +95,7 @@ export function writeSet(view: View): WriteSet {
     const isExpectedAbsent = first?.expected === 0 || first?.isPresumedNew;
     // Not for a delete: deleting an absent record writes nothing, so a commit would not notice that the record exists.
     const isPutAsNew = !slot.read && isExpectedAbsent && first?.json !== undefined;
-    const absent = isPutAsNew ? view.untouched?.(slot) : undefined;
+    const absent = isPutAsNew ? view.assumeAbsent?.(slot) : undefined;
     if (absent) Object.assign(slot, { read: true, before: absent.found });
   };
 

@@ -3,7 +3,7 @@ import { Pool, type PoolClient, type PoolConfig } from "pg";
 import type { Log } from "../../kit/platform.ts";
 import { runWithTimeLimit, Unanswered } from "../../kit/time_limit.ts";
 import type { Engine } from "../engine/attempt.ts";
-import { wrapWithFloors } from "../engine/over_floors.ts";
+import { enforceRevisionFloors } from "../engine/enforce_floors.ts";
 import { groupCommit } from "../engine/group_commit.ts";
 import { type Pacing, systemPacing, retryContended } from "../engine/pacing.ts";
 import { enforceMoveState, sharedBulkAccess } from "../engine/shared_bulk_access.ts";
@@ -85,7 +85,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
 
 function createEngine(writer: Writer): Engine {
   let number = 0;
-  return wrapWithFloors({ begin: () => beginBatch(writer, ++number), most: COMMIT_LIMITS });
+  return enforceRevisionFloors({ begin: () => beginBatch(writer, ++number), limits: COMMIT_LIMITS });
 }
 
 /** Closes with a time limit, so that a database that does not answer cannot keep the process running. */

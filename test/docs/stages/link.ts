@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { sharedInsightSchema, insightSummary } from "../../../lib/link/insight.ts";
-import { secretKey } from "../../../lib/link/keys.ts";
+import { deriveSecretKey } from "../../../lib/link/keys.ts";
 import type { Requirements } from "./index.ts";
 
 export const link: Requirements = {
@@ -33,7 +33,7 @@ export const linkProtocol: Requirements = {
         const insight = sharedInsightSchema().parse({ ...shown, insight_id: shown.insight_id.replace("…", "") });
         expect(insight.summary).toBe(insightSummary(insight));
       },
-      "json vectors": ({ secret, kid }) => expect(secretKey(secret).kid).toBe(kid),
+      "json vectors": ({ secret, kid }) => expect(deriveSecretKey(secret).kid).toBe(kid),
     },
   }),
 };

@@ -9,7 +9,7 @@ import { checkReadiness } from "../../../lib/operations/readiness.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { listCapabilities } from "../../../lib/operations/capabilities.ts";
 import { createCommitSignal } from "../../../lib/kit/commit_signal.ts";
-import { signalling } from "../../../lib/store/signalling.ts";
+import { notifyOnCommit } from "../../../lib/store/notify_on_commit.ts";
 import { SECOND } from "../../support/clock.ts";
 import { openDeps, type TestDeps } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";
@@ -134,7 +134,7 @@ test("a store that cannot write is logged and causes no exception", async () => 
 
 test("in a long-lived process commits trigger checkpoints until the process stops", async () => {
   const commits = createCommitSignal();
-  const deps = await makeLog(1, { store: signalling(memoryStore(), commits) });
+  const deps = await makeLog(1, { store: notifyOnCommit(memoryStore(), commits) });
   const made: string[] = [];
   const events = new EventEmitter();
   const anchor: CheckpointAnchor = {
@@ -160,7 +160,7 @@ test("in a long-lived process the last of many entries has a checkpoint after on
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const commits = createCommitSignal();
-  const deps = await makeLog(1, { store: signalling(memoryStore(), commits) });
+  const deps = await makeLog(1, { store: notifyOnCommit(memoryStore(), commits) });
   const running = runCheckpointLoop(deps, commits);
   await vi.advanceTimersByTimeAsync(SECOND);
   await lengthen(deps, 1);
@@ -175,7 +175,7 @@ test("in a long-lived process the last of many entries has a checkpoint after on
 
 test("checkpoints are still made while an anchor does not respond", async () => {
   const commits = createCommitSignal();
-  const deps = await makeLog(1, { store: signalling(memoryStore(), commits) });
+  const deps = await makeLog(1, { store: notifyOnCommit(memoryStore(), commits) });
   const events = new EventEmitter();
   let giveUp = (_: Error): void => {};
   let givenUp: AbortSignal | undefined;
@@ -201,7 +201,7 @@ test("checkpoints are still made while an anchor does not respond", async () => 
 
 test("a stopping process does not wait for a silent anchor, and counts no failure", async () => {
   const commits = createCommitSignal();
-  const deps = await makeLog(1, { store: signalling(memoryStore(), commits) });
+  const deps = await makeLog(1, { store: notifyOnCommit(memoryStore(), commits) });
   const anchor: CheckpointAnchor = {
     append: (_, signal) => {
       setImmediate(commits.close);

@@ -11,7 +11,7 @@ import { formatBusinessMetrics } from "../../../lib/operations/business_metrics.
 import { listCapabilities } from "../../../lib/operations/capabilities.ts";
 import { checkReadiness } from "../../../lib/operations/readiness.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { signalling } from "../../../lib/store/signalling.ts";
+import { notifyOnCommit } from "../../../lib/store/notify_on_commit.ts";
 import { SECOND } from "../../support/clock.ts";
 import { restartDeps, type TestDeps } from "../../support/deps.ts";
 import { independentWitness, keyPair, readNote } from "../../support/independent_witness.ts";
@@ -230,7 +230,7 @@ test("no cosignature is requested without a key, for a broken log or for an empt
 
 test("a silent witness delays neither checkpoints nor shutdown, and gets one request at a time", async () => {
   const commits = createCommitSignal();
-  const plain = await makeLog(1, { store: signalling(memoryStore(), commits) });
+  const plain = await makeLog(1, { store: notifyOnCommit(memoryStore(), commits) });
   const deps = { ...plain, checkpointSigner: createSigner(keyPair("unnamed", 1)) } as TestDeps;
   const silent = await independentWitness("silent.example", () => []);
   let requests = 0;

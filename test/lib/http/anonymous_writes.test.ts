@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
-import { replyByModel } from "../../../lib/chat/reply.ts";
+import { replyToMessage } from "../../../lib/chat/reply.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
 import { isWrite } from "../../../lib/http/admission.ts";
 import type { Call } from "../../../lib/http/endpoint.ts";
@@ -76,9 +76,9 @@ test("the model drafts nothing for a caller who may not write, however the messa
     const deps = await openDeps({ llm, allowAnonymousWrites });
     const identity = { person: undefined, personSource: "the person who is logged in", hasToken: false };
     const call: Call<OperationsDeps> = { deps, request: form("/api/chat"), identity, idempotency: undefined };
-    const { answer } = await replyByModel(call, { message: "draft a banner" });
+    const { answer } = await replyToMessage(call, { message: "draft a banner" });
     const { draft_id } = answer.drafts[0]!;
-    if (draft_id !== null) await replyByModel(call, { message: "yes", confirm_draft: draft_id });
+    if (draft_id !== null) await replyToMessage(call, { message: "yes", confirm_draft: draft_id });
     return (await deps.store.list("changes", { limit: 10 })).length;
   };
   expect(await say(false)).toBe(0);

@@ -1,9 +1,9 @@
 /** Two ends of a link without a socket between them. */
-import { secretKey } from "../../../lib/link/keys.ts";
+import { deriveSecretKey } from "../../../lib/link/keys.ts";
 import { type LinkEvent, type Role, type Session, createSession } from "../../../lib/link/session.ts";
 
-export const KEY = secretKey("a secret of the tests, long enough");
-export const OTHER_KEY = secretKey("another secret, not shared");
+export const KEY = deriveSecretKey("a secret of the tests, long enough");
+export const OTHER_KEY = deriveSecretKey("another secret, not shared");
 
 export const identity = (digit: string) => ({
   peer_id: digit.repeat(32),

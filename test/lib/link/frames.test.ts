@@ -3,7 +3,7 @@ import {
   type Frame,
   makeFrame,
   type FrameReader,
-  frameReader,
+  createFrameReader,
   MAX_PROVEN_BYTES,
   MAX_UNPROVEN_BYTES,
 } from "../../../lib/link/frames.ts";
@@ -23,7 +23,7 @@ test("a frame is a big-endian length of what follows, a type, a body", () => {
 test.each([1, 2, 3, 5, 7, 64])("chunks of %i bytes result in the same frames", (size) => {
   const sent = [makeFrame(1, bytes(1, 2, 3)), makeFrame(6, bytes()), makeFrame(4, new Uint8Array(200).fill(7))];
   const stream = Uint8Array.from(sent.flatMap((frame) => [...frame]));
-  const reader = frameReader();
+  const reader = createFrameReader();
   const read: Frame[] = [];
   for (let start = 0; start < stream.length; start += size) {
     reader.push(stream.slice(start, start + size));
@@ -45,7 +45,7 @@ describe("a length outside the limit", () => {
     ["one above 256 KiB after it", [0, 4, 0, 1], MAX_PROVEN_BYTES],
     ["the greatest", [255, 255, 255, 255], MAX_PROVEN_BYTES],
   ])("%s is rejected at its fourth byte, before memory is allocated", (_, head, limit) => {
-    const reader = frameReader();
+    const reader = createFrameReader();
     reader.push(bytes(...head.slice(0, 3)));
     expect(reader.next(limit)).toBeUndefined();
     reader.push(bytes(head[3]!));
@@ -58,7 +58,7 @@ describe("a length outside the limit", () => {
       [[0, 0, 4, 0], MAX_UNPROVEN_BYTES],
       [[0, 4, 0, 0], MAX_PROVEN_BYTES],
     ] as const) {
-      const reader = frameReader();
+      const reader = createFrameReader();
       reader.push(bytes(...head));
       expect(reader.next(limit)).toBeUndefined();
       expect(reader.buffered).toBe(limit + 4);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { makeFrame, MAX_PROVEN_BYTES, MAX_UNPROVEN_BYTES } from "../../../lib/link/frames.ts";
 import { challengeFrame, helloFrame } from "../../../lib/link/handshake.ts";
-import { portableMac, sessionKeys, makeTranscript } from "../../../lib/link/keys.ts";
+import { portableMac, deriveSessionKeys, makeTranscript } from "../../../lib/link/keys.ts";
 import { toBytes } from "../../../lib/link/payload.ts";
 import type { LinkEvent, Session } from "../../../lib/link/session.ts";
 import { end, established, flipped, identity, KEY, kinds, OTHER_KEY, shake } from "./ends.ts";
@@ -208,7 +208,7 @@ describe("a session", () => {
   test.each([0, 7])("ends at a frame that is authentic and has %i bytes of a sequence number", (length) => {
     const { server, frames } = established();
     const [hello, challenge] = frames.map(({ bytes }) => bytes);
-    const { client: key } = sessionKeys(KEY.key, makeTranscript(hello!, challenge!));
+    const { client: key } = deriveSessionKeys(KEY.key, makeTranscript(hello!, challenge!));
     const frame = makeFrame(6, new Uint8Array(length + 32));
     frame.set(portableMac(key)(frame.subarray(0, -32)), frame.length - 32);
     expect(reasonOf(server.receive(frame).events)).toMatch(/too short/);

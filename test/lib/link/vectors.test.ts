@@ -2,7 +2,13 @@
 import { readFileSync } from "node:fs";
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 import { expect, test } from "vitest";
-import { clientProof, secretKey, serverProof, sessionKeys, makeTranscript } from "../../../lib/link/keys.ts";
+import {
+  clientProof,
+  deriveSecretKey,
+  serverProof,
+  deriveSessionKeys,
+  makeTranscript,
+} from "../../../lib/link/keys.ts";
 import { createSession } from "../../../lib/link/session.ts";
 
 const page = readFileSync(new URL("../../../lib/link/README.md", import.meta.url), "utf8");
@@ -11,10 +17,10 @@ const bytes = (name: string) => hexToBytes(vectors[name]!);
 const openingOf = (name: string) => JSON.parse(new TextDecoder().decode(bytes(name).subarray(5)));
 
 test("keys and proofs equal the published vectors", () => {
-  const { kid, key } = secretKey(vectors["secret"]!);
+  const { kid, key } = deriveSecretKey(vectors["secret"]!);
   const transcript = makeTranscript(bytes("hello"), bytes("challenge"));
   const proof = clientProof(key, transcript);
-  const keys = sessionKeys(key, transcript);
+  const keys = deriveSessionKeys(key, transcript);
   const made = { kid, key, transcript, client_proof: proof, server_proof: serverProof(key, transcript, proof) };
   expect(made.kid).toBe(vectors["kid"]);
   expect(bytesToHex(made.key)).toBe(vectors["key"]);
@@ -29,7 +35,7 @@ test("two ends send each other the published bytes", () => {
   const end = (role: "client" | "server", name: string) => {
     const { peer_id, instance_id, product_id, product_type, nonce } = openingOf(name);
     const self = { peer_id, instance_id, product_id, product_type };
-    return createSession({ role, self, keys: [secretKey(vectors["secret"]!)], nonce: hexToBytes(nonce) });
+    return createSession({ role, self, keys: [deriveSecretKey(vectors["secret"]!)], nonce: hexToBytes(nonce) });
   };
   const [client, server] = [end("client", "hello"), end("server", "challenge")];
   const hello = client.open()[0]!;

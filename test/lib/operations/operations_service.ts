@@ -9,7 +9,7 @@ import { l1l5Trend } from "../../../handlers/l1l5_trend.ts";
 import { log } from "../../../handlers/log.ts";
 import { metrics } from "../../../handlers/metrics.ts";
 import { taskFeedback } from "../../../handlers/task_feedback.ts";
-import { submit, tasks } from "../../../handlers/tasks.ts";
+import { taskSubmit, tasks } from "../../../handlers/tasks.ts";
 import type { Llm } from "../../../lib/llm/port.ts";
 import type { Deps } from "../../../lib/deps.ts";
 import type { Endpoint, Handler } from "../../../lib/http/endpoint.ts";
@@ -27,7 +27,7 @@ export const OPERATIONS_ENDPOINTS: readonly Endpoint<OperationsDeps>[] = [
   log,
   metrics,
   tasks,
-  submit,
+  taskSubmit,
   taskFeedback,
   evolved,
   evolvedFile,

@@ -3,7 +3,7 @@ import { memories } from "../../../lib/projections/memory.ts";
 import type { Memory } from "../../../lib/projections/memory.ts";
 import { outcomes } from "../../../lib/projections/outcomes.ts";
 import { readProjection } from "../../../lib/projections/snapshot.ts";
-import { verifiedChangeFinder, addProposalTexts } from "../../../lib/memory/proposal_texts.ts";
+import { createVerifiedChangeFinder, addProposalTexts } from "../../../lib/memory/proposal_texts.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { DAY, HOUR } from "../../support/clock.ts";
 import { contents, failingStore } from "../../support/failing_store.ts";
@@ -21,7 +21,7 @@ async function readMemories({ deps }: TestService): Promise<Memory[]> {
   ];
   const reported = await addProposalTexts(
     all.map(({ value }) => value),
-    verifiedChangeFinder(deps),
+    createVerifiedChangeFinder(deps),
   );
   return reported.flatMap((memory) => memory ?? []);
 }

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
 import { helloFrame } from "../../../lib/link/handshake.ts";
-import { secretKey } from "../../../lib/link/keys.ts";
+import { deriveSecretKey } from "../../../lib/link/keys.ts";
 import { linked, restartNode, SECRET, startNode, stopAll, stopNode } from "./node.ts";
 import { closing, makeRawInsight, rawPeer, silentSocket, ANY_PEER } from "./raw_peer.ts";
 import { recordingProxy } from "./recording_proxy.ts";
@@ -63,7 +63,7 @@ describe("an attacker", () => {
 
   test("that only repeats a recorded HELLO does not keep peers from connecting", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
-    const hello = helloFrame(ANY_PEER, secretKey(SECRET).kid, new Uint8Array(32));
+    const hello = helloFrame(ANY_PEER, deriveSecretKey(SECRET).kid, new Uint8Array(32));
     const crowd = await Promise.all(
       Array.from({ length: 64 }, async (_, i) => {
         const socket = await silentSocket(node.at, `127.0.1.${1 + (i % 8)}`);

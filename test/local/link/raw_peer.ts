@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { PeerIdentity } from "../../../lib/link/handshake.ts";
-import { secretKey } from "../../../lib/link/keys.ts";
+import { deriveSecretKey } from "../../../lib/link/keys.ts";
 import { type LinkEvent, type Session, createSession } from "../../../lib/link/session.ts";
 import type { PeerAddress } from "../../../local/option_values.ts";
 import { SECRET } from "./secret.ts";
@@ -67,7 +67,7 @@ export async function rawPeer(
 ): Promise<RawPeer> {
   const socket = await silentSocket(at, localAddress);
   const nonce = crypto.getRandomValues(new Uint8Array(32));
-  const link = createSession({ role: "client", self, keys: [secretKey(secret)], nonce });
+  const link = createSession({ role: "client", self, keys: [deriveSecretKey(secret)], nonce });
   const events: LinkEvent[] = [];
   let muted = hold;
   const waiting = new Set<() => void>();

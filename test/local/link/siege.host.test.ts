@@ -12,7 +12,7 @@ import * as esbuild from "esbuild";
 import { afterAll, expect, test } from "vitest";
 import { FRAME, makeFrame } from "../../../lib/link/frames.ts";
 import { helloFrame } from "../../../lib/link/handshake.ts";
-import { secretKey } from "../../../lib/link/keys.ts";
+import { deriveSecretKey } from "../../../lib/link/keys.ts";
 import { killAll, serve, type Server, temporaryFolder } from "../../e2e/server.ts";
 import { mutator, seededRandom } from "../../lib/link/mutations.ts";
 import { client } from "../../support/client.ts";
@@ -52,7 +52,7 @@ async function startServer(): Promise<{ server: Server; at: { host: string; port
 /** Returns an insight as a good peer sends it, which the node would store. */
 const INSIGHT = makeRawInsight("hostile", "ins_forged");
 const NONCE = new Uint8Array(32);
-const { kid } = secretKey(SECRET);
+const { kid } = deriveSecretKey(SECRET);
 const address = () => `127.0.${1 + random(4)}.${1 + random(250)}`;
 
 /** Bytes that a peer without the secret may send: opening frames, garbage, huge lengths, and mutations of them. */

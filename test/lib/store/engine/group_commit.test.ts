@@ -53,7 +53,7 @@ function createSharedEngine(): SharedEngine {
   const sharedEngine: SharedEngine = {
     failing: false,
     engine: {
-      most: { writes: 1000, bytes: 1_000_000 },
+      limits: { writes: 1000, bytes: 1_000_000 },
       begin(): Attempt {
         const head = trip(() => String(commits));
         return {
@@ -352,7 +352,7 @@ function serviceThatTrustsHead() {
       },
     };
   };
-  const { transact } = groupCommit({ ...store.engine, begin, untouched: () => ({ found: undefined }) }, rest.pacing);
+  const { transact } = groupCommit({ ...store.engine, begin, assumeAbsent: () => ({ found: undefined }) }, rest.pacing);
   const decide = <T>(decision: Decide<T>): Promise<T> =>
     transact(decision as unknown as Parameters<Store["transact"]>[0]) as Promise<T>;
   return { ...rest, begun, decide };

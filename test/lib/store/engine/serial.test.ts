@@ -9,7 +9,7 @@ test("a few of many concurrent decisions run per turn of the event loop, and all
   const turns = [makeBarrier(), makeBarrier()];
   let ran = 0;
   let turn = 0;
-  const store = serial(emptyView, { keep: () => undefined, nextTurn: () => turns[turn++]!.opened });
+  const store = serial(emptyView, { persist: () => undefined, yieldTurn: () => turns[turn++]!.opened });
   const all = Promise.all(Array.from({ length: 20 }, () => store.transact(() => ++ran)));
   for (const [index, { open }] of turns.entries()) {
     await expect.poll(() => turn).toBe(index + 1);

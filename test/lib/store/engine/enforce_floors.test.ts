@@ -1,7 +1,7 @@
 /** Floors of loaded collections: a new record gets a revision above those of deleted records. */
 import { expect, test } from "vitest";
 import type { Attempt, Engine } from "../../../../lib/store/engine/attempt.ts";
-import { wrapWithFloors } from "../../../../lib/store/engine/over_floors.ts";
+import { enforceRevisionFloors } from "../../../../lib/store/engine/enforce_floors.ts";
 import { recordName, type Version } from "../../../../lib/store/engine/view.ts";
 
 const recordKey = (id: string, collection = "things") => ({ collection, id });
@@ -22,28 +22,28 @@ function loadedEngine() {
     commit: () => Promise.resolve(state.head),
     abandon: () => Promise.resolve(),
   });
-  const engine = wrapWithFloors({ begin, most: { writes: 10, bytes: 1000 } }) as Required<Engine>;
+  const engine = enforceRevisionFloors({ begin, limits: { writes: 10, bytes: 1000 } }) as Required<Engine>;
   return { state, setFloor, engine };
 }
 
 test("a new record's revision starts above the collection's floor, once that floor is read", async () => {
   const { state, setFloor, engine } = loadedEngine();
   setFloor(7);
-  expect(engine.untouched(recordKey("a"))).toBeUndefined();
+  expect(engine.assumeAbsent(recordKey("a"))).toBeUndefined();
 
   const first = engine.begin();
   await first.head;
   await first.versions([recordKey("x", "others")]);
   // The floor of things is read together with the first record, since something was put into things.
   expect(state.readKeys).toContain("things/");
-  expect(engine.untouched(recordKey("a"))).toEqual({ found: { ...recordKey("a"), revision: 7, json: undefined } });
-  expect(engine.untouched(recordKey("a", "others"))).toEqual({ found: undefined });
+  expect(engine.assumeAbsent(recordKey("a"))).toEqual({ found: { ...recordKey("a"), revision: 7, json: undefined } });
+  expect(engine.assumeAbsent(recordKey("a", "others"))).toEqual({ found: undefined });
 
   state.head = "2";
   setFloor(20);
   const second = engine.begin();
   await second.head;
-  expect(engine.untouched(recordKey("a"))).toBeUndefined();
+  expect(engine.assumeAbsent(recordKey("a"))).toBeUndefined();
   await second.versions([recordKey("y", "others")]);
-  expect(engine.untouched(recordKey("a"))?.found?.revision).toBe(20);
+  expect(engine.assumeAbsent(recordKey("a"))?.found?.revision).toBe(20);
 });

@@ -3,7 +3,7 @@ import type { Attempt, Engine } from "./attempt.ts";
 import { applyFloor } from "./floors.ts";
 
 /** Wraps an engine so that each new record gets a revision above the floor of its collection. */
-export function wrapWithFloors(engine: Engine): Engine {
+export function enforceRevisionFloors(engine: Engine): Engine {
   /** Floors by collection, as they are at the commit `head`. */
   let floors = new Map<string, number>();
   let head: string | undefined;
@@ -40,7 +40,7 @@ export function wrapWithFloors(engine: Engine): Engine {
   return {
     ...engine,
     begin,
-    untouched(key) {
+    assumeAbsent(key) {
       collectionsWithNewRecords.add(key.collection);
       const floor = floors.get(key.collection);
       return floor === undefined ? undefined : { found: applyFloor(key, undefined, floor) };

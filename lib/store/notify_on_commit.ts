@@ -3,7 +3,7 @@ import type { CommitSignal } from "../kit/commit_signal.ts";
 import type { Store } from "./store.ts";
 
 /** Wraps a store so that each commit notifies `commits`, including commits of other processes if the store has `others`. */
-export function signalling(store: Store, commits: CommitSignal): Store {
+export function notifyOnCommit(store: Store, commits: CommitSignal): Store {
   if (store.others) commits.setOthersSource(() => store.others!());
   return {
     get: (collection, id) => store.get(collection, id),
