@@ -41,7 +41,7 @@ export function promptMessages(
     .map(({ role, text }): LlmMessage => ({ role, text: text.slice(0, MAX_TURN_LENGTH).toWellFormed() }));
   const firstUserTurn = turns.findIndex(({ role }) => role === "user");
   const others = earlier.filter((turn) => !isFromCaller(turn));
-  const asker = question.author === null ? "The question" : `${quote(question.author, 100)} asks`;
+  const questionIntro = question.author === null ? "The question" : `${quote(question.author, 100)} asks`;
   const quotedData = [
     `[[${fence}]]`,
     clipJson(data.snapshot, MAX_SNAPSHOT_BYTES),
@@ -62,7 +62,7 @@ export function promptMessages(
     .join("\n");
   return [
     ...(firstUserTurn === -1 ? [] : turns.slice(firstUserTurn)),
-    { role: "user", text: `${quotedData}\n\n${asker}:\n${question.text}` },
+    { role: "user", text: `${quotedData}\n\n${questionIntro}:\n${question.text}` },
   ];
 }
 

@@ -34,6 +34,6 @@ function sortKey(by: Sort["by"], context: Context): (found: FoundRow) => string 
   if (by === "risk") return ({ row }) => RISKS.indexOf(row.change.risk);
   const field: Exclude<Field, { type: "is" }> = FIELDS[by satisfies FieldName];
   if (field.type === "number") return ({ row }) => field.of(row);
-  // Of several moments, the last one is used.
+  // The last of several moments is used.
   return ({ row }) => field.of(row, context).at(-1) ?? null;
 }

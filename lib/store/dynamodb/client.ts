@@ -107,8 +107,8 @@ export function dynamoDbClient(
             // Checked again: after a long suspension DynamoDB may have forgotten the token, and would execute a repeat twice.
             if (clock.now() < end()) continue;
           }
-          const GivenUp = isAnswerLost ? NoAnswer : StoreBusy;
-          throw new GivenUp(`${place}: ${operation} found no answer: ${describeError(error)}`, { cause: error });
+          const ResultError = isAnswerLost ? NoAnswer : StoreBusy;
+          throw new ResultError(`${place}: ${operation} found no answer: ${describeError(error)}`, { cause: error });
         }
       }
     },
