@@ -78,14 +78,14 @@ const sha256 = (text: string): string => hash("sha256", text, "hex");
 /** Verifies the bytes of a certificate. Errors: `Unreadable` where they are not a certificate. */
 export function verifyCertificate(file: Buffer, trust: TrustSettings): CertificateReport {
   const parts = readParts(file);
-  if (!parts) throw new Unreadable("this is no certificate in the one form that the service writes");
+  if (!parts) throw new Unreadable("this is not a certificate in the exact form that the service writes");
   const findings: Finding[] = [];
   const addFinding: AddFinding = (entry, rule, message) => void findings.push({ line: null, entry, rule, message });
   try {
     return verifyParts(parts, trust, { addFinding, findings, remarks: [] });
   } catch (error) {
     // An unexpected error must not end the verification: it becomes a finding.
-    addFinding(null, "form", `it could not be judged: ${String(error)}`);
+    addFinding(null, "form", `an unexpected error stopped its check: ${String(error)}`);
     const emptyReport = { change_id: "", digest: "", origin: "", checkpoint: null, steps: [], remarks: [] };
     return { ...emptyReport, verdict: "bad", content: parts.content, erased: parts.isErased, findings };
   }
@@ -114,7 +114,8 @@ function verifyParts(
     const problem = findDetailProblem(entry, parseObject(decodeUtf8(entry.detail)));
     if (problem !== undefined) addFinding(entry.id, "form", problem);
   }
-  const digest = parts.isErased ? (stringOrUndefined(life[0]?.detail["digest"]) ?? "undefined") : sha256(parts.content);
+  const statedDigest = stringOrUndefined(life[0]?.detail["digest"]) ?? "undefined";
+  const digest = parts.isErased ? statedDigest : sha256(parts.content);
   if (parts.isErased) requireErasure(life, sha256(parts.content), { addFinding, remarks });
   const content = parseObject(parts.content) ?? {};
   requireOneChange(life, digest, addFinding);
@@ -124,16 +125,15 @@ function verifyParts(
   requireNamedIntents(entries, hashes, trust.manifests, addFinding);
   const missingHashes = listMissingIntents(entries, hashes, content);
   for (const manifest of missingHashes)
-    remarks.push(`the intent ${manifest} is not in this file: what it asks of consents was not checked`);
+    remarks.push(`the intent ${manifest} is not in this file: the consents that it requires were not checked`);
   const { signed, unsigned } = verifySignatures(life, intents, trust.people, addFinding);
   for (const [entry, key] of verifySignatures(mandates, intents, trust.people, addFinding).signed)
     signed.set(entry, key);
   if (signed.size > 0 && !trust.people && trust.manifests.length === 0)
     remarks.push(
-      "whose keys are whose is told by the intents in this file: --keys or --manifest-hash says which count",
+      "only the intents in this file state whose keys these are: name the trusted keys with --keys or --manifest-hash",
     );
   const statuses = deriveStatuses(life, content["tier"], addFinding);
-  const { isErased } = parts;
   const checkAutomation = createAutomationCheck();
   const rollouts = createRolloutCheck();
   const plans = createPlanCheck();
@@ -142,22 +142,22 @@ function verifyParts(
       if (finding) addFinding(entry.id, finding.rule, finding.message);
     if (entry.eventType !== "change_proposed") continue;
     // An erasure keeps the stages and the targets of a plan, so both can still be checked.
-    for (const problem of [rollouts, plans].map((one) => one.learn(decodeUtf8(entry.changeId), content)))
+    for (const problem of [rollouts, plans].map((one) => one.addContent(decodeUtf8(entry.changeId), content)))
       if (problem !== undefined) addFinding(entry.id, "content", problem);
   }
   remarks.push(...listUnreadRemarks(rollouts.countUnread()));
   for (const { entry } of mandates.filter(isLoss))
     remarks.push(
-      `${lossText(readLoss(entry)!)}; a mandate that was signed before it counts after it once it is resumed`,
+      `${lossText(readLoss(entry)!)}; a mandate that was signed before this loss counts again once it is resumed`,
     );
   for (const { entry } of life.filter(isLoss))
-    remarks.push(`${lossText(readLoss(entry)!)}; consents before it do not count after it`);
+    remarks.push(`${lossText(readLoss(entry)!)}; consents before this loss do not count after it`);
   requireConsents(
     life,
     statuses,
     {
       content,
-      isErased,
+      isErased: parts.isErased,
       proposal: life[0]?.detail ?? {},
       intents,
       signed,
@@ -170,8 +170,9 @@ function verifyParts(
   const checkpoint = provenEntries[0]
     ? verifyCheckpoint(provenEntries[0].checkpoint, trust.policy, { addFinding, remarks })
     : null;
+  const verdictWithoutFindings = checkpoint === null || missingHashes.length > 0 ? "consistent" : "valid";
   return {
-    verdict: findings.length > 0 ? "bad" : checkpoint === null || missingHashes.length > 0 ? "consistent" : "valid",
+    verdict: findings.length > 0 ? "bad" : verdictWithoutFindings,
     change_id: life[0] ? decodeUtf8(life[0].entry.changeId) : "",
     content: parts.content,
     erased: parts.isErased,
@@ -204,7 +205,7 @@ function readIntents(
   for (const text of texts) {
     const manifest = parseObject(text);
     if (!manifest) {
-      addFinding(null, "intent", "an intent in this file is no JSON object");
+      addFinding(null, "intent", "an intent in this file is not a JSON object");
       continue;
     }
     const hash = sha256(text);
@@ -213,7 +214,11 @@ function readIntents(
       intents.set(hash, parseIntent(manifest));
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
-      addFinding(null, "intent", `the intent ${hash} in this file is none that a service loads: ${error.message}`);
+      addFinding(
+        null,
+        "intent",
+        `the service would not load the intent ${hash} in this file: its ${error.message} is not valid`,
+      );
     }
   }
   return { intents, hashes };
@@ -225,17 +230,17 @@ function requireMatchingContent([first]: readonly RecordedEntry[], content: Json
   const { entry, detail } = first;
   for (const name of ["kind", "target", "tier", "risk", "kpi", "proposer"]) {
     if (detail[name] === undefined || content[name] === undefined) continue;
-    const [recorded, own] = [detail[name], content[name]];
-    const isText = (value: unknown): boolean => typeof value === "string" || value === null;
-    if (recorded !== own || !isText(recorded))
-      addFinding(entry.id, "content", `it names another ${name} than the content in this file`);
+    const recorded = detail[name];
+    if (recorded !== content[name] || (typeof recorded !== "string" && recorded !== null))
+      addFinding(entry.id, "content", `its ${name} is not that of the content in this file`);
   }
-  const [stated, own] = [detail["apply_when"], content["apply_when"]];
-  if ((stated !== undefined || own !== undefined) && !(typeof stated === "string" && stated === own))
-    addFinding(entry.id, "content", "it names another apply_when than the content in this file");
+  const { apply_when: recorded } = detail;
+  const isUsed = recorded !== undefined || content["apply_when"] !== undefined;
+  if (isUsed && !(typeof recorded === "string" && recorded === content["apply_when"]))
+    addFinding(entry.id, "content", "its apply_when is not that of the content in this file");
   const { tenant_id: tenant } = content;
   if (tenant !== undefined && tenant !== decodeUtf8(entry.tenant))
-    addFinding(entry.id, "content", "it names another tenant than the content in this file");
+    addFinding(entry.id, "content", "its tenant is not that of the content in this file");
 }
 
 /** Requires that all entries are about one change of one log, in order, and about the content of this file. */
@@ -243,35 +248,40 @@ function requireOneChange(life: readonly RecordedEntry[], digest: string, addFin
   const [first] = life;
   if (!first) return;
   if (first.entry.eventType !== "change_proposed")
-    addFinding(first.entry.id, "form", "its first entry is not the proposal");
+    addFinding(first.entry.id, "form", "the first entry is not the proposal");
   for (const [index, step] of life.entries()) {
     const { entry, detail } = step;
     const isOther = isLoss(step) ? entry.changeId !== "" : entry.changeId !== first.entry.changeId;
-    if (isOther) addFinding(entry.id, "form", "it is about another change than the first");
-    if (entry.origin !== first.entry.origin) addFinding(entry.id, "origin", "it is of another log than the first");
+    if (isOther) addFinding(entry.id, "form", "its change_id is not that of the first entry");
+    if (entry.origin !== first.entry.origin)
+      addFinding(entry.id, "origin", "its origin is not that of the first entry");
     if (index > 0 && entry.id <= life[index - 1]!.entry.id)
-      addFinding(entry.id, "id", "it does not stand behind the one before");
+      addFinding(entry.id, "id", "its id is not higher than that of the previous entry");
     if (!isLoss(step) && detail["digest"] !== digest)
-      addFinding(entry.id, "content", "it is not about the content in this file");
+      addFinding(entry.id, "content", "its digest is not that of the content in this file");
   }
 }
 
-/** Requires an entry that erased the content and left the digest `left`. */
-function requireErasure(life: readonly RecordedEntry[], left: string, { addFinding, remarks }: Findings): void {
+/** Requires an entry that erased the content; `remainingDigest` is the digest of the remaining content. */
+function requireErasure(
+  life: readonly RecordedEntry[],
+  remainingDigest: string,
+  { addFinding, remarks }: Findings,
+): void {
   const erasure = life.find(({ entry }) => entry.eventType === "content_erased");
-  if (!erasure) addFinding(null, "content", "the content is said to be erased, and no entry says so");
-  else if (erasure.detail["remaining_digest"] !== left)
-    addFinding(erasure.entry.id, "content", "what is left of the content is not what its erasure left");
-  else remarks.push(`the content was erased by entry ${erasure.entry.id}: what it said, only its digest tells`);
+  if (!erasure) addFinding(null, "content", "the content is marked as erased, but no entry records an erasure");
+  else if (erasure.detail["remaining_digest"] !== remainingDigest)
+    addFinding(erasure.entry.id, "content", "the remaining content does not match the remaining_digest of its erasure");
+  else remarks.push(`the content was erased by entry ${erasure.entry.id}: only its digest remains`);
 }
 
 /** Requires that one checkpoint, of the entries' own log, covers all entries. */
 function requireOneCheckpoint(provenEntries: readonly ProvenEntry[], addFinding: AddFinding): void {
   for (const { entry, note, checkpoint } of provenEntries) {
     if (note !== provenEntries[0]!.note)
-      addFinding(entry.id, "inclusion", "it is proven to be under another checkpoint than the first");
+      addFinding(entry.id, "inclusion", "its proof has another checkpoint than that of the first entry");
     if (checkpoint.origin !== escapeNoteLine(decodeUtf8(entry.origin)))
-      addFinding(entry.id, "origin", "its checkpoint is of another log");
+      addFinding(entry.id, "origin", "its checkpoint belongs to another log");
   }
 }
 
@@ -320,17 +330,15 @@ function verifyCheckpoint(
   { addFinding, remarks }: Findings,
 ): CertificateReport["checkpoint"] {
   if (!policy) {
-    remarks.push(
-      "nobody's signature of the log was checked, since no --policy was given: anybody can have made this file",
-    );
+    remarks.push("no signature of the log was checked, since no --policy was given: anybody could have made this file");
     return null;
   }
   const { log, witnesses, isMet } = judgeCheckpoint(checkpoint, policy);
-  const doubtful = witnesses.find(({ at }) => at === null);
-  if (doubtful) addFinding(null, "cosignature", `the cosignature of the witness ${doubtful.name} does not hold`);
-  if (log === undefined) addFinding(null, "signature", "its checkpoint is not signed by a log of the policy");
-  else if (!isMet) addFinding(null, "cosignature", "its checkpoint lacks the witnesses that the policy asks for");
-  if (doubtful || log === undefined || !isMet) return null;
+  const invalid = witnesses.find(({ at }) => at === null);
+  if (invalid) addFinding(null, "cosignature", `the cosignature of the witness ${invalid.name} is invalid`);
+  if (log === undefined) addFinding(null, "signature", "the checkpoint is not signed by a log of the policy");
+  else if (!isMet) addFinding(null, "cosignature", "the checkpoint lacks cosignatures that the policy requires");
+  if (invalid || log === undefined || !isMet) return null;
   const witnessed_by = witnesses.map(({ name, at }) => ({ name, at: new Date(at! * 1000).toISOString() }));
   return { length: checkpoint.length, signed_by: log, witnessed_by };
 }

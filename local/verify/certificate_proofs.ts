@@ -34,7 +34,7 @@ export function verifySignatures(
       const { by } = signer;
       const hasKeys = by !== undefined && (keys?.get(normalizeName(by)) ?? []).length > 0;
       if (hasKeys || intent?.signedOnly)
-        addUnsigned(entry.id, `${by ?? "somebody without a name"} had to sign it, and did not`);
+        addUnsigned(entry.id, `it must be signed by ${by ?? "a person whom it does not name"}, and has no signature`);
     } else if (keys) {
       const finding = createProofCheck(keys, proposals).check(entry, 0);
       if (finding) addUnsigned(entry.id, finding.message);

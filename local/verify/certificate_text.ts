@@ -7,12 +7,12 @@ export function certificateText(file: string, report: CertificateReport): string
   const { change_id, content, erased, digest, origin, checkpoint, steps, findings, remarks } = report;
   return [
     `${file}: ${change_id} in the log ${JSON.stringify(origin)}`,
-    `${erased ? "what is left of the content, which was erased" : "content"}: ${content}`,
+    `${erased ? "remaining content after its erasure" : "content"}: ${content}`,
     `digest of the content: ${digest}`,
     ...steps.map(stepText),
     ...findings.map(({ entry, rule, message }) => `${entry === null ? "" : `entry ${entry}: `}${rule}: ${message}`),
     ...(checkpoint ? [`the log had ${checkpoint.length} entries; signed by ${checkpoint.signed_by}`] : []),
-    ...(checkpoint?.witnessed_by ?? []).map(({ name, at }) => `seen by the witness ${name} at ${at}`),
+    ...(checkpoint?.witnessed_by ?? []).map(({ name, at }) => `cosigned by the witness ${name} at ${at}`),
     ...remarks,
     verdictText(report),
   ]
@@ -50,21 +50,21 @@ const DECIDING_EVENTS: ReadonlySet<string> = new Set(["change_proposed", "consen
 /** Describes how an unsigned step's name was authenticated. */
 const authenticationText = (authenticated: string | null): string =>
   authenticated?.startsWith("signature")
-    ? "said to be signed, which was not checked"
-    : `known by: ${authenticated ?? "nothing"}`;
+    ? "recorded as signed, not checked"
+    : `authenticated by: ${authenticated ?? "nothing"}`;
 
 /** Describes a signing key, and whether its owner was present. */
 const keyText = (key: string, authenticated: string | null): string =>
   authenticated === "signature_unattended"
-    ? `${key}, a key that signs by itself`
+    ? `${key}, a key that can sign without its owner`
     : `${key}, its owner present and verified`;
 
 function verdictText({ verdict, findings }: CertificateReport): string {
   switch (verdict) {
     case "valid":
-      return "valid: the entries stand in a log that the policy trusts; what the log says of the change beyond them, such as a later step, this file does not show";
+      return "valid: the entries are in a log that the policy trusts; this file does not show whether later entries, such as a rollback, exist";
     case "consistent":
-      return "consistent: everything in it fits together; what is said above could not be checked";
+      return "consistent: nothing contradicts; the remarks above say what could not be checked";
     case "bad":
       return `bad: ${findings.length} ${findings.length === 1 ? "finding" : "findings"}`;
   }

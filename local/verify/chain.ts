@@ -66,13 +66,14 @@ export function verifyLine(chain: Chain, line: string): Finding | undefined {
 }
 
 function findBreak(entry: Entry, origin: string, last: Chain["last"]): [Rule, string] | undefined {
-  if (entry.origin !== origin) return ["origin", "the entry belongs to another log than the first one"];
-  if (last && entry.id !== last.id + 1) return ["id", `the entry behind ${last.id} should be ${last.id + 1}`];
+  if (entry.origin !== origin)
+    return ["origin", "its origin is not that of the first entry: it belongs to another log"];
+  if (last && entry.id !== last.id + 1) return ["id", `the id after ${last.id} must be ${last.id + 1}`];
   if (last && entry.previousHash !== last.hash)
-    return ["previous_hash", "it is not the current_hash of the entry before"];
+    return ["previous_hash", "it is not the current_hash of the previous entry"];
   if (last && entry.timestamp < last.timestamp && entry.eventType !== "clock_accepted")
-    return ["timestamp", "it is earlier than that of the entry before"];
+    return ["timestamp", "it is earlier than that of the previous entry"];
   return entry.currentHash === entry.computedHash
     ? undefined
-    : ["current_hash", "it does not cover the entry's fields"];
+    : ["current_hash", "it is not the hash of the entry's fields"];
 }

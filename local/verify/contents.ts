@@ -41,11 +41,11 @@ export const isContentLine = (line: string): boolean =>
 /**
  * Creates a check that takes entries and contents in their order. It remembers erased contents until the entry of their
  * erasure. Text has one character for each byte. `findPrincipals` returns the principals that the entry of an intent names;
- * `learn` takes the content of a change, and returns why it does not match the entry before it.
+ * `addContent` takes the content of a change, and returns why it does not match the entry before it.
  */
 export function createContentsCheck(
   findPrincipals: (manifest: string) => Principals | undefined,
-  learn: (changeId: string, content: JsonObject) => string | undefined = () => undefined,
+  addContent: (changeId: string, content: JsonObject) => string | undefined = () => undefined,
 ) {
   const contents: Contents = { changes: 0, intents: 0, unfit: 0, missing: 0, erased: 0, erased_changes: [] };
   /** Contents that are marked as erased and whose erasure no entry has confirmed yet, by change. */
@@ -66,12 +66,17 @@ export function createContentsCheck(
   };
 
   const confirmErasure = (entry: Entry, line: number): Finding | undefined => {
-    const known = erasedContents.get(entry.changeId);
-    if (!known) return undefined;
+    const erased = erasedContents.get(entry.changeId);
+    if (!erased) return undefined;
     erasedContents.delete(entry.changeId);
     const change = decodeUtf8(entry.changeId);
-    if (parseDetail(entry)["remaining_digest"] !== known.digest)
-      return finding(line, entry.id, "content", `what is left of ${change} is not what its erasure left`);
+    if (parseDetail(entry)["remaining_digest"] !== erased.digest)
+      return finding(
+        line,
+        entry.id,
+        "content",
+        `the remaining content of ${change} does not match the remaining_digest of its erasure`,
+      );
     if (++contents.erased <= MAX_LISTED_ERASURES) contents.erased_changes.push(change);
     return undefined;
   };
@@ -80,38 +85,41 @@ export function createContentsCheck(
     contents,
     /** Takes an entry; returns what is wrong with the content of the entry before it, or with an erasure. */
     checkEntry(entry: Entry | undefined, line: number): (Finding | undefined)[] {
-      const before = reportMissing();
-      if (entry?.eventType === "content_erased") return [before, confirmErasure(entry, line)];
+      const missing = reportMissing();
+      if (entry?.eventType === "content_erased") return [missing, confirmErasure(entry, line)];
       expected = entry && findExpectedContent(entry, line);
-      return [before];
+      return [missing];
     },
     /** Takes a content line; returns what is wrong with it. */
     checkContent(text: string, line: number): Finding | undefined {
-      const now = expected;
-      const begins = [now?.prefix, now?.erasedPrefix].find((form) => form !== undefined && text.startsWith(form));
-      if (!now || begins === undefined || !text.endsWith("}"))
-        return { line, entry: null, rule: "form", message: "the line does not stand behind the entry that it is of" };
+      const current = expected;
+      const prefixes = [current?.prefix, current?.erasedPrefix];
+      const prefix = prefixes.find((one) => one !== undefined && text.startsWith(one));
+      if (!current || prefix === undefined || !text.endsWith("}"))
+        return { line, entry: null, rule: "form", message: "the content does not directly follow its entry" };
       expected = undefined;
-      const digest = hash("sha256", Buffer.from(text.slice(begins.length, -1), "latin1"), "hex");
-      if (begins === now.erasedPrefix) erasedContents.set(now.entry.changeId, { line, entry: now.entry.id, digest });
-      else if (digest !== now.digest)
-        return finding(line, now.entry.id, now.rule, "it is not what the entry has the hash of");
-      else if (now.rule === "intent") {
+      const digest = hash("sha256", Buffer.from(text.slice(prefix.length, -1), "latin1"), "hex");
+      if (prefix === current.erasedPrefix)
+        erasedContents.set(current.entry.changeId, { line, entry: current.entry.id, digest });
+      else if (digest !== current.digest)
+        return finding(line, current.entry.id, current.rule, "the content does not match the hash in its entry");
+      else if (current.rule === "intent") {
         const problem = findManifestProblem(
-          decodeUtf8(text.slice(begins.length, -1)),
-          findPrincipals(String(now.digest)),
+          decodeUtf8(text.slice(prefix.length, -1)),
+          findPrincipals(String(current.digest)),
         );
-        if (problem !== undefined) return finding(line, now.entry.id, "intent", problem);
+        if (problem !== undefined) return finding(line, current.entry.id, "intent", problem);
         contents.intents++;
       } else {
         contents.changes++;
-        const content = parseObject(decodeUtf8(text.slice(begins.length, -1)));
-        const [stated, own] = [parseDetail(now.entry), content ?? {}].map((one) => one["apply_when"]);
-        const isSame = stated === own && (own === undefined || typeof own === "string");
+        const content = parseObject(decodeUtf8(text.slice(prefix.length, -1)));
+        const { apply_when: recorded } = parseDetail(current.entry);
+        const applyWhen = content?.["apply_when"];
+        const isSame = recorded === applyWhen && (applyWhen === undefined || typeof applyWhen === "string");
         if (content && !isSame)
-          return finding(line, now.entry.id, "content", "it names another apply_when than its content");
-        const problem = content && learn(decodeUtf8(now.entry.changeId), content);
-        if (problem !== undefined) return finding(line, now.entry.id, "content", problem);
+          return finding(line, current.entry.id, "content", "its apply_when is not that of its content");
+        const problem = content && addContent(decodeUtf8(current.entry.changeId), content);
+        if (problem !== undefined) return finding(line, current.entry.id, "content", problem);
       }
       return undefined;
     },
@@ -119,7 +127,7 @@ export function createContentsCheck(
     finish: (): (Finding | undefined)[] => [
       reportMissing(),
       ...[...erasedContents].map(([change, { line, entry }]) =>
-        finding(line, entry, "content", `${decodeUtf8(change)} is said to be erased, and no entry says so`),
+        finding(line, entry, "content", `${decodeUtf8(change)} is marked as erased, but no entry records an erasure`),
       ),
     ],
   };
@@ -132,11 +140,11 @@ function findManifestProblem(manifest: string, stated: Principals | undefined): 
     if (isObject(value) && stated)
       return matchesManifest(stated, parseKeys(value["principals"] ?? {}))
         ? undefined
-        : "its entry names other principals, or other keys of theirs, than the manifest";
+        : "the principals or keys in its entry are not those of the manifest";
   } catch (error) {
     if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
   }
-  return "it is no intent that a service loads";
+  return "the manifest is not an intent that the service would load";
 }
 
 function findExpectedContent(entry: Entry, line: number): ExpectedContent | undefined {
@@ -148,6 +156,6 @@ function findExpectedContent(entry: Entry, line: number): ExpectedContent | unde
   }
   if (entry.eventType !== "intent_in_force") return undefined;
   const digest = readManifestHash(parseDetail(entry));
-  const begins = `{"manifest_hash":${JSON.stringify(Buffer.from(digest).toString("latin1"))},"manifest":`;
-  return { line, entry, rule: "intent", prefix: begins, digest, name: `the manifest ${digest}` };
+  const prefix = `{"manifest_hash":${JSON.stringify(Buffer.from(digest).toString("latin1"))},"manifest":`;
+  return { line, entry, rule: "intent", prefix, digest, name: `the manifest ${digest}` };
 }

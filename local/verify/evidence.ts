@@ -48,10 +48,10 @@ export function readCheckpoints(file: string, keys: readonly Key[]): Evidence {
       const location = `line ${index + 1} of ${file}`;
       const checkpoint = parseCheckpoint(readNote(line));
       if (checkpoint) addCheckpoint(evidence, checkpoint, location, keys);
-      else if (line !== "") evidence.remarks.push(`${location} is not a checkpoint and was passed over`);
+      else if (line !== "") evidence.remarks.push(`${location} is not a checkpoint and was skipped`);
     }
   if (evidence.states.length === 0 && evidence.findings.length === 0)
-    throw new Unreadable(`${file} holds no checkpoint`);
+    throw new Unreadable(`${file} contains no checkpoint`);
   return evidence;
 }
 
@@ -64,7 +64,7 @@ function addCheckpoint(evidence: Evidence, checkpoint: Checkpoint, location: str
       line: null,
       entry: null,
       rule: "signature",
-      message: `${description} does not bear the signature of ${keys.length > 1 ? "any" : "the"} given key`,
+      message: `${description} is not signed by ${keys.length > 1 ? "any of the given keys" : "the given key"}`,
     });
   const trust = signer ? `signed by ${signer}` : "signature not checked, no --key was given";
   evidence.checkpoints.push({ checkpoint, description });

@@ -41,10 +41,10 @@ export function deriveStatuses(life: readonly RecordedEntry[], tier: unknown, ad
       addFinding(
         recorded.entry.id,
         "form",
-        `the change must be ${needed || "new"} before it, and by the entries in this file it is ${status}`,
+        `the change must be ${needed || "new"} before this entry, but the earlier entries make it ${status}`,
       );
     if (next === undefined)
-      addFinding(recorded.entry.id, "form", "it does not say whether the change is approved by it");
+      addFinding(recorded.entry.id, "form", "its status does not say whether it approves the change");
     return (status = next ?? status);
   });
 }
@@ -82,10 +82,10 @@ export function requireConsents(
   if (!first) return;
   const { content, isErased, intents, signed } = evidence;
   const { tier } = content;
-  if (!TIERS.includes(tier)) addFinding(null, "content", "its tier is none of minor, standard and major");
+  if (!TIERS.includes(tier)) addFinding(null, "content", "the tier of the content is not minor, standard or major");
   const claimed = first.detail["required_approvers"];
   if (claimed !== undefined && !isIntegerAtLeast(claimed, 0))
-    addFinding(first.entry.id, "quorum", "its number of required approvers is no whole number");
+    addFinding(first.entry.id, "quorum", "its required_approvers is not a whole number");
   const proposalIntent = intents.get(readManifestHash(first.detail));
   if (tier === "minor" && proposalIntent) {
     // The `proposer_kind` in the log proves nothing: the kind follows from the names and the intent.
@@ -94,9 +94,9 @@ export function requireConsents(
       (name) => name === undefined || canProposeMinor(normalizeName(name), proposalIntent),
     );
     if (!canBeMinor || !isMinor(content, isErased, proposalIntent))
-      addFinding(first.entry.id, "quorum", "it is minor, and its intent lets no such change pass without consent");
+      addFinding(first.entry.id, "quorum", "its tier is minor, but its intent requires consent for such a change");
     if (!isProposerKnown(first, proposalIntent, signed))
-      addFinding(first.entry.id, "quorum", "it is minor, and nothing but the request says who proposed it");
+      addFinding(first.entry.id, "quorum", "its tier is minor, but its proposer is not authenticated");
   }
   for (const [index, step] of life.entries()) {
     const problem = findMissingConsents(life.slice(0, index + 1), statuses[index - 1] ?? "", step, evidence);
@@ -139,16 +139,16 @@ function findMissingConsents(
   const ordinary = countConsents(life, false, step, evidence);
   const emergency = countConsents(life, true, step, evidence);
   if (isApplied) {
-    if (ordinary.given >= ordinary.needed || emergency.given >= emergency.needed) return undefined;
+    if (ordinary.count >= ordinary.needed || emergency.count >= emergency.needed) return undefined;
     const mandated = life.slice(life.findLastIndex(isLoss) + 1).find(isMandateConsent);
     const problem = mandated && findMandateProblem(mandated, step, evidence);
     if (mandated) return problem === undefined ? undefined : `it was applied by a mandate: ${problem}`;
-    return `it was applied with ${ordinary.given} of ${ordinary.needed} consents`;
+    return `it was applied with ${ordinary.count} of ${ordinary.needed} consents`;
   }
-  const { given, needed } = isEmergency ? emergency : ordinary;
-  return given >= needed
+  const { count, needed } = isEmergency ? emergency : ordinary;
+  return count >= needed
     ? undefined
-    : `it was approved with ${given} of ${needed} consents${isEmergency ? " for an emergency" : ""}`;
+    : `it was approved with ${count} of ${needed} consents${isEmergency ? " for an emergency" : ""}`;
 }
 
 /** Counts the people whose ordinary or emergency consents are eligible at a step, and the number that its intent needs. */
@@ -157,7 +157,7 @@ function countConsents(
   isEmergency: boolean,
   { detail }: RecordedEntry,
   evidence: ConsentEvidence,
-): { given: number; needed: number } {
+): { count: number; needed: number } {
   const intent = evidence.intents.get(readManifestHash(detail));
   const names = new Set<string>();
   // Consents before an accepted loss do not count: their revocations may be lost.
@@ -169,7 +169,7 @@ function countConsents(
       names.add(normalizeName(name));
   }
   return {
-    given: names.size,
+    count: names.size,
     needed: isEmergency ? (intent?.emergency?.required ?? 1) : computeRequired(life[0]!, intent, evidence.content),
   };
 }

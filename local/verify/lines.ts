@@ -9,8 +9,8 @@ export interface LineBatch {
   lines: readonly string[];
   /** True when all bytes of these lines are UTF-8. */
   isText: boolean;
-  /** State of the last line. */
-  last: "ended" | "not ended" | "too long";
+  /** State of the last of these lines. */
+  lastState: "ended" | "not ended" | "too long";
 }
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
@@ -32,23 +32,23 @@ export async function* readLines(chunks: Chunks): AsyncGenerator<LineBatch> {
     for (const bytes of parts) {
       const batch = splitLines(bytes);
       yield batch;
-      if (batch.last !== "ended") return;
+      if (batch.lastState !== "ended") return;
     }
-    const left = Buffer.from(chunk.subarray(end));
+    const unfinished = Buffer.from(chunk.subarray(end));
     if (end > 0) [rest, length] = [[], 0];
-    rest.push(left);
-    length += left.length;
+    rest.push(unfinished);
+    length += unfinished.length;
     if (length > MAX_LINE_BYTES)
       return void (yield longLineBatch([], Buffer.concat(rest).toString("latin1", 0, MAX_SHOWN_BYTES)));
   }
-  const last = Buffer.concat(rest);
-  if (length > 0) yield { lines: [last.toString("latin1")], isText: isUtf8(last), last: "not ended" };
+  const lastLine = Buffer.concat(rest);
+  if (length > 0) yield { lines: [lastLine.toString("latin1")], isText: isUtf8(lastLine), lastState: "not ended" };
 }
 
 const longLineBatch = (before: readonly string[], line: string): LineBatch => ({
   lines: [...before, line.slice(0, MAX_SHOWN_BYTES)],
   isText: false,
-  last: "too long",
+  lastState: "too long",
 });
 
 function splitLines(bytes: Buffer): LineBatch {
@@ -56,14 +56,14 @@ function splitLines(bytes: Buffer): LineBatch {
   lines.pop();
   const longIndex = bytes.length > MAX_LINE_BYTES ? lines.findIndex(({ length }) => length > MAX_LINE_BYTES) : -1;
   if (longIndex !== -1) return longLineBatch(lines.slice(0, longIndex), lines[longIndex]!);
-  return { lines, isText: isUtf8(bytes), last: "ended" };
+  return { lines, isText: isUtf8(bytes), lastState: "ended" };
 }
 
 const BYTE_ORDER_MARKS = ["\u00ef\u00bb\u00bf", "\u00fe\u00ff", "\u00ff\u00fe"];
 const GZIP = "\u001f\u008b";
 
 /** Explains how a line shows that the file is not as the service sent it; undefined where it may be. */
-export function findDamage(line: string, number: number, state: LineBatch["last"]): string | undefined {
+export function findDamage(line: string, number: number, state: LineBatch["lastState"]): string | undefined {
   if (number === 1 && line.startsWith(GZIP)) return "it is compressed (gzip): unpack it first, for example with gunzip";
   if (number === 1 && BYTE_ORDER_MARKS.some((bytes) => line.startsWith(bytes)))
     return "it begins with a byte order mark, so another program saved it again: use the file as it was downloaded";

@@ -35,7 +35,7 @@ const count = (value: unknown): number => (isIntegerAtLeast(value, -Infinity) ? 
 export function lossText({ entry, at, actor, known, continues }: Loss): string {
   const lost =
     known === null
-      ? `after ${continues}, of which nobody knows how many there were,`
+      ? `after ${continues}, an unknown number,`
       : continues < known
         ? `after ${continues} up to ${known}`
         : `up to ${known}`;

@@ -23,34 +23,34 @@ const HELP = `Usage: countersign-verify FILE [--key KEY]â€¦ [--checkpoint NOTE]â
                           [--extract DIR] [--json]
        countersign-verify --version
 
-The first checks an export of the audit log (GET /api/product/audit?format=jsonl) without the service:
+The first form verifies an export of the audit log (GET /api/product/audit?format=jsonl) without the service:
 
-  --checkpoint NOTE   a checkpoint kept outside the service, or the file of --audit-anchor; may be repeated
-  --key KEY           the checkpoints must bear the signature of this key: PEM file, verifier key, or its file;
-                      repeated, as after a change of keys, each checkpoint must bear that of one of them
+  --checkpoint NOTE   a checkpoint stored outside the service, or the file of --audit-anchor; may be repeated
+  --key KEY           each checkpoint must be signed by one of these keys: PEM file, verifier key, or its file;
+                      may be repeated, for example after a change of keys
   --witness KEY       a witness that must have cosigned a checkpoint: verifier key, or its file; may be repeated
-  --quorum N          so many of the witnesses must have cosigned one checkpoint; all of them unless given
+  --quorum N          the number of witnesses that must have cosigned the same checkpoint; all of them by default
   --expected-length N, --expected-head HEX
-                      a receipt: the id and the current_hash of an entry that was answered once
-  --policy FILE       whose keys signed decisions must be signed with: an intent, or any JSON with its principals
-  --changes           the export carries the contents of its changes and intents (contents=1, or GET
-                      /api/product/export): each must be what its entry has the hash of, none may be missing
+                      a receipt: the id and the current_hash of an entry, as the service returned them
+  --policy FILE       the keys that must have signed the signed decisions: an intent, or any JSON with its principals
+  --changes           the export contains its changes and intents (contents=1, or GET
+                      /api/product/export): each must match the hash in its entry, none may be missing
 
-The second, the certificate of a change (GET /api/product/changes/<id>/certificate):
+The second form verifies the certificate of a change (GET /api/product/changes/<id>/certificate):
 
-  --policy POLICY     which logs are trusted, and whose cosignatures a checkpoint needs: a C2SP tlog-policy
-  --keys FILE         whose keys decisions must be signed with: an intent, or any JSON with its principals;
-                      without it, those of the intents in the certificate, whose hashes are signed too
+  --policy POLICY     the trusted logs, and the cosignatures that a checkpoint needs: a C2SP tlog-policy
+  --keys FILE         the keys that count: an intent, or any JSON with its principals;
+                      by default those of the intents in the certificate, whose hashes are signed too
   --manifest-hash HEX only decisions under this intent count; may be repeated
   --intents DIR       intents that the certificate names and does not contain, as files <hash>.json: the folder of a pack
-  --extract DIR       writes the content, the intents, and each proof as a .tlog-proof
+  --extract DIR       write the content, the intents, and each proof as a .tlog-proof
 
-  --json              one JSON object instead of lines
-  --version           the version of this program
-  --help              this text
+  --json              print one JSON object instead of lines
+  --version           print the version of this program
+  --help              print this text
 
-Exit codes: 0 valid against something kept outside; 2 consistent, but nothing outside to hold it against;
-1 bad; 3 unreadable, no export as the service sent it, or wrongly called.`;
+Exit codes: 0 valid, verified against data stored outside; 2 consistent, but there was no such data;
+1 bad; 3 unreadable, not a file as the service sent it, or wrong options.`;
 
 const EXIT = { valid: 0, bad: 1, consistent: 2 } as const;
 const UNREADABLE = 3;

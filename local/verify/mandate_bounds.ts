@@ -30,8 +30,8 @@ export function findBrokenScopeBound(
   if (bounds["tenants"] !== "all" && !tenantTargets.every(({ tenant }) => listMembers("tenants").includes(tenant)))
     return "tenants";
   const systems = listSystems(mandate);
-  const reached: readonly unknown[] = Array.isArray(proposal["places"]) ? proposal["places"] : [];
-  return reached.every((one) => isObject(one) && systems.includes(one["system"])) ? undefined : "systems";
+  const places: readonly unknown[] = Array.isArray(proposal["places"]) ? proposal["places"] : [];
+  return places.every((one) => isObject(one) && systems.includes(one["system"])) ? undefined : "systems";
 }
 
 /** Returns the first bound that a content breaks, without regard to time and counts; after an erasure, values and users are not checked. */
@@ -42,11 +42,12 @@ export function findBrokenContentBound(
 ): string | undefined {
   if (content["reversible"] !== true) return "reversible";
   if (content["risk"] !== "low" && content["risk"] !== "medium") return "risk";
-  const [users, reached] = [bounds["max_affected_users"], content["affected_users"]];
+  const { max_affected_users: maxUsers } = bounds;
+  const { affected_users: users } = content;
   const areUsersAllowed = isErased
-    ? reached === null
-    : isIntegerAtLeast(reached, 0) && isIntegerAtLeast(users, 0) && reached <= users;
-  if (users !== undefined && !areUsersAllowed) return "max_affected_users";
+    ? users === null
+    : isIntegerAtLeast(users, 0) && isIntegerAtLeast(maxUsers, 0) && users <= maxUsers;
+  if (maxUsers !== undefined && !areUsersAllowed) return "max_affected_users";
   const { limits } = bounds;
   if (limits === undefined || isErased) return undefined;
   const sets = listSets(content);

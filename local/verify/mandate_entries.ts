@@ -28,9 +28,10 @@ export function requireMandates(
   addFinding: AddFinding,
 ): void {
   for (const [index, { entry }] of mandates.entries()) {
-    if (entry.changeId !== "") addFinding(entry.id, "form", "it is about a change and a mandate");
-    if (entry.origin !== first?.entry.origin) addFinding(entry.id, "origin", "it is of another log than the first");
+    if (entry.changeId !== "") addFinding(entry.id, "form", "it is about a mandate, but has a change_id");
+    if (entry.origin !== first?.entry.origin)
+      addFinding(entry.id, "origin", "its origin is not that of the first entry");
     if (index > 0 && entry.id <= mandates[index - 1]!.entry.id)
-      addFinding(entry.id, "id", "it does not stand behind the one before");
+      addFinding(entry.id, "id", "its id is not higher than that of the previous entry");
   }
 }

@@ -47,7 +47,8 @@ export function isSignedByMandateSigner(
 const approverName = (detail: JsonObject): string => normalizeName(stringOrUndefined(detail["approver"]) ?? "");
 
 function isSigner({ detail }: RecordedEntry, bounds: JsonObject, intent: Intent): boolean {
-  const [name, { idp }] = [approverName(detail), detail];
+  const name = approverName(detail);
+  const { idp } = detail;
   const isOwner = listOwnerRules(bounds, intent).some(({ approvers }) => approvers.includes(name));
   const groups = intent.idpGroups.get(name) ?? [];
   return (isOwner || canDecide(name, intent)) && groups.every((group) => Array.isArray(idp) && idp.includes(group));
@@ -57,9 +58,9 @@ const isSignedBy = (
   { entry, detail }: RecordedEntry,
   intent: Intent,
   signed: SigningEvidence["signed"],
-  counts: (key: Key) => boolean,
+  isCounted: (key: Key) => boolean,
 ): boolean =>
-  (intent.keys.get(approverName(detail)) ?? []).some((key) => key.id === signed.get(entry.id) && counts(key));
+  (intent.keys.get(approverName(detail)) ?? []).some((key) => key.id === signed.get(entry.id) && isCounted(key));
 
 /** Checks that a key signs only when its owner touches it: a passkey, or an SSH key in a security key. */
 const isAttended = (key: Key): boolean =>
@@ -79,15 +80,15 @@ function listOwnerRules({ targets, tenants }: JsonObject, { ownerRules }: Intent
 
 /** Checks that some target matches both patterns: dynamic programming over their suffixes. */
 function overlaps(one: string, other: string): boolean {
-  const [a, b] = [toLowerAscii(one), toLowerAscii(other)];
+  const [rows, columns] = [toLowerAscii(one), toLowerAscii(other)];
   let nextRow: boolean[] = [];
-  for (let at = a.length; at >= 0; at--) {
+  for (let rowAt = rows.length; rowAt >= 0; rowAt--) {
     const row: boolean[] = [];
-    for (let to = b.length; to >= 0; to--) {
-      const [left, right] = [a[at], b[to]];
-      if (left === undefined && right === undefined) row[to] = true;
-      else if (left === "*" || right === "*") row[to] = (nextRow[to] ?? false) || (row[to + 1] ?? false);
-      else row[to] = left !== undefined && left === right && (nextRow[to + 1] ?? false);
+    for (let at = columns.length; at >= 0; at--) {
+      const [letter, otherLetter] = [rows[rowAt], columns[at]];
+      if (letter === undefined && otherLetter === undefined) row[at] = true;
+      else if (letter === "*" || otherLetter === "*") row[at] = (nextRow[at] ?? false) || (row[at + 1] ?? false);
+      else row[at] = letter !== undefined && letter === otherLetter && (nextRow[at + 1] ?? false);
     }
     nextRow = row;
   }

@@ -22,7 +22,7 @@ export interface MandateState {
   resumes: RecordedEntry[] | undefined;
 }
 
-const NOT_NEXT = "an entry of its mandate does not follow from those before it";
+const NOT_NEXT = "an entry of its mandate does not follow from the earlier entries";
 
 /** A mandate before its first entry. */
 export const emptyMandate = (): MandateState => ({
@@ -36,7 +36,7 @@ export const emptyMandate = (): MandateState => ({
   resumes: undefined,
 });
 
-/** Checks that an entry accepts a loss of the log's end: consents before it do not count after it. */
+/** Checks that an entry accepts a loss of the log's end: consents before this loss do not count after it. */
 export const isLoss = ({ entry }: RecordedEntry): boolean => entry.eventType === "loss_accepted";
 
 /** Applies the next entry to a mandate; returns why it does not follow from those before it. */
@@ -98,7 +98,7 @@ function narrow(mandate: MandateState, recorded: RecordedEntry, evidence: Signin
   const intent = evidence.intents.get(readManifestHash(recorded.detail));
   if (!isNarrowing(mandate.bounds, narrow, intent?.directions)) return "a narrowing of its mandate makes a bound wider";
   if (!isSignedByMandateSigner(recorded, mandate.bounds, evidence))
-    return "a narrowing of its mandate is not signed by one who may sign the mandate";
+    return "a narrowing of its mandate is not signed by a person who may sign the mandate";
   mandate.bounds = { ...mandate.bounds, ...narrow };
   if (mandate.status === "suspended") mandate.resumes = [];
   return undefined;

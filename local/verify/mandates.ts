@@ -49,13 +49,13 @@ export function findMandateProblem(
     const problem = applyEntry(mandateState, one, evidence);
     if (problem !== undefined) return problem;
   }
-  if (mandateState.status !== "active") return `its mandate was ${mandateState.status}`;
+  if (mandateState.status !== "active") return `its mandate was ${mandateState.status}, not active`;
   if (step === consent && mandate["revision"] !== mandateState.revision)
-    return "it names another revision of its mandate";
+    return "its mandate.revision is not the current revision of the mandate";
   if (step === consent && mandate["entry"] !== mandateState.countsFrom)
-    return "it names another entry than that since which its mandate counts";
+    return "its mandate.entry is not the entry that activated the mandate";
   if (!intent) return undefined;
-  if (!intent.mandates) return "its intent allows no mandate";
+  if (!intent.mandates) return "its intent does not allow mandates";
   for (const entries of [mandateState.signatures, ...(mandateState.resumes ? [mandateState.resumes] : [])]) {
     const problem = findMissingSignatures(entries, mandateState.bounds, intent, evidence);
     if (problem !== undefined) return problem;
@@ -65,7 +65,7 @@ export function findMandateProblem(
     (step === consent
       ? findBrokenCountBound(mandate, listSets(evidence.content).length, mandateState, intent.mandates)
       : undefined);
-  return bound === undefined ? undefined : `it lies outside its mandate: ${bound}`;
+  return bound === undefined ? undefined : `it is outside the bounds of its mandate: ${bound}`;
 }
 
 /** Returns the name of the first bound that a change breaks. Bounds on steps and on open changes need the complete log. */

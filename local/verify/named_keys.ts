@@ -8,21 +8,21 @@ export type Principals = ReadonlyMap<string, { kind: string; keys: readonly stri
 
 /** Creates a registry of the intents in a log. */
 export function createIntentRegistry() {
-  const known = new Map<string, { entry: number; principals: Principals }>();
+  const intents = new Map<string, { entry: number; principals: Principals }>();
   return {
     /** Adds the entry of an intent; explains how it contradicts an earlier entry of the same intent, if it does. */
-    learn(entry: number, detail: JsonObject): string | undefined {
+    addIntent(entry: number, detail: JsonObject): string | undefined {
       const [manifest, principals] = [readManifestHash(detail), parsePrincipals(detail["principals"])];
-      const before = known.get(manifest);
-      if (!before) known.set(manifest, { entry, principals });
-      else if (!areSamePrincipals(before.principals, principals))
-        return `it names other principals of its intent than entry ${before.entry}, which is of the same manifest_hash`;
+      const earlier = intents.get(manifest);
+      if (!earlier) intents.set(manifest, { entry, principals });
+      else if (!areSamePrincipals(earlier.principals, principals))
+        return `its principals are not those of entry ${earlier.entry}, which has the same manifest_hash`;
       return undefined;
     },
-    findPrincipals: (manifest: string): Principals | undefined => known.get(manifest)?.principals,
+    findPrincipals: (manifest: string): Principals | undefined => intents.get(manifest)?.principals,
     /** Lists the ids of the keys that the intent of an entry has under a name. */
     listKeys: (detail: JsonObject, name: string): readonly string[] =>
-      known.get(readManifestHash(detail))?.principals.get(normalizeName(name))?.keys ?? [],
+      intents.get(readManifestHash(detail))?.principals.get(normalizeName(name))?.keys ?? [],
   };
 }
 
@@ -36,12 +36,12 @@ function parsePrincipals(value: unknown): Principals {
   return principals;
 }
 
-function areSamePrincipals(some: Principals, others: Principals): boolean {
+function areSamePrincipals(principals: Principals, others: Principals): boolean {
   const isEqual = (name: string, { kind, keys }: { kind: string; keys: readonly string[] }): boolean => {
     const other = others.get(name);
     return other !== undefined && other.kind === kind && JSON.stringify(other.keys) === JSON.stringify(keys);
   };
-  return some.size === others.size && [...some].every(([name, one]) => isEqual(name, one));
+  return principals.size === others.size && [...principals].every(([name, principal]) => isEqual(name, principal));
 }
 
 /** Checks that the principals in an entry have exactly the keys of the manifest. */

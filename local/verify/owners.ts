@@ -39,7 +39,7 @@ export function createOwnerCheck() {
         line,
         entry: id,
         rule: "form",
-        message: "it restores a change that is not the applied owner of its target",
+        message: "it restores the value of a change that is not in force on its target",
       };
     return undefined;
   };

@@ -4,10 +4,10 @@ import { decodeUtf8, parseDetail } from "./detail.ts";
 import { stringOrUndefined, type JsonObject, isObject } from "./json.ts";
 import type { Entry } from "./line.ts";
 
-const OTHER_TARGETS = "it names other targets of its plan than its content";
-const TARGETS_LEFT = "it is rolled back, and its plan still holds a target";
-const OTHER_STATE = "its state is not the worst of its targets";
-const NO_TARGETS = "its sets are no targets of a plan";
+const OTHER_TARGETS = "the targets in its sets are not those of its content";
+const TARGETS_LEFT = "after its rollback a target of its plan is still applied";
+const OTHER_STATE = "its host is not the worst state of its targets";
+const NO_TARGETS = "its sets is not a valid list of targets of its plan";
 
 /** Lists the keys of the targets that `sets` names; undefined unless they are different and at least `min`. */
 export function readTargets(sets: unknown, min = 2): readonly string[] | undefined {
@@ -56,9 +56,10 @@ export function createPlanCheck() {
       return undefined;
     }
     const plan = plans.get(changeId);
-    if (!plan) return sets === undefined ? undefined : "it names targets of a plan, and its change is none";
+    if (!plan) return sets === undefined ? undefined : "it has sets, but its change is not a plan";
     if (eventType === "change_drifted") return findUnknownTarget(plan, sets);
-    if (FAILURES.has(eventType)) return findLeftProblem(plan, sets, host) ?? removeTargets(plan, readRolledBack(sets));
+    if (FAILURES.has(eventType))
+      return findFailureProblem(plan, sets, host) ?? removeTargets(plan, readRolledBack(sets));
     const keys = readTargets(sets, 1);
     if (!keys) return NO_TARGETS;
     // The owners of restored targets are verified in `owners.ts`.
@@ -67,14 +68,14 @@ export function createPlanCheck() {
     if (!isApply) return removeTargets(plan, keys) ?? (plan.applied.size > 0 ? TARGETS_LEFT : undefined);
     plan.applied = new Set(keys);
     const isAll = keys.length === plan.keys.length && keys.every((key) => plan.keys.includes(key));
-    return isAll ? undefined : "it was applied to other targets than those of its plan";
+    return isAll ? undefined : "the targets in its sets are not those of its plan";
   };
 
   const findUnknownTarget = ({ keys }: PlanState, sets: unknown): string | undefined =>
     readTargets(sets, 1)?.every((key) => keys.includes(key)) ? undefined : NO_TARGETS;
 
   /** Explains what is wrong with the states of a plan's targets after a failure; an edited change names no targets. */
-  const findLeftProblem = (plan: PlanState, sets: unknown, host: unknown): string | undefined => {
+  const findFailureProblem = (plan: PlanState, sets: unknown, host: unknown): string | undefined => {
     if (sets === undefined) return undefined;
     const problem = findUnknownTarget(plan, sets);
     if (problem !== undefined) return problem;
@@ -83,7 +84,7 @@ export function createPlanCheck() {
   };
 
   const removeTargets = ({ applied }: PlanState, keys: readonly string[]): string | undefined =>
-    keys.every((key) => applied.delete(key)) ? undefined : "it takes back a target that its plan does not hold";
+    keys.every((key) => applied.delete(key)) ? undefined : "it rolls back a target of its plan that is not applied";
 
   return {
     check(entry: Entry, line: number): Finding | undefined {
@@ -92,7 +93,7 @@ export function createPlanCheck() {
       return message === undefined ? undefined : { line, entry: entry.id, rule: "form", message };
     },
     /** Takes the content of a change; returns why it does not match the entry of its proposal. */
-    learn(changeId: string, { sets }: JsonObject): string | undefined {
+    addContent(changeId: string, { sets }: JsonObject): string | undefined {
       const plan = plans.get(Buffer.from(changeId).toString("latin1"));
       if (!plan) return sets === undefined ? undefined : OTHER_TARGETS;
       return readTargets(sets)?.join("\n\n") === plan.keys.join("\n\n") ? undefined : OTHER_TARGETS;

@@ -83,5 +83,5 @@ export function readPolicy(file: string): KeysByName {
   } catch (error) {
     if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
   }
-  throw new Unreadable(`${file} is no JSON with the principals of an intent`);
+  throw new Unreadable(`${file} is not JSON with the principals of an intent`);
 }

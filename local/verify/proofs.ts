@@ -114,8 +114,7 @@ export function createProofCheck(policy: KeysByName | undefined, proposals: Prop
   const findMissingProof = (entry: Entry, detail: JsonObject): string | undefined => {
     const { decision = "propose", by } = readDecision(entry, detail);
     if (MAY_BE_UNSIGNED.has(decision) || by === undefined) return undefined;
-    if (intents.listKeys(detail, by).length > 0)
-      return `${by} has keys in the intent of this entry, and did not sign it`;
+    if (intents.listKeys(detail, by).length > 0) return `its intent lists keys of ${by}, but it has no signature`;
     if ((policy?.get(normalizeName(by)) ?? []).length > 0) proofs.unsigned++;
     return undefined;
   };
@@ -123,27 +122,27 @@ export function createProofCheck(policy: KeysByName | undefined, proposals: Prop
   /** Explains why a proof is invalid; undefined where it is valid. */
   const findProofProblem = (entry: Entry, detail: JsonObject): string | undefined => {
     const stated = buildStatement(entry, detail, proposals.get(decodeUtf8(entry.changeId)));
-    if (!stated || detail["statement"] !== stated.statement) return "its statement is not of this entry";
+    if (!stated || detail["statement"] !== stated.statement) return "its statement does not match the entry";
     const { statement, by } = stated;
     const proof = isObject(detail["proof"]) ? detail["proof"] : {};
     const isPasskey = proof["type"] === "webauthn";
     const signer = isPasskey ? undefined : findSshSigner(statement, proof);
     if (isPasskey ? !matchesAssertion(statement, proof) : signer === undefined)
-      return "its proof is not of its statement";
+      return "its proof is not a valid signature of its statement";
     if (detail["authenticated"] === "signature" && signer && !isOfSecurityKey(signer))
-      return "it says that a person was verified, and its key signs by itself";
+      return "its authenticated is signature, but its key can sign without its owner";
     if (policy) {
-      const own = (policy.get(normalizeName(by)) ?? []).find((key) =>
+      const signingKey = (policy.get(normalizeName(by)) ?? []).find((key) =>
         signer ? key.type === "ssh" && key.public_key.equals(signer) : isSignedByPasskey(proof, key),
       );
-      if (!own) return `the policy lists no key of ${by} that made its proof`;
-      if (own.id !== detail["key"]) return "its key is not the one that made its proof";
+      if (!signingKey) return `its proof was made by no key that the policy lists for ${by}`;
+      if (signingKey.id !== detail["key"]) return "its key is not the key that made its proof";
       proofs.verified++;
       return undefined;
     }
     const id = signer ? fingerprint(signer) : detail["key"];
     if (id !== detail["key"] || !intents.listKeys(detail, by).some((one) => one === id))
-      return `the log does not name its key as one of ${by}`;
+      return `its key is not one that the log lists for ${by}`;
     if (isPasskey) proofs.not_checked++;
     else proofs.as_named++;
     return undefined;
@@ -163,7 +162,7 @@ export function createProofCheck(policy: KeysByName | undefined, proposals: Prop
       if (!detail || problem !== undefined) return finding("form", problem);
       if (entry.eventType === "change_proposed" && !proposals.has(decodeUtf8(entry.changeId)))
         proposals.set(decodeUtf8(entry.changeId), readProposal(detail));
-      if (entry.eventType === "intent_in_force") return finding("intent", intents.learn(entry.id, detail));
+      if (entry.eventType === "intent_in_force") return finding("intent", intents.addIntent(entry.id, detail));
       return finding("proof", (detail["proof"] === undefined ? findMissingProof : findProofProblem)(entry, detail));
     },
   };
@@ -172,12 +171,12 @@ export function createProofCheck(policy: KeysByName | undefined, proposals: Prop
 /** Explains why a detail does not show what its entry decides; `detail`: undefined where it is no JSON object. */
 export function findDetailProblem({ eventType }: Entry, detail: JsonObject | undefined): string | undefined {
   if (!DECIDING_EVENTS.has(eventType)) return undefined;
-  if (!detail) return "its detail is no JSON object, so that nobody can tell what it decides";
+  if (!detail) return "its detail is not a JSON object, so its decision cannot be read";
   if (
     eventType === "consent_decision" &&
     !(DECISIONS.has(detail["decision"]) && stringOrUndefined(detail["approver"]) !== undefined)
   )
-    return "its detail does not say what was decided, and by whom";
+    return "its detail lacks a valid decision or approver";
   return undefined;
 }
 
@@ -186,10 +185,13 @@ function readDecision(
   { eventType }: Entry,
   detail: JsonObject,
 ): { decision?: string | undefined; by: string | undefined } {
-  const other = SIGNED_EVENTS.get(eventType);
-  if (other === "propose") return { decision: other, by: stringOrUndefined(detail["proposer"]) };
-  if (other !== undefined)
-    return { decision: other, by: stringOrUndefined(detail[other === "review" ? "approver" : "actor"]) };
+  const eventDecision = SIGNED_EVENTS.get(eventType);
+  if (eventDecision === "propose") return { decision: eventDecision, by: stringOrUndefined(detail["proposer"]) };
+  if (eventDecision !== undefined)
+    return {
+      decision: eventDecision,
+      by: stringOrUndefined(detail[eventDecision === "review" ? "approver" : "actor"]),
+    };
   const decision = eventType === "consent_decision" ? DECISIONS.get(detail["decision"]) : undefined;
   const isEmergency = decision === "approve" && detail["emergency"] === true;
   return { decision: isEmergency ? "approve_emergency" : decision, by: stringOrUndefined(detail["approver"]) };
@@ -222,7 +224,8 @@ function buildStatement(
   }
   const change_id = decision === "propose" ? undefined : decodeUtf8(entry.changeId);
   const until = detail["until"] ?? undefined;
-  const own = { erase: { change_id, digest }, accept_loss: { length, head }, feed_kpis: { kpis } }[decision] ?? {};
+  const actionFacts =
+    { erase: { change_id, digest }, accept_loss: { length, head }, feed_kpis: { kpis } }[decision] ?? {};
   const decisionFacts = { review: { verdict }, note: { item }, rollback: { over_drift } }[decision] ?? {};
   const action = STAGE_ACTIONS.get(entry.eventType);
   // The statement of a hold may name any step that was reached.
@@ -230,7 +233,7 @@ function buildStatement(
   const stageFacts = decision === "stage" && { action, step: isReached ? step : detail["step"] };
   const isConsent = decision === "approve" || decision === "approve_emergency";
   const facts: Record<string, unknown> = SERVICE_ACTIONS.has(decision)
-    ? { ...shared, actor: by, until, ...own }
+    ? { ...shared, actor: by, until, ...actionFacts }
     : {
         ...shared,
         approver: by,

@@ -11,9 +11,9 @@ export function reportText(file: string, report: Report): string {
     `${file}: ${entries} entries of ${JSON.stringify(origin)}, head ${head}`,
     ...findings.map(({ line, entry, rule, message }) => `${locationText(line, entry)}${rule}: ${message}`),
     ...(total > findings.length ? [`and ${total - findings.length} more`] : []),
-    ...report.held_against.map((description) => `held against ${description}`),
+    ...report.held_against.map((description) => `verified against ${description}`),
     ...report.witnessed.map(
-      ({ name, length, time }) => `seen by ${name} up to entry ${length}, at ${time} seconds since 1970`,
+      ({ name, length, time }) => `cosigned by ${name} up to entry ${length}, at ${time} seconds since 1970`,
     ),
     ...report.losses.map(lossText),
     ...proofLines(report.proofs),
@@ -31,16 +31,16 @@ function locationText(line: number | null, entry: number | null): string {
 }
 
 const proofLines = ({ verified, as_named, not_checked, unsigned }: Report["proofs"]): string[] => [
-  ...(verified > 0 ? [`signed decisions that hold, with keys that the policy lists: ${verified}`] : []),
-  ...(as_named > 0 ? [`signed decisions that hold, with a key as the log itself names it: ${as_named}`] : []),
-  ...(not_checked > 0 ? [`signed decisions not checked, since only a policy can tell their keys: ${not_checked}`] : []),
+  ...(verified > 0 ? [`valid signed decisions, with keys that the policy lists: ${verified}`] : []),
+  ...(as_named > 0 ? [`valid signed decisions, with keys that only the log lists: ${as_named}`] : []),
+  ...(not_checked > 0 ? [`signed decisions not checked, since no policy lists their keys: ${not_checked}`] : []),
   ...(unsigned > 0 ? [`decisions without a signature, by names whose keys the policy lists: ${unsigned}`] : []),
 ];
 
 const contentLines = ({ changes, intents, unfit, missing, erased, erased_changes }: Contents): string[] => [
-  `contents of changes that fit their entries: ${changes}`,
-  `intents that fit their entries: ${intents}`,
-  ...(unfit > 0 ? [`contents that do not fit: ${unfit}`] : []),
+  `contents of changes that match their entries: ${changes}`,
+  `intents that match their entries: ${intents}`,
+  ...(unfit > 0 ? [`contents that do not match: ${unfit}`] : []),
   ...(missing > 0 ? [`contents that are missing: ${missing}`] : []),
   ...erased_changes.map((change) => `erased: ${change}`),
   ...(erased > erased_changes.length ? [`and ${erased - erased_changes.length} more erased`] : []),
@@ -49,9 +49,9 @@ const contentLines = ({ changes, intents, unfit, missing, erased, erased_changes
 function verdictLine({ verdict, findings_total: total }: Report): string {
   switch (verdict) {
     case "valid":
-      return "valid: every entry holds, and the log continues what was kept outside";
+      return "valid: every entry is valid, and the log continues what was stored outside";
     case "consistent":
-      return "consistent: every entry holds; without a receipt or checkpoint kept outside, a cut tail or a rewritten log would not show";
+      return "consistent: every entry is valid; without a receipt or checkpoint stored outside, a truncated or rewritten log would go unnoticed";
     case "bad":
       return `bad: ${total} ${total === 1 ? "finding" : "findings"}`;
   }

@@ -17,7 +17,7 @@ import { normalizeName } from "./policy.ts";
 
 const SERVICE = "policy:stages";
 const HOUR_MS = 3600 * 1000;
-const OTHER_STAGES = "it names other stages than its content";
+const OTHER_STAGES = "its stages are not those of its content";
 /** Fraction by which a number of users may fall below the largest so far. */
 const MAX_FALL = 0.01;
 /** Time by which totals may be later than their entry: the service accepts totals so far ahead of its clock. */
@@ -41,7 +41,7 @@ interface Rollout {
   beganWith: number;
   /** When the step began, in milliseconds. */
   beganAtMs: number;
-  /** Id of the entry with which a person holds it; undefined: nobody does. */
+  /** Id of the entry with which a person holds it; undefined: no person holds it. */
   heldBy?: number | undefined;
   /** True while a mismatch of its totals holds it. */
   isMismatched: boolean;
@@ -68,7 +68,7 @@ export function createRolloutCheck() {
       const { stages } = detail;
       const named = readNamedStages(stages);
       if (named) rollouts.set(change, { ...newRollout(named), intents: addIntent([], entry, detail) });
-      return named || stages === undefined ? undefined : "its stages are no shares with a feeder";
+      return named || stages === undefined ? undefined : "its stages do not have rising shares and a fed_by";
     }
     if (rollout) addIntent(rollout.intents, entry, detail);
     if (entry.eventType === "change_applied") return beginRollout(rollout, entry, detail);
@@ -78,18 +78,18 @@ export function createRolloutCheck() {
       return [detail["by"], detail["actor"]].includes(SERVICE) && !isOrdered ? NOT_ORDERED : undefined;
     }
     if (!entry.eventType.startsWith("stage_")) return undefined;
-    if (!rollout?.isRunning) return "it is about a step of a change that is not being rolled out";
+    if (!rollout?.isRunning) return "its change is not being rolled out";
     if (!rollout.plan) unreadRollouts.add(change);
     return judgeStep(rollout, entry, detail, newestIntent);
   };
 
   return {
     /** Takes the content of a change, which has the plan; returns why it does not match the entry of the proposal. */
-    learn(changeId: string, content: JsonObject): string | undefined {
+    addContent(changeId: string, content: JsonObject): string | undefined {
       const rollout = rollouts.get(changeId);
       if (rollout) rollout.plan = readPlan(content["stages"]);
       if (!matchesContent(rollout?.named, content)) return OTHER_STAGES;
-      return rollout && !rollout.plan ? "its stages are no plan of a rollout" : undefined;
+      return rollout && !rollout.plan ? "the stages of its content are not a valid rollout" : undefined;
     },
     check(entry: Entry, line: number): Finding | undefined {
       const message = findProblem(entry, parseDetail(entry));
@@ -100,7 +100,7 @@ export function createRolloutCheck() {
   };
 }
 
-const NOT_ORDERED = `it is rolled back by ${SERVICE}, and the rule of its rollout did not order that`;
+const NOT_ORDERED = `it was rolled back by ${SERVICE}, but the rule of its rollout did not order that`;
 
 const newRollout = (named: NamedStages): Rollout => ({
   ...{ named, plan: undefined, isRunning: false, step: 0, beganWith: 0, beganAtMs: NaN, isMismatched: false },
@@ -115,12 +115,12 @@ function addIntent(intents: Rollout["intents"], { id }: Entry, detail: JsonObjec
 }
 
 function beginRollout(rollout: Rollout | undefined, entry: Entry, { stage }: JsonObject): string | undefined {
-  if (!rollout) return stage === undefined ? undefined : "it exposes a share of a change without steps";
+  if (!rollout) return stage === undefined ? undefined : "it has a stage, but its change is not a rollout";
   const { named, plan, intents } = rollout;
   Object.assign(rollout, { ...newRollout(named), plan, intents, isRunning: true, beganWith: entry.id });
   rollout.beganAtMs = parseMoment(entry.timestamp);
   const isFirst = isObject(stage) && stage["step"] === 0 && stage["share"] === named.shares[0];
-  return isFirst ? undefined : "it does not begin at the first step of its rollout";
+  return isFirst ? undefined : "its stage is not the first step of its rollout";
 }
 
 /** The decision that an entry states, by event type; a resume decides nothing. */
@@ -135,18 +135,18 @@ function judgeStep(rollout: Rollout, entry: Entry, detail: JsonObject, newestInt
     step,
     named: { shares },
   } = rollout;
-  if (detail["step"] !== step) return `it is about another step than ${step}, where the rollout stands`;
-  if (step >= shares.length) return "everybody has the value already";
-  if (detail["decision"] !== DECISIONS.get(entry.eventType)) return "it states another decision than its event";
+  if (detail["step"] !== step) return `its step is not ${step}, the current step of the rollout`;
+  if (step >= shares.length) return "the rollout has already reached all users";
+  if (detail["decision"] !== DECISIONS.get(entry.eventType)) return "its decision does not match its event_type";
   const totals = readTotals(detail["totals"]);
-  const totalsProblem = totals === undefined ? "its totals are none" : findTotalsProblem(rollout, totals, entry);
+  const totalsProblem = totals === undefined ? "its totals are malformed" : findTotalsProblem(rollout, totals, entry);
   if (totalsProblem !== undefined) return totalsProblem;
   switch (entry.eventType) {
     case "stage_advanced":
       return judgeAdvance(rollout, entry, { detail, totals: totals! }, newestIntent);
     case "stage_stopped": {
-      if (rollout.stoppedBy !== undefined) return "the rollout is stopped already";
-      if (detail["actor"] !== SERVICE) return `only ${SERVICE} stops a rollout`;
+      if (rollout.stoppedBy !== undefined) return "the rollout has already been stopped";
+      if (detail["actor"] !== SERVICE) return `its actor is not ${SERVICE}, which alone stops a rollout`;
       rollout.stoppedBy = entry.id;
       return findDecisionProblem(
         rollout,
@@ -160,7 +160,7 @@ function judgeStep(rollout: Rollout, entry: Entry, detail: JsonObject, newestInt
     case "stage_held":
       return judgeHold(rollout, entry, { detail, totals: totals! });
     default:
-      return "nobody knows what it says of a rollout";
+      return "its event_type is not a known event of a rollout";
   }
 }
 
@@ -170,7 +170,7 @@ interface StepRecord {
   totals: readonly FedTotals[];
 }
 
-const NO_PERSON = "it is the act of a person, and names none";
+const NO_PERSON = "its actor is not a person, and its action needs one";
 
 /** Checks that the actor of an entry is a person, not the service. */
 const isByPerson = ({ actor }: JsonObject): boolean => typeof actor === "string" && !actor.startsWith("policy:");
@@ -187,10 +187,10 @@ function judgeAdvance(rollout: Rollout, entry: Entry, record: StepRecord, newest
   const { step, heldBy, stoppedBy, isMismatched, beganWith } = rollout;
   const { shares } = rollout.named;
   const { to, share, ordered, reason } = record.detail;
-  if (to !== step + 1 || share !== (shares[step + 1] ?? null)) return "it does not advance to the next step";
+  if (to !== step + 1 || share !== (shares[step + 1] ?? null)) return "its to and share are not those of the next step";
   if (isMismatched) return "it advances a rollout that a mismatch holds";
   if (ordered !== undefined && !(isIntegerAtLeast(ordered, beganWith + 1) && ordered <= entry.id))
-    return "it was ordered before its step began, or after itself";
+    return "its ordered is before its step began, or after itself";
   const isOrderedBefore = (stop: number | undefined): boolean =>
     stop === undefined || (ordered !== undefined && ordered <= stop);
   if (!isOrderedBefore(heldBy)) return "it advances a rollout that a person holds";
@@ -214,11 +214,11 @@ function judgeAdvance(rollout: Rollout, entry: Entry, record: StepRecord, newest
 
 function judgeResume(rollout: Rollout, entry: Entry, { detail, totals }: StepRecord): string | undefined {
   const { heldBy, isMismatched, largest } = rollout;
-  if (heldBy === undefined && !isMismatched) return "it resumes a rollout that nobody holds and that has no mismatch";
+  if (heldBy === undefined && !isMismatched) return "it resumes a rollout that is not held";
   if (!isByPerson(detail)) return NO_PERSON;
   const isMissingTotals = [...largest].some(([key]) => !totals.some((row) => rowKey(row) === key));
-  if (isMismatched && isMissingTotals) return "its totals lack some that were used before it";
-  if (!isMismatched && totals.length > 0) return "it has totals, and no mismatch was resumed";
+  if (isMismatched && isMissingTotals) return "its totals lack a KPI or step of earlier entries";
+  if (!isMismatched && totals.length > 0) return "it has totals, but resumes no mismatch";
   if (isMismatched) rollout.baseline = { id: entry.id, cells: toCells(totals) };
   rollout.heldBy = undefined;
   rollout.isMismatched = false;
@@ -231,15 +231,15 @@ const RULE_HOLDS: ReadonlySet<unknown> = new Set(["no_data", "manual", "min_hour
 function judgeHold(rollout: Rollout, entry: Entry, record: StepRecord): string | undefined {
   const { detail } = record;
   const { reason, rule } = detail;
-  if (stringOrUndefined(reason) === undefined) return "it does not say why the rollout is held";
+  if (stringOrUndefined(reason) === undefined) return "its reason is missing";
   if (reason === "by_hand" && rule === undefined) {
-    if (rollout.heldBy !== undefined) return "a person holds the rollout already";
+    if (rollout.heldBy !== undefined) return "a person already holds the rollout";
     rollout.heldBy = entry.id;
     return undefined;
   }
   const wasMismatched = rollout.isMismatched;
   if (reason === "mismatch") rollout.isMismatched = true;
-  if (rule === undefined) return reason === "mismatch" ? "it holds for a mismatch, and names no rule" : undefined;
+  if (rule === undefined) return reason === "mismatch" ? "its reason is mismatch, but its rule is missing" : undefined;
   return findDecisionProblem(rollout, entry, record, (decided) => {
     if (decided.decision === "rollback") return false;
     if (reason === "mismatch") return wasMismatched || decided.reason === reason;
@@ -280,8 +280,8 @@ function findTotalsProblem(
     const [as_of, at] = [parseMoment(row.as_of), parseMoment(row.at)];
     if (row.step > step) return `its totals are of step ${row.step}, which the rollout has not reached`;
     if (normalizeName(row.by) !== normalizeName(named.fed_by))
-      return `its totals of ${kpi} are of another feeder than the plan names`;
-    if (!(Math.max(as_of, at) <= latest)) return `its totals of ${kpi} are of a time after it`;
+      return `its totals of ${kpi} are not from the fed_by of its stages`;
+    if (!(Math.max(as_of, at) <= latest)) return `its totals of ${kpi} are later than the entry`;
     const before = largest.get(rowKey(row));
     const minUsers = (users: number): number => users * (1 - MAX_FALL);
     if (before && (treated.n < minUsers(before.treated) || control.n < minUsers(before.control)))
@@ -298,7 +298,7 @@ function findTotalsProblem(
   return undefined;
 }
 
-const NOT_ITS_RESULT = `it is not what the rule ${RULE} decides on its totals`;
+const NOT_ITS_RESULT = `its decision is not that of the rule ${RULE} on its totals`;
 
 /** Computes a decision again; explains how the recorded one differs, if it does. */
 function findDecisionProblem(
@@ -308,23 +308,23 @@ function findDecisionProblem(
   isDecided: (decided: Decision, plan: Plan) => boolean,
 ): string | undefined {
   const { hours, silent, ordered, rule, readings } = detail;
-  if (rule !== RULE) return `it names another rule than ${RULE}`;
-  if (detail["baseline"] !== baseline?.id) return "it does not count from the last resume out of a mismatch";
-  if (!isFiniteNumber(hours) || !isFiniteNumber(silent)) return "it does not say for how long the step lasted";
-  const at = beganAtMs + hours * HOUR_MS;
-  const late = parseMoment(entry.timestamp) - at;
+  if (rule !== RULE) return `its rule is not ${RULE}`;
+  if (detail["baseline"] !== baseline?.id) return "its baseline is not the last resume after a mismatch";
+  if (!isFiniteNumber(hours) || !isFiniteNumber(silent)) return "its hours or silent is not a number";
+  const decidedAtMs = beganAtMs + hours * HOUR_MS;
+  const delayMs = parseMoment(entry.timestamp) - decidedAtMs;
   // An advance is recorded only after the target system was set, later than it was decided.
-  if (!(late >= -1) || (late > 1 && ordered === undefined && entry.eventType === "stage_advanced"))
-    return "its hours are not those since its step began";
-  const fed = totals.filter((row) => row.step === step);
-  const oldest = Math.min(...fed.map((row) => Math.min(parseMoment(row.as_of), parseMoment(row.at))));
-  const computedSilence = fed.length === 0 ? 0 : Math.max(0, (at - oldest) / HOUR_MS);
-  if (Math.abs(computedSilence - silent) > 1e-6) return "it is not silent for as long as it says";
+  if (!(delayMs >= -1) || (delayMs > 1 && ordered === undefined && entry.eventType === "stage_advanced"))
+    return "its hours do not match the time since its step began";
+  const stepTotals = totals.filter((row) => row.step === step);
+  const oldest = Math.min(...stepTotals.map((row) => Math.min(parseMoment(row.as_of), parseMoment(row.at))));
+  const computedSilence = stepTotals.length === 0 ? 0 : Math.max(0, (decidedAtMs - oldest) / HOUR_MS);
+  if (Math.abs(computedSilence - silent) > 1e-6) return "its silent does not match the age of its oldest totals";
   if (!plan) return undefined;
   const state = { step, hours, silent, cells: toCells(totals) };
   const decided = decideRollout(plan, state, baseline?.cells);
   if (!areSameReadings(readings, decided.readings))
-    return `its results are not those of the rule ${RULE} on its totals`;
+    return `its readings are not those of the rule ${RULE} on its totals`;
   return isDecided(decided, plan) ? undefined : NOT_ITS_RESULT;
 }
 

@@ -20,30 +20,30 @@ export function parseTlogPolicy(text: string): TlogPolicy {
   const logs: Key[] = [];
   const witnesses = new Map<string, Witness>();
   const rules = new Map<string, QuorumRule>();
-  let quorum: { judge: QuorumRule | undefined } | undefined;
+  let quorum: { rule: QuorumRule | undefined } | undefined;
   text.split("\n").forEach((line, index) => {
     const fail = (problem: string): never => {
       throw new SyntaxError(`line ${index + 1}: ${problem}`);
     };
-    const findRule = (name = ""): QuorumRule => rules.get(name) ?? fail(`${name} is defined on no line before`);
-    const define = (name: string | undefined, isRuleMet: QuorumRule): void => {
+    const findRule = (name = ""): QuorumRule => rules.get(name) ?? fail(`${name} is not defined on an earlier line`);
+    const define = (name: string | undefined, rule: QuorumRule): void => {
       if (name === undefined || name === "none" || rules.has(name)) fail("a new name is needed");
-      rules.set(name!, isRuleMet);
+      rules.set(name!, rule);
     };
     const parseKey = (vkey = "", type: number): Witness =>
       parseVerifierKey(vkey, type) ?? fail("a verifier key is needed");
-    const isKnown = ({ raw }: Key, others: Iterable<Key>): boolean => [...others].some((one) => one.raw.equals(raw));
+    const isListed = ({ raw }: Key, others: Iterable<Key>): boolean => [...others].some((one) => one.raw.equals(raw));
 
-    if (/[\x00-\x08\x0b-\x1f\x7f]/.test(line)) fail("a control character other than a tab is in it");
+    if (/[\x00-\x08\x0b-\x1f\x7f]/.test(line)) fail("it contains a control character other than a tab");
     const [word, ...rest] = line.replace(/^[ \t]+|[ \t]+$/g, "").split(/[ \t]+/);
     if (word === "" || word!.startsWith("#")) return;
     if (word === "log") {
       const key = parseKey(rest[0], SIGNATURE);
-      if (isKnown(key, logs)) fail("this log is listed already");
+      if (isListed(key, logs)) fail("this log is listed already");
       logs.push(key);
     } else if (word === "witness") {
       const key = parseKey(rest[1], COSIGNATURE);
-      if (isKnown(key, witnesses.values())) fail("this witness is listed already");
+      if (isListed(key, witnesses.values())) fail("this witness is listed already");
       define(rest[0], { key });
       witnesses.set(rest[0]!, key);
     } else if (word === "group") {
@@ -52,11 +52,11 @@ export function parseTlogPolicy(text: string): TlogPolicy {
       if (min < 1 || min > names.length || new Set(names).size < names.length)
         fail("a group has a name, then all, any or a number, then members, each once");
       define(name, { min, members: names.map(findRule) });
-    } else if (word === "quorum" && !quorum) quorum = { judge: rest[0] === "none" ? undefined : findRule(rest[0]) };
+    } else if (word === "quorum" && !quorum) quorum = { rule: rest[0] === "none" ? undefined : findRule(rest[0]) };
     else fail("log, witness, group, or one quorum is needed");
   });
   if (!quorum) throw new SyntaxError("exactly one quorum is needed; quorum none asks for no witness");
-  return { logs, witnesses, quorum: quorum.judge };
+  return { logs, witnesses, quorum: quorum.rule };
 }
 
 /** Reads a C2SP `tlog-policy` from a file. */
@@ -64,7 +64,7 @@ export function readTlogPolicy(file: string): TlogPolicy {
   try {
     return parseTlogPolicy(readText(file));
   } catch (error) {
-    if (error instanceof SyntaxError) throw new Unreadable(`${file} is no tlog-policy: ${error.message}`);
+    if (error instanceof SyntaxError) throw new Unreadable(`${file} is not a tlog-policy: ${error.message}`);
     throw error;
   }
 }
@@ -80,10 +80,10 @@ export function judgeCheckpoint(checkpoint: Checkpoint, { logs, witnesses, quoru
     const at = readCosignatureTime(checkpoint, key);
     return at === undefined ? [] : [{ name, key, at }];
   });
-  const isRuleMet = (one: QuorumRule): boolean =>
-    "key" in one
-      ? cosignatures.some(({ key, at }) => key === one.key && at !== null)
-      : one.members.filter(isRuleMet).length >= one.min;
+  const isRuleMet = (rule: QuorumRule): boolean =>
+    "key" in rule
+      ? cosignatures.some(({ key, at }) => key === rule.key && at !== null)
+      : rule.members.filter(isRuleMet).length >= rule.min;
   return {
     log,
     witnesses: cosignatures.map(({ name, at }) => ({ name, at })),

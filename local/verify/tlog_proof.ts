@@ -18,7 +18,7 @@ const FORM =
 /** Verifies a proof with its entry in `extra`; returns a string that explains why it is invalid. */
 export function parseProof(text: string): ProvenEntry | string {
   const [, extra, index, hashes, note] = FORM.exec(text) ?? [];
-  if (note === undefined) return "it is no tlog-proof with an entry";
+  if (note === undefined) return "it is not a tlog-proof with an entry";
   const checkpoint = parseCheckpoint(note);
   if (!checkpoint) return "it has no checkpoint";
   const line = Buffer.from(extra!, "base64");
@@ -29,6 +29,6 @@ export function parseProof(text: string): ProvenEntry | string {
   const path = hashes!.split("\n").slice(0, -1);
   if (path.some((hash) => Buffer.from(hash, "base64").toString("base64") !== hash)) return "its hashes are not base64";
   if (computeRootFromPath(entry.currentHash, Number(index), checkpoint.length, path) !== checkpoint.root)
-    return `entry ${entry.id} is not under its checkpoint`;
+    return `entry ${entry.id} is not in the tree of its checkpoint`;
   return { entry, checkpoint, note };
 }

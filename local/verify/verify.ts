@@ -47,7 +47,7 @@ export interface Report {
 const MAX_LISTED_FINDINGS = 100;
 const NO_HASH = "0".repeat(64);
 
-/** Requirements on an export beyond its chain. */
+/** Requirements on an export in addition to a valid chain. */
 export interface VerifyOptions {
   /** Keys that decisions must be signed with. */
   policy?: KeysByName | undefined;
@@ -67,17 +67,17 @@ export async function verifyExport(
 ): Promise<Report> {
   const chain = emptyChain();
   const states = evidence.states.map((state) => ({ ...state, computed: undefined as string | undefined }));
-  const byLength = new Map<number, typeof states>();
-  for (const state of states) byLength.set(state.length, [...(byLength.get(state.length) ?? []), state]);
+  const statesByLength = new Map<number, typeof states>();
+  for (const state of states) statesByLength.set(state.length, [...(statesByLength.get(state.length) ?? []), state]);
   const tree = states.some(({ root }) => root !== undefined) ? emptyTree() : undefined;
   const proofs = createProofCheck(policy);
   const checkOwner = createOwnerCheck();
   const checkAutomation = createAutomationCheck();
   const rollouts = createRolloutCheck();
   const plans = createPlanCheck();
-  const learn = (change: string, content: JsonObject): string | undefined =>
-    rollouts.learn(change, content) ?? plans.learn(change, content);
-  const contentsCheck = contents ? createContentsCheck(proofs.findPrincipals, learn) : undefined;
+  const addContent = (change: string, content: JsonObject): string | undefined =>
+    rollouts.addContent(change, content) ?? plans.addContent(change, content);
+  const contentsCheck = contents ? createContentsCheck(proofs.findPrincipals, addContent) : undefined;
   const losses: Loss[] = [];
   const findings: Finding[] = [];
   let total = 0;
@@ -86,14 +86,14 @@ export async function verifyExport(
     if (finding && ++total <= MAX_LISTED_FINDINGS) findings.push(finding);
   };
   const computeStates = (): void => {
-    for (const state of byLength.get(chain.lines) ?? []) state.computed = computeState(state, chain, tree);
+    for (const state of statesByLength.get(chain.lines) ?? []) state.computed = computeState(state, chain, tree);
   };
 
-  const verifyOne = (line: string): void => {
+  const checkLine = (line: string): void => {
     if (contentsCheck && isContentLine(line)) return addFinding(contentsCheck.checkContent(line, number));
-    const broken = verifyLine(chain, line);
-    addFinding(broken && { ...broken, line: number });
-    for (const one of contentsCheck?.checkEntry(chain.last && chain.entry, number) ?? []) addFinding(one);
+    const chainFinding = verifyLine(chain, line);
+    addFinding(chainFinding && { ...chainFinding, line: number });
+    for (const finding of contentsCheck?.checkEntry(chain.last && chain.entry, number) ?? []) addFinding(finding);
     if (chain.entry) addFinding(proofs.check(chain.entry, number));
     if (chain.entry) addFinding(checkOwner(chain.entry, number));
     if (chain.entry) addFinding(checkAutomation(chain.entry, number));
@@ -102,34 +102,40 @@ export async function verifyExport(
     const loss = chain.entry && readLoss(chain.entry);
     if (loss) losses.push(loss);
     if (tree) addLeaf(tree, chain.last?.hash ?? NO_HASH);
-    if (byLength.size > 0) computeStates();
+    if (statesByLength.size > 0) computeStates();
   };
 
   computeStates();
-  for await (const { lines, isText, last } of readLines(chunks))
+  for await (const { lines, isText, lastState } of readLines(chunks))
     for (const [index, line] of lines.entries()) {
       number++;
-      const lineEnd = index === lines.length - 1 ? last : "ended";
-      const damage = findDamage(line, number, lineEnd);
-      if (damage !== undefined) throw new Unreadable(`this is no export as the service sent it: ${damage}`);
-      const isReadable = lineEnd === "ended" && (isText || isUtf8(Buffer.from(line, "latin1")));
+      const lineState = index === lines.length - 1 ? lastState : "ended";
+      const damage = findDamage(line, number, lineState);
+      if (damage !== undefined) throw new Unreadable(`this is not an export as the service sent it: ${damage}`);
+      const isReadable = lineState === "ended" && (isText || isUtf8(Buffer.from(line, "latin1")));
       try {
-        verifyOne(isReadable ? line : "");
+        checkLine(isReadable ? line : "");
       } catch (error) {
         // An unexpected error must not end the verification: it becomes a finding.
-        addFinding({ line: number, entry: null, rule: "form", message: `it could not be judged: ${String(error)}` });
+        addFinding({
+          line: number,
+          entry: null,
+          rule: "form",
+          message: `an unexpected error stopped its check: ${String(error)}`,
+        });
       }
     }
   if (number === 0) throw new Unreadable("there is nothing to verify: the file is empty");
 
-  for (const one of contentsCheck?.finish() ?? []) addFinding(one);
+  for (const finding of contentsCheck?.finish() ?? []) addFinding(finding);
   const origin = Buffer.from(chain.origin ?? "", "latin1").toString();
   for (const finding of [...evidence.findings, ...witnessReport.findings]) addFinding(finding);
   for (const state of states) addFinding(findStateMismatch(state, { origin, entries: chain.lines, losses }));
   // Every log continues an empty one, so the state of an empty log proves nothing.
   const hasEvidence = states.some(({ length }) => length > 0);
+  const verdictWithoutFindings = hasEvidence ? "valid" : "consistent";
   return {
-    verdict: total > 0 ? "bad" : hasEvidence ? "valid" : "consistent",
+    verdict: total > 0 ? "bad" : verdictWithoutFindings,
     entries: chain.lines,
     origin,
     head: chain.last?.hash ?? "",
@@ -157,14 +163,19 @@ function findStateMismatch(
   { origin, entries, losses }: { origin: string; entries: number; losses: readonly Loss[] },
 ): Finding | undefined {
   const lossText = explainLoss(losses, state.length);
-  const broken = (rule: Finding["rule"], message: string): Finding => ({ line: null, entry: null, rule, message });
+  const createFinding = (rule: Finding["rule"], message: string): Finding => ({
+    line: null,
+    entry: null,
+    rule,
+    message,
+  });
   if (state.origin !== undefined && entries > 0 && state.origin !== escapeNoteLine(origin))
-    return broken("origin", `${state.description} is of another log, ${state.origin}`);
+    return createFinding("origin", `${state.description} belongs to another log, ${state.origin}`);
   if (state.length > entries)
-    return broken(
+    return createFinding(
       "tail_truncation",
-      `the log has ${entries} entries, and ${state.description} was kept of it${lossText}`,
+      `the log has ${entries} entries, fewer than ${state.description}${lossText}`,
     );
   if (state.computed === (state.head ?? state.root)) return undefined;
-  return broken("full_rewrite", `the log does not continue ${state.description}${lossText}`);
+  return createFinding("full_rewrite", `the log does not continue ${state.description}${lossText}`);
 }

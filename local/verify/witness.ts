@@ -33,7 +33,9 @@ const LATEST = 253_402_300_799n;
 export function readWitness(fileOrKey: string): Witness {
   const key = parseVerifierKey(existsSync(fileOrKey) ? readText(fileOrKey) : fileOrKey, COSIGNATURE);
   if (key) return key;
-  throw new Unreadable(`${fileOrKey} is no verifier key of a witness: <name>+<key id>+<base64>, Ed25519 cosignature`);
+  throw new Unreadable(
+    `${fileOrKey} is not a verifier key of a witness: <name>+<key id>+<base64>, Ed25519 cosignature`,
+  );
 }
 
 /** Verifies the witnesses' cosignatures of checkpoints; at least `quorum` of them must have cosigned the same checkpoint. */
@@ -51,7 +53,7 @@ export function listCosignatures(
     for (const witness of witnesses) {
       const time = readCosignatureTime(checkpoint, witness);
       if (time === undefined) continue;
-      if (time === null) addFinding(`${description} bears a cosignature of ${witness.name} that does not hold`);
+      if (time === null) addFinding(`${description} has an invalid cosignature of ${witness.name}`);
       else {
         cosignedCount++;
         const { length } = checkpoint;
@@ -64,7 +66,7 @@ export function listCosignatures(
   }
   if (maxCosigned < quorum)
     addFinding(
-      `no checkpoint is cosigned by ${quorum} of ${witnesses.length} witnesses; the most that one is are ${maxCosigned}`,
+      `no checkpoint is cosigned by ${quorum} of ${witnesses.length} witnesses; the most on one checkpoint are ${maxCosigned}`,
     );
   return { witnessed: witnesses.flatMap((witness) => longest.get(witness) ?? []), findings };
 }

@@ -145,7 +145,7 @@ const verifyOne = (sample: string, trust?: TrustOptions): CertificateReport => {
 const listRules = ({ findings }: CertificateReport) => [...new Set(findings.map(({ rule }) => rule))];
 
 const NAMED_BY_LOG =
-  "whose keys are whose is told by the intents in this file: --keys or --manifest-hash says which count";
+  "only the intents in this file state whose keys these are: name the trusted keys with --keys or --manifest-hash";
 
 test("a certificate shows content, approvers, their keys, and every later step", () => {
   const report = verifyOne(valid);
@@ -222,7 +222,7 @@ describe("a certificate of a change whose content was erased", () => {
     expect(report).toMatchObject({
       ...{ verdict: "valid", change_id: id, erased: true, findings: [] },
       content: expect.stringContaining('"summary":"erased","target":"ui.banner"'),
-      remarks: ["the content was erased by entry 4: what it said, only its digest tells"],
+      remarks: ["the content was erased by entry 4: only its digest remains"],
     });
     expect(report.steps.map(({ event, name, key }) => [event, name, !!key])).toEqual([
       ["change_proposed", "pat", false],
@@ -239,13 +239,17 @@ describe("a certificate of a change whose content was erased", () => {
       name === "erased" ? part.replace("ui.banner", "ui.other") : part,
     );
     expect(verifyOne(edited, { policy: "of-other" }).findings).toMatchObject([
-      { entry: 4, rule: "content", message: "what is left of the content is not what its erasure left" },
-      { entry: 2, rule: "content", message: "it names another target than the content in this file" },
+      {
+        entry: 4,
+        rule: "content",
+        message: "the remaining content does not match the remaining_digest of its erasure",
+      },
+      { entry: 2, rule: "content", message: "its target is not that of the content in this file" },
     ]);
     let seen = 0;
     const silent = rebuildCertificate(bare, (part, name) => (name === "proof" && ++seen === 3 ? null : part));
     expect(verifyOne(silent, { policy: "of-other" }).findings).toMatchObject([
-      { entry: null, rule: "content", message: "the content is said to be erased, and no entry says so" },
+      { entry: null, rule: "content", message: "the content is marked as erased, but no entry records an erasure" },
     ]);
   });
 });
@@ -312,10 +316,10 @@ describe("a defect is reported:", () => {
     expect(listRules(verifyOne(without("proof", 1)))).toEqual(["quorum"]);
     expect(verifyOne(without("intent", 0))).toMatchObject({
       verdict: "consistent",
-      remarks: [expect.stringContaining("is not in this file: what it asks of consents was not checked")],
+      remarks: [expect.stringContaining("is not in this file: the consents that it requires were not checked")],
     });
     expect(verifyAll([without("content", 0), "", valid.slice(0, -1), `${valid}\n`, valid.replace("v1", "v2")])).toEqual(
-      Array.from({ length: 5 }, () => "this is no certificate in the one form that the service writes"),
+      Array.from({ length: 5 }, () => "this is not a certificate in the exact form that the service writes"),
     );
   });
 
@@ -327,11 +331,11 @@ describe("a defect is reported:", () => {
     const reported = (sample: string) =>
       verifyOne(sample).findings.map(({ entry, rule, message }) => [entry, rule, message]);
     expect(reported(only(0, 3))).toEqual([
-      [6, "form", "the change must be approved before it, and by the entries in this file it is pending_consent"],
+      [6, "form", "the change must be approved before this entry, but the earlier entries make it pending_consent"],
       [6, "quorum", "it was applied with 0 of 2 consents"],
     ]);
     expect(reported(only(0, 1, 2, 4))).toEqual([
-      [7, "form", "the change must be applied before it, and by the entries in this file it is approved"],
+      [7, "form", "the change must be applied before this entry, but the earlier entries make it approved"],
     ]);
     const partial = verifyOne(only(0, 1));
     expect(partial.verdict).toBe("valid");
@@ -356,15 +360,15 @@ describe("a defect is reported:", () => {
     const report = verifyOne(forged);
     expect(report.verdict).toBe("bad");
     expect(report.findings.map(({ rule, message }) => [rule, message])).toEqual([
-      ["proof", "ana had to sign it, and did not"],
-      ["proof", "bo had to sign it, and did not"],
+      ["proof", "it must be signed by ana, and has no signature"],
+      ["proof", "it must be signed by bo, and has no signature"],
       ["quorum", "it was approved with 0 of 2 consents"],
     ]);
-    expect(certificateText("x", report)).not.toContain("known by: signature");
+    expect(certificateText("x", report)).not.toContain("authenticated by: signature");
     const without = rebuildCertificate(forged, (part, name) => (name === "intent" ? null : part));
     expect(verifyOne(without)).toMatchObject({
       verdict: "consistent",
-      remarks: [`the intent ${manifest_hash} is not in this file: what it asks of consents was not checked`],
+      remarks: [`the intent ${manifest_hash} is not in this file: the consents that it requires were not checked`],
     });
     expect(listRules(verifyOne(without, { policy: "policy", keys: "intent.json" }))).toEqual(["proof", "quorum"]);
   });
@@ -377,7 +381,7 @@ describe("a defect is reported:", () => {
     const by = { status: "pending_consent", approver: "ana", authenticated: "signature" };
     await appendConsent(api, id, { ...signed, ...by, key: "SHA256:another" });
     expect(verifyOne(addCosignature(await certificate(id), "w.example", WITNESS)).findings).toMatchObject([
-      { rule: "proof", message: "its key is not the one that made its proof" },
+      { rule: "proof", message: "its key is not the key that made its proof" },
     ]);
     const agent = sshSigner("ssh-ed25519");
     const people = file("agent.json", JSON.stringify({ principals: { ana: person(agent) } }));
@@ -388,13 +392,13 @@ describe("a defect is reported:", () => {
       manifests: [],
     });
     expect(findings.at(-1)).toMatchObject({
-      message: "it says that a person was verified, and its key signs by itself",
+      message: "its authenticated is signature, but its key can sign without its owner",
     });
   });
 
   test("without --keys or --manifest-hash a remark says where the approvers' keys come from", () => {
     const named =
-      "whose keys are whose is told by the intents in this file: --keys or --manifest-hash says which count";
+      "only the intents in this file state whose keys these are: name the trusted keys with --keys or --manifest-hash";
     expect(verifyOne(valid).remarks).toEqual([named]);
     expect(verifyOne(valid, { policy: "policy", keys: "intent.json" }).remarks).toEqual([]);
     const manifests = [api.deps.product!.manifest_hash];
@@ -523,16 +527,16 @@ const BAD_POLICIES: [text: string, why: string][] = [
   ["", "exactly one quorum is needed; quorum none asks for no witness"],
   ["log x\nquorum none", "line 1: a verifier key is needed"],
   ["quorum none\nquorum none", "line 2: log, witness, group, or one quorum is needed"],
-  ["quorum w", "line 1: w is defined on no line before"],
+  ["quorum w", "line 1: w is not defined on an earlier line"],
   ["group g all\nquorum none", "line 1: a group has a name, then all, any or a number, then members, each once"],
   ["group g 2 a\nquorum none", "line 1: a group has a name, then all, any or a number, then members, each once"],
-  ["group g any a\nquorum none", "line 1: a is defined on no line before"],
+  ["group g any a\nquorum none", "line 1: a is not defined on an earlier line"],
   ["hello\nquorum none", "line 1: log, witness, group, or one quorum is needed"],
 ];
 
 test("an invalid policy is rejected, with the line", () => {
   const paths = BAD_POLICIES.map(([text], index) => file(`bad-${index}`, text));
-  const messages = BAD_POLICIES.map(([, why], index) => `${paths[index]} is no tlog-policy: ${why}`);
+  const messages = BAD_POLICIES.map(([, why], index) => `${paths[index]} is not a tlog-policy: ${why}`);
   for (const [index, path] of paths.entries()) expect(() => readTlogPolicy(path)).toThrow(messages[index]);
   if (pythonMissing !== null) return;
   const reported = runPythonOften(paths.map((path) => ["certificate", path, "--policy", path]));

@@ -63,7 +63,9 @@ describe("a defect is reported:", () => {
     const report = await verified(lines.with(at, lines[at]!.replace("quoted", "Quoted")));
     expect(report).toMatchObject({
       verdict: "bad",
-      findings: [{ line: at + 1, entry: 3, rule: "content", message: "it is not what the entry has the hash of" }],
+      findings: [
+        { line: at + 1, entry: 3, rule: "content", message: "the content does not match the hash in its entry" },
+      ],
       findings_total: 1,
       contents: { changes: 2, unfit: 1, missing: 0 },
     });
@@ -101,7 +103,7 @@ describe("a defect is reported:", () => {
     const at = contentAt(ids[0]!);
     const report = await verified(lines.with(at, lines[at]!.replace('"content":', '"erased":')));
     expect(report).toMatchObject({
-      findings: [{ line: at + 1, entry: 2, message: `${ids[0]} is said to be erased, and no entry says so` }],
+      findings: [{ line: at + 1, entry: 2, message: `${ids[0]} is marked as erased, but no entry records an erasure` }],
       contents: { changes: 2, unfit: 1, erased: 0 },
     });
   });
@@ -121,7 +123,13 @@ describe("a defect is reported:", () => {
     });
     const at = reported.findIndex((line) => line.includes('"erased":{'));
     expect((await verified(reported.with(at, reported[at]!.replace("ui.banner", "ui.Banner")))).findings).toMatchObject(
-      [{ line: reported.length, entry: 5, message: `what is left of ${change_id} is not what its erasure left` }],
+      [
+        {
+          line: reported.length,
+          entry: 5,
+          message: `the remaining content of ${change_id} does not match the remaining_digest of its erasure`,
+        },
+      ],
     );
   });
 

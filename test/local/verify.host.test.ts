@@ -282,7 +282,7 @@ test("a report lists each witness once, with the greatest length that it cosigne
     ],
   });
   expect((await runVerifier(args)).stdout).toContain(
-    "\nseen by w.example/one up to entry 200, at 1800000200 seconds since 1970\n",
+    "\ncosigned by w.example/one up to entry 200, at 1800000200 seconds since 1970\n",
   );
   const wrong = await json(toArguments("audit.jsonl --checkpoint cosigned-wrong --witness W1"));
   expect(wrong.findings.map(({ rule }) => rule)).toEqual(["cosignature", "cosignature"]);

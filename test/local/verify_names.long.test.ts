@@ -12,7 +12,7 @@ test("the verifier compares names as the service does", () => {
 
 test.skipIf(pythonMissing)("the verifier in Python compares names as the service does", () => {
   const script =
-    'import json, sys; sys.path.insert(0, "docs"); import verify_audit; print(json.dumps([verify_audit.same_name(one) for one in json.load(sys.stdin)]))';
+    'import json, sys; sys.path.insert(0, "docs"); import verify_audit; print(json.dumps([verify_audit.normalize_name(one) for one in json.load(sys.stdin)]))';
   const { stdout, stderr } = spawnSync("python3", ["-B", "-c", script], {
     input: JSON.stringify(NAMES),
     encoding: "utf8",

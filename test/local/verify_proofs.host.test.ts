@@ -150,7 +150,7 @@ test("with an intent from outside as the policy every proof is verified", async 
   expect([report, ofActs]).toMatchObject([CONSISTENT, CONSISTENT]);
   expect(ofActs!.proofs).toEqual({ verified: 8, as_named: 0, not_checked: 0, unsigned: 0 });
   expect(report!.proofs).toEqual({ verified: PASSKEYS + SSH + 3, as_named: 0, not_checked: 0, unsigned: 0 });
-  expect(reportText("x", report!)).toContain("signed decisions that hold, with keys that the policy lists: 10");
+  expect(reportText("x", report!)).toContain("valid signed decisions, with keys that the policy lists: 10");
 });
 
 test("without a policy SSH keys are taken from the log, and passkeys cannot be verified", async () => {
@@ -165,7 +165,7 @@ test("with other keys in the policy each decision not signed by them is reported
   const [report] = await verifyInBoth([entries], ["other.json"]);
   const messages = report!.findings.map(({ message }) => message);
   expect(messages).toHaveLength(6);
-  expect(messages[0]).toBe("the policy lists no key of Ana that made its proof");
+  expect(messages[0]).toBe("its proof was made by no key that the policy lists for Ana");
 });
 
 /** A log in which one entry's detail was edited, with everything behind it hashed again. */
@@ -261,7 +261,7 @@ test("a flipped bit of a proof is bad", async () => {
 
 test("an invalid policy is an error", async () => {
   const nothing = file("nothing.json", "[]");
-  expect(() => readPolicy(nothing)).toThrow("is no JSON with the principals of an intent");
+  expect(() => readPolicy(nothing)).toThrow("is not JSON with the principals of an intent");
   if (pythonMissing === null)
     expect(runPythonOften([[file("a.jsonl", write(entries)), "--policy", nothing]])[0]).toMatchObject({ status: 3 });
 });

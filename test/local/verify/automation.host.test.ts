@@ -76,20 +76,20 @@ function postponed(id: string, ms: number, before = 0): Log {
   ];
 }
 
-const TOO_LONG = "it is applied by policy:apply_when more than 24 hours after it was due";
-const NOT_AUTOMATIC = "it is applied by policy:apply_when, and the change does not apply by itself";
-const NOT_APPROVED = "it is applied by policy:apply_when, and the change is not approved";
+const TOO_LONG = "it was applied by policy:apply_when more than 24 hours after it was due";
+const NOT_AUTOMATIC = "it was applied by policy:apply_when, but the change is not set to apply automatically";
+const NOT_APPROVED = "it was applied by policy:apply_when, but the change is not approved";
 
 const FORGED: [string, () => Log, string][] = [
   [
     "before its time",
     () => edited(ids.scheduled, "change_applied", () => ({ timestamp: at(2 * HOUR - 1) })),
-    "it is applied by policy:apply_when before the time of the change",
+    "it was applied by policy:apply_when before the apply_when of the change",
   ],
   [
     "at a time that is none",
     () => withDetail(ids.scheduled, "change_proposed", { apply_when: "tomorrow" }),
-    "it is applied by policy:apply_when before the time of the change",
+    "it was applied by policy:apply_when before the apply_when of the change",
   ],
   ["more than a day after its time", () => postponed(ids.scheduled, 27 * HOUR + 1), TOO_LONG],
   ["more than a day after its consent", () => postponed(ids.once, 25 * HOUR + 1), TOO_LONG],
@@ -107,7 +107,7 @@ const FORGED: [string, () => Log, string][] = [
   [
     "that was approved after its time",
     () => edited(ids.scheduled, "consent_decision", () => ({ timestamp: at(2 * HOUR + MINUTE) })),
-    "it is applied by policy:apply_when, and was approved after the time of the change",
+    "it was applied by policy:apply_when, but approved after the apply_when of the change",
   ],
   [
     "of a change that a person applies",
@@ -126,7 +126,7 @@ const FORGED: [string, () => Log, string][] = [
       edited(ids.scheduled, "change_applied", (_, detail) => ({
         ...{ timestamp: at(2 * HOUR - 1), detail: JSON.stringify({ ...detail, late: true }) },
       })),
-    "it is applied by policy:apply_when before the time of the change",
+    "it was applied by policy:apply_when before the apply_when of the change",
   ],
   [
     "without any consent that is found later",
@@ -146,17 +146,17 @@ const FORGED: [string, () => Log, string][] = [
   [
     "by somebody who came with a token",
     () => withDetail(ids.once, "change_applied", { authenticated: "token" }),
-    "it is the act of policy:apply_when, which is the service itself, and names how its actor was authenticated",
+    "its actor is policy:apply_when, which is the service itself, but it has an authenticated",
   ],
   [
     "in place of a consent",
     () => withDetail(ids.once, "consent_decision", { actor: "policy:apply_when", authenticated: null }),
-    "policy:apply_when applies changes and stops doing so, and this is neither",
+    "its actor is policy:apply_when, which only applies changes or stops applying them",
   ],
   [
     "that was stopped twice",
     () => honest.flatMap((entry) => (entry.event_type === "automation_stopped" ? [entry, entry] : [entry])),
-    "it stops the automation of a change that has none",
+    "it stops the automatic apply of a change that has none",
   ],
 ];
 

@@ -32,9 +32,9 @@ function run(steps: readonly unknown[], principals: Principals | undefined = NAM
   return [messages, Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0))];
 }
 
-const NOT_BEHIND = "form: the line does not stand behind the entry that it is of";
-const OTHER_HASH = "it is not what the entry has the hash of";
-const NO_INTENT = "intent: it is no intent that a service loads";
+const NOT_BEHIND = "form: the content does not directly follow its entry";
+const OTHER_HASH = "the content does not match the hash in its entry";
+const NO_INTENT = "intent: the manifest is not an intent that the service would load";
 const LEFT = "{}";
 
 test.each<[string, unknown[], string[], Detail, Principals?]>([
@@ -66,14 +66,14 @@ test.each<[string, unknown[], string[], Detail, Principals?]>([
   [
     "another apply_when",
     [proposal({ apply_when: undefined }), carried()],
-    ["content: it names another apply_when than its content"],
+    ["content: its apply_when is not that of its content"],
     { changes: 1, unfit: 1 },
   ],
   ["no apply_when", [proposal({ apply_when: undefined }, "{}"), carried("{}")], [], { changes: 1 }],
   [
     "an apply_when that is no text",
     [proposal({ apply_when: 5 }, '{"apply_when":5}'), carried('{"apply_when":5}')],
-    ["content: it names another apply_when than its content"],
+    ["content: its apply_when is not that of its content"],
     { changes: 1, unfit: 1 },
   ],
   ["a content that is no object", [proposal({}, "[]"), carried("[]")], [], { changes: 1 }],
@@ -81,13 +81,13 @@ test.each<[string, unknown[], string[], Detail, Principals?]>([
   [
     "an erased content that no entry tells of",
     [proposal(), carried(LEFT, "erased")],
-    ["content: c1 is said to be erased, and no entry says so"],
+    ["content: c1 is marked as erased, but no entry records an erasure"],
     { unfit: 1 },
   ],
   [
     "another erasure",
     [proposal(), carried(LEFT, "erased"), erased("[]")],
-    ["content: what is left of c1 is not what its erasure left"],
+    ["content: the remaining content of c1 does not match the remaining_digest of its erasure"],
     { unfit: 1 },
   ],
   ["an erasure alone", [erased(LEFT)], [], {}],
@@ -108,7 +108,7 @@ test.each<[string, unknown[], string[], Detail, Principals?]>([
   [
     "a manifest of other people",
     [intent("{}"), manifest("{}")],
-    ["intent: its entry names other principals, or other keys of theirs, than the manifest"],
+    ["intent: the principals or keys in its entry are not those of the manifest"],
     { unfit: 1 },
   ],
   ["a manifest that is no object", [intent("[]"), manifest("[]")], [NO_INTENT], { unfit: 1 }],
@@ -126,7 +126,9 @@ test.each<[string, unknown[], string[], Detail, Principals?]>([
 test("a manifest whose entry is not in the log is not an intent of the log", () => {
   const check = createContentsCheck(() => undefined);
   check.checkEntry(intent(), 1);
-  expect(check.checkContent(manifest(), 2)).toMatchObject({ message: "it is no intent that a service loads" });
+  expect(check.checkContent(manifest(), 2)).toMatchObject({
+    message: "the manifest is not an intent that the service would load",
+  });
 });
 
 test("a defect found in a content is a finding of its entry", () => {
@@ -156,20 +158,8 @@ test.each<[string, Detail, string, number, boolean]>([
   ["up to a length", { length: 5, known: { length: 9, head: "h" } }, "after 5 up to 9", 9, true],
   ["up to a shorter length", { length: 5, known: { length: 9, head: "h" } }, "after 5 up to 9", 10, false],
   ["without entries", { length: 5, known: { length: 5, head: "h" } }, "up to 5", 5, true],
-  [
-    "of unknown length",
-    { length: 5, known: { length: 9, head: null } },
-    "after 5, of which nobody knows how many there were,",
-    6,
-    true,
-  ],
-  [
-    "of unknown length, before it",
-    { length: 5, known: { head: null } },
-    "after 5, of which nobody knows how many there were,",
-    5,
-    false,
-  ],
+  ["of unknown length", { length: 5, known: { length: 9, head: null } }, "after 5, an unknown number,", 6, true],
+  ["of unknown length, before it", { length: 5, known: { head: null } }, "after 5, an unknown number,", 5, false],
   ["without figures", { known: "x" }, "up to 0", 1, false],
   ["with figures that are none", { length: 1.5, known: { length: "9", head: "h" } }, "up to 0", 1, false],
 ])("a loss %s", (_, detail, text, length, covers) => {

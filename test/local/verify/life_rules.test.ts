@@ -57,8 +57,8 @@ const URGENT = { emergency: true };
 const GLASS = { break_glass: { approvers: ["eve", "ida"], required: 2 } };
 const urgent = (approver: string, status = "pending_consent", over: Detail = {}) =>
   consent(approver, status, { ...URGENT, ...over });
-const MINOR_ALONE = ["1 quorum: it is minor, and its intent lets no such change pass without consent"];
-const UNVOUCHED = ["1 quorum: it is minor, and nothing but the request says who proposed it"];
+const MINOR_ALONE = ["1 quorum: its tier is minor, but its intent requires consent for such a change"];
+const UNVOUCHED = ["1 quorum: its tier is minor, but its proposer is not authenticated"];
 const loss: Step = ["loss_accepted"];
 
 test.each<[string, Given, string[]]>([
@@ -87,12 +87,12 @@ test.each<[string, Given, string[]]>([
   [
     "one, of a number that is none",
     { steps: [["change_proposed", { required_approvers: "0" }], approved] },
-    ["1 quorum: its number of required approvers is no whole number"],
+    ["1 quorum: its required_approvers is not a whole number"],
   ],
   [
     "one of no tier",
     { steps: [proposed, approved], content: { tier: "small" } },
-    ["null content: its tier is none of minor, standard and major"],
+    ["null content: the tier of the content is not minor, standard or major"],
   ],
   ["one under an unknown intent", { steps: [proposed, consent("zoe", "approved", { manifest_hash: "x" })] }, []],
   ["one who may not approve", { steps: [proposed, consent("zoe", "approved")] }, few(2, "approved", 0, 1)],

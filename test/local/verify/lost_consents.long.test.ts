@@ -90,11 +90,11 @@ test("new consents after an accepted loss count, and the loss is reported", () =
   ]);
   expect(report.remarks).toContainEqual(
     expect.stringMatching(
-      `^entry ${loss}, .*: bo accepted that entries .* are lost; .*; consents before it do not count after it$`,
+      `^entry ${loss}, .*: bo accepted that entries .* are lost; .*; consents before this loss do not count after it$`,
     ),
   );
   expect(certificateText("c", report)).toContain(
-    `: loss of the log's end accepted by "bo" (known by: claimed, note "failover")`,
+    `: loss of the log's end accepted by "bo" (authenticated by: claimed, note "failover")`,
   );
 });
 

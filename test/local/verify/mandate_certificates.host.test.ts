@@ -85,10 +85,10 @@ test("an unforged certificate names the people who signed the mandate", () => {
 
 test.each([
   ["mandate_signed", 0, "its mandate has 1 of 2 signatures"],
-  ["mandate_narrowed", 0, "an entry of its mandate does not follow from those before it"],
-  ["mandate_suspended", 0, "an entry of its mandate does not follow from those before it"],
+  ["mandate_narrowed", 0, "an entry of its mandate does not follow from the earlier entries"],
+  ["mandate_suspended", 0, "an entry of its mandate does not follow from the earlier entries"],
   ["mandate_resumed", 0, "its mandate has 1 of 2 signatures"],
-  ["mandate_resumed", 1, "its mandate was suspended"],
+  ["mandate_resumed", 1, "its mandate was suspended, not active"],
 ])("without %s %i it is rejected by both", (event, nth, why) => {
   expect(messages(without(honest, event, nth))).toEqual([`it was approved by a mandate: ${why}`]);
 });
@@ -116,7 +116,7 @@ test("a loss suspends mandates signed before it until they are resumed", async (
   expect([findings, JSON.stringify(remarks)]).toEqual([[], expect.stringContaining("once it is resumed")]);
   expect(steps.map(({ event }) => event)).toContain("loss_accepted");
   expect(messages(without(certificate, "mandate_resumed", 1))).toEqual([
-    "it was approved by a mandate: its mandate was suspended",
+    "it was approved by a mandate: its mandate was suspended, not active",
   ]);
 });
 

@@ -4,7 +4,7 @@ import type { RecordedEntry } from "../../../local/verify/detail.ts";
 import { findMandateProblem } from "../../../local/verify/mandates.ts";
 import { AT, BOUNDS, type Detail, entry, signEntries, SYSTEMS } from "./signed_mandates.ts";
 
-const NOT_NEXT = "an entry of its mandate does not follow from those before it";
+const NOT_NEXT = "an entry of its mandate does not follow from the earlier entries";
 
 const SETS = [
   { tenant_id: "t1", target: "price.a", value: 5 },
@@ -64,7 +64,7 @@ function judge(
   return findMandateProblem(consent, step, { ...grounds, signed, mandates: all, content: whole, isErased, proposal });
 }
 
-const OUTSIDE = "it lies outside its mandate: ";
+const OUTSIDE = "it is outside the bounds of its mandate: ";
 const ABSENT = "the entries of its mandate are not in this file";
 
 test.each<[string, Case, string | undefined]>([
@@ -74,14 +74,14 @@ test.each<[string, Case, string | undefined]>([
   ["of nobody", { detail: { approver: "mandate:" } }, ABSENT],
   ["without a mandate", { detail: { mandate: 5 } }, ABSENT],
   ["with losses alone", { signers: [], between: [entry(3, "loss_accepted")] }, ABSENT],
-  ["after a loss", { between: [entry(3, "loss_accepted")] }, "its mandate was suspended"],
+  ["after a loss", { between: [entry(3, "loss_accepted")] }, "its mandate was suspended, not active"],
   ["before a loss", { between: [entry(9, "loss_accepted")] }, undefined],
   [
     "after another mandate's end",
     { between: [entry(3, "mandate_ended", { mandate_id: "m2", revision: 2 })] },
     undefined,
   ],
-  ["after its end", { between: [entry(3, "mandate_ended", { revision: 2 })] }, "its mandate was ended"],
+  ["after its end", { between: [entry(3, "mandate_ended", { revision: 2 })] }, "its mandate was ended, not active"],
   ["after an entry that does not follow", { between: [entry(3, "mandate_ended", { revision: 5 })] }, NOT_NEXT],
   [
     "after a narrowing",
@@ -94,9 +94,9 @@ test.each<[string, Case, string | undefined]>([
   [
     "of the revision before",
     { between: [entry(3, "mandate_narrowed", { revision: 2, narrow: {} })] },
-    "it names another revision of its mandate",
+    "its mandate.revision is not the current revision of the mandate",
   ],
-  ["of another entry", { stated: { entry: 1 } }, "it names another entry than that since which its mandate counts"],
+  ["of another entry", { stated: { entry: 1 } }, "its mandate.entry is not the entry that activated the mandate"],
   ["with one signature", { signers: ["ana"], stated: { entry: 1 } }, "its mandate has 1 of 2 signatures"],
   [
     "that one resumed",
@@ -225,7 +225,7 @@ test.each<[string, Case, string | undefined]>([
 
 test("an apply is verified by the mandate at that time, not by the counts of the consent", () => {
   expect(judge({ stated: { number: 99, revision: 7, entry: 7 } }, true)).toBe(undefined);
-  expect(judge({ between: [entry(9, "loss_accepted")] }, true)).toBe("its mandate was suspended");
+  expect(judge({ between: [entry(9, "loss_accepted")] }, true)).toBe("its mandate was suspended, not active");
   expect(judge({ content: { risk: "high" } }, true)).toBe(`${OUTSIDE}risk`);
 });
 
@@ -241,5 +241,5 @@ test("an intent without mandates allows none", () => {
     isErased: false,
     proposal: {},
   });
-  expect(why).toBe("its intent allows no mandate");
+  expect(why).toBe("its intent does not allow mandates");
 });

@@ -9,7 +9,7 @@ import { BOUNDS, type Detail, entry, intent, SYSTEMS } from "./signed_mandates.t
 const KNOWN = intent({ owners: [], mandates: { targets: ["price.*"], max_days: 5, max_per_day: 9, max_open: 4 } });
 const keyOf = (name: string): string => KNOWN.keys.get(name)![0]!.id;
 
-const NOT_NEXT = "an entry of its mandate does not follow from those before it";
+const NOT_NEXT = "an entry of its mandate does not follow from the earlier entries";
 const WIDER = "a narrowing of its mandate makes a bound wider";
 
 type Step = readonly [event: string, detail?: Detail];
@@ -86,7 +86,7 @@ test.each<[string, Step[], object]>([
     "a narrowing by nobody who may",
     [active, narrowed(2, { approver: "fin" })],
     {
-      why: "a narrowing of its mandate is not signed by one who may sign the mandate",
+      why: "a narrowing of its mandate is not signed by a person who may sign the mandate",
       at: 2,
     },
   ],
@@ -152,12 +152,12 @@ test.each<[string, string, number[]]>([
 
 test.each<[string, object[], unknown[]]>([
   ["in order", [{}, {}], []],
-  ["about a change", [{}, { changeId: "chg_1" }], [[2, "form", "it is about a change and a mandate"]]],
-  ["of another log", [{ origin: "p" }], [[1, "origin", "it is of another log than the first"]]],
+  ["about a change", [{}, { changeId: "chg_1" }], [[2, "form", "it is about a mandate, but has a change_id"]]],
+  ["of another log", [{ origin: "p" }], [[1, "origin", "its origin is not that of the first entry"]]],
   [
     "twice",
     [{ id: 7 }, { id: 7 }, { id: 6 }],
-    [7, 6].map((id) => [id, "id", "it does not stand behind the one before"]),
+    [7, 6].map((id) => [id, "id", "its id is not higher than that of the previous entry"]),
   ],
 ])("entries about mandates that are %s", (_, overs, expected) => {
   const found: unknown[] = [];

@@ -116,7 +116,7 @@ const widened = { narrow: { targets: ["*"], tenants: "all", max_per_day: 9999, u
 const STEP = { relative: 0.05, hours: 24 };
 const APPROVED = "it was approved by a mandate: ";
 const APPLIED = "it was applied by a mandate: ";
-const NOT_SIGNED = "ana had to sign it, and did not";
+const NOT_SIGNED = "it must be signed by ana, and has no signature";
 const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = [
   ["nothing", () => certify(entries), []],
   [
@@ -144,7 +144,7 @@ const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = 
       [
         `a narrowing that ${name}`,
         () => certify(edit("mandate_narrowed", (one) => ({ ...one, narrow }))),
-        ["its statement is not of this entry", `${APPROVED}a narrowing of its mandate makes a bound wider`],
+        ["its statement does not match the entry", `${APPROVED}a narrowing of its mandate makes a bound wider`],
       ] as const,
   ),
   [
@@ -156,13 +156,13 @@ const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = 
       const loss = { ...entries[at]!, event_type: "loss_accepted", change_id: "", tenant: "", detail } as AuditEntry;
       return certify(entries.toSpliced(at, 0, loss));
     },
-    [NOT_SIGNED, `${APPROVED}its mandate was suspended`],
+    [NOT_SIGNED, `${APPROVED}its mandate was suspended, not active`],
   ],
   [
     "an entry that is not the one since which it counts",
     () =>
       certify(edit("consent_decision", (one) => ({ ...one, mandate: { ...(one["mandate"] as Detail), entry: 3 } }))),
-    [`${APPROVED}it names another entry than that since which its mandate counts`],
+    [`${APPROVED}its mandate.entry is not the entry that activated the mandate`],
   ],
   ...[
     { today: 9, open: 4 },
@@ -173,18 +173,18 @@ const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = 
         `more room than its bounds: ${JSON.stringify(left)}`,
         () =>
           certify(edit("consent_decision", (one) => ({ ...one, mandate: { ...(one["mandate"] as Detail), left } }))),
-        [`${APPROVED}it lies outside its mandate: left`],
+        [`${APPROVED}it is outside the bounds of its mandate: left`],
       ] as const,
   ),
   [
     "a value outside the schema of its limits",
     () => about({ value: 300 }),
-    [`${APPROVED}it lies outside its mandate: schema`],
+    [`${APPROVED}it is outside the bounds of its mandate: schema`],
   ],
   [
     "an unsigned narrowing",
     () => certify(edit("mandate_narrowed", unsigned)),
-    [NOT_SIGNED, `${APPROVED}a narrowing of its mandate is not signed by one who may sign the mandate`],
+    [NOT_SIGNED, `${APPROVED}a narrowing of its mandate is not signed by a person who may sign the mandate`],
   ],
   [
     "a key that signs unattended",
@@ -194,7 +194,10 @@ const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = 
   [
     "other systems in its last signature",
     () => certify(edit("mandate_signed", (one) => ({ ...one, systems: [] }), true)),
-    ["its statement is not of this entry", `${APPROVED}an entry of its mandate does not follow from those before it`],
+    [
+      "its statement does not match the entry",
+      `${APPROVED}an entry of its mandate does not follow from the earlier entries`,
+    ],
   ],
   [
     "an apply after its end",
@@ -204,7 +207,7 @@ const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = 
           one.event_type === "change_applied" ? { ...one, timestamp: "2999-01-01T00:00:00.000Z" } : one,
         ),
       ),
-    [`${APPLIED}it lies outside its mandate: until`],
+    [`${APPLIED}it is outside the bounds of its mandate: until`],
   ],
   [
     "a signer without a group of the identity provider",
@@ -226,7 +229,7 @@ const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = 
       [
         `a policy that allows less of ${bound}`,
         () => under(({ policy }) => void (policy["mandates"] = mandates)),
-        [`${APPLIED}it lies outside its mandate: ${bound}`],
+        [`${APPLIED}it is outside the bounds of its mandate: ${bound}`],
       ] as const,
   ),
   [
@@ -238,27 +241,27 @@ const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = 
           places: [{ tenant_id: "t1", target: "price.basic", system: "other", place: "x" }],
         })),
       ),
-    [`${APPROVED}it lies outside its mandate: systems`],
+    [`${APPROVED}it is outside the bounds of its mandate: systems`],
   ],
   [
     "a number above the changes of a day",
     () =>
       certify(edit("consent_decision", (one) => ({ ...one, mandate: { ...(one["mandate"] as Detail), number: 10 } }))),
-    [`${APPROVED}it lies outside its mandate: max_per_day`],
+    [`${APPROVED}it is outside the bounds of its mandate: max_per_day`],
   ],
   ...(
     [
       ["max_affected_users", { affected_users: undefined }],
       ["limits", { value: undefined }],
       ["apply_when", { apply_when: "2027-01-01T00:00:00.000Z" }],
-      ["stages", { stages: {} }, "it names other stages than its content"],
+      ["stages", { stages: {} }, "its stages are not those of its content"],
     ] as const
   ).map(
     ([bound, over, ...more]) =>
       [
         `a content that breaks ${bound}`,
         () => about(over),
-        [...more, `${APPROVED}it lies outside its mandate: ${bound}`],
+        [...more, `${APPROVED}it is outside the bounds of its mandate: ${bound}`],
       ] as const,
   ),
   [

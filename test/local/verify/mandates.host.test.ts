@@ -23,7 +23,7 @@ const edit = (event: string, change: (detail: Detail) => Detail): string => {
 };
 
 const boundsOf = ({ bounds }: Detail): Detail => bounds as Detail;
-const STATEMENT = "its statement is not of this entry";
+const STATEMENT = "its statement does not match the entry";
 const FORGED: readonly (readonly [string, string, (detail: Detail) => Detail, string])[] = [
   ["a wider bound", "mandate_signed", (one) => ({ ...one, bounds: { ...boundsOf(one), max_per_day: 50 } }), STATEMENT],
   ["another agent", "mandate_signed", (one) => ({ ...one, bounds: { ...boundsOf(one), agent: "agent:x" } }), STATEMENT],
@@ -35,7 +35,7 @@ const FORGED: readonly (readonly [string, string, (detail: Detail) => Detail, st
     "a signature that is missing",
     "mandate_resumed",
     ({ proof: _, statement: __, key: ___, ...one }) => one,
-    "has keys in the intent of this entry, and did not sign it",
+    ", but it has no signature",
   ],
 ];
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { judgeExports } from "./judge_export.ts";
 
 const GOLDEN = readFileSync("test/golden/files/log.jsonl", "utf8");
-const NOT_OWNER = "it restores a change that is not the applied owner of its target";
+const NOT_OWNER = "it restores the value of a change that is not in force on its target";
 
 type Line = { event_type: string; change_id: string };
 

@@ -84,10 +84,10 @@ function find(check: (entry: never, line: number) => Finding | undefined, steps:
   return undefined;
 }
 
-const NO_TARGETS = "its sets are no targets of a plan";
-const OTHER_STATE = "its state is not the worst of its targets";
-const NOT_HELD = "it takes back a target that its plan does not hold";
-const STILL_HELD = "it is rolled back, and its plan still holds a target";
+const NO_TARGETS = "its sets is not a valid list of targets of its plan";
+const OTHER_STATE = "its host is not the worst state of its targets";
+const NOT_HELD = "it rolls back a target of its plan that is not applied";
+const STILL_HELD = "after its rollback a target of its plan is still applied";
 const proposed: Step = ["change_proposed", { sets: [A, B] }];
 const applied: Step = ["change_applied", { sets: [B, A] }];
 const on = (target: Target, host: string, over: Target = {}): Target => ({ ...target, host, ...over });
@@ -97,11 +97,7 @@ const taken = { target_holds: null };
 test.each<[string, Step[], unknown]>([
   ["applied and rolled back", [proposed, applied, ["change_rolled_back", { sets: [A, B] }]], undefined],
   ["of one target", [["change_proposed", { sets: [A] }]], [1, NO_TARGETS]],
-  [
-    "that was never proposed",
-    [["change_applied", { sets: [A, B] }]],
-    [1, "it names targets of a plan, and its change is none"],
-  ],
+  ["that was never proposed", [["change_applied", { sets: [A, B] }]], [1, "it has sets, but its change is not a plan"]],
   ["that is none", [["change_proposed"], ["change_applied"], ["change_rolled_back"]], undefined],
   ["decided on", [proposed, ["consent_decision", { sets: 5 }]], undefined],
   ["of another change", [proposed, ["change_applied", {}, "c2"]], undefined],
@@ -109,12 +105,12 @@ test.each<[string, Step[], unknown]>([
   [
     "applied to one",
     [proposed, ["change_applied", { sets: [A] }]],
-    [2, "it was applied to other targets than those of its plan"],
+    [2, "the targets in its sets are not those of its plan"],
   ],
   [
     "applied to another",
     [proposed, ["change_applied", { sets: [A, C] }]],
-    [2, "it was applied to other targets than those of its plan"],
+    [2, "the targets in its sets are not those of its plan"],
   ],
   ["that drifted", [proposed, applied, ["change_drifted", { sets: [A] }]], undefined],
   ["that drifted elsewhere", [proposed, applied, ["change_drifted", { sets: [A, C] }]], [3, NO_TARGETS]],
@@ -197,10 +193,10 @@ test.each<[string, Step[], Target, boolean]>([
 ])("a content %s is of its entry, or not", (_, steps, content, isSame) => {
   const { check, learn } = createPlanCheck();
   for (const [at, one] of steps.entries()) check(entryOf(one, at), at);
-  expect(learn("c1", content)).toBe(isSame ? undefined : "it names other targets of its plan than its content");
+  expect(addContent("c1", content)).toBe(isSame ? undefined : "the targets in its sets are not those of its content");
 });
 
-const NOT_OWNER = "it restores a change that is not the applied owner of its target";
+const NOT_OWNER = "it restores the value of a change that is not in force on its target";
 const own = (event: string, detail: Target = {}, change = "c1"): Step => [event, { target: "a", ...detail }, change];
 const restored = (change = "c1", detail: Target = {}): Step => own("value_restored", detail, change);
 

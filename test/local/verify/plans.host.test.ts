@@ -29,11 +29,11 @@ const forge = (event: string, change: (sets: Target[]) => unknown): string => {
 };
 
 const renamed = (sets: Target[]): Target[] => [...sets.slice(1), { ...sets[0]!, target: "ui.x" }];
-const ALL = "it was applied to other targets than those of its plan";
-const NO_TARGETS = "its sets are no targets of a plan";
-const STILL_HELD = "it is rolled back, and its plan still holds a target";
-const NOT_OWNER = "it restores a change that is not the applied owner of its target";
-const NOT_LEFT = "it takes back a target that its plan does not hold";
+const ALL = "the targets in its sets are not those of its plan";
+const NO_TARGETS = "its sets is not a valid list of targets of its plan";
+const STILL_HELD = "after its rollback a target of its plan is still applied";
+const NOT_OWNER = "it restores the value of a change that is not in force on its target";
+const NOT_LEFT = "it rolls back a target of its plan that is not applied";
 const FORGED: readonly (readonly [string, string, (sets: Target[]) => unknown, string])[] = [
   ["an apply of some", "change_applied", (sets) => sets.slice(1), ALL],
   ["an apply of another", "change_applied", renamed, ALL],
@@ -44,7 +44,7 @@ const FORGED: readonly (readonly [string, string, (sets: Target[]) => unknown, s
   ["a restore of another", "value_restored", renamed, NOT_OWNER],
   ["a restore of none", "value_restored", () => undefined, NO_TARGETS],
   ["a proposal of one", "change_proposed", (sets) => sets.slice(2), NO_TARGETS],
-  ["a proposal of none", "change_proposed", () => undefined, "it names targets of a plan, and its change is none"],
+  ["a proposal of none", "change_proposed", () => undefined, "it has sets, but its change is not a plan"],
 ];
 
 beforeAll(async () => {
@@ -91,6 +91,6 @@ test.each(FORGED.map(([name, , , message], index) => [name, message, index + 1] 
 
 test("an entry with other targets than its content is rejected by both verifiers", () => {
   const { typescript, python } = withContents[2]!;
-  expect(typescript).toContain("it names other targets of its plan than its content");
+  expect(typescript).toContain("the targets in its sets are not those of its content");
   expect(python).toEqual(typescript);
 });

@@ -148,13 +148,13 @@ const asAdvance = (detail: Detail) => ({
   to: detail.step + 1,
 });
 
-const NOT_DECIDED = "it is not what the rule cs1 decides on its totals";
-const OTHER_RESULTS = "its results are not those of the rule cs1 on its totals";
-const OTHER_STAGES = "it names other stages than its content";
-const NO_STAGES = "its stages are no shares with a feeder";
-const OF_NOBODY = "it is the act of a person, and names none";
-const WRONG_ORDER = "it was ordered before its step began, or after itself";
-const NO_TOTALS = "its totals are none";
+const NOT_DECIDED = "its decision is not that of the rule cs1 on its totals";
+const OTHER_RESULTS = "its readings are not those of the rule cs1 on its totals";
+const OTHER_STAGES = "its stages are not those of its content";
+const NO_STAGES = "its stages do not have rising shares and a fed_by";
+const OF_NOBODY = "its actor is not a person, and its action needs one";
+const WRONG_ORDER = "its ordered is before its step began, or after itself";
+const NO_TOTALS = "its totals are malformed";
 
 const FORGED: readonly (readonly [string, () => Log, string])[] = [
   [
@@ -177,23 +177,23 @@ const FORGED: readonly (readonly [string, () => Log, string])[] = [
   [
     "an advance before its hours",
     () => edited("stage_advanced", 1, (one) => ({ ...one, hours: 23, silent: 0 })),
-    "its hours are not those since its step began",
+    "its hours do not match the time since its step began",
   ],
   [
     "a skipped step",
     () => edited("stage_advanced", 0, (one) => ({ ...one, to: 2, share: null })),
-    "it does not advance to the next step",
+    "its to and share are not those of the next step",
   ],
   [
     "a share that the plan does not have",
     () => edited("stage_advanced", 0, (one) => ({ ...one, share: 9000 })),
-    "it does not advance to the next step",
+    "its to and share are not those of the next step",
   ],
-  ["a missing advance", () => without("stage_advanced"), "it is about another step than 0, where the rollout stands"],
+  ["a missing advance", () => without("stage_advanced"), "its step is not 0, the current step of the rollout"],
   [
     "a first step that is none",
     () => edited("change_applied", 0, (one) => ({ ...one, stage: { step: 1, share: 5000 } })),
-    "it does not begin at the first step of its rollout",
+    "its stage is not the first step of its rollout",
   ],
   [
     "a stop without a reason",
@@ -211,7 +211,7 @@ const FORGED: readonly (readonly [string, () => Log, string])[] = [
   [
     "a rollback that the rule did not order",
     () => without("stage_stopped"),
-    "it is rolled back by policy:stages, and the rule of its rollout did not order that",
+    "it was rolled back by policy:stages, but the rule of its rollout did not order that",
   ],
   [
     "other totals at the resume",
@@ -225,18 +225,14 @@ const FORGED: readonly (readonly [string, () => Log, string])[] = [
   [
     "no totals at the resume",
     () => edited("stage_resumed", 1, ({ totals: _, ...one }) => one),
-    "its totals lack some that were used before it",
+    "its totals lack a KPI or step of earlier entries",
   ],
   [
     "a decision that does not count from the resume",
     () => edited("stage_advanced", 0, ({ baseline: _, ...one }) => one),
-    "it does not count from the last resume out of a mismatch",
+    "its baseline is not the last resume after a mismatch",
   ],
-  [
-    "a resume of what nobody holds",
-    () => without("stage_held", 1),
-    "it resumes a rollout that nobody holds and that has no mismatch",
-  ],
+  ["a resume of what nobody holds", () => without("stage_held", 1), "it resumes a rollout that is not held"],
   [
     "an advance of what a person holds",
     () => edited("stage_held", 4, ({ rule: _, ...one }) => ({ ...one, reason: "by_hand" })),
@@ -254,17 +250,17 @@ const FORGED: readonly (readonly [string, () => Log, string])[] = [
         ...one,
         totals: one.totals.map((row) => ({ ...row, by: "agent:other" })),
       })),
-    "its totals of conversion are of another feeder than the plan names",
+    "its totals of conversion are not from the fed_by of its stages",
   ],
   [
     "a wrong time of silence",
     () => edited("stage_stopped", 0, (one) => ({ ...one, silent: 30 })),
-    "it is not silent for as long as it says",
+    "its silent does not match the age of its oldest totals",
   ],
   [
     "an entry after everybody has the value",
     () => edited("stage_advanced", 1, (one) => one).concat({ ...find("stage_advanced", 1), id: honest.length + 1 }),
-    "it is about another step than 1, where the rollout stands",
+    "its step is not 1, the current step of the rollout",
   ],
   ["another share than the plan's", () => staged({ shares: [9999] }, 9999), OTHER_STAGES],
   ["a step of the plan left out", () => staged({ shares: [1000] }), OTHER_STAGES],
@@ -284,11 +280,11 @@ const FORGED: readonly (readonly [string, () => Log, string])[] = [
   [
     "a time at which it applies by itself that its content does not have",
     () => edited("change_proposed", 0, (one) => ({ ...one, apply_when: "approved" })),
-    "it names another apply_when than its content",
+    "its apply_when is not that of its content",
   ],
   ["no shares", () => staged({ shares: [] }, undefined), NO_STAGES],
   ["shares that are objects", () => staged({ shares: [{ a: 1 }] }, { a: 1 }), NO_STAGES],
-  ["a share that is true", () => staged({ shares: [1] }, true), "it does not begin at the first step of its rollout"],
+  ["a share that is true", () => staged({ shares: [1] }, true), "its stage is not the first step of its rollout"],
   ["shares that fall", () => staged({ shares: [1000, 500] }), NO_STAGES],
   [
     "an advance ordered before its step began, over a person's hold",
@@ -328,12 +324,12 @@ const FORGED: readonly (readonly [string, () => Log, string])[] = [
   [
     "a mismatch without a rule",
     () => edited("stage_held", 2, ({ rule: _, ...one }) => ({ ...one, reason: "mismatch" })),
-    "it holds for a mismatch, and names no rule",
+    "its reason is mismatch, but its rule is missing",
   ],
   [
     "totals of the future",
     () => fedWith("stage_advanced", 1, { as_of: "2030-01-01T00:00:00.000Z", at: "2030-01-01T00:00:00.000Z" }),
-    "its totals of conversion are of a time after it",
+    "its totals of conversion are later than the entry",
   ],
   ["totals of no time", () => fedWith("stage_stopped", 0, { as_of: "zzz" }), NO_TOTALS],
   ["totals of a day that is none", () => fedWith("stage_stopped", 0, { at: "2026-02-30T00:00:00.000Z" }), NO_TOTALS],
@@ -342,17 +338,17 @@ const FORGED: readonly (readonly [string, () => Log, string])[] = [
   [
     "an advance that says to be a rollback",
     () => edited("stage_advanced", 1, (one) => ({ ...one, decision: "rollback" })),
-    "it states another decision than its event",
+    "its decision does not match its event_type",
   ],
   [
     "a stop by a person",
     () => edited("stage_stopped", 0, (one) => ({ ...one, actor: "ana" })),
-    "only policy:stages stops a rollout",
+    "its actor is not policy:stages, which alone stops a rollout",
   ],
   [
     "a rollback by the service that says not to be its own",
     () => edited("change_rolled_back", 0, ({ by: _, ...one }) => one, {}, without("stage_stopped")),
-    "it is rolled back by policy:stages, and the rule of its rollout did not order that",
+    "it was rolled back by policy:stages, but the rule of its rollout did not order that",
   ],
 ];
 
@@ -394,7 +390,7 @@ test("a plan that is none", async () => {
     }));
     return textWith(log, new Map([...carried, [change_id, `${begins}${other}}\n`]]));
   });
-  const only = ["its stages are no plan of a rollout"];
+  const only = ["the stages of its content are not a valid rollout"];
   expect(await judgeExports(texts, true)).toEqual(texts.map(() => ({ typescript: only, python: only })));
 });
 
@@ -468,7 +464,7 @@ import json, sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, "docs")
 import verify_audit
-report = verify_audit.Certificate().verify(sys.stdin.buffer.read())
+report = verify_audit.CertificateCheck().verify(sys.stdin.buffer.read())
 print(json.dumps([report["findings"], report["remarks"], [step["event"] for step in report["steps"]]]))
 `;
   const { stdout } = spawnSync("python3", ["-c", driver], { input: text, encoding: "utf8" });

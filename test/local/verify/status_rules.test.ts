@@ -5,9 +5,9 @@ import { applied, approved, consent, type Detail, proposed, recorded, type Step 
 
 const denied: Step = ["consent_decision", { decision: "denied", approver: "ana" }];
 const revoked: Step = ["consent_decision", { decision: "revoked", approver: "ana", from: "approved" }];
-const SAYS_NOTHING = "it does not say whether the change is approved by it";
+const SAYS_NOTHING = "its status does not say whether it approves the change";
 const mustBe = (needed: string, status: string): string =>
-  `the change must be ${needed} before it, and by the entries in this file it is ${status}`;
+  `the change must be ${needed} before this entry, but the earlier entries make it ${status}`;
 
 test.each<[string, Step[], string[], string[], string?]>([
   ["approved and applied", [proposed, approved, applied], ["pending_consent", "approved", "applied"], []],
