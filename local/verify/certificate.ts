@@ -3,11 +3,11 @@ import { hash } from "node:crypto";
 import type { Finding } from "./chain.ts";
 import { type CertificateParts, readParts } from "./container.ts";
 import { Unreadable } from "./evidence.ts";
-import { type Intent, parseIntent } from "./intent.ts";
 import { type JsonObject, parseObject, stringOrUndefined } from "./json.ts";
 import { decodeUtf8, parseDetail, readManifestHash, type RecordedEntry } from "./detail.ts";
-import { type AddFinding, requireConsents, findRequiredSigner, deriveStatuses } from "./life.ts";
+import { type AddFinding, requireConsents, deriveStatuses } from "./life.ts";
 import { lossText, readLoss } from "./losses.ts";
+import { listMissingIntents, readIntents, requireNamedIntents } from "./certificate_intents.ts";
 import { verifySignatures } from "./certificate_proofs.ts";
 import { divideEntries, requireMandates } from "./mandate_entries.ts";
 import { isLoss } from "./mandate_state.ts";
@@ -27,11 +27,11 @@ export interface TrustSettings {
   /** The logs and witnesses that must have signed the checkpoint. */
   policy?: TlogPolicy | undefined;
   /** Keys that decisions must be signed with; undefined: the keys that the intent of each decision lists. */
-  people?: KeysByName | undefined;
+  trustedKeys?: KeysByName | undefined;
   /** Hashes of the only intents under which decisions count; empty: any intent. */
-  manifests: readonly string[];
+  acceptedManifests: readonly string[];
   /** Texts of intents that the file does not contain; used where a decision names the hash of one. */
-  intents?: readonly string[] | undefined;
+  furtherIntents?: readonly string[] | undefined;
 }
 
 /** One step of the change's life, as its entry records it. */
@@ -106,7 +106,9 @@ function verifyParts(
   const entries = provenEntries.map(({ entry }) => ({ entry, detail: parseDetail(entry) }));
   const { life, mandates } = divideEntries(entries);
   const namedHashes = new Set(entries.map(({ detail }) => readManifestHash(detail)));
-  const otherIntents = (trust.intents ?? []).filter((text) => namedHashes.has(sha256(text)) && parseObject(text));
+  const otherIntents = (trust.furtherIntents ?? []).filter(
+    (text) => namedHashes.has(sha256(text)) && parseObject(text),
+  );
   const { intents: trustedIntents, hashes: otherHashes } = readIntents(otherIntents, addFinding);
   for (const [hash, intent] of trustedIntents) intents.set(hash, intent);
   for (const hash of otherHashes) hashes.add(hash);
@@ -122,14 +124,14 @@ function verifyParts(
   requireMatchingContent(life, content, addFinding);
   requireMandates(mandates, life[0], addFinding);
   requireOneCheckpoint(provenEntries, addFinding);
-  requireNamedIntents(entries, hashes, trust.manifests, addFinding);
+  requireNamedIntents(entries, hashes, trust.acceptedManifests, addFinding);
   const missingHashes = listMissingIntents(entries, hashes, content);
   for (const manifest of missingHashes)
     remarks.push(`the intent ${manifest} is not in this file: the consents that it requires were not checked`);
-  const { signed, unsigned } = verifySignatures(life, intents, trust.people, addFinding);
-  for (const [entry, key] of verifySignatures(mandates, intents, trust.people, addFinding).signed)
+  const { signed, unsigned } = verifySignatures(life, intents, trust.trustedKeys, addFinding);
+  for (const [entry, key] of verifySignatures(mandates, intents, trust.trustedKeys, addFinding).signed)
     signed.set(entry, key);
-  if (signed.size > 0 && !trust.people && trust.manifests.length === 0)
+  if (signed.size > 0 && !trust.trustedKeys && trust.acceptedManifests.length === 0)
     remarks.push(
       "only the intents in this file state whose keys these are: name the trusted keys with --keys or --manifest-hash",
     );
@@ -163,7 +165,7 @@ function verifyParts(
       signed,
       unsigned,
       mandates: entries.filter((one) => isMandateEntry(one) || isLoss(one)),
-      people: trust.people,
+      trustedKeys: trust.trustedKeys,
     },
     addFinding,
   );
@@ -193,35 +195,6 @@ function verifyParts(
 interface Findings {
   addFinding: AddFinding;
   remarks: string[];
-}
-
-/** Reads intents; `hashes` are those of all texts that are JSON objects, also of intents that no service would load. */
-function readIntents(
-  texts: readonly string[],
-  addFinding: AddFinding,
-): { intents: Map<string, Intent>; hashes: Set<string> } {
-  const intents = new Map<string, Intent>();
-  const hashes = new Set<string>();
-  for (const text of texts) {
-    const manifest = parseObject(text);
-    if (!manifest) {
-      addFinding(null, "intent", "an intent in this file is not a JSON object");
-      continue;
-    }
-    const hash = sha256(text);
-    hashes.add(hash);
-    try {
-      intents.set(hash, parseIntent(manifest));
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error;
-      addFinding(
-        null,
-        "intent",
-        `the service would not load the intent ${hash} in this file: its ${error.message} is not valid`,
-      );
-    }
-  }
-  return { intents, hashes };
 }
 
 /** Requires that the fields in the proposal's entry match the content; they stay verifiable after an erasure. */
@@ -283,44 +256,6 @@ function requireOneCheckpoint(provenEntries: readonly ProvenEntry[], addFinding:
     if (checkpoint.origin !== escapeNoteLine(decodeUtf8(entry.origin)))
       addFinding(entry.id, "origin", "its checkpoint belongs to another log");
   }
-}
-
-/** Requires that decisions name each intent in the file, and, if `accepted` is not empty, that they name only accepted ones. */
-function requireNamedIntents(
-  life: readonly RecordedEntry[],
-  intents: ReadonlySet<string>,
-  accepted: readonly string[],
-  addFinding: AddFinding,
-): void {
-  const namedHashes = new Set(life.map(({ detail }) => readManifestHash(detail)));
-  for (const manifest of intents)
-    if (!namedHashes.has(manifest))
-      addFinding(null, "intent", `no decision was made under the intent ${manifest} in this file`);
-  if (accepted.length === 0) return;
-  for (const { entry, detail } of life)
-    if (!accepted.includes(readManifestHash(detail)))
-      addFinding(
-        entry.id,
-        "intent",
-        `it was decided under the intent ${readManifestHash(detail)}, which is not accepted`,
-      );
-}
-
-/** Lists the hashes of intents that are needed to check decisions and are not available. */
-function listMissingIntents(
-  life: readonly RecordedEntry[],
-  intents: ReadonlySet<string>,
-  { tier }: JsonObject,
-): string[] {
-  const needed = life.filter(
-    (step) =>
-      findRequiredSigner(step) ||
-      step.detail["proof"] !== undefined ||
-      step.entry.eventType === "change_applied" ||
-      (step.entry.eventType === "change_proposed" && tier === "minor"),
-  );
-  const namedHashes = new Set(needed.map(({ detail }) => readManifestHash(detail)));
-  return [...namedHashes].filter((manifest) => !intents.has(manifest));
 }
 
 /** Verifies the signatures of the checkpoint; `null` where the policy does not trust it. */

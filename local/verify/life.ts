@@ -16,7 +16,7 @@ export interface ConsentEvidence extends MandateEvidence {
   /** Ids of entries that had to be signed and are not, or not validly. */
   unsigned: ReadonlySet<number>;
   /** Keys that count instead of those of the intents. */
-  people: KeysByName | undefined;
+  trustedKeys: KeysByName | undefined;
 }
 
 const TIERS: readonly unknown[] = ["minor", "standard", "major"];
@@ -188,7 +188,7 @@ function isEligible(
   intent: Intent | undefined,
   evidence: ConsentEvidence,
 ): boolean {
-  const { content, signed, people, intents } = evidence;
+  const { content, signed, trustedKeys: people, intents } = evidence;
   if (!intent) return true;
   const name = normalizeName(String(recorded.detail["approver"]));
   const isEmergency = recorded.detail["emergency"] === true;

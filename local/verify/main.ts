@@ -139,9 +139,9 @@ function runCertificate(argv: string[]): ProgramResult {
     throw new Unreadable("--manifest-hash HEX is 64 lower-case hex digits, as GET /api/product/intent shows them");
   const report = verifyCertificate(file, {
     policy: values.policy === undefined ? undefined : readTlogPolicy(values.policy),
-    people: values.keys === undefined ? undefined : readPolicy(values.keys),
-    manifests,
-    intents: values.intents === undefined ? undefined : readIntents(values.intents),
+    trustedKeys: values.keys === undefined ? undefined : readPolicy(values.keys),
+    acceptedManifests: manifests,
+    furtherIntents: values.intents === undefined ? undefined : readIntents(values.intents),
   });
   if (values.extract !== undefined) extractFiles(file, values.extract);
   return { text: values.json ? JSON.stringify(report) : certificateText(path, report), exit: EXIT[report.verdict] };

@@ -82,8 +82,8 @@ describe("a pack as files", () => {
     expect(sha256(files.get(`contents/${first}.json`)!)).toBe(digest);
     expect(sha256(files.get(`intents/${manifest_hash}.json`)!)).toBe(manifest_hash);
     const report = verifyCertificate(Buffer.from(files.get(`certificates/${first}.certificate`)!), {
-      manifests: [],
-      intents: [files.get(`intents/${manifest_hash}.json`)!],
+      acceptedManifests: [],
+      furtherIntents: [files.get(`intents/${manifest_hash}.json`)!],
     });
     expect(report).toMatchObject({ change_id: first, verdict: "consistent", findings: [] });
     expect(files.get("checkpoint.txt")).toBe((await api.get("audit/checkpoint", { accept: "text/plain" })).text);

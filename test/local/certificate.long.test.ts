@@ -100,8 +100,8 @@ interface TrustOptions {
 }
 const readTrust = ({ policy: logs, keys, manifests = [] }: TrustOptions): TrustSettings => ({
   policy: logs === undefined ? undefined : readTlogPolicy(join(folder, logs)),
-  people: keys === undefined ? undefined : readPolicy(join(folder, keys)),
-  manifests,
+  trustedKeys: keys === undefined ? undefined : readPolicy(join(folder, keys)),
+  acceptedManifests: manifests,
 });
 const toArguments = ({ policy: logs, keys, manifests = [] }: TrustOptions): string[] => [
   ...(logs === undefined ? [] : ["--policy", join(folder, logs)]),
@@ -388,8 +388,8 @@ describe("a defect is reported:", () => {
     const bent = { ...signed, ...by, proof: agent.sign(statement) };
     await appendConsent(api, id, { ...bent, key: `SHA256:${"A".repeat(43)}` });
     const { findings } = verifyCertificate(Buffer.from(await certificate(id)), {
-      people: readPolicy(people),
-      manifests: [],
+      trustedKeys: readPolicy(people),
+      acceptedManifests: [],
     });
     expect(findings.at(-1)).toMatchObject({
       message: "its authenticated is signature, but its key can sign without its owner",
@@ -494,7 +494,7 @@ test("the certificate of every history that the service allows is valid", async 
     const { text } = await other.get(`changes/${id}/certificate`);
     const { origin: own } = (await other.audit())[0];
     const policy = readTlogPolicy(file("own", `log ${vkey(own, LOG, 1)}\nquorum none\n`));
-    const report = verifyCertificate(Buffer.from(text), { policy, people: undefined, manifests: [] });
+    const report = verifyCertificate(Buffer.from(text), { policy, trustedKeys: undefined, acceptedManifests: [] });
     const { status } = (await other.get(`changes/${id}`)).body;
     expect([report.verdict, report.findings, report.steps.at(-1)!.status]).toEqual(["valid", [], status]);
     verifyAll([text], {});

@@ -24,7 +24,7 @@ test(`a late note verifies, unless a bit is flipped (${pythonMissing ?? "Python 
   // A certificate has no late notes, since they decide nothing.
   const { text } = await api.get(`changes/${change_id}/certificate`);
   expect(text).not.toContain("said afterwards");
-  expect(verifyCertificate(Buffer.from(text), { manifests: [] })).toMatchObject({
+  expect(verifyCertificate(Buffer.from(text), { acceptedManifests: [] })).toMatchObject({
     verdict: "consistent",
     findings: [],
   });

@@ -22,8 +22,12 @@ const erased = (text: string) => entry("content_erased", { remaining_digest: dig
 const NAMED: Principals = new Map([["ana", { kind: "person", keys: [] }]]);
 
 /** Runs entries and lines in their order; returns the messages and the counts that are not 0. */
-function run(steps: readonly unknown[], principals: Principals | undefined = NAMED, learn?: () => string | undefined) {
-  const check = createContentsCheck(() => principals, learn);
+function run(
+  steps: readonly unknown[],
+  principals: Principals | undefined = NAMED,
+  addContent?: () => string | undefined,
+) {
+  const check = createContentsCheck(() => principals, addContent);
   const found = steps.flatMap((step, at) =>
     typeof step === "string" ? [check.checkContent(step, at)] : check.checkEntry(step as never, at),
   );

@@ -36,7 +36,7 @@ function judge({ steps, policy, principals, content = {}, signed = {}, over = {}
   const statuses = deriveStatuses(life, tier, () => undefined);
   const grounds: ConsentEvidence = {
     unsigned: new Set(),
-    people: undefined,
+    trustedKeys: undefined,
     intents: new Map([["m", intent]]),
     signed: new Map(Object.entries(signed).map(([id, name]) => [Number(id), keyOf(name)])),
     mandates: [],
@@ -163,12 +163,16 @@ test.each<[string, Given, string[]]>([
   ],
   [
     "one with a key that a manifest names",
-    { steps: [proposed, approved], over: { people: new Map([["ana", [{ id: "k" } as never]]]) } },
+    { steps: [proposed, approved], over: { trustedKeys: new Map([["ana", [{ id: "k" } as never]]]) } },
     few(2, "approved", 0, 1),
   ],
   [
     "one signed with a key that a manifest names",
-    { steps: [proposed, approved], signed: { 2: "ana" }, over: { people: new Map([["ana", [{ id: "k" } as never]]]) } },
+    {
+      steps: [proposed, approved],
+      signed: { 2: "ana" },
+      over: { trustedKeys: new Map([["ana", [{ id: "k" } as never]]]) },
+    },
     [],
   ],
   [

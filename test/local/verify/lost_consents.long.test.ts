@@ -59,7 +59,7 @@ beforeAll(async () => {
 function verify(text: string): CertificateReport {
   const path = join(folder, "change.certificate");
   writeFileSync(path, text);
-  const report = verifyCertificate(Buffer.from(text), { manifests: [] });
+  const report = verifyCertificate(Buffer.from(text), { acceptedManifests: [] });
   if (pythonMissing !== null) return report;
   const [asJson, asText] = runPythonOften([
     ["certificate", path, "--json"],

@@ -36,7 +36,7 @@ const python = (text: string): Report => {
   }
 };
 const both = (text: string): Report => {
-  const report = JSON.parse(JSON.stringify(verifyCertificate(Buffer.from(text), { manifests: [] }))) as Report;
+  const report = JSON.parse(JSON.stringify(verifyCertificate(Buffer.from(text), { acceptedManifests: [] }))) as Report;
   expect(python(text)).toEqual(report);
   return report;
 };

@@ -191,7 +191,7 @@ test.each<[string, Step[], Target, boolean]>([
   ["of a plan, of no plan", [["change_proposed"]], { sets: [A, B] }, false],
   ["of one target", [proposed], { sets: [A] }, false],
 ])("a content %s is of its entry, or not", (_, steps, content, isSame) => {
-  const { check, learn } = createPlanCheck();
+  const { check, addContent } = createPlanCheck();
   for (const [at, one] of steps.entries()) check(entryOf(one, at), at);
   expect(addContent("c1", content)).toBe(isSame ? undefined : "the targets in its sets are not those of its content");
 });

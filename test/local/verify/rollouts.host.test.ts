@@ -456,7 +456,7 @@ test("a certificate has what both verifiers need to compute its decisions again"
   await feedNow();
   await act(0, "advance");
   const { text } = await api.get(`changes/${change_id}/certificate`);
-  const { findings, remarks, steps } = verifyCertificate(Buffer.from(text), { manifests: [] });
+  const { findings, remarks, steps } = verifyCertificate(Buffer.from(text), { acceptedManifests: [] });
   expect([findings, steps.map(({ event }) => event).slice(-2)]).toEqual([[], ["stage_held", "stage_advanced"]]);
   expect(remarks.join()).not.toContain("not computed again");
   const driver = `
@@ -471,7 +471,7 @@ print(json.dumps([report["findings"], report["remarks"], [step["event"] for step
   expect(JSON.parse(stdout)).toEqual([[], remarks, steps.map(({ event }) => event)]);
   const other = text.replace('"share":1000', '"share":1001');
   const named = (found: { message: string }[]) => found.map(({ message }) => message);
-  expect(named(verifyCertificate(Buffer.from(other), { manifests: [] }).findings)).toContain(OTHER_STAGES);
+  expect(named(verifyCertificate(Buffer.from(other), { acceptedManifests: [] }).findings)).toContain(OTHER_STAGES);
   const second = spawnSync("python3", ["-c", driver], { input: other, encoding: "utf8" });
   expect(named(JSON.parse(second.stdout)[0])).toContain(OTHER_STAGES);
 });
