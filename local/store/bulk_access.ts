@@ -31,7 +31,7 @@ export async function* dumpFiles(parts: StoreFiles): AsyncGenerator<readonly Ver
   }
 }
 
-/** Reads the store's mark from its files. */
+/** Reads the state of a move of the store from its files. */
 export async function readMoveStateFromFiles(parts: StoreFiles): Promise<MoveState | undefined> {
   const { files, sequences } = parts;
   const { catalog, segments } = await examineUnchanged(parts);
@@ -51,15 +51,15 @@ export async function readMoveStateFromFiles(parts: StoreFiles): Promise<MoveSta
  */
 async function examineUnchanged({ files, paths, sequences }: StoreFiles): Promise<ExaminedStore> {
   const reading: Files = { ...files, open: (path) => files.open(path, "read"), makeFolder: async () => undefined };
-  const unknown = (): never => {
-    throw new Error("a store that is only read gets no id");
+  const rejectCall = (): never => {
+    throw new Error("a store that is only read needs no clock and no id");
   };
   for (let tries = 1; ; tries++) {
-    const parts = { files: reading, paths, sequences, readState: async () => null, now: unknown, newId: unknown };
+    const parts = { files: reading, paths, sequences, readState: async () => null, now: rejectCall, newId: rejectCall };
     try {
-      const found = await examine(parts);
-      if (found.sealed.every(({ path, inode }) => files.stat(path)?.inode === inode)) return found;
-      await closeAll(files, found.segments);
+      const examined = await examine(parts);
+      if (examined.sealed.every(({ path, inode }) => files.stat(path)?.inode === inode)) return examined;
+      await closeAll(files, examined.segments);
       if (tries === TRIES) throw new Error(`${paths.journal} changed during each of ${TRIES} tries to read it`);
     } catch (error) {
       if (tries === TRIES) throw error;
@@ -71,7 +71,7 @@ async function examineUnchanged({ files, paths, sequences }: StoreFiles): Promis
 export async function removeStore(files: Files, paths: Paths): Promise<void> {
   const { segments, torn, leftovers } = makeListing(paths, await files.names(paths.folder));
   // The state file is removed first, and the journal's first file last: the rest of an interrupted removal cannot be opened as a store.
-  const gone = [
+  const removedPaths = [
     paths.state,
     paths.catalog,
     ...leftovers,
@@ -79,7 +79,7 @@ export async function removeStore(files: Files, paths: Paths): Promise<void> {
     paths.journal,
     ...segments.reverse().map((number) => paths.segment(number)),
   ];
-  for (const path of gone) await files.remove(path);
+  for (const path of removedPaths) await files.remove(path);
   await files.syncFolder(paths.folder);
 }
 

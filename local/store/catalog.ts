@@ -23,7 +23,7 @@ export const locationOffset = (location: number): number => location % FILE_SPAN
 /** Locations of records, by collection and id. */
 export interface Catalog {
   locate(collection: string, id: string): number | undefined;
-  page(collection: string, range: ListOptions<boolean>): [id: string, place: number][];
+  page(collection: string, range: ListOptions<boolean>): [id: string, location: number][];
   /** The number of live records. */
   size(collection: string): number;
   /** Returns the next records after an id, or the first ones, with their locations. */
@@ -70,13 +70,13 @@ export function newCatalog(
     names: () => [...new Set([...collections.keys(), ...floors.keys()])],
     floor: (collection) => floors.get(collection) ?? 0,
     put(collection, id, location) {
-      const before = openCollection(collection).set(id, location);
-      if (before !== undefined) onSuperseded(locationFile(before), collection, id);
+      const former = openCollection(collection).set(id, location);
+      if (former !== undefined) onSuperseded(locationFile(former), collection, id);
     },
     delete(collection, id, revision) {
       floors.set(collection, Math.max(floors.get(collection) ?? 0, revision));
-      const before = collections.get(collection)?.delete(id);
-      if (before !== undefined) onSuperseded(locationFile(before), collection, id);
+      const former = collections.get(collection)?.delete(id);
+      if (former !== undefined) onSuperseded(locationFile(former), collection, id);
     },
     async visitAll(visit) {
       for (const locations of collections.values()) {
@@ -102,14 +102,14 @@ export function newCatalog(
 
 /** Checks that at least one of these records is in a file. */
 function hasRecordsInFile(locations: LocationMap, file: number): boolean {
-  let found = false;
+  let isFound = false;
   let from: string | undefined;
   do
     from = locations.visitSome(from, (visited) => {
-      for (const location of visited) found ||= locationFile(location) === file;
+      for (const location of visited) isFound ||= locationFile(location) === file;
     });
-  while (from !== undefined && !found);
-  return found;
+  while (from !== undefined && !isFound);
+  return isFound;
 }
 
 const CATALOG_FORMAT = "countersign-catalog/1";
@@ -222,7 +222,11 @@ export async function readCatalog(
   const visit = (buffer: Buffer, start: number, end: number): boolean => {
     if (isComplete || !isIntact(buffer.subarray(start, end))) return false;
     const line = JSON.parse(buffer.toString("utf8", start, end)) as Partial<Head & BatchLine & Floors>;
-    if (!head) return line.format === CATALOG_FORMAT && line.store === store && Boolean((head = line as Head));
+    if (!head) {
+      if (line.format !== CATALOG_FORMAT || line.store !== store) return false;
+      head = line as Head;
+      return true;
+    }
     const { floors, collection, text, ends, places: locations } = line;
     for (const [name, revision] of floors ?? []) into.delete(name, "", revision);
     if (locations !== undefined) {

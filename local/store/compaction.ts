@@ -19,7 +19,7 @@ import { parseBatch, createSegment, JOURNAL_FORMAT, scanLines, type Segment, SLI
 export interface CompactionParts {
   files: Files;
   catalog: Catalog;
-  /** Called between slices of work; true cancels it. */
+  /** Called between slices of work; true cancels the work. */
   stopped(): boolean;
 }
 
@@ -113,8 +113,8 @@ export async function writeCompacted(
   };
 
   const flush = async (): Promise<void> => {
-    const last = lastSequence === segment.last && compacted.last < lastSequence;
-    if (gatheredBytes >= SLICE_BYTES || last) {
+    const isLastLine = lastSequence === segment.last && compacted.last < lastSequence;
+    if (gatheredBytes >= SLICE_BYTES || isLastLine) {
       line.begin({ sequence: lastSequence, previous: compacted.last });
       for (const [name, { first, records }] of runs) {
         line.sequence(name, first);
@@ -122,7 +122,7 @@ export async function writeCompacted(
       }
       line.operations();
       operations.forEach(add);
-      if (last)
+      if (isLastLine)
         for (const [collection, revision] of floors)
           line.add(operationText({ collection, id: "", revision, json: undefined }));
       line.end();

@@ -34,7 +34,7 @@ export interface DamageParts {
   segments: Map<number, Segment>;
   /** Sealed segments in order. */
   sealed: Segment[];
-  /** Called between slices of work; true cancels it. */
+  /** Called between slices of work; true cancels the work. */
   stopped(): boolean;
 }
 
@@ -86,16 +86,16 @@ export function newDamage({ files, log, catalog, sequences, segments, sealed, st
       parseBatch(segment.path, buffer, start, end, at);
       return true;
     };
-    const reached = await scanLines(files, segment, offset, visit, { chunkBytes: SLICE_BYTES });
-    if (reached < segment.bytes && !stopped() && reached - offset < maxBytes)
-      throw new StoreDamaged(segment.path, reached, "its last line has no end");
-    return reached;
+    const endOffset = await scanLines(files, segment, offset, visit, { chunkBytes: SLICE_BYTES });
+    if (endOffset < segment.bytes && !stopped() && endOffset - offset < maxBytes)
+      throw new StoreDamaged(segment.path, endOffset, "its last line has no end");
+    return endOffset;
   };
 
   const verify: Damage["verify"] = async (segment) => {
     try {
-      const reached = await scan(segment, segment.firstOffset, Infinity);
-      if (reached < segment.bytes) return false;
+      const endOffset = await scan(segment, segment.firstOffset, Infinity);
+      if (endOffset < segment.bytes) return false;
       markIntact(segment);
       return true;
     } catch (error) {
@@ -128,10 +128,10 @@ export function newDamage({ files, log, catalog, sequences, segments, sealed, st
     const rescue = `Before you stop anything, copy it back: ${describeRescue(fd, path)}.`;
     if (!stats) return markDamaged(segment, `${path} is gone. ${rescue}`);
     if (stats.inode !== inode) {
-      const again = await reopen(segment);
-      if (!again) return markDamaged(segment, `${path} was replaced by another file. ${rescue}`);
+      const reopened = await reopen(segment);
+      if (!reopened) return markDamaged(segment, `${path} was replaced by another file. ${rescue}`);
       const { puts, live, deletions, last } = segment;
-      const current = Object.assign(again, { puts, live, deletions, last });
+      const current = Object.assign(reopened, { puts, live, deletions, last });
       sealed[header.segment - 1] = current;
       segments.set(current.file, current);
       await waitUntilUnused(segment);
@@ -148,21 +148,21 @@ export function newDamage({ files, log, catalog, sequences, segments, sealed, st
   /** Verifies the next part of the sealed files, in rotation. */
   const verifyPart = async (): Promise<void> => {
     const total = sealed.reduce((sum, { bytes }) => sum + bytes, 0);
-    let left = Math.max(MIN_VERIFIED_BYTES, total * VERIFIED_SHARE);
-    for (let count = 0; count < sealed.length && left > 0 && !stopped(); count++) {
-      const at = cursor && sealed.indexOf(cursor.segment) !== -1 ? cursor : undefined;
-      const { segment, offset } = at ?? { segment: sealed[0]!, offset: sealed[0]!.firstOffset };
-      let reached = segment.bytes;
+    let bytesLeft = Math.max(MIN_VERIFIED_BYTES, total * VERIFIED_SHARE);
+    for (let count = 0; count < sealed.length && bytesLeft > 0 && !stopped(); count++) {
+      const validCursor = cursor && sealed.includes(cursor.segment) ? cursor : undefined;
+      const { segment, offset } = validCursor ?? { segment: sealed[0]!, offset: sealed[0]!.firstOffset };
+      let endOffset = segment.bytes;
       if (!reasons.has(segment.header.segment))
         try {
-          reached = await scan(segment, offset, left);
+          endOffset = await scan(segment, offset, bytesLeft);
         } catch (error) {
           if (!(error instanceof StoreDamaged)) throw error;
           markDamaged(segment, error.message);
         }
-      left -= reached - offset;
+      bytesLeft -= endOffset - offset;
       const next = sealed[segment.header.segment % sealed.length]!;
-      cursor = reached < segment.bytes ? { segment, offset: reached } : { segment: next, offset: next.firstOffset };
+      cursor = endOffset < segment.bytes ? { segment, offset: endOffset } : { segment: next, offset: next.firstOffset };
     }
   };
 

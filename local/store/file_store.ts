@@ -59,14 +59,14 @@ export interface FileStoreStatus {
 /** A store on files, with its status for operators. */
 export interface FileStore extends Store {
   status(): FileStoreStatus;
-  /** Removes superseded records from sealed journal files; also happens by itself where half of a file is superseded. */
+  /** Removes superseded records from all sealed journal files; the store itself does so where half of a file is superseded. */
   compact(): Promise<void>;
 }
 
 const SEGMENT_BYTES = 32 * 1024 * 1024;
 /** More than the log grows between two checkpoints, so that making a checkpoint reads from memory. */
 const MEMORY_BYTES = 16 * 1024 * 1024;
-/** Share of these, in characters, for records that were read from files and are cached in V8's heap. */
+/** Share of the memory bytes, in characters, for records that were read from files and are cached in V8's heap. */
 const RECENT_SHARE = 1 / 32;
 const TRIES = 3;
 /** Minimum time between two seals of the active file while an erasure waits for a damaged file. */
@@ -131,8 +131,8 @@ async function compose(
   const { catalog, segments, sealed, superseded, nextFile } = examined;
 
   const maintenance = newMaintenance({ ...examined, files, paths, log, sequences, now });
-  const written = newWrittenBytes(memoryBytes);
-  const reader = newReader(files, (file) => segments.get(file)!, sequences, maintenance.damaged, written);
+  const writtenBytes = newWrittenBytes(memoryBytes);
+  const reader = newReader(files, (file) => segments.get(file)!, sequences, maintenance.damaged, writtenBytes);
   const state = openStateFile({ low, layout, schedule, log, bytes }, store, active.last);
   for (const collection of Object.values(layout.blocks).flat())
     for (const version of await reader.readAll(collection, catalog.page(collection, { limit: Infinity })))
@@ -148,7 +148,7 @@ async function compose(
     now,
     nextFile,
     pending,
-    onWrite: (bytes, { file }, offset) => written.add(packLocation(file, offset), bytes),
+    onWrite: (bytes, { file }, offset) => writtenBytes.add(packLocation(file, offset), bytes),
     onDurable(version, segment, offset) {
       if (version.json) {
         segment.puts++;
@@ -205,8 +205,8 @@ async function compose(
     await maintenance.stop();
     await state.stop();
     if (await journal.end()) await state.write();
-    const ended = Promise.all([...segments.values()].map(waitUntilUnused));
-    await runWithTimeLimit(() => ended, LAST_READS_MS).catch(() => undefined);
+    const readsEnded = Promise.all([...segments.values()].map(waitUntilUnused));
+    await runWithTimeLimit(() => readsEnded, LAST_READS_MS).catch(() => undefined);
     await closeAll(files, segments);
   };
   const mustBeOpen = (): void => {
@@ -247,10 +247,12 @@ async function compose(
       await maintenance.compact();
       const isDue = Math.abs(now() - sealedAt) >= SEAL_AGAIN_MS;
       if (isDue) await journal.seal();
-      const left = await maintenance.compact();
-      if (left.length === 0) return void (sealedAt = -Infinity);
+      const damagedFiles = await maintenance.compact();
+      if (damagedFiles.length === 0) return void (sealedAt = -Infinity);
       if (isDue) sealedAt = now();
-      throw new Error(`superseded records stay in ${left.join(", ")}, which is damaged; restore it from a copy`);
+      throw new Error(
+        `superseded records stay in ${damagedFiles.join(", ")}, which is damaged; restore it from a copy`,
+      );
     },
     async inspect() {
       mustBeOpen();

@@ -80,7 +80,7 @@ export const nodeFiles: Files = {
   },
   read: (fd, buffer, length, position) =>
     new Promise((resolve, reject) =>
-      fs.read(fd, buffer, 0, length, position, (error, got) => (error ? reject(error) : resolve(got))),
+      fs.read(fd, buffer, 0, length, position, (error, bytesRead) => (error ? reject(error) : resolve(bytesRead))),
     ),
   readNow: (fd, buffer, length, position) => fs.readSync(fd, buffer, 0, length, position),
   write: (fd, bytes, position) =>
@@ -129,9 +129,9 @@ export function readBytes(files: Files, fd: number, length: number, position: nu
   const bytes = Buffer.alloc(length);
   let done = 0;
   while (done < length) {
-    const got = files.readNow(fd, bytes.subarray(done), length - done, position + done);
-    if (got === 0) break;
-    done += got;
+    const bytesRead = files.readNow(fd, bytes.subarray(done), length - done, position + done);
+    if (bytesRead === 0) break;
+    done += bytesRead;
   }
   return bytes.subarray(0, done);
 }

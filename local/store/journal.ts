@@ -57,7 +57,7 @@ export interface JournalParts {
   onRecovered(): void;
   /** Called when the first batch after a fault is durable. */
   onWritten(): void;
-  /** A takeover of the journal that the start could not finish. */
+  /** A takeover of the journal that did not succeed at start. */
   pending?: PendingTakeover | undefined;
 }
 
@@ -70,7 +70,7 @@ export interface PendingTakeover {
 /** Minimum time before a retry after a fault. */
 const RETRY_MS = 1000;
 
-/** A batch of so many commits does not wait for more. */
+/** A batch with this number of commits is written without waiting for more. */
 const FULL_BATCH_COMMITS = 48;
 /** Zeros that are written ahead of the content. */
 const RESERVED_ZEROS = Buffer.alloc(256 * 1024);
@@ -84,7 +84,7 @@ export function newJournal(parts: JournalParts): Journal {
   let pending = parts.pending;
   let failure: WriteFailure | undefined;
   let failedAt = 0;
-  let reported = false;
+  let isReported = false;
   let running: Promise<void> | undefined;
   const line = createLineWriter();
 
@@ -150,16 +150,16 @@ export function newJournal(parts: JournalParts): Journal {
     parts.onWrite(line.bytes, active, start);
     for (const [version, offset] of located) parts.onDurable(version, active, start + offset);
     parts.onBatch();
-    if (reported) parts.onWritten();
-    reported = false;
+    if (isReported) parts.onWritten();
+    isReported = false;
     for (const { durable } of batch.waiters) durable();
   };
 
   const recordFailure = (cause: unknown): WriteFailure => {
     failure = makeWriteFailure(paths.journal, cause);
     failedAt = parts.now();
-    if (!reported) parts.onFailed(failure);
-    reported = true;
+    if (!isReported) parts.onFailed(failure);
+    isReported = true;
     return failure;
   };
 
@@ -209,11 +209,11 @@ export function newJournal(parts: JournalParts): Journal {
 
   /** Waits while each turn of the event loop adds commits, so that they share a sync. */
   const waitForCommits = async (): Promise<void> => {
-    let known: number;
+    let commits: number;
     do {
-      known = nextBatch.commits;
+      commits = nextBatch.commits;
       await nextTurn();
-    } while (nextBatch.commits > known && nextBatch.commits < FULL_BATCH_COMMITS);
+    } while (nextBatch.commits > commits && nextBatch.commits < FULL_BATCH_COMMITS);
   };
 
   const run = async (): Promise<void> => {

@@ -39,10 +39,10 @@ export function newBatch(sequences: readonly string[]): Batch {
       commits++;
       for (const version of writes) {
         const byId = getInnerMap(changed, version.collection);
-        const before = byId.get(version.id);
+        const replaced = byId.get(version.id);
         // New records of the collection must still begin above the revision of the replaced deletion.
-        if (before && !before.json)
-          floors.set(version.collection, Math.max(floors.get(version.collection) ?? 0, before.revision));
+        if (replaced && !replaced.json)
+          floors.set(version.collection, Math.max(floors.get(version.collection) ?? 0, replaced.revision));
         byId.set(version.id, version);
       }
     },

@@ -55,40 +55,40 @@ export interface MaintenanceParts {
   nextFile(): number;
 }
 
-/** Segments that the catalog file may lack; a start reads so many in about half a second. */
+/** Segments that the catalog file may lack; a start reads that many in about half a second. */
 const MAX_UNINDEXED = 3;
 
 /** One pass: which segments it compacts, and how many the catalog file may lack afterwards. */
 interface Pass {
-  worthwhile(superseded: number, all: number): boolean;
+  isWorthwhile(superseded: number, all: number): boolean;
   maxUnindexed: number;
 }
 
 const HALF_SUPERSEDED: Pass = {
-  worthwhile: (superseded, all) => superseded > 0 && superseded >= all / 2,
+  isWorthwhile: (superseded, all) => superseded > 0 && superseded >= all / 2,
   maxUnindexed: MAX_UNINDEXED,
 };
 /** Also writes the catalog file, which has the ids of removed records. */
-const ANY_SUPERSEDED: Pass = { worthwhile: (superseded) => superseded > 0, maxUnindexed: 0 };
+const ANY_SUPERSEDED: Pass = { isWorthwhile: (superseded) => superseded > 0, maxUnindexed: 0 };
 
 /** Creates the maintenance of the sealed segments of a journal. */
 export function newMaintenance(parts: MaintenanceParts): Maintenance {
   const { files, paths, log, catalog, segments, sealed, unread, superseded } = parts;
   let unindexed = parts.covered ? 0 : MAX_UNINDEXED + 1;
-  let stopping = false;
+  let isStopping = false;
   let failure: { reason: string; pass: Pass } | undefined;
   let isUnsynced = false;
-  let work: Promise<unknown> = Promise.resolve();
-  const stopped = (): boolean => stopping;
+  let queue: Promise<unknown> = Promise.resolve();
+  const stopped = (): boolean => isStopping;
   const damage = newDamage({ ...parts, stopped });
   /** Newest older file when a segment's deletions were last checked: without a newer one, none of them can be removed. */
-  const checked = new WeakMap<Segment, number>();
+  const newestFileAtCheck = new WeakMap<Segment, number>();
 
   const recordCatalog = async (): Promise<void> => {
-    const before = unindexed;
+    const indexedCount = unindexed;
     if (sealed.length > 0) await writeCatalog(files, paths, catalog, sealed);
     // Further segments may have been sealed meanwhile.
-    unindexed -= before;
+    unindexed -= indexedCount;
   };
 
   const syncNames = async (): Promise<void> => {
@@ -128,19 +128,19 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     log.info("journal segment compacted", { file: segment.path, bytes_before: segment.bytes, bytes: compacted.bytes });
   };
 
-  const run = async ({ worthwhile, maxUnindexed }: Pass): Promise<void> => {
+  const run = async ({ isWorthwhile, maxUnindexed }: Pass): Promise<void> => {
     if (isUnsynced) await syncNames();
-    for (const segment of [...unread]) if (!stopping && (await damage.verify(segment))) unread.delete(segment);
+    for (const segment of [...unread]) if (!isStopping && (await damage.verify(segment))) unread.delete(segment);
     const unclean: Segment[] = [];
     let newest = 0;
     for (const segment of [...sealed]) {
       const { puts, live, deletions } = segment;
-      const supersededCount = puts - live + (checked.get(segment) === newest ? 0 : deletions);
+      const supersededCount = puts - live + (newestFileAtCheck.get(segment) === newest ? 0 : deletions);
       const index = segment.header.segment - 1;
-      if (!stopping && !damage.has(segment) && worthwhile(supersededCount, puts + deletions))
+      if (!isStopping && !damage.has(segment) && isWorthwhile(supersededCount, puts + deletions))
         try {
           await compactOne(segment, unclean);
-          checked.set(sealed[index]!, newest);
+          newestFileAtCheck.set(sealed[index]!, newest);
         } catch (error) {
           // This segment or an earlier one is damaged; the others are still compacted.
           if (!(error instanceof StoreDamaged)) throw error;
@@ -149,13 +149,13 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
       newest = Math.max(newest, sealed[index]!.file);
       if (!isClean(sealed[index]!)) unclean.push(sealed[index]!);
     }
-    if (!stopping && unindexed > maxUnindexed) await recordCatalog();
+    if (!isStopping && unindexed > maxUnindexed) await recordCatalog();
   };
 
   /** Queues a pass. After a failure only passes with `isRetry` run. */
   const enqueue = (pass: Pass, isRetry = true): Promise<void> => {
-    const done = work.then(async () => {
-      if (stopping || (failure !== undefined && !isRetry)) return;
+    const done = queue.then(async () => {
+      if (isStopping || (failure !== undefined && !isRetry)) return;
       try {
         await run(pass);
         if (failure !== undefined) log.info("work on the journal's sealed files succeeds again");
@@ -168,7 +168,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
         throw error;
       }
     });
-    work = done.catch(() => undefined);
+    queue = done.catch(() => undefined);
     return done;
   };
 
@@ -186,8 +186,8 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
       return sealed.filter((segment) => damage.has(segment) && !isClean(segment)).map(({ path }) => path);
     },
     async inspect() {
-      const done = work.then(() => damage.inspect());
-      work = done.catch(() => undefined);
+      const done = queue.then(() => damage.inspect());
+      queue = done.catch(() => undefined);
       try {
         await done;
       } finally {
@@ -198,8 +198,8 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     damage: damage.list,
     failure: () => failure?.reason,
     async stop() {
-      stopping = true;
-      await work;
+      isStopping = true;
+      await queue;
       if (unindexed > 0 && failure === undefined)
         await recordCatalog().catch((error: unknown) =>
           log.warn("the catalog file could not be written; the next start reads the journal", { error }),

@@ -9,7 +9,7 @@ export interface LocationMap {
   get(id: string): number | undefined;
   set(id: string, location: number): number | undefined;
   delete(id: string): number | undefined;
-  page(range: ListOptions<boolean>): [id: string, place: number][];
+  page(range: ListOptions<boolean>): [id: string, location: number][];
   /** Returns the next records after an id, or the first ones; undefined when there are none. */
   nextBatch(after: string | undefined): IdBatch | undefined;
   /** Appends a batch after all records. */
@@ -49,13 +49,13 @@ const VISITED_BLOCKS = 128;
 
 const idAt = ({ text, ends }: IdBatch, index: number): string => text.slice(ends[index - 1] ?? 0, ends[index]);
 
-/** Finds by bisection the lowest number from 0 to `count` for which `reached` is true; it is true for all above. */
+/** Finds by bisection the lowest number from 0 to `count` for which `isReached` is true; it must be true for all above. */
 export function findLowest(count: number, reached: (index: number) => boolean): number {
   let low = 0;
   let high = count;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (reached(middle)) high = middle;
+    if (isReached(middle)) high = middle;
     else low = middle + 1;
   }
   return low;
@@ -122,44 +122,41 @@ export function createLocationMap(): LocationMap {
       return size;
     },
     get(id) {
-      const found = findEntry(id);
-      return found && found[0].locations[found[1]];
+      const entry = findEntry(id);
+      return entry && entry[0].locations[entry[1]];
     },
     set(id, location) {
-      const found = id > last ? undefined : findEntry(id);
-      if (!found) {
+      const entry = id > last ? undefined : findEntry(id);
+      if (!entry) {
         size++;
         return void (id > last ? push(id, location) : insert(id, location));
       }
-      const [{ locations }, rank] = found;
-      const before = locations[rank];
+      const [{ locations }, rank] = entry;
+      const former = locations[rank];
       locations[rank] = location;
-      return before;
+      return former;
     },
     delete(id) {
-      const found = findEntry(id);
-      if (!found) return undefined;
-      const [block, rank, at] = found;
-      const before = block.locations[rank];
+      const entry = findEntry(id);
+      if (!entry) return undefined;
+      const [block, rank, at] = entry;
+      const former = block.locations[rank];
       size--;
       if (block.locations.length === 1) blocks.splice(at, 1);
       else splice(block, rank, 1);
       if (id === last) last = blocks.length === 0 ? "" : idAt(blocks.at(-1)!, blocks.at(-1)!.locations.length - 1);
-      return before;
+      return former;
     },
     page({ after, limit, reverse = false, prefix = "" }) {
-      const found: [string, number][] = [];
-      const behind = findPrefixEnd(prefix);
+      const entries: [string, number][] = [];
       const step = reverse ? -1 : 1;
-      const from = reverse ? minDefined(after, behind) : after !== undefined && after >= prefix ? after : prefix;
+      const forwardStart = after !== undefined && after >= prefix ? after : prefix;
+      const from = reverse ? minDefined(after, findPrefixEnd(prefix)) : forwardStart;
       let at = from === undefined ? blocks.length - 1 : Math.max(0, findBlock(from));
       let block = blocks[at];
-      let rank = block
-        ? from === undefined
-          ? block.locations.length - 1
-          : findRank(block, from) - (reverse ? 1 : 0)
-        : 0;
-      while (block && found.length < limit) {
+      let rank = 0;
+      if (block) rank = from === undefined ? block.locations.length - 1 : findRank(block, from) - (reverse ? 1 : 0);
+      while (block && entries.length < limit) {
         if (rank < 0 || rank >= block.locations.length) {
           block = blocks[(at += step)];
           rank = reverse && block ? block.locations.length - 1 : 0;
@@ -168,11 +165,11 @@ export function createLocationMap(): LocationMap {
         const id = idAt(block, rank);
         if (id !== after) {
           if (!id.startsWith(prefix)) break;
-          found.push([id, block.locations[rank]!]);
+          entries.push([id, block.locations[rank]!]);
         }
         rank += step;
       }
-      return found;
+      return entries;
     },
     nextBatch(after) {
       const at = after === undefined ? 0 : Math.max(0, findBlock(after));
@@ -234,30 +231,30 @@ export function createSequenceMap(): LocationMap {
       const number = parseSequenceId(id);
       if (number === 0 && id !== sequenceId(size + 1)) throw new Error(`${id} does not follow ${sequenceId(size)}`);
       if (number === 0) return push(location);
-      const before = locationAt(number - 1);
+      const former = locationAt(number - 1);
       chunks[Math.floor((number - 1) / CHUNK_LENGTH)]![(number - 1) % CHUNK_LENGTH] = location;
-      return before;
+      return former;
     },
     delete(id) {
       if (parseSequenceId(id) === 0) return undefined;
       throw new Error(`${id} is in a sequence, of which nothing is deleted`);
     },
     page({ after, limit, reverse = false, prefix = "" }) {
-      const behind = findPrefixEnd(prefix);
+      const prefixEnd = findPrefixEnd(prefix);
       /** Counts the ids before a text; `inclusive`: also an equal one. */
-      const before = (text: string, inclusive = false): number =>
+      const countBefore = (text: string, inclusive = false): number =>
         SEQUENCE_ID.test(text)
           ? Math.min(size, Math.max(0, Number(text) - (inclusive ? 0 : 1)))
           : findLowest(size, (index) => (inclusive ? sequenceId(index + 1) > text : sequenceId(index + 1) >= text));
-      const first = prefix === "" ? 0 : before(prefix);
-      const last = (behind === undefined ? size : before(behind)) - 1;
+      const first = prefix === "" ? 0 : countBefore(prefix);
+      const last = (prefixEnd === undefined ? size : countBefore(prefixEnd)) - 1;
       let index = reverse ? last : first;
       if (after !== undefined)
-        index = reverse ? Math.min(last, before(after) - 1) : Math.max(first, before(after, true));
-      const found: [string, number][] = [];
-      for (; index >= first && index <= last && found.length < limit; index += reverse ? -1 : 1)
-        found.push([sequenceId(index + 1), locationAt(index)]);
-      return found;
+        index = reverse ? Math.min(last, countBefore(after) - 1) : Math.max(first, countBefore(after, true));
+      const entries: [string, number][] = [];
+      for (; index >= first && index <= last && entries.length < limit; index += reverse ? -1 : 1)
+        entries.push([sequenceId(index + 1), locationAt(index)]);
+      return entries;
     },
     nextBatch(after) {
       const from = after === undefined ? 0 : Number(after);

@@ -9,7 +9,7 @@ import type { Segment } from "./segment.ts";
 import { keepOpenWhile } from "./uses.ts";
 import type { WrittenBytes } from "./written_bytes.ts";
 
-type Page = readonly (readonly [id: string, place: number])[];
+type Page = readonly (readonly [id: string, location: number])[];
 
 /** Reads records. Errors: `StoreDamaged`, and `StoreUnreadable` where a file cannot be read now. */
 export interface Reader {
@@ -52,7 +52,7 @@ class LazyJson extends Json {
  */
 export function newReader(
   files: Files,
-  segmentOf: (file: number) => Segment,
+  findSegment: (file: number) => Segment,
   sequences: readonly string[],
   onDamaged: (error: StoreDamaged) => void = () => undefined,
   written?: Pick<WrittenBytes, "find">,
@@ -78,10 +78,10 @@ export function newReader(
   const readOperation = async (segment: Segment, location: number): Promise<{ buffer: Buffer; end: number }> => {
     for (let length = FIRST_READ_BYTES; ; length *= 8) {
       const buffer = Buffer.allocUnsafe(length);
-      const got = await readBytes(segment.fd, buffer, length, locationOffset(location));
+      const bytesRead = await readBytes(segment.fd, buffer, length, locationOffset(location));
       const end = buffer.indexOf(TAB);
-      if (end !== -1 && end < got) return { buffer, end };
-      if (got < length) throw reportDamage(segment, location);
+      if (end !== -1 && end < bytesRead) return { buffer, end };
+      if (bytesRead < length) throw reportDamage(segment, location);
     }
   };
 
@@ -95,13 +95,13 @@ export function newReader(
     end: number,
   ): Version => {
     const text = buffer.toString("utf8", start, end);
-    const broken = (): StoreDamaged => reportDamage(segment, location);
-    if (sequences.includes(collection)) return { collection, id, revision: 1, json: new LazyJson(text, broken) };
+    const createDamage = (): StoreDamaged => reportDamage(segment, location);
+    if (sequences.includes(collection)) return { collection, id, revision: 1, json: new LazyJson(text, createDamage) };
     const plain = `["${collection}","${id}",`;
     const key = text.startsWith(plain) ? plain : keyText(collection, id);
     const comma = text.indexOf(",", key.length);
-    if (!text.startsWith(key) || comma === -1) throw broken();
-    const json = new LazyJson(text.slice(comma + 1, -1), broken);
+    if (!text.startsWith(key) || comma === -1) throw createDamage();
+    const json = new LazyJson(text.slice(comma + 1, -1), createDamage);
     return { collection, id, revision: Number(text.slice(key.length, comma)), json };
   };
 
@@ -114,7 +114,7 @@ export function newReader(
     const recent = written?.find(location);
     return (
       recent &&
-      parse(segmentOf(locationFile(location)), collection, id, location, recent.buffer, recent.start, recent.end)
+      parse(findSegment(locationFile(location)), collection, id, location, recent.buffer, recent.start, recent.end)
     );
   };
 
@@ -130,12 +130,14 @@ export function newReader(
       return versions;
     },
     async read(collection, id, location) {
-      const segment = segmentOf(locationFile(location));
+      const segment = findSegment(locationFile(location));
       return keepOpenWhile([segment], () => readOne(segment, collection, id, location));
     },
     async readAll(collection, page) {
       // Compaction may move records meanwhile: they are still read from the former files.
-      const segments = new Map(page.map(([, location]) => [locationFile(location), segmentOf(locationFile(location))]));
+      const segments = new Map(
+        page.map(([, location]) => [locationFile(location), findSegment(locationFile(location))]),
+      );
       return keepOpenWhile(segments.values(), async () => {
         const versions = new Array<Version>(page.length);
         const order = sortByLocation(page);
@@ -150,13 +152,13 @@ export function newReader(
             last = location;
           }
           const buffer = Buffer.allocUnsafe(last - first + FIRST_READ_BYTES);
-          const got = await readBytes(segment.fd, buffer, buffer.length, locationOffset(first));
+          const bytesRead = await readBytes(segment.fd, buffer, buffer.length, locationOffset(first));
           for (const index of order.slice(from, to)) {
             const [id, location] = page[index]!;
             const end = buffer.indexOf(TAB, location - first);
             // An operation that does not end within these bytes is long, or damaged.
             versions[index] =
-              end === -1 || end >= got
+              end === -1 || end >= bytesRead
                 ? await readOne(segment, collection, id, location)
                 : parse(segment, collection, id, location, buffer, location - first, end);
           }

@@ -48,11 +48,11 @@ export function newRecent(maxCharacters: number): RecentRecords {
 
   return {
     get(key) {
-      const used = find(young, key);
-      if (used) return used;
-      const earlier = find(old, key);
-      if (earlier) add(earlier);
-      return earlier;
+      const youngVersion = find(young, key);
+      if (youngVersion) return youngVersion;
+      const oldVersion = find(old, key);
+      if (oldVersion) add(oldVersion);
+      return oldVersion;
     },
     add,
     remove,

@@ -80,13 +80,13 @@ export async function examine({ files, paths, sequences, readState }: RecoverPar
   let lastFile = listing.segments.length + 1;
   const nextFile = (): number => ++lastFile;
   try {
-    const filled = newCatalog(sequences, onSuperseded);
+    const loadedCatalog = newCatalog(sequences, onSuperseded);
     const first = listing.segments[0];
     const stored =
       first === undefined
         ? undefined
-        : await readCatalog(files, paths.catalog, await readStoreId(files, paths.segment(first)), filled);
-    const catalog = stored ? filled : newCatalog(sequences, onSuperseded);
+        : await readCatalog(files, paths.catalog, await readStoreId(files, paths.segment(first)), loadedCatalog);
+    const catalog = stored ? loadedCatalog : newCatalog(sequences, onSuperseded);
     const replay = newReplay({ files, catalog, segments, stored, nextFile });
     const sealed: Segment[] = [];
     for (const number of listing.segments) sealed.push(await replay.sealed(paths.segment(number), sealed.length + 1));
@@ -95,14 +95,14 @@ export async function examine({ files, paths, sequences, readState }: RecoverPar
     const { store, sequence, unread, covered } = replay;
     const isMissing = !last && sealed.length > 0 && !(await isSealing(files, paths, sealed.at(-1)!));
     // After a crash the state file may still be from before the loss.
-    const isFirstStart =
+    const isLossRecorded =
       isMissing || (last?.segment.header.lost !== undefined && sequence === last.segment.header.after);
-    if (state) checkState(state, { store, sequence, last }, paths, isFirstStart);
-    const missing = (): LostRecords => ({
+    if (state) checkState(state, { store, sequence, last }, paths, isLossRecorded);
+    const describeLoss = (): LostRecords => ({
       reason: `${basename(paths.journal)}, the file with the newest records after commit ${sequence}, is missing`,
       left: Object.fromEntries(sequences.map((name) => [name, catalog.size(name)])),
     });
-    const lost = isMissing ? missing() : (last?.segment.header.lost ?? null);
+    const lost = isMissing ? describeLoss() : (last?.segment.header.lost ?? null);
     return { lost, catalog, listing, segments, nextFile, sealed, unread, covered, superseded, last, store, sequence };
   } catch (error) {
     await closeAll(files, segments);
@@ -112,9 +112,9 @@ export async function examine({ files, paths, sequences, readState }: RecoverPar
 
 /** Checks that a crash interrupted a seal between its two renames: the next file still has its temporary name. */
 async function isSealing(files: Files, paths: Paths, newest: Segment): Promise<boolean> {
-  const aside = temporaryPath(paths.journal);
-  if (!files.stat(aside)) return false;
-  const next = await openSegment(files, aside, 0, "read").catch(() => undefined);
+  const temporary = temporaryPath(paths.journal);
+  if (!files.stat(temporary)) return false;
+  const next = await openSegment(files, temporary, 0, "read").catch(() => undefined);
   if (!next) return false;
   await files.close(next.fd);
   const { store, segment, after } = next.header;
@@ -192,7 +192,7 @@ function checkState(
   state: State,
   { store, sequence, last }: Pick<ExaminedStore, "store" | "sequence" | "last">,
   { state: path, journal }: Paths,
-  isMissing: boolean,
+  isLossRecorded: boolean,
 ): void {
   if (store === undefined)
     throw new StoreDamaged(
@@ -208,7 +208,7 @@ function checkState(
       `it belongs to another store than ${journal}`,
       "Put back the file that belongs next to it.",
     );
-  if (state.sequence > sequence && !isMissing)
+  if (state.sequence > sequence && !isLossRecorded)
     throw new StoreDamaged(
       path,
       0,

@@ -33,27 +33,27 @@ export interface ReadingParts {
 
 /** Creates the tracking, without files. */
 export function newSupersededRecords(): SupersededRecords {
-  const known = new Map<number, Hashes>();
+  const hashesByFile = new Map<number, Hashes>();
 
   const read = async (segment: Segment, reading: ReadingParts): Promise<Hashes> => {
     const { file } = segment;
-    const found = newHashes();
+    const hashes = newHashes();
     // Records that are superseded meanwhile are recorded too.
-    known.set(file, found);
+    hashesByFile.set(file, hashes);
     const isComplete = await visitLines(segment, reading, (buffer, body, end, offset) =>
       visitOperations(buffer, body, end, ({ collection, id, deleted, start }) => {
         if (deleted || reading.catalog.locate(collection, id) === packLocation(file, offset + start)) return;
-        found.add(hashOf(collection, id));
+        hashes.add(hashOf(collection, id));
       }),
     );
-    if (!isComplete) known.delete(file);
-    return found;
+    if (!isComplete) hashesByFile.delete(file);
+    return hashes;
   };
 
   return {
-    begin: (file) => void known.set(file, newHashes()),
-    add: (file, collection, id) => known.get(file)?.add(hashOf(collection, id)),
-    remove: (file) => void known.delete(file),
+    begin: (file) => void hashesByFile.set(file, newHashes()),
+    add: (file, collection, id) => hashesByFile.get(file)?.add(hashOf(collection, id)),
+    remove: (file) => void hashesByFile.delete(file),
     async findDeletedIn(segment, older, reading) {
       const deletedHashes = new Set<number>();
       const foundHashes = new Set<number>();
@@ -65,9 +65,9 @@ export function newSupersededRecords(): SupersededRecords {
             deletedHashes.add(hashOf(collection, id));
           }),
         );
-      for (const one of older) {
+      for (const olderSegment of older) {
         if (reading.stopped()) break;
-        (known.get(one.file) ?? (await read(one, reading))).each(
+        (hashesByFile.get(olderSegment.file) ?? (await read(olderSegment, reading))).each(
           (hash) => deletedHashes.has(hash) && foundHashes.add(hash),
         );
         await nextTurn();

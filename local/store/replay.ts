@@ -25,7 +25,7 @@ export interface ReplayParts {
 /** Creates a replay from the first file on. */
 export function newReplay({ files, catalog, segments, stored, nextFile }: ReplayParts) {
   const unread = new Set<Segment>();
-  let covered = true;
+  let isCovered = true;
   let last = 0;
   let store: string | undefined;
 
@@ -35,11 +35,11 @@ export function newReplay({ files, catalog, segments, stored, nextFile }: Replay
     const { header } = segment;
     store ??= header.store;
     if (header.store !== store) throw new StoreDamaged(path, 0, "it belongs to another store than the files before it");
-    const wrong =
+    const problem =
       header.segment !== number
         ? `it is segment ${header.segment} of the journal, and segment ${number} is missing`
         : `it goes on after commit ${header.after}, but the files before it end with ${last}`;
-    if (header.segment !== number || header.after !== last) throw new StoreDamaged(path, 0, wrong);
+    if (header.segment !== number || header.after !== last) throw new StoreDamaged(path, 0, problem);
     return segment;
   };
 
@@ -50,8 +50,8 @@ export function newReplay({ files, catalog, segments, stored, nextFile }: Replay
       if (!isIntact(buffer.subarray(start, end))) return false;
       const head = readHead(buffer, start);
       if (head?.previous !== last) {
-        const found = head ? `commit ${head.previous + 1}` : "something else";
-        throw new StoreDamaged(path, offset, `${found} stands where commit ${last + 1} should`);
+        const foundText = head ? `commit ${head.previous + 1}` : "something else";
+        throw new StoreDamaged(path, offset, `${foundText} stands where commit ${last + 1} should`);
       }
       try {
         visitOperations(buffer, head.body, end, (operation) => {
@@ -81,7 +81,7 @@ export function newReplay({ files, catalog, segments, stored, nextFile }: Replay
       Object.assign(segment, { last: end, puts, deletions, live: stored!.live.get(number) ?? 0 });
       unread.add(segment);
     } else {
-      covered = false;
+      isCovered = false;
       segments.delete(number);
       segments.set((segment.file = nextFile()), segment);
       await relocate(files, catalog, segment, number);
@@ -97,13 +97,13 @@ export function newReplay({ files, catalog, segments, stored, nextFile }: Replay
     unread,
     /** True if the catalog file covers all sealed segments as they are. */
     get covered() {
-      return covered;
+      return isCovered;
     },
     /** The number of the last commit, 0 at the beginning. */
     get sequence() {
       return last;
     },
-    /** The store's id, known from the first file on. */
+    /** The store's id; undefined before the first file was read. */
     get store() {
       return store;
     },
@@ -113,7 +113,7 @@ export function newReplay({ files, catalog, segments, stored, nextFile }: Replay
       const known = stored?.segments[number - 1];
       if (known) await adoptSegment(segment, known, number);
       else {
-        covered = false;
+        isCovered = false;
         const end = await read(segment);
         if (end < segment.bytes) rejectLine(path, end);
       }

@@ -140,17 +140,17 @@ export async function scanLines(
   { fd, bytes }: { fd: number; bytes: number },
   offset: number,
   visit: LineVisitor,
-  { chunkBytes: piece = 1 << 20, between = nextTurn }: ScanOptions = {},
+  { chunkBytes = 1 << 20, between = nextTurn }: ScanOptions = {},
 ): Promise<number> {
-  let buffer = Buffer.allocUnsafe(Math.min(piece, bytes - offset));
+  let buffer = Buffer.allocUnsafe(Math.min(chunkBytes, bytes - offset));
   let carried = 0;
   let base = offset;
   while (base + carried < bytes) {
     if (carried === buffer.length) buffer = Buffer.concat([buffer], buffer.length * 2);
     const wanted = Math.min(buffer.length - carried, bytes - base - carried);
-    const got = await files.read(fd, buffer.subarray(carried), wanted, base + carried);
-    if (got === 0) return base;
-    const length = carried + got;
+    const bytesRead = await files.read(fd, buffer.subarray(carried), wanted, base + carried);
+    if (bytesRead === 0) return base;
+    const length = carried + bytesRead;
     let start = 0;
     for (let end = buffer.indexOf(NEWLINE, carried); end !== -1 && end < length; end = buffer.indexOf(NEWLINE, start)) {
       if (visit(buffer, start, end, base + start) === false) return base + start;

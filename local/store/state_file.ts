@@ -111,24 +111,24 @@ export function openStateFile(
   store: string,
   sequence: number,
 ): StateFile {
-  const hot = new Map<string, { versions: SortedMap<Version>; shown: Records }>();
+  const hot = new Map<string, { versions: SortedMap<Version>; fileRecords: Records }>();
   // Records may have any id, also `__proto__`, so these objects have no prototype.
   const empty = (): Records => Object.create(null) as Records;
   low.data = { format: STATE_FORMAT, store, sequence };
   for (const [block, collections] of Object.entries(layout.blocks)) {
-    const shown = collections.map((name) => [name, empty()] as const);
-    for (const [name, records] of shown) hot.set(name, { versions: sortedMap(), shown: records });
-    low.data[block] = Object.fromEntries(shown);
+    const blockRecords = collections.map((name) => [name, empty()] as const);
+    for (const [name, records] of blockRecords) hot.set(name, { versions: sortedMap(), fileRecords: records });
+    low.data[block] = Object.fromEntries(blockRecords);
   }
   let cancel: (() => void) | undefined;
   let writing: Promise<void> = Promise.resolve();
 
   /** Copies the fields of an embedded record into its block, before the block's collections. */
   const embed = ({ collection, id, json }: Version): void => {
-    for (const [block, [from, which]] of Object.entries(layout.embedded))
-      if (from === collection && which === id) {
-        const shown = layout.blocks[block]!.map((name) => [name, hot.get(name)!.shown] as const);
-        low.data[block] = { ...(json?.value as Records | undefined), ...Object.fromEntries(shown) };
+    for (const [block, [embeddedCollection, embeddedId]] of Object.entries(layout.embedded))
+      if (embeddedCollection === collection && embeddedId === id) {
+        const blockRecords = layout.blocks[block]!.map((name) => [name, hot.get(name)!.fileRecords] as const);
+        low.data[block] = { ...(json?.value as Records | undefined), ...Object.fromEntries(blockRecords) };
       }
   };
 
@@ -149,15 +149,15 @@ export function openStateFile(
       if (!hotRecords) return;
       if (json) {
         hotRecords.versions.set(id, version);
-        hotRecords.shown[id] = json.value;
+        hotRecords.fileRecords[id] = json.value;
       } else {
         hotRecords.versions.delete(id);
-        delete hotRecords.shown[id];
+        delete hotRecords.fileRecords[id];
       }
       embed(version);
     },
-    changed(reached) {
-      low.data.sequence = reached;
+    changed(lastSequence) {
+      low.data.sequence = lastSequence;
       if (cancel) return;
       const delay = Math.min(MAX_DELAY_MS, MIN_DELAY_MS * Math.max(1, Math.ceil(bytes() / SMALL_BYTES)));
       cancel = schedule(() => {

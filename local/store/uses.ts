@@ -24,7 +24,7 @@ export async function keepOpenWhile<T>(segments: Iterable<Segment>, read: () => 
       const use = uses.get(segment)!;
       if (--use.count > 0) continue;
       uses.delete(segment);
-      for (const go of use.waiting) go();
+      for (const resume of use.waiting) resume();
     }
   }
 }

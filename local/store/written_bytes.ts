@@ -47,7 +47,7 @@ export function newWrittenBytes(maxBytes: number): WrittenBytes {
       chunk.length += bytes.length;
     },
     find(location) {
-      const chunk = chunks.find((one) => location >= one.location && location < one.location + one.length);
+      const chunk = chunks.find(({ location: start, length }) => location >= start && location < start + length);
       if (!chunk) return undefined;
       const { buffer, length } = chunk;
       const start = location - chunk.location;

@@ -42,7 +42,7 @@ export async function replaceText(
 ): Promise<boolean> {
   const path = await defaultIfAbsent(files.realpath(link), link);
   const folder = dirname(path);
-  const made = await files.mkdir(folder, { recursive: true });
+  const topmostMade = await files.mkdir(folder, { recursive: true });
   const temporary = temporaryPath(path, randomUUID());
   try {
     await writeTemporary(files, temporary, path, text);
@@ -57,8 +57,8 @@ export async function replaceText(
     throw error;
   }
   await syncFolder(files, folder);
-  for (let at = folder; made !== undefined && at.length >= made.length; at = dirname(at))
-    await syncFolder(files, dirname(at));
+  for (let made = folder; topmostMade !== undefined && made.length >= topmostMade.length; made = dirname(made))
+    await syncFolder(files, dirname(made));
   return true;
 }
 
@@ -70,14 +70,14 @@ export async function checkFolder(files: Files, link: string): Promise<void> {
 }
 
 async function writeTemporary(files: Files, temporary: string, path: string, text: string): Promise<void> {
-  const before = await defaultIfAbsent(files.stat(path), undefined);
+  const stats = await defaultIfAbsent(files.stat(path), undefined);
   const handle = await files.open(temporary, "wx");
   try {
     await handle.writeFile(text);
-    if (before !== undefined) {
+    if (stats !== undefined) {
       // Only root may change the owner; for all others the mode decides who can read the file.
-      await handle.chown(before.uid, before.gid).catch(() => undefined);
-      await handle.chmod(before.mode & 0o777);
+      await handle.chown(stats.uid, stats.gid).catch(() => undefined);
+      await handle.chmod(stats.mode & 0o777);
     }
     await handle.sync();
   } finally {

@@ -23,9 +23,9 @@ import { TYPES, type SystemParts } from "./types.ts";
 
 /** A target system of the file. */
 interface ConfiguredSystem {
-  stated: StatedSystem;
+  declared: DeclaredSystem;
   /** Description of the system for the log, without secrets. */
-  shown: object;
+  description: object;
   open(parts: SystemParts): ProductAdapter;
 }
 
@@ -44,36 +44,36 @@ const shared = {
   tenants: list(nonEmptyText()).min(1, "must name at least one tenant").optional(),
 };
 
-type StatedSystem = z.infer<z.ZodObject<typeof shared>> & { type: string } & Record<string, unknown>;
+type DeclaredSystem = z.infer<z.ZodObject<typeof shared>> & { type: string } & Record<string, unknown>;
 
 /** Reads the file. Errors: `OptionError` with one line that names the system and the field. */
 export function readTargets(path: string, env: Environment): TargetsFile {
   const option = `--targets ${path}`;
   const text = readText(path, option);
-  const stated = parseSystems(text, option);
+  const declaredSystems = parseSystems(text, option);
   const folder = dirname(resolve(path));
-  const systems = stated.map((one, index) => {
-    const where = `${option}: systems[${index}] (${one.name})`;
+  const systems = declaredSystems.map((declared, index) => {
+    const location = `${option}: systems[${index}] (${declared.name})`;
     const createError = (field: string, message: string): OptionError =>
-      new OptionError(`${where}: ${field} ${message}`, 1);
-    return configure(one, { folder, env, wrong: createError });
+      new OptionError(`${location}: ${field} ${message}`, 1);
+    return configure(declared, { folder, env, createError });
   });
-  rejectDuplicates(stated, option);
+  rejectDuplicates(declaredSystems, option);
   const hash = sha256(text);
-  const shown = systems.map((one) => one.shown);
+  const descriptions = systems.map(({ description }) => description);
   return {
     hash,
-    systems: shown,
+    systems: descriptions,
     open: (store, identity, folder, reports) =>
       routingAdapter(
-        systems.map(({ stated: { name, match, kinds, tenants }, open }) => ({
+        systems.map(({ declared: { name, match, kinds, tenants }, open }) => ({
           name,
           match,
           kinds,
           tenants,
           adapter: open({ store, identity, clock: systemClock, folder, ...reports }),
         })),
-        { hash, systems: shown },
+        { hash, systems: descriptions },
       ),
   };
 }
@@ -86,7 +86,7 @@ function readText(path: string, option: string): string {
   }
 }
 
-function parseSystems(text: string, option: string): StatedSystem[] {
+function parseSystems(text: string, option: string): DeclaredSystem[] {
   let content: unknown;
   try {
     content = parseStrictJson(text);
@@ -98,11 +98,11 @@ function parseSystems(text: string, option: string): StatedSystem[] {
   const { systems } = parse(file, content, (path, message) => `${option}: ${path || "the file"} ${message}`);
   return systems.map((system, index) => {
     const name = typeof system["name"] === "string" ? ` (${system["name"]})` : "";
-    const where = `${option}: systems[${index}]${name}`;
+    const location = `${option}: systems[${index}]${name}`;
     const type = TYPES[String(system["type"])];
-    if (!type) throw new OptionError(`${where}: type must be one of ${Object.keys(TYPES).join(", ")}`, 1);
+    if (!type) throw new OptionError(`${location}: type must be one of ${Object.keys(TYPES).join(", ")}`, 1);
     const schema = strictObject({ ...shared, type: z.string(), ...type.fields });
-    return parse(schema, system, (path, message) => `${where}: ${path || "it"} ${message}`) as StatedSystem;
+    return parse(schema, system, (path, message) => `${location}: ${path || "it"} ${message}`) as DeclaredSystem;
   });
 }
 
@@ -123,40 +123,40 @@ function parse<T extends z.ZodType>(
 interface SystemContext {
   folder: string;
   env: Environment;
-  wrong(field: string, message: string): OptionError;
+  createError(field: string, message: string): OptionError;
 }
 
-function configure(stated: StatedSystem, { folder, env, wrong: createError }: SystemContext): ConfiguredSystem {
-  const type = TYPES[stated.type]!;
-  const template = type.template?.(stated);
+function configure(declared: DeclaredSystem, { folder, env, createError }: SystemContext): ConfiguredSystem {
+  const type = TYPES[declared.type]!;
+  const template = type.template?.(declared);
   if (template) {
     const problem = findTemplateProblem(template.text);
     if (problem !== undefined) throw createError(template.field, problem);
-    if (!hasTenantPlaceholder(template.text) && stated.tenants?.length !== 1)
+    if (!hasTenantPlaceholder(template.text) && declared.tenants?.length !== 1)
       throw createError(
         "tenants",
         `must name exactly one tenant, since ${template.text} has no {tenant} and two tenants would share a key`,
       );
   }
   const key = ({ tenant_id, target }: Entry): string =>
-    expandTemplate(template!.text, { tenant: tenant_id, rest: findWildcard(target, stated.match) ?? target });
+    expandTemplate(template!.text, { tenant: tenant_id, rest: findWildcard(target, declared.match) ?? target });
   const secret = (field: string, variable: string): string => {
     const value = readSecret(env, variable);
     if (value === undefined) throw createError(field, `names ${variable}, which is not set`);
     return value;
   };
   const secrets = Object.fromEntries(
-    listVariables(stated).map(([field, variable]) => [field, secret(field, variable)]),
+    listVariables(declared).map(([field, variable]) => [field, secret(field, variable)]),
   );
   const path = (name: string): string => resolve(folder, name);
-  type.check?.(stated, secrets, createError, path);
+  type.check?.(declared, secrets, createError, path);
   return {
-    stated,
-    shown: type.show(stated, secrets),
+    declared,
+    description: type.describe(declared, secrets),
     open(parts) {
-      const made = openSystem(() => type.open({ stated, secrets, key, path, ...parts }), createError);
-      if (!("compareAndSet" in made)) return made;
-      return targetAdapter(made, { ...parts, sha256 });
+      const opened = openSystem(() => type.open({ declared, secrets, key, path, ...parts }), createError);
+      if (!("compareAndSet" in opened)) return opened;
+      return targetAdapter(opened, { ...parts, sha256 });
     },
   };
 }
@@ -172,7 +172,7 @@ const isRecord = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Opens a system; an error of the system itself becomes an `OptionError`, like other faults of the file. */
-function openSystem<T>(open: () => T, createError: SystemContext["wrong"]): T {
+function openSystem<T>(open: () => T, createError: SystemContext["createError"]): T {
   try {
     return open();
   } catch (error) {
@@ -181,7 +181,7 @@ function openSystem<T>(open: () => T, createError: SystemContext["wrong"]): T {
 }
 
 /** Rejects two systems with the same name, or the same settings, of which the second would never be used. */
-function rejectDuplicates(systems: readonly StatedSystem[], option: string): void {
+function rejectDuplicates(systems: readonly DeclaredSystem[], option: string): void {
   const names = new Map<string, string>();
   for (const system of systems) {
     const { name, ...rest } = system;

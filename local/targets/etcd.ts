@@ -13,7 +13,7 @@ export interface EtcdTargetOptions {
   /** `http://host:2379`, without a path. */
   url: string;
   key: (entry: Entry) => string;
-  /** The start of all keys; the keys `PREFIX.countersign/…` prove what became of a write. */
+  /** The start of all keys; the keys `PREFIX.countersign/…` prove which writes were done. */
   prefix?: string;
   user?: string | undefined;
   /** A secret. */
@@ -53,10 +53,10 @@ class NotDone extends Error {
 const encode = (text: string): string => Buffer.from(text).toString("base64");
 
 /** Converts a key's value; `raw` is the base64 of its bytes. */
-function toTargetValue(found: KeyValue | undefined): TargetValue {
-  if (!found) return ABSENT;
-  const raw = found.value ?? "";
-  return { value: parseBytes(raw), version: `${found.mod_revision} ${sha256(raw).slice(0, 16)}`, raw };
+function toTargetValue(keyValue: KeyValue | undefined): TargetValue {
+  if (!keyValue) return ABSENT;
+  const raw = keyValue.value ?? "";
+  return { value: parseBytes(raw), version: `${keyValue.mod_revision} ${sha256(raw).slice(0, 16)}`, raw };
 }
 
 /** Parses JSON text; bytes that are not UTF-8 become `{ unparsed: base64 }`. */
@@ -112,22 +112,21 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
     const answer = parseAnswer(text);
     if (status === 200 && answer?.header) return answer;
     const message = `etcd answered ${status}: ${answer?.error ?? "not as etcd does"}`;
-    throw status >= 400 && status < 500 && status !== 408 && answer?.error !== undefined
-      ? new NotDone(message)
-      : new Error(message);
+    const isRejected = status >= 400 && status < 500 && status !== 408 && answer?.error !== undefined;
+    throw isRejected ? new NotDone(message) : new Error(message);
   };
 
   /** Sends a request with a token; a token that is not valid any more is replaced once. */
   const call = async (path: string, body: unknown, signal: AbortSignal): Promise<Answer> => {
     if (user === undefined) return post(path, body, signal);
-    const isFirst = token === undefined;
-    const used = (token ??= logIn(signal));
+    const isNewToken = token === undefined;
+    const usedToken = (token ??= logIn(signal));
     try {
-      return await post(path, body, signal, await used);
+      return await post(path, body, signal, await usedToken);
     } catch (error) {
       if (!(error instanceof NotDone) || !LOG_IN_AGAIN.test(error.message)) throw error;
-      if (token === used) token = undefined;
-      if (isFirst) throw error;
+      if (token === usedToken) token = undefined;
+      if (isNewToken) throw error;
       return call(path, body, signal);
     }
   };
@@ -141,27 +140,29 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
 
   /** Conditions under which a key still holds what was expected. */
   const compare = ({ entry, expected }: Write): object[] => {
-    const at = { key: encode(key(entry)), result: "EQUAL" };
+    const condition = { key: encode(key(entry)), result: "EQUAL" };
     if (expected.raw === undefined) return [isAbsent(key(entry))];
     return [
-      { ...at, target: "MOD", mod_revision: expected.version.split(" ")[0] },
+      { ...condition, target: "MOD", mod_revision: expected.version.split(" ")[0] },
       // A restored backup repeats revisions.
-      { ...at, target: "VALUE", value: expected.raw },
+      { ...condition, target: "VALUE", value: expected.raw },
     ];
   };
 
   const render = (next: TargetValue): string => next.raw ?? encode(JSON.stringify(next.value));
 
   const put = ({ entry, next, expected }: Write): object => {
-    const at = { key: encode(key(entry)) };
-    if (!next) return { request_delete_range: at };
-    return { request_put: { ...at, value: render(next), ...(expected.raw !== undefined && { ignore_lease: true }) } };
+    const request = { key: encode(key(entry)) };
+    if (!next) return { request_delete_range: request };
+    return {
+      request_put: { ...request, value: render(next), ...(expected.raw !== undefined && { ignore_lease: true }) },
+    };
   };
 
   /** Lists one proof for each attempt, since etcd rejects a transaction that writes a key twice. */
   const listProofs = (writes: readonly Write[]): object[] => {
-    const proven = new Map(writes.map(({ attempt }) => [proofKey(attempt), proof(attempt)]));
-    return [...proven.values()].map((one) => ({ request_put: one }));
+    const proofsByKey = new Map(writes.map(({ attempt }) => [proofKey(attempt), proof(attempt)]));
+    return [...proofsByKey.values()].map((request) => ({ request_put: request }));
   };
 
   const setMany = async (writes: readonly Write[], signal: AbortSignal): Promise<SetManyResult> => {
@@ -178,9 +179,9 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
           toTargetValue(next && { value: render(next), mod_revision: header.revision }).version;
         return { done: true, versions: writes.map(toVersion) };
       }
-      const found = responses!.map((response) => response.response_range?.kvs?.[0]);
-      if (found.at(-1)) return { done: false, rejected: "the attempt was given up before it reached etcd" };
-      const current = found.slice(0, -1).map(toTargetValue);
+      const keyValues = responses!.map((response) => response.response_range?.kvs?.[0]);
+      if (keyValues.at(-1)) return { done: false, rejected: "the attempt was given up before it reached etcd" };
+      const current = keyValues.slice(0, -1).map(toTargetValue);
       const isExpected = ({ version, raw }: TargetValue, { expected }: Write): boolean =>
         version === expected.version && raw === expected.raw;
       const index = current.findIndex((one, at) => !isExpected(one, writes[at]!));

@@ -31,7 +31,7 @@ export interface FileTargetOptions {
   shownPath?: string;
   /** The config file; a missing folder is made by the first write. */
   path: string;
-  /** Stores which tenants' objects in the file the service made. */
+  /** Records for which tenants the service created the object in the file. */
   store: Store;
   product_id: string;
   instance_id: string;
@@ -78,22 +78,22 @@ export function fileTarget(options: FileTargetOptions): TargetSystem {
 
   /** Sets or removes a value. An empty object of a tenant is removed if the service made it, and stays if another program did. */
   const setValue = async (config: Config, { tenant_id, target }: Entry, next: TargetValue | undefined) => {
-    const present = readTenantValues(config, tenant_id);
-    const values = present ?? {};
+    const presentValues = readTenantValues(config, tenant_id);
+    const values = presentValues ?? {};
     const key = findKey(values, target) ?? target;
     const isEmpty = Object.keys(values).length === 0;
     if (next?.value === undefined) delete values[key];
     else setOwn<unknown>(values, key, next.value);
-    if (next?.value !== undefined && isEmpty && (!present || (await isServiceMade(tenant_id))))
-      await recordMade(tenant_id, !present);
+    if (next?.value !== undefined && isEmpty && (!presentValues || (await isServiceMade(tenant_id))))
+      await recordMade(tenant_id, !presentValues);
     if (Object.keys(values).length > 0) setOwn<unknown>(config.values, tenant_id, values);
-    else if (present && (await isServiceMade(tenant_id))) delete config.values[tenant_id];
+    else if (presentValues && (await isServiceMade(tenant_id))) delete config.values[tenant_id];
   };
 
-  const renderEdit = (config: Config, shown: readonly Pick<Write, "entry" | "attempt">[]): string => {
-    for (const { entry, attempt } of shown) showChange(config, entry, attempt);
+  const renderEdit = (config: Config, operations: readonly Pick<Write, "entry" | "attempt">[]): string => {
+    for (const { entry, attempt } of operations) recordChange(config, entry, attempt);
     pruneChanges(config.changes);
-    return render(config, shown[0]!.attempt);
+    return render(config, operations[0]!.attempt);
   };
 
   const setMany = (writes: readonly Write[], signal: AbortSignal): Promise<SetManyResult> =>
@@ -160,20 +160,20 @@ function readValue(config: Config, { tenant_id, target }: Entry): TargetValue {
 }
 
 /** Records the state of a change as the newest of `changes`. */
-function showChange(config: Config, { tenant_id, target, kind }: Entry, attempt: AttemptContext): void {
+function recordChange(config: Config, { tenant_id, target, kind }: Entry, attempt: AttemptContext): void {
   const { operation, at, replaced, superseded_by } = attempt;
   const change_id = formatOperandId(attempt);
   const { changes } = config;
-  const spelled = findKey(readTenantValues(config, tenant_id) ?? {}, target) ?? target;
-  const { superseded_by: _, ...known } = getOwn(changes, change_id) ?? {};
-  const shown = { kind, target: spelled, tenant_id };
+  const spelledTarget = findKey(readTenantValues(config, tenant_id) ?? {}, target) ?? target;
+  const { superseded_by: _, ...recorded } = getOwn(changes, change_id) ?? {};
+  const identity = { kind, target: spelledTarget, tenant_id };
   if (operation === "rollback") {
     if (superseded_by !== undefined)
       for (const other of Object.values(changes))
         if (other.superseded_by === change_id) other.superseded_by = superseded_by;
     if (replaced && superseded_by === undefined) {
       const { superseded_by: __, ...earlier } = getOwn(changes, replaced.change_id) ?? {};
-      const owner: ChangeState = { ...shown, kind: replaced.kind, state: "applied", at: replaced.at, ...earlier };
+      const owner: ChangeState = { ...identity, kind: replaced.kind, state: "applied", at: replaced.at, ...earlier };
       setOwn(changes, replaced.change_id, owner);
     }
   } else if (replaced) {
@@ -182,5 +182,11 @@ function showChange(config: Config, { tenant_id, target, kind }: Entry, attempt:
   }
   delete changes[change_id];
   const state = operation === "rollback" ? "rolled_back" : "applied";
-  setOwn(changes, change_id, { ...known, ...shown, state, at, ...(superseded_by !== undefined && { superseded_by }) });
+  setOwn(changes, change_id, {
+    ...recorded,
+    ...identity,
+    state,
+    at,
+    ...(superseded_by !== undefined && { superseded_by }),
+  });
 }

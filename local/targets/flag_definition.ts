@@ -40,9 +40,9 @@ export const findDefinitionProblem = (flag: Flag): string | undefined =>
   findRuleProblem(flag.targeting, flag.variants);
 
 function findRuleProblem(rule: unknown, variants: JsonObject): string | undefined {
-  if (Array.isArray(rule)) return findFirst(rule, (one) => findRuleProblem(one, variants));
+  if (Array.isArray(rule)) return findFirstProblem(rule, (one) => findRuleProblem(one, variants));
   if (!isObject(rule)) return undefined;
-  return findFirst(Object.entries(rule), ([operation, operands]) =>
+  return findFirstProblem(Object.entries(rule), ([operation, operands]) =>
     !OPERATIONS.has(operation)
       ? `its targeting has the unknown operation ${JSON.stringify(operation)}`
       : ((operation === "fractional" ? findSharesProblem(operands, variants) : undefined) ??
@@ -64,10 +64,10 @@ function findSharesProblem(operands: unknown, variants: JsonObject): string | un
   return sum > MAX_WEIGHTS ? `the weights of its fractional are more than ${MAX_WEIGHTS} in all` : undefined;
 }
 
-function findFirst<T>(list: readonly T[], find: (one: T) => string | undefined): string | undefined {
+function findFirstProblem<T>(list: readonly T[], find: (one: T) => string | undefined): string | undefined {
   for (const one of list) {
-    const found = find(one);
-    if (found !== undefined) return found;
+    const problem = find(one);
+    if (problem !== undefined) return problem;
   }
   return undefined;
 }

@@ -59,8 +59,8 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
 
   // A rename would replace the link, and programs that watch its target would not notice.
   const requireNoLink = async (): Promise<void> => {
-    const found = await files.lstat(path).catch(() => undefined);
-    if (found?.isSymbolicLink()) throw new TargetRejected("the flagd file is a symbolic link; name the file itself");
+    const stats = await files.lstat(path).catch(() => undefined);
+    if (stats?.isSymbolicLink()) throw new TargetRejected("the flagd file is a symbolic link; name the file itself");
   };
 
   const readFlag = (text: string, entry: Entry): TargetValue => {
@@ -79,8 +79,8 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
 
   const setMany = async (writes: readonly Write[], signal: AbortSignal): Promise<SetManyResult> => {
     await requireNoLink();
-    return file.edit((found): Edit<SetManyResult> => {
-      const text = requireUsable(found);
+    return file.edit((fileText): Edit<SetManyResult> => {
+      const text = requireUsable(fileText);
       for (const [index, { entry, expected }] of writes.entries()) {
         const current = readFlag(text, entry);
         if (current.version !== expected.version) return { result: { done: false, index, conflict: current } };
@@ -206,11 +206,12 @@ const hasValue = (value: unknown, other: unknown): boolean => canonicalJson(valu
 function requireVariant({ raw }: TargetValue, value: unknown): string {
   if (raw === undefined) throw new TargetRejected("the flag does not exist; propose its complete definition");
   const flag = parseStrictJson(raw) as Flag;
-  const found = Object.entries(flag.variants).find(([, variant]) => hasValue(variant, value));
-  if (!found) throw new TargetRejected("no variant of the flag has this value; propose a complete definition");
-  if (readCommonValue({ ...flag, defaultVariant: found[0] }) === undefined)
+  const [variantName] = Object.entries(flag.variants).find(([, variant]) => hasValue(variant, value)) ?? [];
+  if (variantName === undefined)
+    throw new TargetRejected("no variant of the flag has this value; propose a complete definition");
+  if (readCommonValue({ ...flag, defaultVariant: variantName }) === undefined)
     throw new TargetRejected("the flag is disabled or has targeting; propose a complete definition");
-  return found[0];
+  return variantName;
 }
 
 /** Renders a flag; for a value, only the default variant and the metadata of the present text change. */

@@ -37,11 +37,14 @@ export function findWrapProblem(raw: string | undefined, goal: Flag | undefined)
 }
 
 /** Returns the type under which programs request a value. */
-const typeOf = (value: unknown): string => (Array.isArray(value) ? "array" : value === null ? "null" : typeof value);
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  return value === null ? "null" : typeof value;
+}
 
 /**
  * Returns the text of a flag that gives a share of the users the variant of `goal`, a definition or the name of a variant of the
- * flag, and everybody else what the flag gives. The rest of the text is as it was.
+ * flag, and everybody else the present value of the flag. The rest of the text does not change.
  */
 export function wrapFlag(raw: string, goal: Flag | string, { unit, salt, share }: UserShare): string {
   const flag = parseStrictJson(raw) as Flag;

@@ -41,7 +41,7 @@ export interface GitTargetOptions extends RemoteOptions {
 
 /** Maximum number of retries when the branch moves and the target does not change. */
 const MAX_TRIES = 5;
-/** A server may carry out a push this long after the connection was lost. */
+/** Time after a lost connection in which the server may still carry out a push. */
 const MAX_LATE_PUSH_MS = 10 * 60_000;
 
 const AUTHOR: Author = { name: "Countersign", email: "countersign@localhost" };
@@ -60,7 +60,7 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
     throw new TypeError("author needs a name and an email without angle brackets");
   const repository = gitRepository({ remote, branch, folder, author, isSigned: signingKey !== undefined });
 
-  /** Attempts of this process that failed before their push: so the server cannot apply them later. */
+  /** Attempts of this process that failed before their push, which the server therefore cannot apply later. */
   const unsent = new Set<string>();
   /** Attempts whose push the server may still carry out. */
   const sent = new Set<string>();
@@ -134,18 +134,18 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
       const current: TargetValue[] = [];
       for (const { entry } of writes) current.push(await readFrom(tip, entry, signal));
       const index = writes.findIndex(({ expected }, at) => current[at]!.version !== expected.version);
-      const all = writes.map(({ entry, next }, at) => ({
+      const rendered = writes.map(({ entry, next }, at) => ({
         path: findPath(entry),
         text: next && renderFile(current[at]!, next),
       }));
-      const files = all.filter(({ text }, at) => text !== current[at]!.raw);
+      const files = rendered.filter(({ text }, at) => text !== current[at]!.raw);
       if (cached !== undefined && (index >= 0 || files.length === 0)) continue;
       if (index >= 0) return { done: false, index, conflict: current[index]! };
       if (files.length === 0) return { done: true, versions: current.map(({ version }) => version) };
       const { commit, versions } = await commitFiles(repository, { tip, files }, attempt, signal);
       const published = await publish(tip, commit, attempt, signal);
       if (published === "done")
-        return { done: true, versions: all.map(({ path }, at) => versions.get(path) ?? current[at]!.version) };
+        return { done: true, versions: rendered.map(({ path }, at) => versions.get(path) ?? current[at]!.version) };
       if (published !== "moved") return { done: false, ...published };
     }
     return { done: false, rejected: "the branch moved at every try; try again" };

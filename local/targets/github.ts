@@ -45,7 +45,7 @@ const readField = ({ github }: DeclaredGate) => github as z.output<ReturnType<ty
 export function checkGithub(
   gate: DeclaredGate,
   secrets: Secrets,
-  wrong: (field: string, message: string) => Error,
+  createError: (field: string, message: string) => Error,
   path: GateContext["path"],
 ): void {
   const github = readField(gate);
@@ -54,15 +54,18 @@ export function checkGithub(
     .looseObject({ tenants: list(nonEmptyText()).optional(), match: list(nonEmptyText()) })
     .parse(gate);
   if (tenants?.length !== 1 || tenants[0] === "*")
-    throw wrong("tenants", "must name exactly one tenant, since GitHub names none");
-  if (!match.some(canMatchDeployment)) throw wrong("match", "must cover deploy/…, which GitHub asks for");
+    throw createError("tenants", "must name exactly one tenant, since GitHub names none");
+  if (!match.some(canMatchDeployment)) throw createError("match", "must cover deploy/…, which GitHub asks for");
   if (secrets["github.secret_env"]!.length < MIN_HOOK_SECRET_LENGTH)
-    throw wrong("github.secret_env", `names a secret that must have ${MIN_HOOK_SECRET_LENGTH} characters or more`);
+    throw createError(
+      "github.secret_env",
+      `names a secret that must have ${MIN_HOOK_SECRET_LENGTH} characters or more`,
+    );
   try {
     readKey(path(github.key_file));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw wrong(
+    throw createError(
       "github.key_file",
       code?.startsWith("ERR_") || code === undefined ? message : `cannot be read (${code})`,
     );

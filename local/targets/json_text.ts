@@ -1,6 +1,6 @@
 /** Edits members of an object in JSON text, and leaves every other byte as it is. The text must be valid JSON. */
 
-/** A member of an object: where its name and its value stand in the text. */
+/** A member of an object: offsets of its name, its value and its end in the text. */
 interface Member {
   name: string;
   start: number;
@@ -56,16 +56,16 @@ function findObject(text: string, path: readonly string[]): number {
 
 /** Returns the text of a member's value; `undefined` where the object has no such member. */
 export function readMember(text: string, path: readonly string[], name: string): string | undefined {
-  const found = listMembers(text, findObject(text, path)).find((member) => member.name === name);
-  return found && text.slice(found.value, found.end);
+  const member = listMembers(text, findObject(text, path)).find((one) => one.name === name);
+  return member && text.slice(member.value, member.end);
 }
 
-/** Sets the text of a member's value. A new member becomes the last, laid out like the one before it. */
+/** Sets the text of a member's value. A new member is added last, with the white space of the member before it. */
 export function setMember(text: string, path: readonly string[], name: string, value: string): string {
   const at = findObject(text, path);
   const members = listMembers(text, at);
-  const found = members.find((member) => member.name === name);
-  if (found) return text.slice(0, found.value) + value + text.slice(found.end);
+  const existing = members.find((one) => one.name === name);
+  if (existing) return text.slice(0, existing.value) + value + text.slice(existing.end);
   const last = members.at(-1);
   const member = `${JSON.stringify(name)}: ${value}`;
   if (!last) return text.slice(0, at + 1) + member + text.slice(at + 1);
@@ -75,7 +75,7 @@ export function setMember(text: string, path: readonly string[], name: string, v
   return `${text.slice(0, last.end)},${gap}${member}${text.slice(last.end)}`;
 }
 
-/** Removes a member; of one that `setMember` added, nothing is left. */
+/** Removes a member; the removal of a member that `setMember` added restores the former text. */
 export function removeMember(text: string, path: readonly string[], name: string): string {
   const at = findObject(text, path);
   const members = listMembers(text, at);

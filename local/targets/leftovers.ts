@@ -8,7 +8,7 @@ const MIN_AGE_MS = 60_000;
 export const temporaryPath = (path: string, unique: string): string =>
   join(dirname(path), `.${basename(path)}.${unique}.tmp`);
 
-/** Removes temporary files of a file. One that is younger than a minute may belong to another process. */
+/** Removes temporary files of a file, except those younger than a minute, which may belong to another process. */
 export async function removeLeftovers(
   files: Pick<typeof fs, "readdir" | "realpath" | "rm" | "stat">,
   link: string,

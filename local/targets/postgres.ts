@@ -37,7 +37,7 @@ const ABSENT: TargetValue = { version: "absent" };
 /** The `raw` of a row whose value is SQL null; no JSON text is empty. */
 const SQL_NULL = "";
 
-/** Below the 10 s that an operation may take, so that the server itself ends what waits too long. */
+/** Below the 10 s that an operation may take, so that the server itself ends a statement that waits too long. */
 const STATEMENT_MS = 5000;
 const CONNECT_MS = 5000;
 const MAX_CONNECTIONS = 4;
@@ -45,7 +45,7 @@ const MAX_CONNECTIONS = 4;
 const JSON_TYPES = [114, 3802];
 const UNKNOWN_OUTCOME = "the connection broke while the transaction was committed";
 const READ_ONLY = "the database is read-only; name its primary server";
-const SWALLOWED = "the database accepted the statement and set nothing: row security or a trigger prevents it";
+const NOTHING_SET = "the database accepted the statement and set nothing: row security or a trigger prevents it";
 
 const buildBegin = (
   ms: number,
@@ -139,7 +139,7 @@ export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
       const current = await readRow(client, entry);
       const isUnchanged = current.version === expected.version;
       if (rowCount === 0 && !isUnchanged) return { done: false, index, conflict: current };
-      if (!isEqual(current, next) || (rowCount !== 1 && !isUnchanged)) return { done: false, rejected: SWALLOWED };
+      if (!isEqual(current, next) || (rowCount !== 1 && !isUnchanged)) return { done: false, rejected: NOTHING_SET };
       versions[index] = current.version;
     }
     return { done: true, versions };
@@ -224,8 +224,9 @@ export function describeAddress(url: string): string {
     throw new TypeError("the address of the database must read postgres://user@host:port/database");
   const { hostname, port, pathname, searchParams } = new URL(url);
   if (pathname.length < 2) throw new TypeError("the address of the database must name the database");
-  const [host, at] = [searchParams.get("host") ?? hostname, searchParams.get("port") ?? port];
-  return `postgres ${host.toLowerCase()}:${at || 5432}${decodeURIComponent(pathname)}`;
+  const host = searchParams.get("host") ?? hostname;
+  const hostPort = searchParams.get("port") ?? port;
+  return `postgres ${host.toLowerCase()}:${hostPort || 5432}${decodeURIComponent(pathname)}`;
 }
 
 function hasUnstorableText(value: unknown): boolean {
@@ -234,7 +235,7 @@ function hasUnstorableText(value: unknown): boolean {
   return Object.entries(value).some(([name, member]) => hasUnstorableText(name) || hasUnstorableText(member));
 }
 
-/** Describes an error; of an `AggregateError`, as for a refused connection, the first of its errors. */
+/** Describes an error; for an `AggregateError`, as of a refused connection, the first of its errors. */
 function describeError(error: unknown): Error {
   if (error instanceof TargetRejected) return error;
   const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;

@@ -5,10 +5,10 @@ import { isObject, type JsonObject } from "./json_object.ts";
 
 const FORMAT = "countersign-product-config/1";
 
-/** Limit of changes in the file that hold nothing. */
-const MAX_SHOWN = 100;
+/** Number of newest changes that stay in the file although they are not in force. */
+const MAX_CHANGES = 100;
 
-/** One change as the file shows it. `state` is `applied` or `rolled_back`; another program may have put anything. */
+/** One change in the file. `state` is `applied` or `rolled_back`, unless another program wrote another text. */
 export interface ChangeState {
   state: string;
   kind: string;
@@ -52,12 +52,12 @@ export function parseConfig(text: string | undefined): Config {
   if (!isObject(values)) throw new FileUnusable("values is not an object");
   if (!isObject(changes)) throw new FileUnusable("changes is not an object");
   for (const [id, change] of Object.entries(changes)) {
-    const where = `changes[${JSON.stringify(id)}]`;
-    if (!isObject(change)) throw new FileUnusable(`${where} is not an object`);
+    const location = `changes[${JSON.stringify(id)}]`;
+    if (!isObject(change)) throw new FileUnusable(`${location} is not an object`);
     for (const field of ["state", "target", "tenant_id"])
-      if (typeof change[field] !== "string") throw new FileUnusable(`${where}.${field} is not text`);
+      if (typeof change[field] !== "string") throw new FileUnusable(`${location}.${field} is not text`);
     if (change.superseded_by !== undefined && typeof change.superseded_by !== "string")
-      throw new FileUnusable(`${where}.superseded_by is not text`);
+      throw new FileUnusable(`${location}.superseded_by is not text`);
   }
   return { ...content, revision, values, changes } as Config;
 }
@@ -66,8 +66,8 @@ export function parseConfig(text: string | undefined): Config {
 export function renderConfig({ values, changes, ...rest }: Config, header: Header): string {
   const { product_id, instance_id, change_id, state, updated_at } = header;
   const revision = rest.revision + 1;
-  const known = { format: FORMAT, product_id, instance_id, revision, change_id, state, updated_at };
-  return `${JSON.stringify({ ...known, ...rest, ...known, values, changes }, null, 2)}\n`;
+  const members = { format: FORMAT, product_id, instance_id, revision, change_id, state, updated_at };
+  return `${JSON.stringify({ ...members, ...rest, ...members, values, changes }, null, 2)}\n`;
 }
 
 /** Returns true for the latest applied change on a target: it stays in the file, however old it is. */
@@ -76,7 +76,7 @@ export const isOwner = (change: ChangeState): boolean =>
 
 /** Removes all but the owners and the latest 100 changes. */
 export function pruneChanges(changes: Config["changes"]): void {
-  for (const [id, change] of Object.entries(changes).slice(0, -MAX_SHOWN)) if (!isOwner(change)) delete changes[id];
+  for (const [id, change] of Object.entries(changes).slice(0, -MAX_CHANGES)) if (!isOwner(change)) delete changes[id];
 }
 
 /** Parses JSON that can be written again without loss. Throws `FileUnusable`. */
@@ -93,7 +93,7 @@ export function parseExactJson(text: string): unknown {
 
 const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
 
-/** A number that JavaScript cannot hold would be rounded: a 64-bit id of another program. */
+/** Rejects numbers that JavaScript would round, such as 64-bit ids of another program. */
 function requireExactNumbers(text: string): void {
   for (const [token] of text.matchAll(STRING_OR_NUMBER)) {
     if (token.startsWith('"')) continue;

@@ -6,7 +6,7 @@ import type { FlagValue } from "./unleash_value.ts";
 
 const UNIT = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
-/** Explains why neither system can hold a split: both read the unit as the path of an attribute. */
+/** Explains why neither flagd nor Unleash can hold a split: both read the unit as the path of an attribute. */
 export const findUnitProblem = ({ unit }: Pick<UserSplit, "unit">): string | undefined =>
   UNIT.test(unit) ? undefined : "unit is not the name of an attribute (letters, digits and _, no digit first)";
 

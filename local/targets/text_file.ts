@@ -43,22 +43,23 @@ export function openTextFile({ path: pathOption, noun, keepByteOrderMark = false
   };
 
   // Leftovers are removed once; a failure does not fail the edit.
-  let tidied: Promise<void> | undefined;
-  const tidy = (): Promise<void> => (tidied ??= removeLeftovers(files, path, clock.now()).catch(() => undefined));
+  let removal: Promise<void> | undefined;
+  const removeLeftoversOnce = (): Promise<void> =>
+    (removal ??= removeLeftovers(files, path, clock.now()).catch(() => undefined));
 
   return {
     /** Reads the text, `undefined` where there is no file. */
     read: <T>(use: (text: string | undefined) => T, signal?: AbortSignal): Promise<T> =>
       runInOrder(async () => use(await readText(files, path, keepByteOrderMark)), signal),
 
-    /** Replaces the text by what `decide` makes of it; `decide` runs again when another program wrote in between. */
+    /** Replaces the text by that of `decide`, which runs again when another program wrote in between. */
     edit: <T>(decide: (text: string | undefined) => Edit<T> | Promise<Edit<T>>, signal: AbortSignal): Promise<T> =>
       runInOrder(async () => {
         for (let tries = 0; tries < MAX_TRIES; tries++) {
           const before = await readText(files, path, keepByteOrderMark);
           const { text, result } = await decide(before);
           if (text === undefined) return result;
-          await tidy();
+          await removeLeftoversOnce();
           signal.throwIfAborted();
           if (await replaceText(files, path, before, text, signal)) return result;
         }
@@ -68,7 +69,7 @@ export function openTextFile({ path: pathOption, noun, keepByteOrderMark = false
     /** Throws when the file cannot be written. */
     checkFolder: (): Promise<void> => runInOrder(() => checkFolder(files, path)),
 
-    /** Removes what a killed process left alongside the file. */
+    /** Removes temporary files of a killed process. */
     removeLeftovers: (): Promise<void> => removeLeftovers(files, path, clock.now()).catch(() => undefined),
   };
 }

@@ -26,15 +26,15 @@ export interface SystemParts extends TargetReports {
   store: Store;
   identity: Identity;
   clock: Clock;
-  /** Folder of this process for copies that may be made again. */
+  /** Folder of this process for caches. */
   folder: string;
 }
 
 type Fields = Readonly<Record<string, unknown>> & { name: string; type: string };
 
 /** A system of the file, with the values that its fields refer to. */
-interface Opening extends SystemParts {
-  stated: Fields;
+interface OpenParts extends SystemParts {
+  declared: Fields;
   /** Secrets by the field that names their variable. */
   secrets: Readonly<Record<string, string | undefined>>;
   /** Expands the key template for an entry. Errors: `NoTargetSystem`. */
@@ -48,46 +48,47 @@ interface SystemType {
   /** Fields other than name, type, match, kinds and tenants; one that ends in `_env` names a variable. */
   fields: z.ZodRawShape;
   /** The key template, and the field that it stands in; absent where the system separates tenants itself. */
-  template?(stated: Fields): { field: string; text: string };
+  template?(declared: Fields): { field: string; text: string };
   check?(
-    stated: Fields,
+    declared: Fields,
     secrets: Readonly<Record<string, string | undefined>>,
-    wrong: Wrong,
-    path: Opening["path"],
+    createError: CreateError,
+    path: OpenParts["path"],
   ): void;
-  /** The system for the log and for the signers of mandates: where it is, without secrets. */
-  show(stated: Fields, secrets: Readonly<Record<string, string | undefined>>): object;
-  open(opening: Opening): TargetSystem | ProductAdapter;
+  /** Returns the description and address of a system, without secrets, for the log and the signers of mandates. */
+  describe(declared: Fields, secrets: Readonly<Record<string, string | undefined>>): object;
+  open(parts: OpenParts): TargetSystem | ProductAdapter;
 }
 
 const path = () => nonEmptyText();
 const variable = () =>
   z.string("must be text").regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of an environment variable");
-const keyTemplate = (stated: Fields) => ({ field: "key", text: (stated["key"] as string | undefined) ?? "{rest}" });
-const readText = (stated: Fields, field: string, absent?: string): string =>
-  (stated[field] as string | undefined) ?? absent!;
-const showStated = (stated: Fields): object => stated;
+const keyTemplate = (declared: Fields) => ({ field: "key", text: (declared["key"] as string | undefined) ?? "{rest}" });
+const readText = (declared: Fields, field: string, defaultText?: string): string =>
+  (declared[field] as string | undefined) ?? defaultText!;
+const describeDeclared = (declared: Fields): object => declared;
 
-type Wrong = (field: string, message: string) => OptionError;
+type CreateError = (field: string, message: string) => OptionError;
 
-/** Names the field in the error of a check. */
-function checkField(field: string, wrong: Wrong, check: () => unknown): void {
+/** Runs a check, and turns its error into one that names the field. */
+function checkField(field: string, createError: CreateError, check: () => unknown): void {
   try {
     check();
   } catch (error) {
-    throw wrong(field, (error as Error).message);
+    throw createError(field, (error as Error).message);
   }
 }
 
+/** All types of target systems, by their name in the file. */
 export const TYPES: Readonly<Record<string, SystemType>> = {
   file: {
     fields: { path: path() },
-    show: showStated,
-    open: ({ stated, store, identity, clock, path }) =>
+    describe: describeDeclared,
+    open: ({ declared, store, identity, clock, path }) =>
       fileTarget({
-        name: stated.name,
-        path: path(readText(stated, "path")),
-        shownPath: readText(stated, "path"),
+        name: declared.name,
+        path: path(readText(declared, "path")),
+        shownPath: readText(declared, "path"),
         store,
         clock,
         ...identity,
@@ -96,12 +97,12 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
   flagd: {
     fields: { file: path(), key: nonEmptyText().optional() },
     template: keyTemplate,
-    show: showStated,
-    open: ({ stated, clock, key, path }) =>
+    describe: describeDeclared,
+    open: ({ declared, clock, key, path }) =>
       flagdTarget({
-        name: stated.name,
-        path: path(readText(stated, "file")),
-        shownPath: readText(stated, "file"),
+        name: declared.name,
+        path: path(readText(declared, "file")),
+        shownPath: readText(declared, "file"),
         clock,
         flagKey: key,
       }),
@@ -115,14 +116,14 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
       key: nonEmptyText().optional(),
     },
     template: keyTemplate,
-    check: ({ url }, _, wrong) => checkField("url", wrong, () => parseUnleashUrl(String(url))),
-    show: showStated,
-    open: ({ stated, secrets, clock, key }) =>
+    check: ({ url }, _, createError) => checkField("url", createError, () => parseUnleashUrl(String(url))),
+    describe: describeDeclared,
+    open: ({ declared, secrets, clock, key }) =>
       unleashTarget({
-        name: stated.name,
-        url: readText(stated, "url"),
-        project: readText(stated, "project", "default"),
-        environment: readText(stated, "environment"),
+        name: declared.name,
+        url: readText(declared, "url"),
+        project: readText(declared, "project", "default"),
+        environment: readText(declared, "environment"),
         token: secrets["token_env"]!,
         clock,
         flagName: key,
@@ -137,15 +138,15 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
       key: nonEmptyText().optional(),
     },
     template: keyTemplate,
-    check: (_, { url_env }, wrong) => checkField("url_env", wrong, () => describeAddress(url_env!)),
-    show: (stated, { url_env }) => ({ ...stated, address: describeAddress(url_env!) }),
-    open: ({ stated, secrets, key }) =>
+    check: (_, { url_env }, createError) => checkField("url_env", createError, () => describeAddress(url_env!)),
+    describe: (declared, { url_env }) => ({ ...declared, address: describeAddress(url_env!) }),
+    open: ({ declared, secrets, key }) =>
       postgresTarget({
-        name: stated.name,
+        name: declared.name,
         url: secrets["url_env"]!,
-        table: readText(stated, "table"),
-        keyColumn: readText(stated, "key_column"),
-        valueColumn: readText(stated, "value_column"),
+        table: readText(declared, "table"),
+        keyColumn: readText(declared, "key_column"),
+        valueColumn: readText(declared, "value_column"),
         key,
       }),
   },
@@ -157,14 +158,14 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
       password_env: variable().optional(),
     },
     template: keyTemplate,
-    check: ({ url }, _, wrong) => checkField("url", wrong, () => parseOrigin(String(url))),
-    show: showStated,
-    open: ({ stated, secrets, key }) =>
+    check: ({ url }, _, createError) => checkField("url", createError, () => parseOrigin(String(url))),
+    describe: describeDeclared,
+    open: ({ declared, secrets, key }) =>
       etcdTarget({
-        name: stated.name,
-        url: readText(stated, "url"),
+        name: declared.name,
+        url: readText(declared, "url"),
         key,
-        prefix: readText(stated, "key", "{rest}").split("{")[0]!,
+        prefix: readText(declared, "key", "{rest}").split("{")[0]!,
         user: secrets["user_env"],
         password: secrets["password_env"],
       }),
@@ -179,17 +180,17 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
       token_env: variable().optional(),
       signing_key_file: nonEmptyText().optional(),
     },
-    template: (stated) => ({ field: "path", text: readText(stated, "path") }),
-    show: showStated,
-    open: ({ stated, secrets, clock, key, path, folder }) => {
+    template: (declared) => ({ field: "path", text: readText(declared, "path") }),
+    describe: describeDeclared,
+    open: ({ declared, secrets, clock, key, path, folder }) => {
       const file = (field: string): string | undefined =>
-        stated[field] === undefined ? undefined : path(readText(stated, field));
+        declared[field] === undefined ? undefined : path(readText(declared, field));
       return gitTarget({
-        name: stated.name,
-        url: readText(stated, "url"),
-        branch: readText(stated, "branch"),
+        name: declared.name,
+        url: readText(declared, "url"),
+        branch: readText(declared, "branch"),
         path: key,
-        folder: join(folder, `git-${stated.name}`),
+        folder: join(folder, `git-${declared.name}`),
         sshKeyFile: file("ssh_key_file"),
         knownHostsFile: file("known_hosts_file"),
         token: secrets["token_env"],
@@ -200,20 +201,20 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
   },
   webhook: {
     fields: { url: nonEmptyText(), secret_env: variable() },
-    check({ url }, { secret_env }, wrong) {
-      checkField("url", wrong, () => checkWebhookUrl(String(url)));
-      checkField("secret_env", wrong, () => parseWebhookKey(secret_env!));
+    check({ url }, { secret_env }, createError) {
+      checkField("url", createError, () => checkWebhookUrl(String(url)));
+      checkField("secret_env", createError, () => parseWebhookKey(secret_env!));
     },
     // The path of a webhook may be a secret, so only its digest is shown.
-    show: ({ url, ...stated }) => ({
-      ...stated,
+    describe: ({ url, ...declared }) => ({
+      ...declared,
       url: new URL(String(url)).origin,
       address: describeWebhook(String(url)),
     }),
-    open: ({ stated, secrets, identity, clock, observer, log }) =>
+    open: ({ declared, secrets, identity, clock, observer, log }) =>
       webhookAdapter({
-        name: stated.name,
-        url: String(stated["url"]),
+        name: declared.name,
+        url: String(declared["url"]),
         secret: secrets["secret_env"]!,
         clock,
         observer,
@@ -224,7 +225,8 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
   gate: {
     fields: { github: githubFields().optional() },
     check: checkGithub,
-    show: showStated,
-    open: ({ stated, secrets, clock, path }) => gateAdapter(stated.name, openGithub(stated, { secrets, clock, path })),
+    describe: describeDeclared,
+    open: ({ declared, secrets, clock, path }) =>
+      gateAdapter(declared.name, openGithub(declared, { secrets, clock, path })),
   },
 };

@@ -148,9 +148,9 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
     const ids = new Set(strategies.flatMap(({ segments }) => (segments as number[] | undefined) ?? []));
     if (ids.size === 0) return [];
     const { segments } = (await api.get<{ segments: { id: number; name: string }[] }>("/segments", signal))!;
-    const named = segments.filter(({ id }) => ids.has(id)).map(({ id, name }) => ({ id, name }));
-    if (named.length < ids.size) throw new TargetRejected("a strategy names a segment that does not exist");
-    return named;
+    const namedSegments = segments.filter(({ id }) => ids.has(id)).map(({ id, name }) => ({ id, name }));
+    if (namedSegments.length < ids.size) throw new TargetRejected("a strategy names a segment that does not exist");
+    return namedSegments;
   };
 
   const importFlag = async (flag: string, found: FoundFlag, next: FlagValue, tag: string, signal: AbortSignal) => {
@@ -192,7 +192,7 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
     return { overwrote: { value: after, version: String(edits.at(-1)!.id) } };
   };
 
-  /** Reads from the history which version our import made, and what was edited between our read and it. */
+  /** Reads from the history the version of an import, and the edits between its read and the import. */
   const readImport = async (flag: string, found: FoundFlag, tag: string, signal: AbortSignal) => {
     const events = await readEventsSince(flag, found, signal);
     const tagged = events.find(isTagged(tag));

@@ -28,14 +28,14 @@ export function parseUnleashUrl(url: string): string {
   return `${origin}${pathname.replace(/\/+$/, "")}`;
 }
 
-/** Makes the requests. A write throws `TargetRejected` or `NotSent` where it was not carried out, `Unanswered` where that is not known. */
+/** Makes the requests. A write throws `TargetRejected` or `NotSent` where it was not carried out, `Unanswered` where the result is not known. */
 export function unleashApi({ url, token, fetch: send = fetch }: UnleashApiOptions) {
   const address = parseUnleashUrl(url);
 
   const request = async (method: string, path: string, body: unknown, isWrite: boolean, signal: AbortSignal) => {
     signal.throwIfAborted();
     const fail = (reason: string) => (isWrite ? new Unanswered(reason) : new Error(reason));
-    const answered = async () => {
+    const sendRequest = async () => {
       const response = await send(`${address}/api/admin${path}`, {
         method,
         redirect: "manual",
@@ -50,7 +50,7 @@ export function unleashApi({ url, token, fetch: send = fetch }: UnleashApiOption
       });
       return { status: response.status, text: await response.text() };
     };
-    const { status, text } = await answered().catch((error: unknown) => {
+    const { status, text } = await sendRequest().catch((error: unknown) => {
       const cause = describeCause(error);
       throw NOT_SENT.test(cause)
         ? new NotSent(`Unleash cannot be reached (${cause})`)
@@ -67,11 +67,11 @@ export function unleashApi({ url, token, fetch: send = fetch }: UnleashApiOption
   };
 
   return {
-    /** Without credentials and trailing slash. */
+    /** The address without credentials and trailing slash. */
     address,
     adminToken: ADMIN_TOKEN,
 
-    /** Reads; undefined where the server has no such thing. */
+    /** Reads a resource; undefined where the server answers 404. */
     async get<T>(path: string, signal: AbortSignal): Promise<T | undefined> {
       const answer = await request("GET", path, undefined, false, signal);
       return answer.status === 404 ? undefined : (parse(answer) as T);

@@ -13,9 +13,12 @@ export const isRolledOut = (strategies: readonly JsonObject[]): boolean =>
   strategies.some(({ parameters }) => isObject(parameters) && CHANGE_ID.test(String(parameters["groupId"])));
 
 /** Returns the complete flag of a value; for true or false it is in `raw`. */
-export const readFlag = ({ value, raw }: Partial<TargetValue>): FlagValue | undefined =>
-  raw !== undefined ? (JSON.parse(raw) as FlagValue) : isFlagValue(value) ? value : undefined;
+export function readFlag({ value, raw }: Partial<TargetValue>): FlagValue | undefined {
+  if (raw !== undefined) return JSON.parse(raw) as FlagValue;
+  return isFlagValue(value) ? value : undefined;
+}
 
+/** Explains why a share of the users cannot get a value. */
 export const findSplitProblem: NonNullable<TargetSystem["findSplitProblem"]> = ({ value }, by, before) => {
   if (readSplit(value)) return "a rollout gives its share of the users one value, not a split of their own";
   if (by.share % 100 !== 0) return "Unleash splits by whole percents: a share is a multiple of 100";
@@ -53,7 +56,7 @@ function isForEverybody({ name, parameters }: JsonObject, unit: string): boolean
 const toGoal = (value: unknown, present: FlagValue): FlagValue =>
   isFlagValue(value) ? value : { ...present, enabled: value as boolean };
 
-/** The first strategy that matches a user also gives the variant, so those of the share come first. */
+/** Returns the flag for a share. The first strategy that matches a user also gives the variant, so those of the share come first. */
 export const split: NonNullable<TargetSystem["split"]> = ({ value }, { unit, salt, share }, before) => {
   const present = readFlag(before)!;
   const goal = toGoal(value, present);

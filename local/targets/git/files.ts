@@ -1,4 +1,4 @@
-/** JSON files of a repository: each is one value, and a write is one commit that changes nothing else. */
+/** Reads and commits JSON files of a repository: each file is one value, and each write one commit. */
 import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
 import { findInexactNumber } from "../../../lib/kit/exact_numbers.ts";
 import { JsonRejected, parseStrictJson } from "../../../lib/kit/strict_json.ts";
@@ -6,6 +6,7 @@ import { type Attempt, TargetRejected, type TargetValue } from "../../../lib/tar
 import { describeCommit } from "./trailers.ts";
 import { type CallOptions, type FileText, GitFailed, type Repository } from "./repository.ts";
 
+/** The value of a file that does not exist. */
 export const ABSENT: TargetValue = { version: "absent" };
 
 /** Returns the text of a value that was not read from a file. */
@@ -22,7 +23,7 @@ export function renderFile(current: TargetValue, next: TargetValue): string {
   return next.raw;
 }
 
-/** Reads the file at a path of a commit. Throws `TargetRejected` for what is no plain JSON file. */
+/** Reads the file at a path of a commit. Throws `TargetRejected` where it is not a plain JSON file. */
 export async function readJsonFile(
   repository: Repository,
   commit: string,
@@ -75,7 +76,7 @@ function findFile(parts: readonly string[], folders: readonly (Buffer | undefine
     if (!folder) return undefined;
     const entries = parseTree(folder);
     const other = entries.find((entry) => entry.name !== part && entry.name.toLowerCase() === part.toLowerCase());
-    // They are one file for a system that ignores case.
+    // On a file system that ignores case, both names are one file.
     if (other)
       throw new TargetRejected(`${name} differs in case only from ${JSON.stringify(other.name)}, which exists`);
     const found = entries.find((entry) => entry.name === part);
@@ -92,7 +93,7 @@ function findFile(parts: readonly string[], folders: readonly (Buffer | undefine
   return id;
 }
 
-/** Reads git's form of a folder: of each entry mode, name and the 20 bytes of its id. */
+/** Parses a git tree object: mode, name and the 20 bytes of the id of each entry. */
 function parseTree(bytes: Buffer): { mode: string; name: string; id: string }[] {
   const entries = [];
   for (let at = 0; at < bytes.length;) {

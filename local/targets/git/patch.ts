@@ -16,7 +16,7 @@ const MAX_COMMITS_SHOWN = 100;
 const MAX_FILES_SHOWN = 300;
 const COMMIT_ID = /^[\da-f]{40}$/;
 
-/** Explains why a value is no code patch for the branch. */
+/** Explains why a value is not a code patch for the branch. */
 export function findPatchProblem(value: unknown, branch: string): string | undefined {
   if (!isObject(value) || Object.keys(value).toSorted().join() !== "base,branch,head")
     return "the value of a code patch is {branch, base, head}";
@@ -76,7 +76,7 @@ export interface PatchSummary {
   files: { path: string; added: number | null; removed: number | null; mode: string }[];
 }
 
-/** Lists what a patch brings, of a long list the beginning. */
+/** Describes a patch; long lists are cut. */
 export async function describePatch(
   { output }: Repository,
   { base, head }: Patch,
@@ -121,7 +121,7 @@ function parseDiff(text: string): PatchSummary["files"] {
   });
 }
 
-/** Makes a commit on `tip` without what the patch brought; `undefined` where nothing of it is there. */
+/** Makes a commit on `tip` that reverts a patch; `undefined` where `tip` has none of its edits. */
 export async function commitRevert(
   repository: Repository,
   { base, head }: Patch,
@@ -135,29 +135,30 @@ export async function commitRevert(
   const isPushed = await repository.isAncestor(head, tip, signal);
   if (isPushed && (await isReverted(repository, head, tip, signal))) return undefined;
   const ids = [tip, head, base].map((id) => `${id}^{tree}`);
-  const [now, after, before] = (await output(["rev-parse", ...ids], { signal })).trim().split("\n") as [
+  const [tipTree, headTree, baseTree] = (await output(["rev-parse", ...ids], { signal })).trim().split("\n") as [
     string,
     string,
     string,
   ];
-  const tree = now === after ? before : await mergeTrees(repository, { now, after, before, head }, attempt, signal);
-  if (tree === now) return undefined;
+  const trees = { tipTree, headTree, baseTree, head };
+  const tree = tipTree === headTree ? baseTree : await mergeTrees(repository, trees, attempt, signal);
+  if (tree === tipTree) return undefined;
   const about = `Revert the code patch ${head.slice(0, 12)}\n\nThis reverts commit ${head}\nand all others since ${base}.`;
   return repository.commit({ tree, parents: [tip], message: describeCommit(about, attempt), at: attempt.at }, signal);
 }
 
-/** Takes what `after` changed in `before` out of `now`. Throws `TargetRejected` on a conflict. */
+/** Returns the tree of the tip without the edits between base and head. Throws `TargetRejected` on a conflict. */
 async function mergeTrees(
   repository: Repository,
-  { now, after, before, head }: { now: string; after: string; before: string; head: string },
+  { tipTree, headTree, baseTree, head }: Record<"tipTree" | "headTree" | "baseTree" | "head", string>,
   { at }: Attempt,
   signal: AbortSignal,
 ): Promise<string> {
-  // A merge of trees takes commits: their common parent is one with the patch.
-  const make = (tree: string, ...parents: string[]): Promise<string> =>
+  // `merge-tree` takes commits, so each tree gets one; the common parent of two is that with the patch.
+  const commitTree = (tree: string, ...parents: string[]): Promise<string> =>
     repository.commit({ tree, parents, message: "a side of a merge\n", at }, signal);
-  const parent = await make(after);
-  const [ours, theirs] = [await make(now, parent), await make(before, parent)];
+  const parent = await commitTree(headTree);
+  const [ours, theirs] = [await commitTree(tipTree, parent), await commitTree(baseTree, parent)];
   const { code, stdout, stderr } = await repository.call(
     ["merge-tree", "--write-tree", "--no-messages", ours, theirs],
     {

@@ -1,4 +1,4 @@
-/** Paths of files in a repository. */
+/** Checks paths of files in a repository, and names of branches. */
 
 const MAX_PATH_LENGTH = 1000;
 /** Control characters, separators of other systems, and what begins a pathspec. */

@@ -2,7 +2,7 @@
 import { toOneLine } from "../../../lib/kit/quote.ts";
 import type { GitResult } from "./process.ts";
 
-/** The result of a push: `moved` means that the branch is not where it was, `unknown` that it may be set or still be. */
+/** The result of a push: `moved` means that the branch has another tip than expected, `unknown` that the server may have set it or still may. */
 export type PushResult = { state: "done" | "moved" | "unknown" } | { state: "rejected"; reason: string };
 
 /** The server's reasons that mean a concurrent push. */
@@ -12,13 +12,17 @@ const MOVED =
 const BEFORE_SENDING =
   /^fatal: (?:unable to access|Could not read from remote repository|the remote end hung up upon initial contact|could not read (?:Username|Password)|Authentication failed|repository .* not found|the receiving end does not support)/m;
 
+/** Parses the output of a push. */
 export function parsePush({ code, stdout, stderr }: GitResult): PushResult {
   const line = stdout.toString().match(/^!\t[^\t]*\t(.*)$/m)?.[1];
   if (code === 0) return { state: "done" };
   if (code === null) return { state: "unknown" };
   if (line?.startsWith("[remote rejected]") || line?.startsWith("[rejected]")) {
     if (MOVED.test(line)) return { state: "moved" };
-    return { state: "rejected", reason: `the server rejects the push: ${describeLine(line)}${serverWords(stderr)}` };
+    return {
+      state: "rejected",
+      reason: `the server rejects the push: ${describeLine(line)}${describeServerText(stderr)}`,
+    };
   }
   if (line === undefined && BEFORE_SENDING.test(stderr))
     return { state: "rejected", reason: describeFailure("push", stderr) };
@@ -27,15 +31,15 @@ export function parsePush({ code, stdout, stderr }: GitResult): PushResult {
 
 const describeLine = (line: string): string => toOneLine(/\((.*)\)$/.exec(line)?.[1] ?? line).slice(0, 200);
 
-/** The words of the server's hooks. */
-function serverWords(stderr: string): string {
+/** Returns the texts that the server's hooks printed. */
+function describeServerText(stderr: string): string {
   const lines = [...stderr.matchAll(/^remote: (.*)$/gm)]
     .map(([, text]) => toOneLine(text!))
     .filter((text) => text !== "");
   return lines.length === 0 ? "" : `: ${lines.join(" ").slice(0, 300).toWellFormed()}`;
 }
 
-/** Known failures, with what to do. */
+/** Known failures with advice. */
 const FAILURES: [RegExp, string][] = [
   [/couldn't find remote ref/, "the branch does not exist; create it with a first commit"],
   [/Host key verification failed/, "the server's host key is not the one in the known hosts file; correct the file"],
@@ -53,7 +57,7 @@ const FAILURES: [RegExp, string][] = [
 
 /** Describes a failed call in a sentence for people. */
 export function describeFailure(command: string, stderr: string): string {
-  const known = FAILURES.find(([pattern]) => pattern.test(stderr))?.[1];
+  const advice = FAILURES.find(([pattern]) => pattern.test(stderr))?.[1];
   const line = /^(?:fatal|error): (.*)$/m.exec(stderr)?.[1] ?? "it was stopped, or printed no reason";
-  return `git ${command} failed: ${known ?? toOneLine(line).slice(0, 300).toWellFormed()}`;
+  return `git ${command} failed: ${advice ?? toOneLine(line).slice(0, 300).toWellFormed()}`;
 }

@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 export interface RemoteOptions {
   /** `https://…`, `ssh://user@…`, `file:///…` or an absolute path; `http://…` only on this machine. Holds no password. */
   url: string;
-  /** Private key of an ssh address, which needs both; the other file has the server's host key. */
+  /** Private key for an ssh address, and a file with the server's host key; an ssh address needs both. */
   sshKeyFile?: string | undefined;
   knownHostsFile?: string | undefined;
   /** Password of an https address: `token`, or `user:token` where the server wants a user name. */
@@ -19,7 +19,7 @@ export interface Remote {
   url: string;
   /** Missing objects are an error. */
   env: Record<string, string>;
-  /** Missing objects are fetched, since the clone holds no contents of files but those that were read. */
+  /** Missing objects are fetched, since the clone has only those contents of files that were read. */
   fetchingEnv: Record<string, string>;
 }
 

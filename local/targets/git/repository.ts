@@ -21,7 +21,7 @@ export class GitFailed extends Error {
   override readonly name = "GitFailed";
 }
 
-/** Who makes commits. */
+/** Name and address of the author of commits. */
 export interface Author {
   name: string;
   email: string;
@@ -50,6 +50,7 @@ export interface FilesCommit extends Pick<Commit, "message" | "at"> {
 
 const toSeconds = (at: string): number => Math.floor(Date.parse(at) / 1000);
 
+/** Options of a call of git. */
 export interface CallOptions {
   signal?: AbortSignal | undefined;
   input?: string | undefined;
@@ -58,15 +59,17 @@ export interface CallOptions {
   fetches?: boolean | undefined;
 }
 
+/** Options of a repository. */
 export interface RepositoryOptions {
   remote: Remote;
   branch: string;
-  /** The clone's folder, mode 0700; it is made, and holds nothing that cannot be fetched again. */
+  /** The clone's folder, mode 0700; it is created, and is only a cache. */
   folder: string;
   author: Author;
   isSigned: boolean;
 }
 
+/** Access to a repository. */
 export type Repository = ReturnType<typeof gitRepository>;
 
 /** Creates access to a repository; the folder is checked at each operation. */
@@ -88,8 +91,8 @@ export function gitRepository({ remote, branch, folder: folderOption, author, is
     return stdout.toString();
   };
 
-  /** The last commit that the clone has. */
-  let known: string | undefined;
+  /** The last commit of the branch that the clone has. */
+  let knownTip: string | undefined;
   let isTidy = false;
   /** Makes the folder a repository with the service's own configuration, whatever was written into it. */
   const prepareNow = async (): Promise<void> => {
@@ -101,7 +104,7 @@ export function gitRepository({ remote, branch, folder: folderOption, author, is
     const head = await readFile(join(folder, "HEAD"), "utf8").catch(() => undefined);
     if (names.length > 0 && head !== HEAD)
       throw new GitFailed("the clone's folder holds something else; name an empty folder");
-    if (names.length === 0) known = undefined;
+    if (names.length === 0) knownTip = undefined;
     if (!isTidy) await removeOldFiles();
     isTidy = true;
     if (head !== HEAD) await writeFile(join(folder, "HEAD"), HEAD);
@@ -145,13 +148,13 @@ export function gitRepository({ remote, branch, folder: folderOption, author, is
 
   const fetchBranch = async (): Promise<string> => {
     const tip = await findTip();
-    if (tip === known) return tip;
+    if (tip === knownTip) return tip;
     const result = await call([...FETCH, "origin", `+${ref}:${TIP}`], { fetches: true }, FETCH_LIMIT_MS);
     if (result.code !== 0) throw new GitFailed(describeFailure("fetch", result.stderr));
-    return (known = (await readFile(join(folder, TIP), "utf8")).trim());
+    return (knownTip = (await readFile(join(folder, TIP), "utf8")).trim());
   };
 
-  // Callers that arrive while a fetch runs share the next one: what they read is not older than their call.
+  // Callers that arrive while a fetch runs share the next one: the tip that they read is not older than their call.
   let running: Promise<unknown> = Promise.resolve();
   let queued: Promise<string> | undefined;
   const queueFetch = (): Promise<string> =>
@@ -177,11 +180,11 @@ export function gitRepository({ remote, branch, folder: folderOption, author, is
     }
   };
 
-  /** The commit that was made last. */
-  let made: { id: string; parents: readonly string[] } | undefined;
+  /** The commit that this process made last. */
+  let lastCommit: { id: string; parents: readonly string[] } | undefined;
 
   const isAncestor = async (id: string, descendant: string, signal: AbortSignal): Promise<boolean> => {
-    if (id === descendant || (made?.id === descendant && made.parents.includes(id))) return true;
+    if (id === descendant || (lastCommit?.id === descendant && lastCommit.parents.includes(id))) return true;
     const { code, stderr } = await call(["merge-base", "--is-ancestor", id, descendant], { signal });
     signal.throwIfAborted();
     // A commit that the clone lacks is in no branch that it has.
@@ -199,26 +202,26 @@ export function gitRepository({ remote, branch, folder: folderOption, author, is
     );
     const args = ["commit-tree", ...(isSigned ? ["-S"] : []), ...parents.flatMap((id) => ["-p", id]), "-F", "-", tree];
     const id = (await output(args, { env, signal, input: message })).trim();
-    made = { id, parents };
+    lastCommit = { id, parents };
     return id;
   };
 
   /** Commits files on `tip`. A part of a path that is a file becomes a folder. */
   const commitFiles = async ({ tip, files, message, at }: FilesCommit, signal: AbortSignal): Promise<string> => {
-    const unnamed = `refs/countersign/made-${crypto.randomUUID()}`;
+    const temporaryRef = `refs/countersign/made-${crypto.randomUUID()}`;
     const data = (content: string): string => `data ${Buffer.byteLength(content)}\n${content}\n`;
     const input = [
-      `commit ${unnamed}\nmark :1\n`,
+      `commit ${temporaryRef}\nmark :1\n`,
       `committer ${author.name} <${author.email}> ${toSeconds(at)} +0000\n`,
       data(message),
       `from ${tip}\n`,
       ...files.map(({ path, text }) => (text === undefined ? `D ${path}\n` : `M 100644 inline ${path}\n${data(text)}`)),
-      // The commit is published by its id.
-      `reset ${unnamed}\nfrom ${"0".repeat(40)}\n\nget-mark :1\ndone\n`,
+      // The commit is pushed by its id, so the ref is removed again.
+      `reset ${temporaryRef}\nfrom ${"0".repeat(40)}\n\nget-mark :1\ndone\n`,
     ].join("");
     const id = (await output(["fast-import", "--quiet", "--done"], { input, signal })).trim();
     if (isSigned) return commit({ tree: `${id}^{tree}`, parents: [tip], message, at }, signal);
-    made = { id, parents: [tip] };
+    lastCommit = { id, parents: [tip] };
     return id;
   };
 
@@ -227,7 +230,7 @@ export function gitRepository({ remote, branch, folder: folderOption, author, is
     output,
     fetchTip,
     /** Returns the commit that the branch had when it was read or pushed last. */
-    lastTip: (): string | undefined => known,
+    lastTip: (): string | undefined => knownTip,
     isAncestor,
     commit,
     commitFiles,
@@ -248,7 +251,7 @@ export function gitRepository({ remote, branch, folder: folderOption, author, is
       const lease = `--force-with-lease=${ref}:${base}`;
       const args = ["push", ...options, lease, "origin", `${head}:${ref}`];
       const pushed = parsePush(await call(args, { signal, fetches: true }));
-      if (pushed.state === "done") known = head;
+      if (pushed.state === "done") knownTip = head;
       return pushed;
     },
   };

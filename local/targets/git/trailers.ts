@@ -1,4 +1,4 @@
-/** Trailers of the commits that the service makes: by them an attempt is found again in the branch's history. */
+/** Formats trailers of the service's commits, by which it finds an attempt in the history of a branch. */
 import type { Attempt } from "../../../lib/targets/port.ts";
 import type { Repository } from "./repository.ts";
 
@@ -8,7 +8,7 @@ function listTrailers({ change_id, operation, attempt }: Attempt): string[] {
   return [`Countersign-Change: ${change_id}`, `Countersign-Operation: ${operation}`, `Countersign-Attempt: ${attempt}`];
 }
 
-/** Composes the message of a commit; `about` has no line breaks but those between its paragraphs. */
+/** Composes the message of a commit; `about` has line breaks only between its paragraphs. */
 export const describeCommit = (about: string, attempt: Attempt): string =>
   `${about}\n\n${listTrailers(attempt).join("\n")}\n`;
 
