@@ -29,7 +29,7 @@ function fileAnchor(path: string, clock: Clock): CheckpointAnchor {
       const line = `${JSON.stringify({ at: new Date(clock.now()).toISOString(), checkpoint: note })}\n`;
       await useFile(path, async (file) => {
         if ((await file.stat()).size < knownSize) throw new Error(`the anchor ${path} is shorter than it was`);
-        // After a line that a crash cut, this one begins on a line of its own.
+        // If a crash cut the last line, a line break comes first.
         const end = await readEnd(file, 1);
         await file.appendFile(end === "" || end === "\n" ? line : `\n${line}`);
         await file.datasync();

@@ -21,15 +21,20 @@ export function listCapabilities(options: Options, uiProblem: string | null): Ca
     enable_with: option,
   });
 
-  const row = (id: string, group: string, problem: string | null, option: string): Capability =>
+  const capability = (id: string, group: string, problem: string | null, option: string): Capability =>
     problem === null ? available(id, group) : disabled(id, group, problem, option);
 
   return [
-    row("ui", "host", uiProblem, "--ui-dir DIR"),
-    row("shared_store", "host", findStoreProblem(options), "--state postgres://user@host/database"),
-    row("store_name", "host", findStoreNameProblem(options), "--state postgres://user@host/database --store-name NAME"),
-    row("file_adapter", "product", findFileAdapterProblem(options), "--product-config PATH"),
-    row("webhook_adapter", "product", findWebhookProblem(options), "--product-adapter URL"),
+    capability("ui", "host", uiProblem, "--ui-dir DIR"),
+    capability("shared_store", "host", findStoreProblem(options), "--state postgres://user@host/database"),
+    capability(
+      "store_name",
+      "host",
+      findStoreNameProblem(options),
+      "--state postgres://user@host/database --store-name NAME",
+    ),
+    capability("file_adapter", "product", findFileAdapterProblem(options), "--product-config PATH"),
+    capability("webhook_adapter", "product", findWebhookProblem(options), "--product-adapter URL"),
     options.cycleInterval > 0
       ? available("cycle_timer", "host")
       : disabled("cycle_timer", "host", "cycles run on demand only", "--cycle-interval SECONDS"),
@@ -44,15 +49,15 @@ export function listCapabilities(options: Options, uiProblem: string | null): Ca
     ...(isLinkConfigured(options)
       ? []
       : [disabled("cross_link", "link", "not configured", "--cross-link-port PORT --cross-link-peers HOST:PORT,…")]),
-    row("llm", "chat", findLlmProblem(options), "--llm PROVIDER --llm-model MODEL --llm-key-env NAME"),
-    row("audit_key", "audit", options.auditKey ? null : "not configured", "--audit-key PATH"),
+    capability("llm", "chat", findLlmProblem(options), "--llm PROVIDER --llm-model MODEL --llm-key-env NAME"),
+    capability("audit_key", "audit", options.auditKey ? null : "not configured", "--audit-key PATH"),
   ];
 }
 
 const findStoreProblem = ({ state }: Options): string | null =>
   isDatabase(state) ? null : "the state is in a file, which one process uses at a time";
 
-/** Explains why products would share one store; null where `--store-name` names one. */
+/** Explains why the store has no name of its own; null where `--store-name` names one. */
 function findStoreNameProblem({ state, storeName }: Options): string | null {
   if (!isDatabase(state)) return "the state is a file: its path is its name";
   return storeName === undefined ? "the database is used under the name countersign" : null;

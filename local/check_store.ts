@@ -11,8 +11,8 @@ import type { Environment } from "./secrets.ts";
 
 const MAX_MANDATES = 10_000;
 
-/** Checks for keys of the indexes of scheduled changes and running rollouts, and of the log's end. */
-const isIndex = ({ collection, id }: Key): boolean =>
+/** Checks that a key belongs to the indexes of scheduled changes and running rollouts, or to the log's end. */
+const isIndexKey = ({ collection, id }: Key): boolean =>
   collection === "applies_due" || collection === "rollouts_running" || (collection === "meta" && id === "chain");
 
 /**
@@ -28,24 +28,24 @@ export async function listUnconsentedInStore(
   const { from, close } = await storeAddress(state, env, name).copied();
   const store = memoryStore();
   const load = async (isWanted: (key: Key) => boolean): Promise<void> => {
-    const found: Version[] = [];
-    for await (const versions of from.dump()) found.push(...versions.filter((one) => one.id !== "" && isWanted(one)));
-    await store.bulk!.commit(found, { from: undefined, to: undefined });
+    const wanted: Version[] = [];
+    for await (const versions of from.dump()) wanted.push(...versions.filter((one) => one.id !== "" && isWanted(one)));
+    await store.bulk!.commit(wanted, { from: undefined, to: undefined });
   };
   try {
-    await load(isIndex);
+    await load(isIndexKey);
     const ids = await listOngoing(store);
     if (ids.length === 0) return [];
-    const changes = new Set(ids);
-    await load(({ collection, id }) => collection === "mandates" || (collection === "changes" && changes.has(id)));
+    const changeIds = new Set(ids);
+    await load(({ collection, id }) => collection === "mandates" || (collection === "changes" && changeIds.has(id)));
     const records = await readRecords(store, ids);
     const mandates = await store.list("mandates", { limit: MAX_MANDATES });
     const references = [
       ...records.flatMap((record) => record?.audit ?? []),
       ...mandates.flatMap(({ value }) => value.audit),
     ];
-    const entries = new Set(references.map(entryKey));
-    await load(({ collection, id }) => collection === "audit" && entries.has(id));
+    const entryIds = new Set(references.map(entryKey));
+    await load(({ collection, id }) => collection === "audit" && entryIds.has(id));
     return await listUnconsented({ store, product: { intent }, clock: systemClock });
   } finally {
     await close();

@@ -1,4 +1,4 @@
-/** Serves the console, whose files are built in, for an application that mounts the service. */
+/** Serves the console, whose files are in the bundle, for an application that mounts the service. */
 import packed from "countersign:console-files";
 import type { Handler } from "../lib/http/endpoint.ts";
 import { serveConsole, type ConsoleOptions, unpackConsole } from "../lib/http/serve_console.ts";

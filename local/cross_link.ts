@@ -19,7 +19,7 @@ export interface CrossLinkOptions {
   deps: ProjectionDeps;
   /** The service's own endpoints, some of which answer peers. */
   fetch: (request: Request) => Promise<Response>;
-  /** The first is used for sending, all are accepted. */
+  /** The first secret signs what this node sends; all are accepted. */
   secrets: readonly string[];
   /** Undefined: the node only dials. */
   listenAt?: PeerAddress | undefined;
@@ -49,19 +49,19 @@ export async function openCrossLink(options: CrossLinkOptions): Promise<CrossLin
   const { inBackground, finish } = backgroundWork(log);
 
   const answer = (peer: PeerIdentity, request: { message: string; body: unknown }): Promise<PeerAnswer> => {
-    const answered = answerPeer({ store, clock, product, self, fetch, checkpoint }, peer, request);
-    inBackground("answering a peer", answered);
-    return answered.catch(() => errorAnswer(500, "internal", "internal error; the peer's log has it"));
+    const pendingAnswer = answerPeer({ store, clock, product, self, fetch, checkpoint }, peer, request);
+    inBackground("answering a peer", pendingAnswer);
+    return pendingAnswer.catch(() => errorAnswer(500, "internal", "internal error; the peer's log has it"));
   };
 
-  /** Asks a peer; a question that fails because another connection replaced this one is asked again on that one. */
+  /** Asks a peer; if another connection replaces this one meanwhile, the question is asked again there. */
   const toContact = (connection: Connection): Contact => ({
     peer: connection.peer!,
     ask: (message, body) =>
       connection.ask(message, body).catch((error: unknown) => {
-        const now = mesh.connections().find(({ peer }) => peer!.peer_id === connection.peer!.peer_id);
-        if (!now || now === connection) throw error;
-        return now.ask(message, body);
+        const current = mesh.connections().find(({ peer }) => peer!.peer_id === connection.peer!.peer_id);
+        if (!current || current === connection) throw error;
+        return current.ask(message, body);
       }),
   });
 
@@ -75,14 +75,14 @@ export async function openCrossLink(options: CrossLinkOptions): Promise<CrossLin
     random: options.random ?? Math.random,
     log,
     answer,
-    onUp: (up) =>
+    onUp: (connection) =>
       inBackground(
         "syncing with a new peer",
-        saveLastSeen(store, up)
-          .then(() => insights.syncOne(toContact(up)))
+        saveLastSeen(store, connection)
+          .then(() => insights.syncOne(toContact(connection)))
           .finally(logs.refresh),
       ),
-    onDown: (down) => inBackground("keeping when a peer was seen", saveLastSeen(store, down)),
+    onDown: (connection) => inBackground("saving when a peer was last seen", saveLastSeen(store, connection)),
   });
 
   const peers = async (): Promise<PeerRow[]> =>
@@ -95,17 +95,17 @@ export async function openCrossLink(options: CrossLinkOptions): Promise<CrossLin
       const rows = await peers();
       const connected = new Map(mesh.connections().map((each) => [each.peer!.peer_id, toContact(each)]));
       const configured = new Set(mesh.dialers.map(({ address }) => address));
-      const selected = rows.filter(({ state, peer_id, address }) =>
-        peer === undefined ? state !== "unknown" || configured.has(address) : peer_id === peer || address === peer,
-      );
+      const isSelected = ({ state, peer_id, address }: PeerRow): boolean =>
+        peer === undefined ? state !== "unknown" || configured.has(address) : peer_id === peer || address === peer;
+      const selected = rows.filter(isSelected);
       if (peer !== undefined && selected.length === 0) return undefined;
       return Promise.all(
         selected.map(async ({ peer_id, address }) => {
           const contact = connected.get(peer_id ?? "");
-          const answered = contact
+          const answer = contact
             ? await insights.question(contact, question)
             : errorAnswer(503, "peer_unreachable", "the peer is not connected");
-          return { peer_id, address, ...answered };
+          return { peer_id, address, ...answer };
         }),
       );
     },

@@ -16,6 +16,7 @@ export interface EvolvedLimits {
   bytes: number;
 }
 
+/** The limits by default. */
 export const EVOLVED_LIMITS: EvolvedLimits = { files: 500, bytes: 1024 * 1024 };
 
 /** A file's hash, valid while its time and size are the same. */
@@ -32,23 +33,23 @@ export function evolvedFiles(folder: string, limits: EvolvedLimits = EVOLVED_LIM
   /** Lists regular files with an allowed name, newest first. */
   const listPresent = async () => {
     const names = ((await ignoreMissing(readdir(folder))) ?? []).filter(isEvolvedName);
-    const found = await Promise.all(
+    const entries = await Promise.all(
       names.map(async (name) => ({ name, stat: await ignoreMissing(lstat(join(folder, name))) })),
     );
-    return found
+    return entries
       .flatMap(({ name, stat }) => (stat?.isFile() ? [{ name, bytes: stat.size, mtimeMs: stat.mtimeMs }] : []))
       .filter(({ bytes }) => bytes <= limits.bytes)
       .sort((a, b) => b.mtimeMs - a.mtimeMs || (a.name < b.name ? -1 : 1));
   };
 
   const hashFile = async (file: Omit<CachedHash, "sha256"> & { name: string }): Promise<string | undefined> => {
-    const known = cached.get(file.name);
-    if (known?.mtimeMs === file.mtimeMs && known.bytes === file.bytes) return known.sha256;
+    const cachedHash = cached.get(file.name);
+    if (cachedHash?.mtimeMs === file.mtimeMs && cachedHash.bytes === file.bytes) return cachedHash.sha256;
     const content = await readRegular(join(folder, file.name), limits.bytes);
     return content && hash("sha256", content, "hex");
   };
 
-  const forgetOldest = async (): Promise<void> => {
+  const removeOldest = async (): Promise<void> => {
     const own = (await listPresent()).filter(({ name }) => evolvedKind(name) !== "other");
     for (const { name } of own.slice(limits.files)) await rm(join(folder, name), { force: true });
   };
@@ -71,11 +72,11 @@ export function evolvedFiles(folder: string, limits: EvolvedLimits = EVOLVED_LIM
       return (await readRegular(join(folder, name), limits.bytes))?.toString("utf8");
     },
     async write(name, text) {
-      if (!isEvolvedName(name)) throw new Error(`${JSON.stringify(name)} is no name for a self-evolution file`);
+      if (!isEvolvedName(name)) throw new Error(`${JSON.stringify(name)} is not a name for a self-evolution file`);
       await makeFolder(resolve(folder));
       // A rename replaces a link instead of writing through it.
       await writeTemporary(folder, text, (temporary) => rename(temporary, join(folder, name)));
-      await forgetOldest();
+      await removeOldest();
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Rejects requests that never reach a handler, malformed, oversized or slow ones, with the body of any other error. */
+/** Rejects malformed, oversized and slow requests, which never reach a handler, with the usual body of an error. */
 import { STATUS_CODES, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 

@@ -20,12 +20,12 @@ export interface InFlight {
 export function trackInFlight(): InFlight {
   /** Events that each response still waits for: the end of its handler, and its own close. */
   const pending = createTransientMap<ServerResponse, number>();
-  let closing = false;
+  let isClosing = false;
   let onIdle: (() => void) | undefined;
 
   const countDown = (response: ServerResponse) => {
-    const left = pending.get(response)! - 1;
-    if (left > 0) return void pending.set(response, left);
+    const eventsLeft = pending.get(response)! - 1;
+    if (eventsLeft > 0) return void pending.set(response, eventsLeft);
     pending.delete(response);
     if (pending.size === 0) onIdle?.();
   };
@@ -36,13 +36,13 @@ export function trackInFlight(): InFlight {
   return {
     begin(response) {
       pending.set(response, 2);
-      if (closing) response.shouldKeepAlive = false;
+      if (isClosing) response.shouldKeepAlive = false;
       response.on("close", onClose);
     },
     endHandling: countDown,
     listPending: (connection) => [...pending.keys()].filter((response) => response.socket === connection),
     closeAfterAnswer() {
-      closing = true;
+      isClosing = true;
       for (const response of pending.keys()) response.shouldKeepAlive = false;
     },
     waitUntilIdle(timeout) {

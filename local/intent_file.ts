@@ -37,7 +37,7 @@ export interface CheckOptions {
 /** Checks an intent before it comes into force. Errors: as `readIntent`, also for the scenarios' file and the store. */
 export async function checkIntent(
   path: string,
-  { scenarios, state, storeName: given }: CheckOptions = {},
+  { scenarios, state, storeName }: CheckOptions = {},
   env: Environment = {},
 ): Promise<IntentCheckResult> {
   const { intent, manifest, manifest_hash } = await loadIntentFile(path, `--check-intent ${path}`);
@@ -49,15 +49,15 @@ export async function checkIntent(
     ...findContradictions(intent).map((contradiction) => `! ${contradiction}`),
   ];
   if (state !== undefined) {
-    // Imported here, since a start does not need it.
+    // Imported only when needed, since a start does not check a store.
     const { listUnconsentedInStore } = await import("./check_store.ts");
-    const lacking = await prefixErrors("--state", listUnconsentedInStore(intent, state, { given }, env));
+    const unconsented = await prefixErrors("--state", listUnconsentedInStore(intent, state, { given: storeName }, env));
     lines.push(
-      ...lacking.map(({ change_id, reason }) => `! ${change_id} lacks a consent under this intent: ${reason}`),
+      ...unconsented.map(({ change_id, reason }) => `! ${change_id} lacks a consent under this intent: ${reason}`),
     );
   }
   if (scenarios === undefined) return { text: `${lines.join("\n")}\n`, passed: true };
-  // Only a check plays scenarios, so no start loads what they need.
+  // Imported only when needed, since a start plays no scenarios.
   const { testIntent } = await import("./scenarios/test_intent.ts");
   const { text, passed } = await prefixErrors(`--scenarios ${scenarios}`, testIntent(manifest, scenarios));
   return { text: `${lines.join("\n")}\n\n${text}\n`, passed };

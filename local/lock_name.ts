@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AcquireFolder } from "./lock_hold.ts";
 
-/** Prefix of such names: abstract sockets of Linux, named pipes of Windows; other systems have none. */
+/** Prefix of names in the kernel: abstract sockets of Linux, named pipes of Windows; other systems have none. */
 const PREFIX: Partial<Record<NodeJS.Platform, string>> = {
   linux: "\0countersign-",
   win32: "\\\\.\\pipe\\countersign-",

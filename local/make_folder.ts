@@ -14,8 +14,8 @@ export async function makeFolder(path: string): Promise<void> {
     if (code === "EEXIST") return;
     if (code !== "ENOENT" || dirname(path) === path) throw error;
     await makeFolder(dirname(path));
-    await mkdir(path, OWN).catch((again: NodeJS.ErrnoException) => {
-      if (again.code !== "EEXIST") throw again;
+    await mkdir(path, OWN).catch((retryError: NodeJS.ErrnoException) => {
+      if (retryError.code !== "EEXIST") throw retryError;
     });
   }
 }

@@ -76,11 +76,11 @@ export async function serveHttp(
       if (problem) return rejectRequest(res, problem, newId());
       const plainAnswer = plain?.answer(req);
       const response = (plainAnswer && (await plainAnswer)) ?? (await fetch(toRequest(req, res)));
-      if (!plainAnswer) plain?.learn(req, response.status);
+      if (!plainAnswer) plain?.recordStatus(req, response.status);
       // Each send wakes a client, which delays the next answer: answers of one turn of the event loop are sent together.
       await waitForTurnEnd();
-      const sending = sendResponse(res, response);
-      if (sending) await sending;
+      const pendingSend = sendResponse(res, response);
+      if (pendingSend) await pendingSend;
     } catch (error) {
       if (res.destroyed) return; // the client has disconnected
       const requestId = newId();
@@ -108,18 +108,18 @@ export async function serveHttp(
   server.timeout = limits.idleTimeout;
   // Verifying a long log takes minutes, in which a waiting client sends nothing.
   server.on("timeout", (socket) => {
-    const isAwaited = requests.listPending(socket).some(({ req, headersSent }) => req.complete && !headersSent);
-    if (isAwaited) socket.setTimeout(limits.idleTimeout);
+    const isClientWaiting = requests.listPending(socket).some(({ req, headersSent }) => req.complete && !headersSent);
+    if (isClientWaiting) socket.setTimeout(limits.idleTimeout);
     else socket.destroy();
   });
-  const open = new Set<Socket>();
+  const openSockets = new Set<Socket>();
   server.on("connection", (socket) => {
-    open.add(socket);
-    socket.once("close", () => open.delete(socket));
+    openSockets.add(socket);
+    socket.once("close", () => openSockets.delete(socket));
   });
-  // Node also takes a connection for idle while its last response is being sent, and not for idle if it never had a response.
+  // Node also considers a connection idle while its last response is being sent, and not idle if it never had a response.
   server.closeIdleConnections = () => {
-    for (const socket of open)
+    for (const socket of openSockets)
       if (socket.bytesWritten > 0 && requests.listPending(socket).length === 0) socket.destroy();
   };
   server.on("request", (req, res) => void respond(req, res));

@@ -111,8 +111,8 @@ const isHostName = (value: string): boolean =>
 export function parsePeerAddress(value: string): PeerAddress {
   const [, bracketed, plain, port = ""] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(value) ?? [];
   const host = bracketed ?? plain ?? "";
-  const named = bracketed !== undefined ? isIPv6(host) : isIP(host) !== 0 || isHostName(host);
-  if (!named || Number(port) < 1 || Number(port) > 65535)
+  const isValidHost = bracketed !== undefined ? isIPv6(host) : isIP(host) !== 0 || isHostName(host);
+  if (!isValidHost || Number(port) < 1 || Number(port) > 65535)
     throw new Error("must be host:port pairs separated by commas, an IPv6 address in brackets");
   return { host, port: Number(port) };
 }

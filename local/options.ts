@@ -46,7 +46,7 @@ export interface Options extends OptionValues {
   warnings: string[];
 }
 
-/** Task that the options ask of the program. */
+/** The task that the options select. */
 export type Task =
   | { kind: "run"; options: Options }
   | { kind: "print"; text: string }
@@ -57,9 +57,9 @@ export function parseOptions(argv: readonly string[], env: Environment): Task {
   const flags = readFlags(argv);
   if (flags === "help") return { kind: "print", text: helpText() };
   if (flags === "version") return { kind: "print", text: version };
-  const [checked, scenarios] = [flags.get(CHECK_INTENT), flags.get(SCENARIOS)];
-  const against = { scenarios, state: flags.get(TABLE.state.flag), storeName: flags.get(TABLE.storeName.flag) };
-  if (checked !== undefined) return { kind: "check_intent", path: checked, options: against };
+  const [intentPath, scenarios] = [flags.get(CHECK_INTENT), flags.get(SCENARIOS)];
+  const checkOptions = { scenarios, state: flags.get(TABLE.state.flag), storeName: flags.get(TABLE.storeName.flag) };
+  if (intentPath !== undefined) return { kind: "check_intent", path: intentPath, options: checkOptions };
   if (scenarios !== undefined) throw malformedError("--scenarios goes with --check-intent");
   const values = Object.entries(TABLE).map(([key, spec]) => [key, readValue(spec, flags.get(spec.flag), env)]);
   return { kind: "run", options: completeOptions(Object.fromEntries(values) as OptionValues, env, flags) };
@@ -101,8 +101,8 @@ function readValue(spec: Option, flag: string | undefined, env: Environment): un
   } catch (error) {
     const name = flag === undefined ? toVariableName(spec.flag) : `--${spec.flag}`;
     // An address with an @ may have a password.
-    const shown = spec.secret || text.includes("@") ? "" : `, not ${JSON.stringify(text)}`;
-    throw malformedError(`${name} ${(error as Error).message}${shown}`);
+    const rejectedValue = spec.secret || text.includes("@") ? "" : `, not ${JSON.stringify(text)}`;
+    throw malformedError(`${name} ${(error as Error).message}${rejectedValue}`);
   }
 }
 
@@ -114,7 +114,7 @@ function readLinkSecrets({ crossLinkSecrets, crossLinkSecretFile: path }: Option
     return TABLE.crossLinkSecrets.parse(readSecretFile(path, "--cross-link-secret-file").replaceAll("\n", ","));
   } catch (error) {
     if (error instanceof OptionError) throw error;
-    throw new OptionError(`--cross-link-secret-file ${path}: what it holds ${(error as Error).message}`, 1);
+    throw new OptionError(`--cross-link-secret-file ${path}: its content ${(error as Error).message}`, 1);
   }
 }
 
@@ -173,10 +173,10 @@ function completeOptions(values: OptionValues, env: Environment, flags: Readonly
 
 function checkLength(name: string, secret: string | undefined, { host, warnings }: Options): void {
   if (!secret || secret.length >= MIN_SECRET_LENGTH) return;
-  const short = `${name} has under ${MIN_SECRET_LENGTH} characters`;
+  const problem = `${name} has under ${MIN_SECRET_LENGTH} characters`;
   if (!isLoopback(host))
-    throw new OptionError(`${short}; that is accepted only where the service listens on a loopback address`, 1);
-  warnings.push(`${short}; use a longer one before others can reach the service`);
+    throw new OptionError(`${problem}; that is accepted only where the service listens on a loopback address`, 1);
+  warnings.push(`${problem}; use a longer one before others can reach the service`);
 }
 
 function checkReads(options: Options): void {
@@ -215,9 +215,7 @@ function readOtlpHeaders({ auditOtlp }: OptionValues, env: Environment): Record<
   }
 }
 
-/**
- * Returns the folder of the state file. With a database it is a default folder; each `--store-name` has its own.
- */
+/** Returns the folder of the state file, or a default folder for a database, with one for each `--store-name`. */
 const findStateFolder = ({ state, storeName = "" }: OptionValues): string =>
   isDatabase(state) ? join(dirname(TABLE.state.fallback), storeName) : dirname(state);
 
@@ -264,11 +262,11 @@ function checkLink({ crossLinkPort, crossLinkPeers, crossLinkSecrets, crossLinkH
   if (crossLinkSecrets.length === 0)
     throw new OptionError(`${cause} needs a secret: set SVC_CROSS_LINK_SECRET, or give --cross-link-secret`, 1);
   if (crossLinkSecrets.every((secret) => secret.length >= MIN_SECRET_LENGTH)) return;
-  const short = `--cross-link-secret holds a secret under ${MIN_SECRET_LENGTH} characters`;
-  const ends = crossLinkPeers.map(({ host }) => host).concat(crossLinkPort === undefined ? [] : crossLinkHost);
-  if (!ends.every(isLoopback))
-    throw new OptionError(`${short}; that is accepted only where the link stays on loopback addresses`, 1);
-  warnings.push(`${short}; use a longer one before the link leaves this machine`);
+  const problem = `--cross-link-secret holds a secret under ${MIN_SECRET_LENGTH} characters`;
+  const hosts = crossLinkPeers.map(({ host }) => host).concat(crossLinkPort === undefined ? [] : crossLinkHost);
+  if (!hosts.every(isLoopback))
+    throw new OptionError(`${problem}; that is accepted only where the link stays on loopback addresses`, 1);
+  warnings.push(`${problem}; use a longer one before the link leaves this machine`);
 }
 
 function checkWitnesses(options: Options): void {

@@ -7,7 +7,7 @@ import * as read from "./option_values.ts";
 /** One option; `fallback` is its value if it is not set. */
 export interface Option<T = unknown> {
   flag: string;
-  /** Stands for the value in the help text. */
+  /** Word for the value in the help text. */
   placeholder: string;
   parse: (text: string) => T;
   fallback: T;
@@ -37,7 +37,7 @@ const secrets = read.createListParser(read.parseSecret);
 const addresses = read.createListParser(read.parsePageUrl);
 const witnessKeys = read.createListParser(read.parseWitnessKey);
 
-/** In the order of the help text. */
+/** The options, in the order of the help text. */
 export const TABLE = {
   host: option(
     "host ADDRESS",
@@ -57,13 +57,13 @@ export const TABLE = {
     "identity-jwt FILE",
     read.parseText,
     undefined,
-    "in its place: the header with the proxy's signed token, and who issues it, as JSON; see docs/identity.md",
+    "alternative: a JSON file with the header of the proxy's signed token, and its issuers; see docs/identity.md",
   ),
   gateIssuers: option(
     "gate-issuers FILE",
     read.parseText,
     undefined,
-    "issuers of the tokens with which CI jobs ask for releases, as JSON; see docs/gates.md",
+    "JSON file of the issuers whose tokens CI jobs present at release gates; see docs/gates.md",
   ),
   ofrepTenant: option(
     "ofrep-tenant ATTRIBUTE",
@@ -83,7 +83,7 @@ export const TABLE = {
     "store-name NAME",
     read.parseStoreName,
     undefined,
-    "which store in the database of --state, each with a product of its own; countersign",
+    "name of the store in the database of --state, one for each product; default countersign",
   ),
   uiDir: option("ui-dir DIR", read.parseText, undefined, "user interface files, instead of the bundled ones"),
   evolvedDir: option(
@@ -108,14 +108,14 @@ export const TABLE = {
     "targets FILE",
     read.parseText,
     undefined,
-    "target systems that changes are carried to, by target and tenant; in place of --product-config and --product-adapter",
+    "JSON file of the target systems, by target and tenant; replaces --product-config and --product-adapter",
   ),
   productAdapter: secretOption(
     option(
       "product-adapter URL",
       checkWebhookUrl,
       undefined,
-      "instead: ask the host product over HTTP, by signed requests; needs SVC_ADAPTER_SECRET",
+      "alternative: apply changes by signed HTTP requests to this URL; needs SVC_ADAPTER_SECRET",
     ),
   ),
   agentId: option("agent-id ID", read.parseText, "local", "default of --svc-node-id"),
@@ -148,7 +148,7 @@ export const TABLE = {
     "audit-anchor FILE-or-URL",
     read.parseText,
     undefined,
-    "where checkpoints are kept outside the service",
+    "file or URL outside the service in which checkpoints are stored",
   ),
   auditOtlp: option(
     "audit-otlp URL",
@@ -188,7 +188,7 @@ export const TABLE = {
       "llm-base-url URL",
       read.parseLlmBaseUrl,
       undefined,
-      "where openai or anthropic is asked instead of at its own address: a gateway that speaks as it does",
+      "address of a gateway with the provider's API, used instead of the provider's own",
     ),
   ),
   llmModel: option("llm-model MODEL", read.parseText, undefined, "model of the provider"),
@@ -199,13 +199,13 @@ export const TABLE = {
     "llm-calls-per-hour COUNT",
     read.createIntegerParser(1, MAX_CALLS_PER_HOUR),
     CALLS_PER_HOUR,
-    "calls to the model in an hour at most; then the built-in responder answers",
+    "maximum calls of the model per hour; beyond it the built-in responder answers",
   ),
   llmTimeout: option(
     "llm-timeout SECONDS",
     read.createIntegerParser(1, MAX_CALL_TIMEOUT_S),
     CALL_TIMEOUT_S,
-    "time limit of each call of the model; then the built-in responder answers",
+    "time limit of each call of the model; after it the built-in responder answers",
   ),
   notifyUrl: {
     ...secretOption(
@@ -213,7 +213,7 @@ export const TABLE = {
         "notify-url URL",
         read.parseUrl,
         undefined,
-        "tell people there what waits and what happens to changes; SVC_NOTIFY_URL_FILE names a file that holds it",
+        "URL for notifications of pending work and of changes; SVC_NOTIFY_URL_FILE names a file that contains it",
       ),
     ),
     fromFile: true,
@@ -228,7 +228,7 @@ export const TABLE = {
     "public-url URL",
     read.parsePageUrl,
     undefined,
-    "the console as people reach it, https://gov.acme.example: notifications and agents lead there",
+    "public address of the console, such as https://gov.acme.example, for links in notifications and for agents",
   ),
   exitWhenReadOnly: option(
     "exit-when-read-only 0-or-1",
@@ -249,25 +249,25 @@ export const toVariableName = (flag: string): string =>
 /** Returns the text of `--help`. */
 export function helpText(): string {
   const options = Object.values(TABLE).flatMap(({ flag, placeholder, fallback, help }) => {
-    const standard = fallback === undefined || Array.isArray(fallback) ? "" : `default ${fallback}, `;
-    return [`  --${flag} ${placeholder}`, `      ${help} [${standard}${toVariableName(flag)}]`];
+    const defaultText = fallback === undefined || Array.isArray(fallback) ? "" : `default ${fallback}, `;
+    return [`  --${flag} ${placeholder}`, `      ${help} [${defaultText}${toVariableName(flag)}]`];
   });
   return [
     "Usage: ui_server [--name value | --name=value]…",
     "",
     "Governs changes to one product: propose, consent, apply, verify, roll back, on a hash-chained audit log.",
-    "Each option can also be set by the environment variable next to it; a flag wins, of a repeated flag the last.",
+    "Each option can also be set by the environment variable next to it; a flag overrides its variable, and the last of repeated flags counts.",
     "",
     "Options:",
     ...options,
     "  --check-intent PATH",
-    "      say which rules this ProductIntent sets, or what is wrong with it, and exit; with --state also which scheduled changes and running rollouts of that store would lack a consent",
+    "      print the rules of this ProductIntent, or its errors, and exit; with --state also the scheduled changes and running rollouts of that store that would lack a consent",
     "  --scenarios PATH",
     "      with --check-intent: play these scenarios under it, and exit with 1 where one fails",
     "  --help, --version",
     "      print this text or the version, and exit",
     "",
-    "Environment only; each secret also from the file that its name and _FILE name, as SVC_ADMIN_TOKEN_FILE:",
+    "Only from the environment; a variable with the suffix _FILE, such as SVC_ADMIN_TOKEN_FILE, names a file with the secret:",
     "  SVC_ADMIN_TOKEN",
     "      when set, product writes need the header X-Svc-Admin-Token with this value; 16 characters or more beyond loopback",
     "  SVC_ADAPTER_SECRET",

@@ -72,14 +72,14 @@ export function openAdapter(
   const { productConfig, productAdapter, adapterSecret, targetsFile } = options;
   const { product_id, instance_id } = identity;
   const common = { product_id, instance_id, clock: systemClock, ...reports };
-  if (targetsFile) return targetsFile.open(store, identity, copiesFolder(options), reports);
+  if (targetsFile) return targetsFile.open(store, identity, cacheFolder(options), reports);
   if (productConfig !== undefined) return fileAdapter({ path: productConfig, store, ...common });
   if (productAdapter === undefined || adapterSecret === undefined) return undefined;
   return webhookAdapter({ url: productAdapter, secret: adapterSecret, ...common });
 }
 
-/** Returns the folder for copies that only this process uses; several processes may share a database. */
-const copiesFolder = ({ state }: Options): string =>
+/** Returns the folder for caches that only this process uses; with a database, it is one for each process. */
+const cacheFolder = ({ state }: Options): string =>
   isDatabase(state) ? join(tmpdir(), `countersign-${process.pid}`) : dirname(resolve(state));
 
 /** Starts background work, and returns the functions that stop it. */
@@ -92,17 +92,17 @@ export async function startParts(deps: Deps, options: Options, fetch: Handler): 
   }
   const { commits } = deps;
   if (deps.product && commits) {
-    const keeping = runCheckpointLoop(deps, commits);
+    const checkpointLoop = runCheckpointLoop(deps, commits);
     stops.push(async () => {
       commits.close();
-      await keeping;
+      await checkpointLoop;
     });
   }
   const { notifyUrl, notifyFormat, notifySecret, auditOtlp, auditOtlpHeaders } = options;
   if (auditOtlp && deps.product) {
-    const exporting = startAuditExport(deps, { url: logsAddress(auditOtlp), headers: auditOtlpHeaders });
-    deps.auditExport = exporting;
-    stops.push(exporting.stop);
+    const auditExport = startAuditExport(deps, { url: logsAddress(auditOtlp), headers: auditOtlpHeaders });
+    deps.auditExport = auditExport;
+    stops.push(auditExport.stop);
   }
   if (notifyUrl) {
     const notifier = startNotifier(deps, { url: notifyUrl, format: notifyFormat, secret: notifySecret });

@@ -49,7 +49,7 @@ export interface PlainEvaluations {
   /** Resolves with the answer; undefined where the handler must answer. */
   answer(req: IncomingMessage): Promise<Response | undefined> | undefined;
   /** Records the status of the handler's answer: a plain request with 200 admits later ones. */
-  learn(req: IncomingMessage, status: number): void;
+  recordStatus(req: IncomingMessage, status: number): void;
 }
 
 /** Creates the answering of plain evaluations; `observe` creates the observer of a route. */
@@ -79,7 +79,7 @@ export function plainEvaluations(deps: Deps, observe: (route: string) => Observe
       if (!admitted || admitted.host !== req.headers.host || admitted.product !== deps.product) return undefined;
       return answerPlain(deps, route!, req);
     },
-    learn(req, status) {
+    recordStatus(req, status) {
       // With a header that names people, headers decide about access.
       const canAdmit = status === 200 && !deps.identityHeader && !deps.identityToken;
       const route = canAdmit ? findRoute(req) : undefined;
@@ -130,7 +130,7 @@ function readBody(req: IncomingMessage & { rawBody?: Buffer }): Promise<Buffer |
   });
 }
 
-/** Returns the fields of a body if the handler would take them as they are. */
+/** Returns the fields of a body if the handler would use them unchanged. */
 function readPlainFields(body: Buffer): { context?: Context } | undefined {
   const text = body.toString("latin1");
   if (!PLAIN_TEXT.test(text)) return undefined;

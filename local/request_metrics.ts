@@ -28,9 +28,9 @@ export function registerRequestMetrics(registry: Registry): (route: string) => O
     labelNames: ["method", "route", "status"] as const,
     registers: [registry],
     collect() {
-      for (const { labels, newStatuses: fresh } of allMetrics) {
-        for (const [status, count] of fresh) requests.inc({ ...labels, status: String(status) }, count);
-        fresh.clear();
+      for (const { labels, newStatuses } of allMetrics) {
+        for (const [status, count] of newStatuses) requests.inc({ ...labels, status: String(status) }, count);
+        newStatuses.clear();
       }
     },
   });
@@ -43,8 +43,8 @@ export function registerRequestMetrics(registry: Registry): (route: string) => O
   registry.registerMetric(durations as unknown as Metric);
   const observers = new Map<string, ObserveRequest>();
   return (route) => {
-    const known = observers.get(route);
-    if (known) return known;
+    const existing = observers.get(route);
+    if (existing) return existing;
     const byMethod = new Map<string, MethodMetrics>();
     const observe: ObserveRequest = (method, status, seconds) => {
       let metrics = byMethod.get(method);

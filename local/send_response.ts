@@ -15,12 +15,12 @@ const acceptsGzip = ({ req }: ServerResponse): boolean =>
 
 /** Returns the headers of a compressed answer; its ETag becomes weak, since the bytes differ. */
 function compressedHeaders(headers: readonly string[], length: number): string[] {
-  const changed = [...headers];
-  for (let at = 0; at < changed.length; at += 2) {
-    if (changed[at] === "content-length") changed[at + 1] = String(length);
-    if (changed[at] === "etag") changed[at + 1] = `W/${changed[at + 1]}`;
+  const compressed = [...headers];
+  for (let at = 0; at < compressed.length; at += 2) {
+    if (compressed[at] === "content-length") compressed[at + 1] = String(length);
+    if (compressed[at] === "etag") compressed[at + 1] = `W/${compressed[at + 1]}`;
   }
-  return [...changed, "content-encoding", "gzip", "vary", "accept-encoding"];
+  return [...compressed, "content-encoding", "gzip", "vary", "accept-encoding"];
 }
 
 /** Member of srvx's responses that returns head and body as they were passed in, without a stream. */

@@ -55,17 +55,17 @@ type StopSteps = (() => Promise<unknown>)[];
 export async function start(options: Options, log: Log, onReadOnly?: () => void): Promise<RunningProgram> {
   const stops: StopSteps = [];
   const stop = async () => {
-    for (const stopOne of stops.splice(0).reverse()) await stopOne();
+    for (const runStep of stops.splice(0).reverse()) await runStep();
   };
   try {
-    return { ...(await open(options, log, stops, onReadOnly)), stop };
+    return { ...(await openProgram(options, log, stops, onReadOnly)), stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function open(
+async function openProgram(
   options: Options,
   log: Log,
   stops: StopSteps,
@@ -74,8 +74,8 @@ async function open(
   for (const warning of options.warnings) log.warn(warning);
   const { productIntent, state, nodeId: node_id, instanceId: instance_id, host, port } = options;
   const intent = productIntent === undefined ? undefined : await readIntent(productIntent);
-  const onEnd = options.exitWhenReadOnly === "1" ? onReadOnly : undefined;
-  const store = await openStore(state, log, options.storeName, onEnd);
+  const onStoreReadOnly = options.exitWhenReadOnly === "1" ? onReadOnly : undefined;
+  const store = await openStore(state, log, options.storeName, onStoreReadOnly);
   let close = store.close;
   stops.push(() => close());
   const ui = await openUi(options.uiDir, log);
@@ -109,10 +109,10 @@ async function open(
     nextTurn: setImmediate,
     Response: FastResponse as unknown as typeof Response,
   };
-  const opening = retryWhileBusy(() => countersign(dependencies), log);
+  const openedService = retryWhileBusy(() => countersign(dependencies), log);
   const service = await prefixErrors(
     `--state ${formatStateName(state)}`,
-    opening.catch((error: unknown) => {
+    openedService.catch((error: unknown) => {
       if (error instanceof IntentOutdated) throw new Error(`--product-intent ${productIntent}: ${error.message}`);
       throw isDatabase(state) && error instanceof IdentityMismatch ? otherStoreError(error, options) : error;
     }),
@@ -163,13 +163,13 @@ async function reportAdapter({ product, log }: Deps, { productConfig, targets }:
   const adapter = product?.adapter;
   const isFile = productConfig !== undefined;
   // The address of a webhook may be a secret.
-  const others = targets === undefined ? "--product-adapter" : `--targets ${targets}`;
+  const otherOption = targets === undefined ? "--product-adapter" : `--targets ${targets}`;
   const report = async (): Promise<void> => {
-    const option = isFile ? `--product-config ${productConfig}` : others;
+    const option = isFile ? `--product-config ${productConfig}` : otherOption;
     const problem = await adapter?.findProblem?.();
     if (problem) log.warn(`${option}: ${problem}`);
   };
-  // The start waits for a file, and not for another machine.
+  // The start waits for a check of a file, but not for an answer of another machine.
   if (isFile) await report();
   else void runWithTimeLimit(async (signal) => adapter?.ping?.(signal)).then(report, report);
 }
@@ -209,8 +209,8 @@ async function reload(
     });
   }
   try {
-    for (const lacking of await listUnconsented(deps))
-      log.warn("a change that the service carries on by itself lacks a consent under the intent", { ...lacking });
+    for (const change of await listUnconsented(deps))
+      log.warn("a change that the service carries on by itself lacks a consent under the intent", { ...change });
   } catch (error) {
     log.warn("changes that lack a consent under the intent could not be read", { error: (error as Error).message });
   }

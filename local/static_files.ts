@@ -62,14 +62,14 @@ const MAX_COMPRESSED = 200;
 /** Chooses Brotli or gzip, if the client accepts it; undefined for a file that is not compressed. */
 function chooseEncoding(accepted: string | null, content: Buffer): Encoding | undefined {
   if (accepted === null || content.length < MIN_COMPRESSED_BYTES) return undefined;
-  const named = accepted.split(",").flatMap((one) => {
+  const acceptedNames = accepted.split(",").flatMap((one) => {
     const [name, quality] = one
       .trim()
       .toLowerCase()
       .split(/\s*;\s*q=/);
     return Number(quality ?? 1) > 0 ? [name] : [];
   });
-  return (["br", "gzip"] as const).find((one) => named.includes(one));
+  return (["br", "gzip"] as const).find((one) => acceptedNames.includes(one));
 }
 
 /** Splits a path into names; undefined where a name is hidden or could lead out of the folder. */

@@ -23,7 +23,7 @@ export async function openUi(
   }
 }
 
-/** Returns a handler: `api` answers its own paths and whatever is not a file. */
+/** Returns a handler: `api` answers its own paths and all others that are not files. */
 export function serveUi(files: StaticFiles, api: Handler): Handler {
   const endpointPaths = new Set(endpoints.map(({ path }) => path));
   return (request) => {

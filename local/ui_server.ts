@@ -81,7 +81,10 @@ function createEnd(started: Promise<RunningProgram>, log: Log): EndProgram {
 function stopOnSignal(end: EndProgram): void {
   let firstAt: number | undefined;
   const onSignal = (signal: NodeJS.Signals) => {
-    if (firstAt !== undefined) return void (Date.now() - firstAt < SAME_SIGNAL_MS || process.exit(1));
+    if (firstAt !== undefined) {
+      if (Date.now() - firstAt >= SAME_SIGNAL_MS) process.exit(1);
+      return;
+    }
     firstAt = Date.now();
     end(signal, 0);
   };

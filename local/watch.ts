@@ -9,7 +9,7 @@ import type { Options } from "./options.ts";
 
 /** Lists the witnesses of this log with their keys. */
 export const listWitnesses = ({ auditWitnesses, auditWitnessKeys }: Options): Witness[] =>
-  auditWitnesses.map((url, i) => ({ url, key: auditWitnessKeys[i]! }));
+  auditWitnesses.map((url, index) => ({ url, key: auditWitnessKeys[index]! }));
 
 /** Opens the logs to watch and the key to cosign with; undefined without the options. Errors: one line for people. */
 export function openWatch(options: Options, warn: (message: string) => void): Watch | undefined {
@@ -42,13 +42,13 @@ function readLogs(path: string): VerifierKey[] {
   } catch (error) {
     throw new Error(`--witness-for ${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
   }
-  const logs = text.split("\n").flatMap((line, i) => {
+  const logs = text.split("\n").flatMap((line, index) => {
     const entry = line.trim();
     if (entry === "" || entry.startsWith("#")) return [];
     const key = parseVerifierKey(entry, sha256);
     if (key) return [key];
     throw new Error(
-      `line ${i + 1} of --witness-for ${path} is no verifier key of a log; GET /api/product/audit/checkpoint of it answers one as "key"`,
+      `line ${index + 1} of --witness-for ${path} is not a verifier key of a log; GET /api/product/audit/checkpoint of it answers one as "key"`,
     );
   });
   if (logs.length === 0) throw new Error(`--witness-for ${path} holds no verifier key`);

@@ -5,9 +5,9 @@ export const UNAUTHENTICATED_LIMITS = { total: 64, perAddress: 8 } as const;
 
 /** A connection that is not authenticated yet. */
 export interface UnauthenticatedPeer {
-  /** The address it comes from, without its port. */
+  /** The address of the peer, without its port. */
   readonly from: string;
-  /** True after it named a shared secret. */
+  /** True after the peer named a shared secret. */
   readonly greeted: boolean;
   close(reason: string): void;
 }

@@ -16,7 +16,7 @@ export const LIMITS = {
   deadAfter: 45_000,
   /** Time for an answer. */
   answer: 5_000,
-  /** Concurrent requests of one peer. */
+  /** Maximum number of concurrent requests of one peer. */
   answering: 64,
   /** Bytes that may be buffered for a peer that does not read. */
   unsent: 4 * 1024 * 1024,
@@ -44,7 +44,7 @@ export interface Connection {
   /** Time of the last complete frame (ms since 1970), and duration of the last ping (ms). */
   readonly lastSeen: number;
   readonly rtt: number | null;
-  /** Asks the peer. Errors: `LinkError` without an answer. */
+  /** Asks the peer. Errors: `LinkError` where it does not answer. */
   ask(message: Message, body: unknown): Promise<PeerAnswer>;
   /** Closes; the reason is not sent. */
   close(reason: string): void;
@@ -53,7 +53,7 @@ export interface Connection {
 interface Question {
   resolve(answered: PeerAnswer): void;
   reject(error: LinkError): void;
-  forget(): void;
+  cancelTimeout(): void;
 }
 
 /** Opens a connection on a socket that is connected or connecting. */
@@ -69,7 +69,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   let rtt: number | null = null;
   let pingedAt: number | undefined;
   let nextId = 1;
-  let answering = 0;
+  let answersUnderWay = 0;
   let corked = false;
   let cancelTimer = timers.after(LIMITS.handshake, () => close("the handshake took too long"));
 
@@ -79,7 +79,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     cancelTimer();
     socket.destroy();
     for (const question of questions.values()) {
-      question.forget();
+      question.cancelTimeout();
       question.reject(new LinkError("peer_unreachable", "the connection was closed"));
     }
     questions.clear();
@@ -123,11 +123,11 @@ export function openConnection(options: ConnectionOptions): Connection {
   };
 
   const answer = async (id: number, request: { message: string; body: unknown }): Promise<void> => {
-    if (answering >= LIMITS.answering)
+    if (answersUnderWay >= LIMITS.answering)
       return write(link.respond(id, 429, { error: "too many requests at once", code: "too_many_requests" }));
-    answering++;
+    answersUnderWay++;
     const { status, body } = await options.answer(peer!, request);
-    answering--;
+    answersUnderWay--;
     if (!closed) write(link.respond(id, status, body));
   };
 
@@ -179,7 +179,7 @@ export function openConnection(options: ConnectionOptions): Connection {
         questions.set(id, {
           resolve: (answered) => (finish(), resolve(answered)),
           reject,
-          forget: cancel,
+          cancelTimeout: cancel,
         });
         write(bytes);
       }),

@@ -1,11 +1,11 @@
-/** Keeps a connection to one configured address: after a failure it dials again, with a delay and jitter. */
+/** Maintains a connection to one configured address: after a failure it dials again, with a delay and jitter. */
 import { connect, type Socket } from "node:net";
 import { reconnectDelay } from "../../lib/link/backoff.ts";
 import type { PeerAddress } from "../option_values.ts";
 import type { Connection } from "./connection.ts";
 import type { Timers } from "./timers.ts";
 
-/** A connection that lasted so long resets the delay. */
+/** A connection that lasted this long resets the delay. */
 const STABLE_MS = 30_000;
 
 /** Options of a dialer. */
@@ -43,24 +43,24 @@ export const formatAddress = (host: string, port: number): string =>
 /** Creates a dialer that is not started yet. */
 export function createDialer({ address, timers, random, open, isUp }: DialerOptions): Dialer {
   const text = formatAddress(address.host, address.port);
-  let stage: "idle" | "busy" | "waiting" | "stopped" = "idle";
+  let phase: "idle" | "busy" | "waiting" | "stopped" = "idle";
   let peerId: string | null = null;
   let state: Dialer["state"] = "unknown";
   let failures = 0;
   let cancel = (): void => {};
 
   const dial = (): void => {
-    stage = "busy";
+    phase = "busy";
     open(connect(address), text);
   };
 
   const scheduleRetry = (): void => {
-    if (stage === "stopped") return;
+    if (phase === "stopped") return;
     if (peerId !== null && isUp(peerId)) {
-      stage = "idle";
+      phase = "idle";
       return;
     }
-    stage = "waiting";
+    phase = "waiting";
     cancel = timers.after(reconnectDelay(failures++, random), dial);
   };
 
@@ -85,10 +85,10 @@ export function createDialer({ address, timers, random, open, isUp }: DialerOpti
     peerGone(id) {
       if (id !== peerId) return;
       state = "down";
-      if (stage === "idle") scheduleRetry();
+      if (phase === "idle") scheduleRetry();
     },
     stop() {
-      stage = "stopped";
+      phase = "stopped";
       cancel();
     },
   };

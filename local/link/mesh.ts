@@ -1,4 +1,4 @@
-/** Manages all connections of a node: it accepts and dials, and keeps one connection for each peer. */
+/** Manages all connections of a node, which accepts and dials: one connection for each peer. */
 import type { Socket } from "node:net";
 import type { Clock, Log } from "../../lib/kit/platform.ts";
 import type { PeerIdentity } from "../../lib/link/handshake.ts";
@@ -50,7 +50,7 @@ export async function openMesh(options: MeshOptions): Promise<Mesh> {
   const logRejection = createRejectionLog(log, clock);
   const open = new Set<Connection>();
   const met = new Set<string>();
-  let closing = false;
+  let isClosing = false;
 
   const isUp = (peerId: string): boolean => roster.get(peerId) !== undefined;
 
@@ -77,7 +77,7 @@ export async function openMesh(options: MeshOptions): Promise<Mesh> {
       onClosed(ended, reason) {
         open.delete(ended);
         releaseAdmission(ended);
-        if (closing) return;
+        if (isClosing) return;
         const { peer } = ended;
         if (roster.remove(ended)) {
           log.warn("link down", { peer_id: peer!.peer_id, instance_id: peer!.instance_id, address, reason });
@@ -128,7 +128,7 @@ export async function openMesh(options: MeshOptions): Promise<Mesh> {
   const listener: Listener | undefined =
     options.listenAt &&
     (await listen(options.listenAt, accept, (error) => log.error("link listener failed", { error: error.message })));
-  for (const each of dialers) each.start();
+  for (const dialer of dialers) dialer.start();
 
   return {
     address: listener?.address ?? null,
@@ -136,8 +136,8 @@ export async function openMesh(options: MeshOptions): Promise<Mesh> {
     connections: roster.all,
     met,
     async close() {
-      closing = true;
-      for (const each of dialers) each.stop();
+      isClosing = true;
+      for (const dialer of dialers) dialer.stop();
       const stopped = listener?.close();
       for (const connection of open) connection.close("this node is stopping");
       await stopped;

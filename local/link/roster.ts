@@ -9,14 +9,14 @@ export const MAX_PEERS = 128;
 export interface Roster {
   get(peerId: string): Connection | undefined;
   all(): Connection[];
-  /** Adds an authenticated connection; false if it was closed instead, in favour of an existing one or for lack of room. */
+  /** Adds an authenticated connection; false if it was closed instead, since the peer has one already or there are too many. */
   add(connection: Connection): boolean;
   /** Removes a connection; false if it is not its peer's current one. */
   remove(connection: Connection): boolean;
 }
 
-/** Creates an empty roster; `own` is this node's peer_id. */
-export function createRoster(own: string): Roster {
+/** Creates an empty roster; `ownPeerId` is this node's peer_id. */
+export function createRoster(ownPeerId: string): Roster {
   const connections = new Map<string, Connection>();
   return {
     get: (peerId) => connections.get(peerId),
@@ -24,7 +24,7 @@ export function createRoster(own: string): Roster {
     add(connection) {
       const { peer_id } = connection.peer!;
       const existing = connections.get(peer_id);
-      if (existing && !replacesConnection(own, peer_id, connection, existing)) {
+      if (existing && !replacesConnection(ownPeerId, peer_id, connection, existing)) {
         connection.close("this pair has another connection");
         return false;
       }

@@ -19,10 +19,10 @@ export interface PeerSources {
 /** Lists configured peers in their order, then other connected ones, then those that were connected formerly. */
 export function listPeerRows({ self, dialers, connections, records, met }: PeerSources): PeerRow[] {
   const rows: PeerRow[] = [];
-  const shown = new Set<string>();
+  const listedPeers = new Set<string>();
   const add = (peerId: string | null, address: string, state: PeerRow["state"]): void => {
-    if (peerId !== null && shown.has(peerId)) return;
-    if (peerId !== null) shown.add(peerId);
+    if (peerId !== null && listedPeers.has(peerId)) return;
+    if (peerId !== null) listedPeers.add(peerId);
     const connection = connections.find(({ peer }) => peer?.peer_id === peerId);
     const record = records.find(({ peer_id }) => peer_id === peerId);
     const identity = connection?.peer ?? record;

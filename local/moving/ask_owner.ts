@@ -10,12 +10,12 @@ import type { OwnerAnswer, MoveStateRequest } from "./owner_door.ts";
 /** Advice if the owner cannot be reached. */
 const STOP_ADVICE = "stop the service that uses it, and give the command again";
 
-/** Finds that process by the sockets in the store's lock folder. Returns a `commit` that it executes; undefined if none has it open. */
+/** Finds the process that has a store open by the sockets in the store's lock folder. Returns a `commit` that it executes; undefined if none has it open. */
 export async function findOwnerCommit(folder: string): Promise<BulkAccess["commit"] | undefined> {
-  const found = await connectToOwner(folder);
-  if (!found) return undefined;
+  const probe = await connectToOwner(folder);
+  if (!probe) return undefined;
   // The owner closes idle connections, and a copy takes long, so each request uses a new connection.
-  found.destroy();
+  probe.destroy();
   return async (writes, { from, to }) => {
     if (writes.length > 0) throw new Error("only the owner of the store writes records to it");
     const socket = await connectToOwner(folder);

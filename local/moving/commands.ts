@@ -37,10 +37,10 @@ async function explainFence<T>({ from, name }: Source, work: () => Promise<T>): 
   try {
     return await work();
   } catch (error) {
-    const mark = await from.moveState().catch(() => undefined);
-    if (mark?.state !== "moving" || !(error instanceof Error)) throw error;
-    const next = `${name} takes no writes now. Give the same command again, or give the move up: countersign unfence`;
-    throw new MoveRejected(`${error.message}. ${next}`, { cause: error });
+    const moveState = await from.moveState().catch(() => undefined);
+    if (moveState?.state !== "moving" || !(error instanceof Error)) throw error;
+    const advice = `${name} takes no writes now. Give the same command again, or give the move up: countersign unfence`;
+    throw new MoveRejected(`${error.message}. ${advice}`, { cause: error });
   }
 }
 
@@ -58,11 +58,11 @@ export const makeFileWriter =
       await requireLog(source);
       const to = `the file ${resolve(file)}`;
       const end = await explainFence(source, () => writeExport(file, () => exportStore(source, { kind, to }, deps)));
-      const next =
+      const nextText =
         kind === "export"
           ? `${source.name} takes no more writes: countersign import ${file} --state …`
           : `${source.name} stays in use`;
-      return { text: `${file}: ${formatLog(end)}\n${next}` };
+      return { text: `${file}: ${formatLog(end)}\n${nextText}` };
     } finally {
       await source.close();
     }
@@ -77,13 +77,13 @@ async function loadInto(
 ): Promise<{ text: string }> {
   let to = await address.opened();
   try {
-    const left = await to.bulk!.moveState();
-    if (left?.state === "loading") {
-      if (left.from !== from && !force)
+    const moveState = await to.bulk!.moveState();
+    if (moveState?.state === "loading") {
+      if (moveState.from !== from && !force)
         throw new MoveRejected(
-          `${address.name} takes nothing: ${describeMoveState(left)}. Give that command again, or add --force to remove what it left`,
+          `${address.name} takes nothing: ${describeMoveState(moveState)}. Give that command again, or add --force to remove what it left`,
         );
-      await to.bulk!.clear(left);
+      await to.bulk!.clear(moveState);
       await to.close();
       to = await address.opened();
     }
@@ -107,7 +107,7 @@ export const makeFileLoader =
 
 /** Moves a store into another. */
 export async function move(session: Session, call: VerbCall): Promise<{ text: string }> {
-  const { from: here, to: there } = call.args;
+  const { from, to: destinationText } = call.args;
   const { fromName, toName } = call.options;
   const address = (text: string, name: string | boolean | undefined): StoreAddress =>
     // `SVC_STATE` goes with `SVC_STORE_NAME`.
@@ -115,8 +115,8 @@ export async function move(session: Session, call: VerbCall): Promise<{ text: st
       given: readText(name),
       usual: text === "env:SVC_STATE" ? session.env["SVC_STORE_NAME"] : undefined,
     });
-  const [left, destination] = [address(here!, fromName), address(there!, toName)];
-  const source = await left.departed();
+  const destination = address(destinationText!, toName);
+  const source = await address(from!, fromName).departed();
   try {
     await requireLog(source);
     // Checked first, since opening the destination may create it.

@@ -27,10 +27,10 @@ export interface Door {
   close(): Promise<void>;
 }
 
-/** A connection without a request is closed after this time. */
+/** Time after which a connection without a request is closed. */
 const PATIENCE_MS = 5000;
 
-/** Creates a door that is not open yet. */
+/** Creates the server of commands; it accepts them once it is open. */
 export function newDoor(patienceMs = PATIENCE_MS): Door {
   const connections = new Map<Socket, Promise<void>>();
   let bulk: BulkAccess | undefined;

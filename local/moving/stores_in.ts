@@ -5,9 +5,9 @@ import { databaseAddress, storeError } from "../../lib/store/postgres/errors.ts"
 const CONNECT_MS = 5000;
 const ANSWER_MS = 10_000;
 
-const IS_THERE = "select to_regclass('countersign_heads') is not null as heads";
+const TABLE_EXISTS = "select to_regclass('countersign_heads') is not null as heads";
 
-/** Returns the names in order. Errors: `StoreUnavailable`. */
+/** Returns the names of the stores in order. Errors: `StoreUnavailable`. */
 export async function listStores(url: string): Promise<string[]> {
   const { Client } = await import("pg").catch(explainMissingDriver);
   const client = new Client({
@@ -20,7 +20,7 @@ export async function listStores(url: string): Promise<string[]> {
   client.on("error", () => undefined);
   try {
     await client.connect();
-    const { rows } = await client.query<{ heads: boolean }>(IS_THERE);
+    const { rows } = await client.query<{ heads: boolean }>(TABLE_EXISTS);
     if (!rows[0]!.heads) return [];
     const stores = await client.query<{ store: string }>("select distinct store from countersign_heads order by store");
     return stores.rows.map(({ store }) => store);

@@ -20,11 +20,11 @@ export function compare(expected: unknown, found: unknown, path: readonly Proper
 function compareLists(expected: readonly unknown[], found: unknown, path: readonly PropertyKey[]): Difference[] {
   if (!Array.isArray(found) || (expected.length === 0 && found.length > 0))
     return [{ path, message: describeDifference(expected, found) }];
-  const left = [...found];
+  const unmatched = [...found];
   return expected.flatMap((item, index) => {
-    const same = left.findIndex((other) => compare(item, other).length === 0);
-    if (same !== -1) {
-      left.splice(same, 1);
+    const matchIndex = unmatched.findIndex((other) => compare(item, other).length === 0);
+    if (matchIndex !== -1) {
+      unmatched.splice(matchIndex, 1);
       return [];
     }
     return [{ path: [...path, index], message: `expected an item ${formatValue(item)}, got ${formatValue(found)}` }];

@@ -16,7 +16,7 @@ interface StatedPrincipal {
 export type Sign = (statement: string) => Proof;
 
 /** An intent with new credentials, and their secrets and signers by normalized name. */
-export interface EquippedIntent {
+export interface PlayableIntent {
   /** The rules of the intent with new keys and secrets, which only this process has; for a store in memory alone. */
   intent: object;
   secrets: ReadonlyMap<string, string>;
@@ -27,12 +27,12 @@ export interface EquippedIntent {
  * Replaces the secret of each agent and each key of each person by one of the same kind, so that rules have the same effect: a key
  * that needs its owner's touch is replaced by such a key, an unattended one by an unattended one.
  */
-export function equip(manifest: string): EquippedIntent {
+export function replaceCredentials(manifest: string): PlayableIntent {
   const intent = JSON.parse(manifest) as { principals?: Record<string, StatedPrincipal> };
   const secrets = new Map<string, string>();
   const signers = new Map<string, Sign>();
-  for (const [stated, principal] of Object.entries(intent.principals ?? {})) {
-    const name = normalizeName(stated);
+  for (const [statedName, principal] of Object.entries(intent.principals ?? {})) {
+    const name = normalizeName(statedName);
     if (principal.token_sha256 !== undefined) {
       const secret = randomBytes(32).toString("hex");
       secrets.set(name, secret);
@@ -64,13 +64,13 @@ function sshProof(
   statement: string,
   { type, blob, privateKey, unattended }: { type: string; blob: Buffer; privateKey: KeyObject; unattended: boolean },
 ): Proof {
-  const about = [sshString(NAMESPACE), sshString(""), sshString("sha256")];
-  const signed = Buffer.concat([Buffer.from("SSHSIG"), ...about, wireString(digest(statement))]);
+  const header = [sshString(NAMESPACE), sshString(""), sshString("sha256")];
+  const signed = Buffer.concat([Buffer.from("SSHSIG"), ...header, wireString(digest(statement))]);
   const touch = unattended ? Buffer.alloc(0) : Buffer.from([PRESENT_AND_VERIFIED, 0, 0, 0, 1]);
   const message = unattended ? signed : Buffer.concat([digest(APPLICATION), touch, digest(signed)]);
   const signature = Buffer.concat([sshString(type), wireString(sign(null, message, privateKey)), touch]);
   const version = Buffer.from([0, 0, 0, 1]);
-  const parts = [Buffer.from("SSHSIG"), version, wireString(blob), ...about, wireString(signature)];
+  const parts = [Buffer.from("SSHSIG"), version, wireString(blob), ...header, wireString(signature)];
   const lines = Buffer.concat(parts)
     .toString("base64")
     .match(/.{1,70}/g)!;

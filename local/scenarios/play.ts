@@ -8,15 +8,15 @@ import type { Log } from "../../lib/kit/platform.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { sha256 } from "../node_ports.ts";
 import { compare, type Difference } from "./compare.ts";
-import { equip } from "./credentials.ts";
+import { replaceCredentials } from "./credentials.ts";
 import { substituteInBody, substituteInPath, UnknownName } from "./names.ts";
-import { type Fields, prove } from "./prove.ts";
+import { type Fields, signRequest } from "./prove.ts";
 import type { Scenario, Step } from "./read.ts";
 import { createMemoryTarget } from "./target.ts";
 
 /** Start of a scenario that states no time: a Monday. */
 const DEFAULT_START = "2026-01-05T10:00:00Z";
-/** The service takes a time as passed when two clock samples, at least ten minutes apart, are after it. */
+/** The service considers a time past when two clock samples, at least ten minutes apart, are after it. */
 const CLOCK_SAMPLE_INTERVAL_MS = 10 * 60_000;
 
 const silentLog: Log = { info() {}, warn() {}, error() {} };
@@ -31,8 +31,8 @@ export interface Answer {
 /** Result of a scenario. */
 export interface Outcome {
   differences: Difference[];
-  /** The request and its answer in short; absent if the answer is as expected. */
-  answered?: string;
+  /** The request and its answer in one line; absent if the answer is as expected. */
+  answerText?: string;
 }
 
 /** Plays a scenario under an intent, given as its canonical text. */
@@ -43,12 +43,12 @@ export async function play(scenario: Scenario, manifest: string): Promise<Outcom
     for (const [index, step] of given.entries()) {
       const stepPath = ["given", index];
       const answer = await run.send(step, stepPath);
-      if (answer.status >= 400) throw new StepFailed(stepPath, `was rejected: ${run.shortly(step, answer)}`);
+      if (answer.status >= 400) throw new StepFailed(stepPath, `was rejected: ${run.describeAnswer(step, answer)}`);
       run.name(step, answer, stepPath);
     }
     const answer = await run.send(when, ["when"]);
     const differences = compare(expect, listMembers(answer), ["expect"]);
-    return { differences, ...(differences.length > 0 && { answered: run.shortly(when, answer) }) };
+    return { differences, ...(differences.length > 0 && { answerText: run.describeAnswer(when, answer) }) };
   } catch (error) {
     if (!(error instanceof StepFailed)) throw error;
     return { differences: [{ path: error.path, message: error.message }] };
@@ -74,11 +74,11 @@ function listMembers({ status, body }: Answer): unknown {
 }
 
 async function openRun(manifest: string, start: string) {
-  const { intent, secrets, signers } = equip(manifest);
-  const began = Date.parse(start);
-  let now = began;
+  const { intent, secrets, signers } = replaceCredentials(manifest);
+  const startMs = Date.parse(start);
+  let now = startMs;
   let person: string | null = null;
-  const clock = { now: () => now, monotonic: () => now - began };
+  const clock = { now: () => now, monotonic: () => now - startMs };
   const store = memoryStore();
   const adapter = targetAdapter(createMemoryTarget(), { store, clock, sha256 });
   const service = await countersign({
@@ -93,10 +93,12 @@ async function openRun(manifest: string, start: string) {
     pause: async () => {},
   });
   // Without a caller, names in the request are only claimed.
-  const unnamed = app(Object.create(service.deps, { person: { value: undefined } }) as typeof service.deps);
+  const handlerWithoutCaller = app(
+    Object.create(service.deps, { person: { value: undefined } }) as typeof service.deps,
+  );
   const ids = new Map<string, string>();
 
-  /** Advances the clock, and runs the cycles that the service needs to take the time as passed. */
+  /** Advances the clock, and runs the cycles after which the service considers the time past. */
   const advanceTo = async (at: number): Promise<void> => {
     for (const moment of [at - CLOCK_SAMPLE_INTERVAL_MS, at]) {
       if (moment <= now && moment !== at) continue;
@@ -115,13 +117,13 @@ async function openRun(manifest: string, start: string) {
     const fields = substituteNames(step.body ?? {}, [...stepPath, "body"], substituteInBody);
     const secret = by === undefined ? undefined : findSecret(by, [...stepPath, "by"]);
     person = by === undefined || secret !== undefined ? null : by;
-    const fetch: Handler = by === undefined ? unnamed : service.fetch;
+    const fetch: Handler = by === undefined ? handlerWithoutCaller : service.fetch;
     const ask: Ask = (path, fields, method = "POST") =>
       fetchAnswer(fetch, new Request(`http://localhost${path}`, buildInit(method, fields, secret)));
     if (method === "GET") return ask(path, {}, "GET");
-    const shown = await addSeenValues(path, fields, ask);
+    const completeFields = await addSeenValues(path, fields, ask);
     const sign = by === undefined ? undefined : signers.get(normalizeName(by));
-    return ask(path, sign ? await prove(path, shown, by!, { sign, post: ask }) : shown);
+    return ask(path, sign ? await signRequest(path, completeFields, by!, { sign, post: ask }) : completeFields);
   };
 
   const substituteNames = <T>(value: T, path: readonly PropertyKey[], substitute: typeof substituteInBody<T>): T => {
@@ -145,7 +147,7 @@ async function openRun(manifest: string, start: string) {
 
   const name = ({ as }: Scenario["given"][number], { body }: Answer, stepPath: readonly PropertyKey[]): void => {
     if (as === undefined) return;
-    if (ids.has(as)) throw new StepFailed([...stepPath, "as"], `${as} names a change already`);
+    if (ids.has(as)) throw new StepFailed([...stepPath, "as"], `${as} already names a change`);
     if (typeof body.change_id !== "string")
       throw new StepFailed([...stepPath, "as"], `${as}: the answer is of no change`);
     ids.set(as, body.change_id);
@@ -155,7 +157,7 @@ async function openRun(manifest: string, start: string) {
     const text = `${request} answered ${status}${body.code ? ` ${body.code}` : ""}${body.error ? `: ${body.error}` : ""}`;
     return [...ids].reduce((line, [as, id]) => line.replaceAll(id, `$${as}`), text);
   };
-  return { send, name, shortly: describeAnswer, close: service.close };
+  return { send, name, describeAnswer, close: service.close };
 }
 
 /** Sends a request as the current caller. */

@@ -33,14 +33,14 @@ const DECISIONS: Readonly<Record<string, SignedDecision>> = {
   "audit/accept-loss": { decision: "accept_loss", author: "actor" },
 };
 
-/** Fields that the statement has as the request states them. */
+/** Fields of the request that the statement repeats. */
 const STATEMENT_FIELDS = ["change_id", "note", "verdict", "item", "seen", "over_drift", "until", "length", "head"];
 
 /**
  * Returns the fields with their author and a signature of the statement that the service returns. If it returns none, the request is
  * sent unsigned.
  */
-export async function prove(
+export async function signRequest(
   path: string,
   fields: Fields,
   by: string,
@@ -49,11 +49,14 @@ export async function prove(
   const signed = findDecision(path, fields);
   if (!signed || "proof" in fields) return fields;
   const { [signed.author]: author = by } = fields;
-  const own = { ...fields, [signed.author]: author };
-  const answer = await post("/api/product/consent-statement", { approver: author, ...statementFields(signed, own) });
+  const authoredFields = { ...fields, [signed.author]: author };
+  const answer = await post("/api/product/consent-statement", {
+    approver: author,
+    ...statementFields(signed, authoredFields),
+  });
   if (answer.status !== 200) return fields;
   const { statement } = answer.body as { statement: string };
-  return { ...own, proof: sign(statement), at: (JSON.parse(statement) as { at: string }).at };
+  return { ...authoredFields, proof: sign(statement), at: (JSON.parse(statement) as { at: string }).at };
 }
 
 function findDecision(path: string, { emergency }: Fields): SignedDecision | undefined {

@@ -94,7 +94,7 @@ export function parseScenarios(text: string): ScenarioFile {
 interface Problem {
   path: PropertyKey[];
   message: string;
-  /** A field that `path` should not have, for the line. */
+  /** An unknown field at `path`, whose line is reported. */
   stray?: string | undefined;
 }
 
@@ -107,11 +107,11 @@ function toProblem(issue: z.core.$ZodIssue): Problem {
 /** Finds requests whose time is before that of an earlier one. */
 function findTimeProblems(scenarios: readonly Scenario[]): Problem[] {
   return scenarios.flatMap(({ given, when }, index) => {
-    let last = -Infinity;
+    let latest = -Infinity;
     return [...given, when].flatMap(({ at }, position): Problem[] => {
-      const before = last;
-      last = Math.max(last, at === undefined ? -Infinity : Date.parse(at));
-      if (at === undefined || Date.parse(at) >= before) return [];
+      const earlierLatest = latest;
+      latest = Math.max(latest, at === undefined ? -Infinity : Date.parse(at));
+      if (at === undefined || Date.parse(at) >= earlierLatest) return [];
       const path = position < given.length ? [index, "given", position, "at"] : [index, "when", "at"];
       return [{ path, message: "is before the time of an earlier request" }];
     });

@@ -15,7 +15,7 @@ export async function testIntent(manifest: string, path: string): Promise<Intent
   const lines: string[] = [];
   let failed = 0;
   for (const [index, scenario] of scenarios.entries()) {
-    const { differences, answered } = await play(scenario, manifest);
+    const { differences, answerText } = await play(scenario, manifest);
     if (differences.length > 0) failed++;
     lines.push(
       differences.length === 0 ? `ok    ${scenario.name}` : `FAIL  ${scenario.name} (${path}:${lineOf([index])})`,
@@ -23,7 +23,7 @@ export async function testIntent(manifest: string, path: string): Promise<Intent
         const field = within.filter((part, at) => at > 0 || part !== "expect").join(".");
         return `        ${path}:${lineOf([index, ...within])}: ${field} ${message}`;
       }),
-      ...(answered === undefined ? [] : [`        ${answered}`]),
+      ...(answerText === undefined ? [] : [`        ${answerText}`]),
     );
   }
   lines.push(summary(scenarios.length, failed));

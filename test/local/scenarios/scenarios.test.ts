@@ -5,7 +5,7 @@ import { loadIntent } from "../../../lib/changes/rules/intent.ts";
 import { checkIntent } from "../../../local/intent_file.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 import { compare } from "../../../local/scenarios/compare.ts";
-import { equip } from "../../../local/scenarios/credentials.ts";
+import { replaceCredentials } from "../../../local/scenarios/credentials.ts";
 import { play } from "../../../local/scenarios/play.ts";
 import { parseScenarios, type Scenario } from "../../../local/scenarios/read.ts";
 import { testIntent } from "../../../local/scenarios/test_intent.ts";
@@ -167,7 +167,7 @@ describe("callers", () => {
 
   test("the runner's credentials change no other field of the intent", () => {
     const { manifest, intent } = makeIntent({ principals, "x-ticket": "GOV-1" });
-    const equipped = equip(manifest);
+    const equipped = replaceCredentials(manifest);
     const again = loadIntent(JSON.stringify(equipped.intent), sha256).intent;
     const withoutCredentials = ({ policy, principals: known, ...rest }: typeof intent) => ({
       ...rest,
@@ -178,7 +178,7 @@ describe("callers", () => {
     });
     expect(withoutCredentials(again)).toEqual(withoutCredentials(intent));
     expect(again.policy.signing.keys).not.toEqual(intent.policy.signing.keys);
-    expect([...equipped.secrets.values()]).not.toEqual([...equip(manifest).secrets.values()]);
+    expect([...equipped.secrets.values()]).not.toEqual([...replaceCredentials(manifest).secrets.values()]);
   });
 });
 
