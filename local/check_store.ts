@@ -25,7 +25,7 @@ export async function listUnconsentedInStore(
   name: StoreName,
   env: Environment,
 ): Promise<UnconsentedChange[]> {
-  const { from, close } = await storeAddress(state, env, name).copied();
+  const { from, close } = await storeAddress(state, env, name).openForCopy();
   const store = memoryStore();
   const load = async (isWanted: (key: Key) => boolean): Promise<void> => {
     const wanted: Version[] = [];

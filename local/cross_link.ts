@@ -10,7 +10,7 @@ import { listPeers, openPeerId, savePeer } from "../lib/link/peer_records.ts";
 import type { LinkPort, PeerRow } from "../lib/link/port.ts";
 import type { Connection } from "./link/connection.ts";
 import { type Mesh, openMesh } from "./link/mesh.ts";
-import { listPeerRows } from "./link/rows.ts";
+import { listPeerRows } from "./link/peer_rows.ts";
 import { systemTimers, type Timers } from "./link/timers.ts";
 import type { PeerAddress } from "./option_values.ts";
 

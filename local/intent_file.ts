@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { findContradictions } from "../lib/changes/rules/contradictions.ts";
 import { loadIntent } from "../lib/changes/rules/intent.ts";
 import { describeRules } from "../lib/changes/rules/describe_rules.ts";
-import { prefixErrors } from "./about.ts";
+import { prefixErrors } from "./prefix_errors.ts";
 import { sha256 } from "./node_ports.ts";
 import type { Environment } from "./secrets.ts";
 
@@ -51,7 +51,10 @@ export async function checkIntent(
   if (state !== undefined) {
     // Imported only when needed, since a start does not check a store.
     const { listUnconsentedInStore } = await import("./check_store.ts");
-    const unconsented = await prefixErrors("--state", listUnconsentedInStore(intent, state, { given: storeName }, env));
+    const unconsented = await prefixErrors(
+      "--state",
+      listUnconsentedInStore(intent, state, { fromOption: storeName }, env),
+    );
     lines.push(
       ...unconsented.map(({ change_id, reason }) => `! ${change_id} lacks a consent under this intent: ${reason}`),
     );

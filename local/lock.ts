@@ -3,7 +3,7 @@ import { readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { holdFolder } from "./lock_folder.ts";
 import { holdName } from "./lock_name.ts";
-import type { OnConnection, AcquireFolder } from "./lock_hold.ts";
+import type { OnConnection, AcquireFolder } from "./lock_types.ts";
 import { makeFolder } from "./make_folder.ts";
 
 /** A state file owned by this process. */

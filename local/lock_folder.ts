@@ -11,7 +11,7 @@ import { mkdtemp, readdir, rm, symlink } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { OnConnection, AcquireFolder } from "./lock_hold.ts";
+import type { OnConnection, AcquireFolder } from "./lock_types.ts";
 
 /** Greeting of a socket whose process holds the folder; one that gives up closes without a greeting. */
 export const HELD_MESSAGE = "held";

@@ -1,7 +1,7 @@
 /** Locks a folder by a name in the kernel: it ends with the process, and only this machine knows it. */
 import { stat } from "node:fs/promises";
 import { createServer } from "node:net";
-import type { AcquireFolder } from "./lock_hold.ts";
+import type { AcquireFolder } from "./lock_types.ts";
 
 /** Prefix of names in the kernel: abstract sockets of Linux, named pipes of Windows; other systems have none. */
 const PREFIX: Partial<Record<NodeJS.Platform, string>> = {

@@ -5,7 +5,7 @@ import { NodeRequest } from "srvx/node";
 import type { Deps } from "../lib/deps.ts";
 import { parseTraceparent } from "../lib/kit/trace.ts";
 import { yieldToEventLoop } from "../lib/kit/event_loop.ts";
-import { rejectConnection, rejectRequest, type Rejection } from "./http_refusal.ts";
+import { rejectConnection, rejectRequest, type Rejection } from "./http_rejection.ts";
 import { trackInFlight, type InFlight } from "./in_flight.ts";
 import { PLAIN_PATH, type PlainEvaluations } from "./plain_evaluations.ts";
 import { sendResponse } from "./send_response.ts";

@@ -2,12 +2,12 @@
 import type { Log } from "../lib/kit/platform.ts";
 import { databaseAddress } from "../lib/store/postgres/errors.ts";
 import type { Store } from "../lib/store/store.ts";
-import { prefixErrors } from "./about.ts";
+import { prefixErrors } from "./prefix_errors.ts";
 import { acquireLock } from "./lock.ts";
-import { newDoor } from "./moving/owner_door.ts";
+import { createOwnerCommands } from "./moving/owner_commands.ts";
 import { isDatabase } from "./option_values.ts";
 import { openFileStore } from "./store/file_store.ts";
-import { retryWhileBusy } from "./while_busy.ts";
+import { retryWhileBusy } from "./retry_while_busy.ts";
 
 /** Returns the value of `--state` for messages, without a password. */
 export const formatStateName = (state: string): string => (isDatabase(state) ? databaseAddress(state) : state);
@@ -25,8 +25,8 @@ export const openStore = (
 
 /** Opens a file store and locks it. `onReadOnly` is called when the store accepts no more writes until a restart. */
 export async function openFile(state: string, log: Log, onReadOnly?: () => void): Promise<Store> {
-  const door = newDoor();
-  const lock = await acquireLock(state, undefined, door.enter);
+  const door = createOwnerCommands();
+  const lock = await acquireLock(state, undefined, door.accept);
   try {
     const store = await prefixErrors(`--state ${state}`, openFileStore({ path: lock.path, log, onReadOnly }));
     door.open(store.bulk!);

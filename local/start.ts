@@ -18,7 +18,7 @@ import { type Log, systemClock } from "../lib/kit/platform.ts";
 import { runWithTimeLimit } from "../lib/kit/time_limit.ts";
 import { version } from "../lib/kit/version.ts";
 import type { Service } from "../lib/service.ts";
-import { prefixErrors } from "./about.ts";
+import { prefixErrors } from "./prefix_errors.ts";
 import { readBackupEnd } from "./backup_end.ts";
 import { listCapabilities } from "./capabilities.ts";
 import { claimEvolvedFolder, SharedFolder } from "./evolved_owner.ts";
@@ -30,11 +30,11 @@ import { sha256 } from "./node_ports.ts";
 import { openStore, formatStateName, DEFAULT_STORE_NAME } from "./open_store.ts";
 import { isDatabase } from "./option_values.ts";
 import type { Options } from "./options.ts";
-import { openAdapter, openParts, startParts } from "./parts.ts";
+import { openAdapter, openParts, startParts } from "./program_parts.ts";
 import { plainEvaluations } from "./plain_evaluations.ts";
 import { openUi, serveUi } from "./ui.ts";
-import { describeWatch } from "./watch.ts";
-import { retryWhileBusy } from "./while_busy.ts";
+import { describeWatch } from "./witnesses.ts";
+import { retryWhileBusy } from "./retry_while_busy.ts";
 
 /** A started program. */
 export interface RunningProgram {

@@ -8,7 +8,7 @@ import { createAdmission, type UnauthenticatedPeer } from "./admission.ts";
 import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
 import { formatAddress, type Dialer, createDialer } from "./dialer.ts";
 import { listen, type Listener } from "./listener.ts";
-import { createRejectionLog } from "./refusals.ts";
+import { createRejectionLog } from "./rejection_log.ts";
 import { createRoster } from "./roster.ts";
 import type { Timers } from "./timers.ts";
 
@@ -37,7 +37,7 @@ export interface Mesh {
   /** Lists the connections, one for each peer. */
   connections(): Connection[];
   /** The peers that were connected since the start, by peer_id. */
-  readonly met: ReadonlySet<string>;
+  readonly connectedSinceStart: ReadonlySet<string>;
   /** Closes all connections without further callbacks. */
   close(): Promise<void>;
 }
@@ -134,7 +134,7 @@ export async function openMesh(options: MeshOptions): Promise<Mesh> {
     address: listener?.address ?? null,
     dialers,
     connections: roster.all,
-    met,
+    connectedSinceStart: met,
     async close() {
       isClosing = true;
       for (const dialer of dialers) dialer.stop();

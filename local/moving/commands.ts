@@ -21,8 +21,8 @@ const readText = (option: string | boolean | undefined): string | undefined => o
 
 const findState = ({ env }: Session, { options: { state, storeName } }: VerbCall): StoreAddress =>
   storeAddress(readText(state) ?? (env["SVC_STATE"] || "data/state.json"), env, {
-    given: readText(storeName),
-    usual: env["SVC_STORE_NAME"],
+    fromOption: readText(storeName),
+    fromVariable: env["SVC_STORE_NAME"],
   });
 
 /** Requires that a store has a log, since an empty one is probably a mistake. Errors: `MoveRejected`. */
@@ -53,7 +53,7 @@ export const makeFileWriter =
   async (session: Session, call: VerbCall): Promise<{ text: string }> => {
     const file = call.args["file"]!;
     const address = findState(session, call);
-    const source = kind === "export" ? await address.departed() : await address.copied();
+    const source = kind === "export" ? await address.openForMove() : await address.openForCopy();
     try {
       await requireLog(source);
       const to = `the file ${resolve(file)}`;
@@ -75,7 +75,7 @@ async function loadInto(
   from: string,
   load: (destination: Destination) => Promise<MoveResult>,
 ): Promise<{ text: string }> {
-  let to = await address.opened();
+  let to = await address.openForLoad();
   try {
     const moveState = await to.bulk!.moveState();
     if (moveState?.state === "loading") {
@@ -85,7 +85,7 @@ async function loadInto(
         );
       await to.bulk!.clear(moveState);
       await to.close();
-      to = await address.opened();
+      to = await address.openForLoad();
     }
     const { log } = await load({ to, name: address.name, actor: readText(actor) });
     return { text: `${address.name}: ${formatLog(log)}\nthe next entry records the move` };
@@ -112,11 +112,11 @@ export async function move(session: Session, call: VerbCall): Promise<{ text: st
   const address = (text: string, name: string | boolean | undefined): StoreAddress =>
     // `SVC_STATE` goes with `SVC_STORE_NAME`.
     storeAddress(text, session.env, {
-      given: readText(name),
-      usual: text === "env:SVC_STATE" ? session.env["SVC_STORE_NAME"] : undefined,
+      fromOption: readText(name),
+      fromVariable: text === "env:SVC_STATE" ? session.env["SVC_STORE_NAME"] : undefined,
     });
   const destination = address(destinationText!, toName);
-  const source = await address(from!, fromName).departed();
+  const source = await address(from!, fromName).openForMove();
   try {
     await requireLog(source);
     // Checked first, since opening the destination may create it.
@@ -131,7 +131,7 @@ export async function move(session: Session, call: VerbCall): Promise<{ text: st
 
 /** Cancels a move: its source accepts writes again. */
 export async function unfence(session: Session, call: VerbCall): Promise<{ text: string }> {
-  const source = await findState(session, call).departed();
+  const source = await findState(session, call).openForMove();
   try {
     const { to } = await unfenceStore(source, { force: call.options["force"] === true });
     return { text: `${source.name} takes writes again; its move to ${to} is given up` };

@@ -13,8 +13,8 @@ import { LAYOUT } from "../../lib/store/layout.ts";
 import { nodeFiles, statePaths } from "../store/files.ts";
 import { openFileStore } from "../store/file_store.ts";
 import { dumpFiles, storeExists, readMoveStateFromFiles } from "../store/bulk_access.ts";
-import { findOwnerCommit } from "./ask_owner.ts";
-import { listStores } from "./stores_in.ts";
+import { findOwnerCommit } from "./owner_client.ts";
+import { listStores } from "./list_stores.ts";
 
 /** An open store that is copied or moved. */
 export interface Source extends MoveSource {
@@ -26,19 +26,19 @@ export interface StoreAddress {
   /** Name for messages and the log, without a password. */
   name: string;
   /** Opens the store for a copy, which does not change it. */
-  copied(): Promise<Source>;
+  openForCopy(): Promise<Source>;
   /** Opens the store for a move, also while a service uses it. */
-  departed(): Promise<Source>;
+  openForMove(): Promise<Source>;
   /** Opens the store to load data into it. */
-  opened(): Promise<Store>;
+  openForLoad(): Promise<Store>;
 }
 
 /** Name of a store in a database. */
 export interface StoreName {
   /** From an option; a file or a table has none. */
-  given?: string | undefined;
+  fromOption?: string | undefined;
   /** Default, from a variable. */
-  usual?: string | undefined;
+  fromVariable?: string | undefined;
 }
 
 /** Parses an address; `env:NAME` is the value of a variable. Errors: sentences for people, without passwords. */
@@ -58,12 +58,12 @@ export function storeAddress(
     throw new MoveRejected(`the address of a store ${(error as Error).message}, or dynamodb://table?region=…`);
   }
   if (isDatabase(address)) return databaseStore(address, parseName(store), log);
-  if (store.given !== undefined)
+  if (store.fromOption !== undefined)
     throw new MoveRejected(`${given} has no stores of several names: only a database, postgres://…, does`);
   return isTable ? tableStore(text, env) : fileStoreAddress(address, log);
 }
 
-function parseName({ given, usual }: StoreName): string {
+function parseName({ fromOption: given, fromVariable: usual }: StoreName): string {
   const name = given ?? (usual || DEFAULT_STORE_NAME);
   try {
     return parseStoreName(name);
@@ -86,13 +86,13 @@ function databaseStore(address: string, store: string, log: Log): StoreAddress {
   const source = async (): Promise<Source> => {
     hide();
     const existing = await listStores(address);
-    if (existing.includes(store)) return all.departed();
+    if (existing.includes(store)) return all.openForMove();
     const others = existing.slice(0, MAX_LISTED_NAMES).join(", ") + (existing.length > MAX_LISTED_NAMES ? ", …" : "");
     throw new MoveRejected(
       `${location} has no store ${store}: it has ${others === "" ? "none" : `${others}, which a name tells apart`}`,
     );
   };
-  return { ...all, copied: source, departed: source };
+  return { ...all, openForCopy: source, openForMove: source };
 }
 
 /** Maximum number of names in a message. */
@@ -104,7 +104,7 @@ function sharedStore(name: string, open: () => Promise<Store>): StoreAddress {
     const store = await open();
     return { from: store.bulk!, name, close: () => store.close() };
   };
-  return { name, copied: source, departed: source, opened: open };
+  return { name, openForCopy: source, openForMove: source, openForLoad: open };
 }
 
 const TABLE_RULE =
@@ -147,12 +147,12 @@ function fileStoreAddress(path: string, log: Log): StoreAddress {
     // The absolute path, since the log and the move state that record it are read elsewhere too.
     name: resolve(path),
     // The files are read directly, whether a service writes to them or not.
-    async copied() {
+    async openForCopy() {
       requireStore(path);
       const readOnly = () => Promise.reject(new Error("a copy writes nothing"));
       return { from: openSnapshot(path, readOnly), name: resolve(path), close: async () => {} };
     },
-    async departed() {
+    async openForMove() {
       requireStore(path);
       try {
         const store = await openLocked(path, log);
@@ -167,7 +167,7 @@ function fileStoreAddress(path: string, log: Log): StoreAddress {
         );
       return { from: openSnapshot(path, commit), name: resolve(path), close: async () => {} };
     },
-    opened: () => openLocked(path, log),
+    openForLoad: () => openLocked(path, log),
   };
 }
 

@@ -9,8 +9,8 @@ import { memoryStore } from "../../lib/store/memory.ts";
 import { sha256 } from "../node_ports.ts";
 import { compare, type Difference } from "./compare.ts";
 import { replaceCredentials } from "./credentials.ts";
-import { substituteInBody, substituteInPath, UnknownName } from "./names.ts";
-import { type Fields, signRequest } from "./prove.ts";
+import { substituteInBody, substituteInPath, UnknownName } from "./substitute_names.ts";
+import { type Fields, signRequest } from "./sign_request.ts";
 import type { Scenario, Step } from "./read.ts";
 import { createMemoryTarget } from "./target.ts";
 

@@ -6,7 +6,14 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ListOptions } from "../../lib/store/store.ts";
 import { type Files, type Paths, replaceFile } from "./files.ts";
 import { isIntact, makeLine } from "./journal_format.ts";
-import { listIds, type LocationMap, type IdBatch, makeBatch, createSequenceMap, createLocationMap } from "./places.ts";
+import {
+  listIds,
+  type LocationMap,
+  type IdBatch,
+  makeBatch,
+  createSequenceMap,
+  createLocationMap,
+} from "./location_map.ts";
 import { scanLines, type Segment } from "./segment.ts";
 
 const FILE_SPAN = 2 ** 32;

@@ -11,8 +11,8 @@ import {
   readOperation,
   StoreDamaged,
 } from "./journal_format.ts";
-import { type OffsetSet, createOffsetSet } from "./offsets.ts";
-import { findLowest } from "./places.ts";
+import { type OffsetSet, createOffsetSet } from "./offset_set.ts";
+import { findLowest } from "./location_map.ts";
 import { parseBatch, createSegment, JOURNAL_FORMAT, scanLines, type Segment, SLICE_BYTES } from "./segment.ts";
 
 /** Dependencies of a compaction. */

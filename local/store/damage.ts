@@ -7,15 +7,15 @@ import { type Catalog, locationFile } from "./catalog.ts";
 import type { Files } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
 import { describeRescue } from "./ownership.ts";
-import { findLowest } from "./places.ts";
+import { findLowest } from "./location_map.ts";
 import { parseBatch, openSegment, scanLines, type Segment, SLICE_BYTES } from "./segment.ts";
-import { waitUntilUnused } from "./uses.ts";
+import { waitUntilUnused } from "./segment_uses.ts";
 
 /** The known damage. */
 export interface Damage {
   has(segment: Segment): boolean;
   /** Records damage that a read found, if the file is sealed. */
-  note(error: StoreDamaged): void;
+  record(error: StoreDamaged): void;
   /** Lists the damaged files. */
   list(): readonly DamagedFile[];
   /** Verifies a file's checksums and records the result; false when it is damaged, or when this was cancelled. */
@@ -168,7 +168,7 @@ export function newDamage({ files, log, catalog, sequences, segments, sealed, st
 
   return {
     has: ({ header }) => reasons.has(header.segment),
-    note(error) {
+    record(error) {
       const segment = sealed.find(({ path }) => path === error.file);
       if (segment) markDamaged(segment, error.message);
     },

@@ -15,12 +15,12 @@ import { type Files, nodeFiles, type Paths, statePaths } from "./files.ts";
 import { newJournal } from "./journal.ts";
 import { newMaintenance } from "./maintenance.ts";
 import { newReader } from "./reader.ts";
-import { newRecent } from "./recent.ts";
+import { newRecentRecords } from "./recent_records.ts";
 import { newAccepted, newDurable } from "./records.ts";
 import { OwnershipLost } from "./ownership.ts";
 import { closeAll, examine, type ExaminedStore, recoverFiles, type RecoveredStore } from "./recover.ts";
 import { openStateFile, type Schedule, type State, stateAdapter } from "./state_file.ts";
-import { waitUntilUnused } from "./uses.ts";
+import { waitUntilUnused } from "./segment_uses.ts";
 import { newWrittenBytes } from "./written_bytes.ts";
 import { dumpFiles, removeStore } from "./bulk_access.ts";
 
@@ -132,12 +132,12 @@ async function compose(
 
   const maintenance = newMaintenance({ ...examined, files, paths, log, sequences, now });
   const writtenBytes = newWrittenBytes(memoryBytes);
-  const reader = newReader(files, (file) => segments.get(file)!, sequences, maintenance.damaged, writtenBytes);
+  const reader = newReader(files, (file) => segments.get(file)!, sequences, maintenance.recordDamage, writtenBytes);
   const state = openStateFile({ low, layout, schedule, log, bytes }, store, active.last);
   for (const collection of Object.values(layout.blocks).flat())
     for (const version of await reader.readAll(collection, catalog.page(collection, { limit: Infinity })))
-      state.enter(version);
-  const durable = newDurable(catalog, reader, state, newRecent(memoryBytes * RECENT_SHARE));
+      state.add(version);
+  const durable = newDurable(catalog, reader, state, newRecentRecords(memoryBytes * RECENT_SHARE));
   const accepted = newAccepted(durable, catalog, sequences);
   const journal = newJournal({
     files,
@@ -154,16 +154,16 @@ async function compose(
         segment.puts++;
         segment.live++;
       } else if (version.id !== "") segment.deletions++;
-      durable.enter(version, packLocation(segment.file, offset));
+      durable.add(version, packLocation(segment.file, offset));
       accepted.markDurable(version);
     },
     onBatch: () => state.changed(journal.active.last),
     onSealed(segment, next) {
       segments.set(next.file, next);
       superseded.begin(next.file);
-      maintenance.sealed(segment);
+      maintenance.addSealed(segment);
     },
-    onFailed({ message, passing, cause }) {
+    onFailed({ message, isTransient: passing, cause }) {
       log.error("the store takes no writes", { reason: message });
       // A removed journal can be saved only while this process has it open, so it must not exit.
       if (!passing && !(cause instanceof OwnershipLost)) onReadOnly?.();
@@ -201,7 +201,7 @@ async function compose(
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     await transactions.close();
-    await journal.idle();
+    await journal.waitUntilIdle();
     await maintenance.stop();
     await state.stop();
     if (await journal.end()) await state.write();
@@ -264,7 +264,7 @@ async function compose(
     },
     faults: () => ({
       writes: journal.failure?.message ?? null,
-      damaged: maintenance.damage(),
+      damaged: maintenance.listDamage(),
       lost: examined.lost,
       compaction: maintenance.failure() ?? null,
       free_bytes: freeBytes,

@@ -27,7 +27,7 @@ export interface Journal {
   /** Seals the active segment, unless it is empty. */
   seal(): Promise<void>;
   /** Resolves when nothing is under way. */
-  idle(): Promise<void>;
+  waitUntilIdle(): Promise<void>;
   /** Removes the reserved zeros after the last line; false if writes fail or another process owns the file. */
   end(): Promise<boolean>;
 }
@@ -196,7 +196,7 @@ export function newJournal(parts: JournalParts): Journal {
 
   const recover: Journal["recover"] = async (force) => {
     while (running) await running;
-    if (!failure?.passing || (!force && Math.abs(parts.now() - failedAt) < RETRY_MS)) return failure;
+    if (!failure?.isTransient || (!force && Math.abs(parts.now() - failedAt) < RETRY_MS)) return failure;
     try {
       await undo();
       failure = undefined;
@@ -273,7 +273,7 @@ export function newJournal(parts: JournalParts): Journal {
       await (running = sealing().finally(onRunEnd));
       if (failure) throw failure;
     },
-    idle: async () => {
+    waitUntilIdle: async () => {
       while (running) await running;
     },
     async end() {

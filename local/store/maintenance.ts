@@ -6,9 +6,9 @@ import { moveRecords, writeCompacted } from "./compaction.ts";
 import { newDamage } from "./damage.ts";
 import { temporaryPath, type Files, type Paths } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
-import type { SupersededRecords } from "./remains.ts";
+import type { SupersededRecords } from "./superseded_records.ts";
 import { isClean, type Segment } from "./segment.ts";
-import { waitUntilUnused } from "./uses.ts";
+import { waitUntilUnused } from "./segment_uses.ts";
 
 /** Background work; its failures never fail reads or writes. */
 export interface Maintenance {
@@ -18,7 +18,7 @@ export interface Maintenance {
    */
   wake(): void;
   /** Adds a segment that was sealed. */
-  sealed(segment: Segment): void;
+  addSealed(segment: Segment): void;
   /**
    * Compacts all segments with superseded records; returns the paths of damaged files, which are skipped. Errors: those of the
    * file system; the next call tries again.
@@ -27,8 +27,8 @@ export interface Maintenance {
   /** Checks the sealed files and a part of their content, and tries failed work again. */
   inspect(): Promise<void>;
   /** Records damage that a read found. */
-  damaged(error: StoreDamaged): void;
-  damage(): readonly DamagedFile[];
+  recordDamage(error: StoreDamaged): void;
+  listDamage(): readonly DamagedFile[];
   /** Returns why the last work failed; undefined when it succeeded. */
   failure(): string | undefined;
   /** Cancels work under way, waits for its end, and writes the catalog file if necessary. */
@@ -144,7 +144,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
         } catch (error) {
           // This segment or an earlier one is damaged; the others are still compacted.
           if (!(error instanceof StoreDamaged)) throw error;
-          damage.note(error);
+          damage.record(error);
         }
       newest = Math.max(newest, sealed[index]!.file);
       if (!isClean(sealed[index]!)) unclean.push(sealed[index]!);
@@ -176,7 +176,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
 
   return {
     wake,
-    sealed(segment) {
+    addSealed(segment) {
       sealed.push(segment);
       unindexed++;
       wake();
@@ -194,8 +194,8 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
         if (failure !== undefined) await enqueue(failure.pass).catch(() => undefined);
       }
     },
-    damaged: damage.note,
-    damage: damage.list,
+    recordDamage: damage.record,
+    listDamage: damage.list,
     failure: () => failure?.reason,
     async stop() {
       isStopping = true;

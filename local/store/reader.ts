@@ -6,7 +6,7 @@ import { locationFile, locationOffset } from "./catalog.ts";
 import type { Files } from "./files.ts";
 import { keyText, StoreDamaged } from "./journal_format.ts";
 import type { Segment } from "./segment.ts";
-import { keepOpenWhile } from "./uses.ts";
+import { keepOpenWhile } from "./segment_uses.ts";
 import type { WrittenBytes } from "./written_bytes.ts";
 
 type Page = readonly (readonly [id: string, location: number])[];

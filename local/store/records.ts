@@ -12,14 +12,14 @@ import {
 import { mergeList } from "../../lib/store/engine/write_set.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Reader } from "./reader.ts";
-import type { RecentRecords } from "./recent.ts";
+import type { RecentRecords } from "./recent_records.ts";
 import type { HotRecords } from "./state_file.ts";
 
 /** The durable records: those of the state file in memory, all others in the journal's files. */
 export interface DurableRecords extends View {
   version(collection: string, id: string): Awaitable<Version | undefined>;
   /** Adds a version that has become durable at a location. */
-  enter(version: Version, location: number): void;
+  add(version: Version, location: number): void;
 }
 
 /** Creates the view of durable records; `hot` are those of the state file. */
@@ -54,11 +54,11 @@ export function newDurable(catalog: Catalog, reader: Reader, hot: HotRecords, re
       const written = options.uncached ? undefined : reader.readAllWritten(collection, page);
       return written ?? reader.readAll(collection, page);
     },
-    enter(version, location) {
+    add(version, location) {
       const { collection, id, revision, json } = version;
       if (json) catalog.put(collection, id, location);
       else catalog.delete(collection, id, revision);
-      if (hot.get(collection)) hot.enter(version);
+      if (hot.get(collection)) hot.add(version);
       else recent.remove(version);
     },
   };

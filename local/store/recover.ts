@@ -16,12 +16,12 @@ import {
 import { StoreDamaged } from "./journal_format.ts";
 import type { PendingTakeover } from "./journal.ts";
 import { OwnershipLost, renewFile, requireUntouched, claimJournal } from "./ownership.ts";
-import { newSupersededRecords, type SupersededRecords } from "./remains.ts";
+import { newSupersededRecords, type SupersededRecords } from "./superseded_records.ts";
 import { type LastSegment, newReplay } from "./replay.ts";
 import { createSegment, JOURNAL_FORMAT, openSegment, type Segment } from "./segment.ts";
 import type { State } from "./state_file.ts";
 import { SyncFailed, wrapSyncError } from "./sync_failure.ts";
-import { isUsed } from "./uses.ts";
+import { isUsed } from "./segment_uses.ts";
 
 /** Dependencies of recovery. */
 export interface RecoverParts {

@@ -75,7 +75,7 @@ export interface HotRecords {
   /** Returns the records of a collection; undefined where no block has it. */
   get(collection: string): SortedMap<Version> | undefined;
   /** Adds a version that has become durable, if a block has its collection. */
-  enter(version: Version): void;
+  add(version: Version): void;
 }
 
 /** The state file of an open store. */
@@ -143,7 +143,7 @@ export function openStateFile(
 
   return {
     get: (collection) => hot.get(collection)?.versions,
-    enter(version) {
+    add(version) {
       const { collection, id, json } = version;
       const hotRecords = hot.get(collection);
       if (!hotRecords) return;

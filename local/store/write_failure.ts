@@ -6,10 +6,10 @@ import { SyncFailed } from "./sync_failure.ts";
 /** Writes fail at present. */
 export class WriteFailure extends StoreUnavailable {
   /** True when the write is tried again without a restart. */
-  readonly passing: boolean;
+  readonly isTransient: boolean;
   constructor(message: string, passing: boolean, options: { cause: unknown; shown: string | undefined }) {
     super(message, options);
-    this.passing = passing;
+    this.isTransient = passing;
   }
 }
 

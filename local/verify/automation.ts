@@ -3,9 +3,9 @@
  * approved; it comes at that time or later, and not after the automation was stopped.
  */
 import type { Finding } from "./chain.ts";
-import { decodeUtf8, parseDetail } from "./detail.ts";
+import { decodeUtf8, parseDetail } from "./entry_detail.ts";
 import type { Entry } from "./line.ts";
-import { parseMoment } from "./moment.ts";
+import { parseMoment } from "./parse_moment.ts";
 
 const SERVICE = "policy:apply_when";
 const NOT_AUTOMATIC = `it was applied by ${SERVICE}, but the change is not set to apply automatically`;

@@ -1,9 +1,9 @@
 /** Reads the intents of a certificate, and matches them with the decisions that name them. */
 import { hash as computeHash } from "node:crypto";
-import { readManifestHash, type RecordedEntry } from "./detail.ts";
+import { readManifestHash, type RecordedEntry } from "./entry_detail.ts";
 import { type Intent, parseIntent } from "./intent.ts";
 import { type JsonObject, parseObject } from "./json.ts";
-import { type AddFinding, findRequiredSigner } from "./life.ts";
+import { type AddFinding, findRequiredSigner } from "./change_life.ts";
 
 /** Reads intents; `hashes` are those of all texts that are JSON objects, also of intents that no service would load. */
 export function readIntents(

@@ -1,8 +1,8 @@
 /** Verifies the signatures of the entries of a certificate. */
-import { decodeUtf8, readManifestHash, type RecordedEntry } from "./detail.ts";
+import { decodeUtf8, readManifestHash, type RecordedEntry } from "./entry_detail.ts";
 import type { Intent } from "./intent.ts";
 import { stringOrUndefined } from "./json.ts";
-import { type AddFinding, findRequiredSigner } from "./life.ts";
+import { type AddFinding, findRequiredSigner } from "./change_life.ts";
 import { type KeysByName, normalizeName } from "./policy.ts";
 import { createProofCheck, readProposal } from "./proofs.ts";
 

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import type { Finding } from "./chain.ts";
 import type { Entry } from "./line.ts";
-import { decodeUtf8, parseDetail, readManifestHash } from "./detail.ts";
+import { decodeUtf8, parseDetail, readManifestHash } from "./entry_detail.ts";
 import { type JsonObject, isObject, parseJson, parseObject } from "./json.ts";
 import { matchesManifest, type Principals } from "./named_keys.ts";
 import { parseKeys } from "./policy.ts";

@@ -1,6 +1,6 @@
 /** Parses the rules of an intent that a certificate is verified against. */
 import { type JsonObject, isObject, isIntegerAtLeast } from "./json.ts";
-import { isFiniteNumber } from "./plan.ts";
+import { isFiniteNumber } from "./rollout_plan.ts";
 import { parseKeys, type KeysByName, normalizeName } from "./policy.ts";
 
 /** A valid intent; omitted members have the service's defaults. */

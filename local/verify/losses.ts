@@ -1,6 +1,6 @@
 /** Reads the entries that accepted a loss of the log's end, and explains missing entries by them. */
 import type { Entry } from "./line.ts";
-import { decodeUtf8, parseDetail } from "./detail.ts";
+import { decodeUtf8, parseDetail } from "./entry_detail.ts";
 import { stringOrUndefined, isObject, isIntegerAtLeast } from "./json.ts";
 
 /** A loss that a person accepted. */

@@ -2,7 +2,7 @@
 import { type JsonObject, isObject, isIntegerAtLeast, stringOrUndefined } from "./json.ts";
 import { type Intent, listTenantTargets, matchesAny } from "./intent.ts";
 import { type MandateState, listSystems } from "./mandate_state.ts";
-import { parseMoment } from "./moment.ts";
+import { parseMoment } from "./parse_moment.ts";
 import { normalizeName } from "./policy.ts";
 import { areValuesAllowed } from "./schema.ts";
 

@@ -1,6 +1,6 @@
 /** Separates the entries of a certificate about mandates from those about the change. */
-import type { RecordedEntry } from "./detail.ts";
-import type { AddFinding } from "./life.ts";
+import type { RecordedEntry } from "./entry_detail.ts";
+import type { AddFinding } from "./change_life.ts";
 import { isLoss } from "./mandate_state.ts";
 import { isMandateEntry } from "./mandates.ts";
 

@@ -1,7 +1,7 @@
 /** Checks narrowings of a mandate: they may only make bounds stricter. */
 import type { Intent } from "./intent.ts";
 import { type JsonObject, isObject, isIntegerAtLeast } from "./json.ts";
-import { isFiniteNumber } from "./plan.ts";
+import { isFiniteNumber } from "./rollout_plan.ts";
 import { areLimitsNarrower } from "./schema_narrow.ts";
 
 /** Checks that a bound is not wider than before. `directions`: by KPI, 1 where higher is better; undefined: the intent is not known. */

@@ -1,5 +1,5 @@
 /** Checks the signatures of a mandate: it needs the quorum of major changes, and owners of each target that it covers. */
-import { readManifestHash, type RecordedEntry } from "./detail.ts";
+import { readManifestHash, type RecordedEntry } from "./entry_detail.ts";
 import { type Intent, toLowerAscii, canDecide, type OwnerRule } from "./intent.ts";
 import { stringOrUndefined, type JsonObject } from "./json.ts";
 import { type Key, normalizeName } from "./policy.ts";

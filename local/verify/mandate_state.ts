@@ -1,5 +1,5 @@
 /** Derives the state of a mandate from its entries, and from the accepted losses of the log's end between them. */
-import { readManifestHash, type RecordedEntry } from "./detail.ts";
+import { readManifestHash, type RecordedEntry } from "./entry_detail.ts";
 import { stringOrUndefined, type JsonObject, isObject } from "./json.ts";
 import { isNarrowing } from "./mandate_narrow.ts";
 import { isSignedByMandateSigner, type SigningEvidence } from "./mandate_signers.ts";

@@ -1,5 +1,5 @@
 /** Verifies the consent of a mandate in a certificate: its entries, its signatures, and its bounds. */
-import { readManifestHash, type RecordedEntry } from "./detail.ts";
+import { readManifestHash, type RecordedEntry } from "./entry_detail.ts";
 import { stringOrUndefined, type JsonObject, isObject } from "./json.ts";
 import { applyEntry, type MandateState, isLoss, emptyMandate } from "./mandate_state.ts";
 import {

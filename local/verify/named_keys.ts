@@ -1,5 +1,5 @@
 /** Collects the principals and keys that the `intent_in_force` entries of a log name. */
-import { readManifestHash } from "./detail.ts";
+import { readManifestHash } from "./entry_detail.ts";
 import { type JsonObject, isObject, stringOrUndefined } from "./json.ts";
 import { type KeysByName, normalizeName } from "./policy.ts";
 

@@ -1,6 +1,6 @@
 /** Verifies that only the owner of a target restores its value. Applies and rollbacks decide who owns a target. */
 import type { Finding } from "./chain.ts";
-import { decodeUtf8 } from "./detail.ts";
+import { decodeUtf8 } from "./entry_detail.ts";
 import { stringOrUndefined } from "./json.ts";
 import type { Entry } from "./line.ts";
 import { listTargetFacts } from "./plan_targets.ts";

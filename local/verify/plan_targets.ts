@@ -1,6 +1,6 @@
 /** Verifies the targets of plans: an apply sets all targets that were proposed, a rollback restores some that are still set. */
 import type { Finding } from "./chain.ts";
-import { decodeUtf8, parseDetail } from "./detail.ts";
+import { decodeUtf8, parseDetail } from "./entry_detail.ts";
 import { stringOrUndefined, type JsonObject, isObject } from "./json.ts";
 import type { Entry } from "./line.ts";
 

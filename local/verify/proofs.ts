@@ -1,6 +1,6 @@
 /** Verifies the signatures (`proof`) of the decisions in an export. */
 import type { Finding } from "./chain.ts";
-import { decodeUtf8 } from "./detail.ts";
+import { decodeUtf8 } from "./entry_detail.ts";
 import { type JsonObject, isObject, isIntegerAtLeast, parseObject, parseJson, stringOrUndefined } from "./json.ts";
 import type { Entry } from "./line.ts";
 import { fingerprint, type KeysByName, normalizeName } from "./policy.ts";

@@ -7,12 +7,12 @@ import type { Plan } from "../../lib/rollout/plan.ts";
 import { type Decision, type Reading, RULE } from "../../lib/rollout/rule.ts";
 import { type FedTotals, toCells } from "../../lib/rollout/samples.ts";
 import type { Finding } from "./chain.ts";
-import { decodeUtf8, parseDetail, readManifestHash } from "./detail.ts";
+import { decodeUtf8, parseDetail, readManifestHash } from "./entry_detail.ts";
 import { stringOrUndefined, type JsonObject, isObject, isIntegerAtLeast } from "./json.ts";
 import type { Entry } from "./line.ts";
-import { parseMoment } from "./moment.ts";
+import { parseMoment } from "./parse_moment.ts";
 import { matchesContent, type NamedStages, readNamedStages } from "./named_stages.ts";
-import { isFiniteNumber, readPlan } from "./plan.ts";
+import { isFiniteNumber, readPlan } from "./rollout_plan.ts";
 import { normalizeName } from "./policy.ts";
 
 const SERVICE = "policy:stages";

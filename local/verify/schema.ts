@@ -2,7 +2,7 @@
 import { isObject, isIntegerAtLeast } from "./json.ts";
 import { canonicalText } from "./mandate_statement.ts";
 import { isMultiple } from "./multiple.ts";
-import { isFiniteNumber } from "./plan.ts";
+import { isFiniteNumber } from "./rollout_plan.ts";
 
 /** Checks that a keyword applies to a value's type; a value of any other type matches the keyword. */
 type AppliesTo = (value: unknown) => boolean;

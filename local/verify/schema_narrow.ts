@@ -2,7 +2,7 @@
 import { type JsonObject, isObject } from "./json.ts";
 import { canonicalText } from "./mandate_statement.ts";
 import { isMultiple } from "./multiple.ts";
-import { isFiniteNumber } from "./plan.ts";
+import { isFiniteNumber } from "./rollout_plan.ts";
 
 /** Checks that a keyword's argument is at least as strict as before. */
 type IsAsStrict = (before: unknown, after: unknown) => boolean;

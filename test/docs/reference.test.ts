@@ -22,7 +22,7 @@ import { EXITS } from "../../local/command_line/exit.ts";
 import { FIELD_REFERENCE, GITHUB_FIELDS } from "./reference/target_fields.ts";
 import { githubFields } from "../../local/targets/github.ts";
 import { TYPES } from "../../local/targets/types.ts";
-import { REJECTIONS } from "../../local/http_refusal.ts";
+import { REJECTIONS } from "../../local/http_rejection.ts";
 import { checkPage, GENERATED, renderFields, renderTable } from "./generated_tables.ts";
 import { documents, ROOT } from "./markdown.ts";
 import { bare, listRows } from "./tables.ts";

@@ -1,5 +1,5 @@
 /** Verbs that test and compare files of intents, without a service. */
-import { prefixErrors } from "../../about.ts";
+import { prefixErrors } from "../../prefix_errors.ts";
 import type { LoadedIntent } from "../../../lib/changes/rules/intent.ts";
 import { escapeInvisible } from "../text.ts";
 import type { Verb } from "../verb.ts";

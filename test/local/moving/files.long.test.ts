@@ -9,7 +9,7 @@ import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
 import { type MoveState, MoveStateConflict } from "../../../lib/store/bulk_access.ts";
 import { acquireLock, lockFolder } from "../../../local/lock.ts";
-import { newDoor } from "../../../local/moving/owner_door.ts";
+import { createOwnerCommands } from "../../../local/moving/owner_commands.ts";
 import { storeAddress } from "../../../local/moving/store_addresses.ts";
 import { openFile } from "../../../local/open_store.ts";
 import { openFileStore } from "../../../local/store/file_store.ts";
@@ -181,13 +181,13 @@ function editExport(name: string, edit: (lines: string[]) => string[], { updates
 }
 
 test("the owner closes a silent connection, and sets the fence for a later command", async () => {
-  const door = newDoor(500);
-  const lock = await acquireLock(sourcePath(), undefined, door.enter);
+  const door = createOwnerCommands(500);
+  const lock = await acquireLock(sourcePath(), undefined, door.accept);
   const store = await openFileStore({ path: lock.path, log: silentLog });
   door.open(store.bulk!);
   const { api } = await startService({ ...store, close: () => door.close().then(store.close).finally(lock.release) });
   await api.propose();
-  const source = await storeAddress(sourcePath(), {}).departed();
+  const source = await storeAddress(sourcePath(), {}).openForMove();
   const lockedBy = await lockFolder(sourcePath());
   const silent = connect(join(lockedBy, readdirSync(lockedBy)[0]!)).resume();
   await once(silent, "close");

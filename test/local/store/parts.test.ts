@@ -4,8 +4,8 @@ import { sequenceId } from "../../../lib/store/collections.ts";
 import type { Version } from "../../../lib/store/engine/view.ts";
 import { json } from "../../../lib/store/json.ts";
 import { locationFile, newCatalog, locationOffset, packLocation } from "../../../local/store/catalog.ts";
-import { listIds, type LocationMap, createSequenceMap, createLocationMap } from "../../../local/store/places.ts";
-import { newRecent, type RecentRecords } from "../../../local/store/recent.ts";
+import { listIds, type LocationMap, createSequenceMap, createLocationMap } from "../../../local/store/location_map.ts";
+import { newRecentRecords, type RecentRecords } from "../../../local/store/recent_records.ts";
 import { newAccepted } from "../../../local/store/records.ts";
 import { seeded } from "./model.ts";
 
@@ -228,7 +228,7 @@ describe("the cache of recently read records", () => {
   const long = (id: string): Version => version(id, "x".repeat(1000));
 
   test("evicts the least recently used record first", () => {
-    const recent = newRecent(10_000);
+    const recent = newRecentRecords(10_000);
     for (const id of "abcde") recent.add(long(id));
     expect(listStored(recent, ["a"])).toBe("a");
     for (const id of "fghi") recent.add(long(id));
@@ -242,7 +242,7 @@ describe("the cache of recently read records", () => {
   });
 
   test("never returns an older version after a newer one", () => {
-    const recent = newRecent(2000);
+    const recent = newRecentRecords(2000);
     for (let round = 0; round < 50; round++) {
       const id = "abcdefg"[(round * 5) % 7]!;
       recent.add(version(id, round));
@@ -256,13 +256,13 @@ describe("the cache of recently read records", () => {
   test("has a limit of characters, also for short records, and stores no long text", () => {
     const count = (recent: RecentRecords, most: number) =>
       Array.from({ length: most }, (_, n) => recent.get({ collection: "c", id: `${n}` })).filter(Boolean).length;
-    const recent = newRecent(8000);
+    const recent = newRecentRecords(8000);
     recent.add(version("a", "x".repeat(1001)));
     expect(listStored(recent, ["a"])).toBe("");
     for (let n = 0; n < 1000; n++) recent.add(version(`${n}`));
     expect(count(recent, 1000)).toBeGreaterThan(20);
     expect(count(recent, 1000)).toBeLessThan(70);
-    const none = newRecent(0);
+    const none = newRecentRecords(0);
     none.add(version("a"));
     expect(listStored(none, ["a"])).toBe("");
   });

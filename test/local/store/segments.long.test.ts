@@ -7,7 +7,7 @@ import { visitOperations, readHead, StoreDamaged } from "../../../local/store/jo
 import type { FileStore } from "../../../local/store/file_store.ts";
 import { newCatalog, packLocation } from "../../../local/store/catalog.ts";
 import { writeCompacted } from "../../../local/store/compaction.ts";
-import { newSupersededRecords } from "../../../local/store/remains.ts";
+import { newSupersededRecords } from "../../../local/store/superseded_records.ts";
 import { openSegment, scanLines, type Segment } from "../../../local/store/segment.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
 import { COLLECTIONS, readContent, history, live, perform, workload } from "./model.ts";

@@ -1,7 +1,7 @@
 /** Tests the verifier's rules of consents: which ones count at each step of a change. */
 import { expect, test } from "vitest";
 import { parseIntent } from "../../../local/verify/intent.ts";
-import { deriveStatuses, type ConsentEvidence, requireConsents } from "../../../local/verify/life.ts";
+import { deriveStatuses, type ConsentEvidence, requireConsents } from "../../../local/verify/change_life.ts";
 import { passkey } from "../../support/passkeys.ts";
 import { person } from "../../support/signed.ts";
 import { applied, approved, consent, type Detail, proposed, recorded, type Step } from "./recorded_life.ts";

@@ -1,6 +1,6 @@
 /** Tests the verifier's rules of a mandate's consent: its entries, its signatures, and whether the change is in its bounds. */
 import { expect, test } from "vitest";
-import type { RecordedEntry } from "../../../local/verify/detail.ts";
+import type { RecordedEntry } from "../../../local/verify/entry_detail.ts";
 import { findMandateProblem } from "../../../local/verify/mandates.ts";
 import { AT, BOUNDS, type Detail, entry, signEntries, SYSTEMS } from "./signed_mandates.ts";
 

@@ -1,6 +1,6 @@
 /** Tests the state of a mandate that the verifier derives from its entries. */
 import { expect, test } from "vitest";
-import type { RecordedEntry } from "../../../local/verify/detail.ts";
+import type { RecordedEntry } from "../../../local/verify/entry_detail.ts";
 import { divideEntries, requireMandates } from "../../../local/verify/mandate_entries.ts";
 import { applyEntry, emptyMandate } from "../../../local/verify/mandate_state.ts";
 import { mandateStatement } from "../../../local/verify/mandate_statement.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Finding } from "../../../local/verify/chain.ts";
 import { createOwnerCheck } from "../../../local/verify/owners.ts";
-import { readPlan } from "../../../local/verify/plan.ts";
+import { readPlan } from "../../../local/verify/rollout_plan.ts";
 import { createPlanCheck, readTargets } from "../../../local/verify/plan_targets.ts";
 
 const STEP = { share: 100, advance: "proven", min_hours: 1 };

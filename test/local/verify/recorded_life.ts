@@ -1,5 +1,5 @@
 /** Entries of a change as a verifier reads them, under the intent m. */
-import type { RecordedEntry } from "../../../local/verify/detail.ts";
+import type { RecordedEntry } from "../../../local/verify/entry_detail.ts";
 
 export type Detail = Record<string, unknown>;
 export type Step = readonly [event: string, detail?: Detail];

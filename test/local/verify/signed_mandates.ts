@@ -1,5 +1,5 @@
 /** Entries about mandates with the intent under which they are judged, without signatures that anything verifies. */
-import type { RecordedEntry } from "../../../local/verify/detail.ts";
+import type { RecordedEntry } from "../../../local/verify/entry_detail.ts";
 import { parseIntent } from "../../../local/verify/intent.ts";
 import { passkey, sshSigner } from "../../support/passkeys.ts";
 import { person } from "../../support/signed.ts";

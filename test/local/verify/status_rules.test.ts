@@ -1,6 +1,6 @@
 /** The verifier's reading of a change's life: which step follows which, and who must have signed it. */
 import { expect, test } from "vitest";
-import { deriveStatuses, findRequiredSigner } from "../../../local/verify/life.ts";
+import { deriveStatuses, findRequiredSigner } from "../../../local/verify/change_life.ts";
 import { applied, approved, consent, type Detail, proposed, recorded, type Step } from "./recorded_life.ts";
 
 const denied: Step = ["consent_decision", { decision: "denied", approver: "ana" }];

@@ -25,7 +25,7 @@ const newGeneration = (): Generation => ({ versions: new Map(), characters: 0 })
  * Creates an empty cache of two generations. A used record moves to the young generation; when that has half of `maxCharacters`, it
  * becomes the old one, which is dropped. A larger cache would cost more in garbage collection than it saves in reads.
  */
-export function newRecent(maxCharacters: number): RecentRecords {
+export function newRecentRecords(maxCharacters: number): RecentRecords {
   let young = newGeneration();
   let old = newGeneration();
 

@@ -26,7 +26,7 @@ import { startLink } from "./link/start_link.ts";
 import { processMetrics } from "./metrics.ts";
 import { isDatabase } from "./option_values.ts";
 import type { Options } from "./options.ts";
-import { openWatch, listWitnesses } from "./watch.ts";
+import { openWatch, listWitnesses } from "./witnesses.ts";
 
 /** Opens the dependencies of handlers other than the store and the product. */
 export async function openParts(options: Options, log: Log) {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { splitLines } from "../../lib/store/move/lines.ts";
 import { MoveStateConflict, type BulkAccess } from "../../lib/store/bulk_access.ts";
 import { HELD_MESSAGE, openShortAddress } from "../lock_folder.ts";
-import type { OwnerAnswer, MoveStateRequest } from "./owner_door.ts";
+import type { OwnerAnswer, MoveStateRequest } from "./owner_commands.ts";
 
 /** Advice if the owner cannot be reached. */
 const STOP_ADVICE = "stop the service that uses it, and give the command again";

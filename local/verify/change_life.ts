@@ -1,6 +1,6 @@
 /** Verifies the life of a change by its entries: the order of its steps, and the consents that each step needed. */
 import type { Finding } from "./chain.ts";
-import { readManifestHash, type RecordedEntry } from "./detail.ts";
+import { readManifestHash, type RecordedEntry } from "./entry_detail.ts";
 import { type Intent, isMinor, canDecide, canProposeMinor } from "./intent.ts";
 import { type JsonObject, isIntegerAtLeast, stringOrUndefined } from "./json.ts";
 import { isLoss } from "./mandate_state.ts";

@@ -5,7 +5,7 @@
 import type { Socket } from "node:net";
 import { splitLines } from "../../lib/store/move/lines.ts";
 import { type MoveState, MoveStateConflict, type BulkAccess } from "../../lib/store/bulk_access.ts";
-import type { OnConnection } from "../lock_hold.ts";
+import type { OnConnection } from "../lock_types.ts";
 
 /** An answer: empty, or the error, and the move state that was found. */
 export interface OwnerAnswer {
@@ -20,8 +20,8 @@ export interface MoveStateRequest {
 }
 
 /** Answers commands while the store is open. */
-export interface Door {
-  readonly enter: OnConnection;
+export interface OwnerCommands {
+  readonly accept: OnConnection;
   open(bulk: BulkAccess): void;
   /** Rejects further commands and waits for those under way. */
   close(): Promise<void>;
@@ -31,7 +31,7 @@ export interface Door {
 const PATIENCE_MS = 5000;
 
 /** Creates the server of commands; it accepts them once it is open. */
-export function newDoor(patienceMs = PATIENCE_MS): Door {
+export function createOwnerCommands(patienceMs = PATIENCE_MS): OwnerCommands {
   const connections = new Map<Socket, Promise<void>>();
   let bulk: BulkAccess | undefined;
 
@@ -57,7 +57,7 @@ export function newDoor(patienceMs = PATIENCE_MS): Door {
   };
 
   return {
-    enter(socket) {
+    accept(socket) {
       if (!bulk) return void socket.destroy();
       socket.unref().setTimeout(patienceMs, () => socket.destroy());
       const serving = serve(socket).finally(() => connections.delete(socket));

@@ -13,11 +13,17 @@ export interface PeerSources {
   connections: readonly Connection[];
   records: readonly PeerRecord[];
   /** The peers that were connected since the start. */
-  met: ReadonlySet<string>;
+  connectedSinceStart: ReadonlySet<string>;
 }
 
 /** Lists configured peers in their order, then other connected ones, then those that were connected formerly. */
-export function listPeerRows({ self, dialers, connections, records, met }: PeerSources): PeerRow[] {
+export function listPeerRows({
+  self,
+  dialers,
+  connections,
+  records,
+  connectedSinceStart: met,
+}: PeerSources): PeerRow[] {
   const rows: PeerRow[] = [];
   const listedPeers = new Set<string>();
   const add = (peerId: string | null, address: string, state: PeerRow["state"]): void => {

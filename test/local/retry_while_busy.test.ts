@@ -1,7 +1,7 @@
 /** Tests a start while other processes keep the store busy: it retries for a minute, and then fails with advice. */
 import { expect, test } from "vitest";
 import { StoreBusy, StoreUnavailable } from "../../lib/store/store.ts";
-import { retryWhileBusy } from "../../local/while_busy.ts";
+import { retryWhileBusy } from "../../local/retry_while_busy.ts";
 
 /** Returns a clock whose time passes only by sleeping. */
 function sleepingClock() {

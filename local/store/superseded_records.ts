@@ -37,7 +37,7 @@ export function newSupersededRecords(): SupersededRecords {
 
   const read = async (segment: Segment, reading: ReadingParts): Promise<Hashes> => {
     const { file } = segment;
-    const hashes = newHashes();
+    const hashes = newHashList();
     // Records that are superseded meanwhile are recorded too.
     hashesByFile.set(file, hashes);
     const isComplete = await visitLines(segment, reading, (buffer, body, end, offset) =>
@@ -51,7 +51,7 @@ export function newSupersededRecords(): SupersededRecords {
   };
 
   return {
-    begin: (file) => void hashesByFile.set(file, newHashes()),
+    begin: (file) => void hashesByFile.set(file, newHashList()),
     add: (file, collection, id) => hashesByFile.get(file)?.add(hashOf(collection, id)),
     remove: (file) => void hashesByFile.delete(file),
     async findDeletedIn(segment, older, reading) {
@@ -109,7 +109,7 @@ interface Hashes {
 
 const CHUNK_LENGTH = 1024;
 
-function newHashes(): Hashes {
+function newHashList(): Hashes {
   const chunks: Int32Array[] = [];
   let size = 0;
   return {
