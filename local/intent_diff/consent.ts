@@ -30,7 +30,7 @@ const isAllowed = (target: TargetClass, { policy }: Intent): boolean =>
 export function compareConsent(old: Intent, next: Intent, universe: Universe): Difference[] {
   // For a target that one of the intents forbids, no other rule matters.
   const targets = universe.targets.filter((target) => isAllowed(target, old) && isAllowed(target, next));
-  const open = { ...universe, places: targets };
+  const open = { ...universe, targets };
   return [
     ...compareTargets("policy.forbidden_targets", 1, universe, (target) => {
       const [was, is] = [isAllowed(target, old), isAllowed(target, next)];
@@ -104,7 +104,7 @@ function compareDeciders(old: Intent, next: Intent, universe: Universe): Differe
 
 function compareSigning(old: Intent, next: Intent, { names }: Universe): Difference[] {
   const isFree = (intent: Intent) => (name: string) => !requiresSignature(name, intent.policy.signing);
-  const found: Difference[] = groupByEffect(names, [isFree(old), isFree(next)]).map(([effect, changed]) =>
+  const differences: Difference[] = groupByEffect(names, [isFree(old), isFree(next)]).map(([effect, changed]) =>
     createDifference(
       changed.includes(ANY_OTHER_PERSON) ? "policy.signed_only" : "principals.keys",
       3,
@@ -118,7 +118,7 @@ function compareSigning(old: Intent, next: Intent, { names }: Universe): Differe
       [...new Set([...ids(old), ...ids(next)])],
       [(id) => ids(old).includes(id), (id) => ids(next).includes(id)],
     ))
-      found.push(
+      differences.push(
         createDifference(
           "principals.keys",
           3,
@@ -133,7 +133,7 @@ function compareSigning(old: Intent, next: Intent, { names }: Universe): Differe
     const subject = `What ${JSON.stringify(name)} decides`;
     const group = "of the identity provider";
     if (ended.length > 0)
-      found.push(
+      differences.push(
         createDifference(
           "principals.idp",
           3,
@@ -142,7 +142,7 @@ function compareSigning(old: Intent, next: Intent, { names }: Universe): Differe
         ),
       );
     if (added.length > 0)
-      found.push(
+      differences.push(
         createDifference(
           "principals.idp",
           3,
@@ -151,19 +151,19 @@ function compareSigning(old: Intent, next: Intent, { names }: Universe): Differe
         ),
       );
   }
-  const own = ({ policy }: Intent) =>
+  const forbidsSelfApproval = ({ policy }: Intent) =>
     isForbiddenSelfApproval(
       makeChange({ target: "*", tenant: "" }, { proposer: ANY_OTHER_PERSON }),
       ANY_OTHER_PERSON,
       policy,
     );
-  if (own(old) !== own(next))
-    found.push(
-      own(old)
+  if (forbidsSelfApproval(old) !== forbidsSelfApproval(next))
+    differences.push(
+      forbidsSelfApproval(old)
         ? createDifference("policy.self_approval", 2, "wider", "Proposers may now approve their own changes.")
         : createDifference("policy.self_approval", 2, "narrower", "Nobody may approve their own change any longer."),
     );
-  return found;
+  return differences;
 }
 
 /** Used for a missing limit. */
@@ -174,7 +174,7 @@ interface MinorLimits {
   users: number;
   risk: number;
   per_day: number;
-  /** True if it may apply by itself. */
+  /** True if a minor change may apply automatically. */
   automatic: boolean;
 }
 
@@ -191,83 +191,84 @@ function compareMinor(old: Intent, next: Intent, universe: Universe): Difference
   ) => {
     const stated = { tier: "minor", affected_users: 0, risk: "low", reversible: true, proposer: actor.actor, ...input };
     const proposal = { ...makeChange(target), ...stated } as unknown as ProposeInput;
-    const graded = { input: proposal, minor_today, rolled_back: undefined, seen: undefined };
+    const proposalInput = { input: proposal, minor_today, rolled_back: undefined, seen: undefined };
     return (
-      createProposedContent(graded as Parameters<typeof createProposedContent>[0], { intent, actor }).tier === "minor"
+      createProposedContent(proposalInput as Parameters<typeof createProposedContent>[0], { intent, actor }).tier ===
+      "minor"
     );
   };
   const person = signerActor(ANY_OTHER_PERSON);
-  const findMaximum = (all: readonly number[], passes: (count: number) => boolean) =>
-    all.filter(passes).reduce((a, b) => Math.max(a, b), 0);
-  const at = (target: TargetClass, kind: ProposeInput["kind"], intent: Intent): MinorLimits | undefined => {
-    const ask = (input: object, today = 0) => isMinor(target, { kind, ...input }, today, intent, person);
-    if (!ask({})) return undefined;
+  const findMaximum = (all: readonly number[], isAllowedCount: (count: number) => boolean) =>
+    all.filter(isAllowedCount).reduce((a, b) => Math.max(a, b), 0);
+  const findLimits = (target: TargetClass, kind: ProposeInput["kind"], intent: Intent): MinorLimits | undefined => {
+    const passes = (input: object, today = 0) => isMinor(target, { kind, ...input }, today, intent, person);
+    if (!passes({})) return undefined;
     return {
-      users: findMaximum(counts("max_affected_users"), (affected_users) => ask({ affected_users })),
-      risk: findMaximum([...RISKS.keys()], (risk) => ask({ risk: RISKS[risk] })),
-      per_day: findMaximum(counts("max_per_day"), (count) => count > 0 && ask({}, count - 1)),
-      automatic: ask({ apply_when: "approved" }),
+      users: findMaximum(counts("max_affected_users"), (affected_users) => passes({ affected_users })),
+      risk: findMaximum([...RISKS.keys()], (risk) => passes({ risk: RISKS[risk] })),
+      per_day: findMaximum(counts("max_per_day"), (count) => count > 0 && passes({}, count - 1)),
+      automatic: passes({ apply_when: "approved" }),
     };
   };
-  const kinds = (changed: readonly string[]) => `of the kind ${changed.join(", ")}`;
-  const found = compareTargets("policy.minor", 1, universe, (target) => {
+  const formatKinds = (changed: readonly string[]) => `of the kind ${changed.join(", ")}`;
+  const differences = compareTargets("policy.minor", 1, universe, (target) => {
     const byText = new Map<string, { effect: Effect; kinds: string[] }>();
-    const say = (effect: Effect, text: string, kind: string) =>
+    const addText = (effect: Effect, text: string, kind: string) =>
       byText.set(text, { effect, kinds: [...(byText.get(text)?.kinds ?? []), kind] });
     for (const kind of KINDS) {
-      const [was, is] = [at(target, kind, old), at(target, kind, next)];
-      if (!was && is) say("wider", "may now be minor, which needs no consent.", kind);
-      if (was && !is) say("narrower", "may no longer be minor, and need consent.", kind);
+      const [was, is] = [findLimits(target, kind, old), findLimits(target, kind, next)];
+      if (!was && is) addText("wider", "may now be minor, which needs no consent.", kind);
+      if (was && !is) addText("narrower", "may no longer be minor, and need consent.", kind);
       if (!was || !is) continue;
-      const number = (count: number) => (count === NO_LIMIT ? "any number of" : `${count}`);
+      const formatCount = (count: number) => (count === NO_LIMIT ? "any number of" : `${count}`);
       if (was.users !== is.users)
-        say(
+        addText(
           compareNumbers(was.users, is.users),
-          `may now reach ${number(is.users)} users and be minor; it was ${number(was.users)}.`,
+          `may now reach ${formatCount(is.users)} users and be minor; it was ${formatCount(was.users)}.`,
           kind,
         );
       if (was.risk !== is.risk)
-        say(
+        addText(
           compareNumbers(was.risk, is.risk),
           `may now be minor with a risk of ${RISKS[is.risk]} at most; it was ${RISKS[was.risk]}.`,
           kind,
         );
       if (was.automatic !== is.automatic)
-        say(
+        addText(
           is.automatic ? "wider" : "narrower",
           `may ${is.automatic ? "now" : "no longer"} be minor and apply by themselves.`,
           kind,
         );
       if (was.per_day !== is.per_day)
-        say(
+        addText(
           compareNumbers(was.per_day, is.per_day),
-          `may now be minor ${number(is.per_day)} times a day; it was ${number(was.per_day)}.`,
+          `may now be minor ${formatCount(is.per_day)} times a day; it was ${formatCount(was.per_day)}.`,
           kind,
         );
     }
     return [...byText].map(([text, { effect, kinds: changed }]) => ({
       effect,
-      text: `Changes of {} ${kinds(changed)} ${text}`,
+      text: `Changes of {} ${formatKinds(changed)} ${text}`,
     }));
   });
-  return [...found, ...compareAgentsMinor(old, next, universe, isMinor)];
+  return [...differences, ...compareAgentsMinor(old, next, universe, isMinor)];
 }
 
-/** Compares if an agent's proposals may be minor, for targets and kinds for which a person's may be. */
+/** Compares if proposals of agents may be minor, where proposals of people may be. */
 function compareAgentsMinor(
   old: Intent,
   next: Intent,
   universe: Universe,
   isMinor: (target: TargetClass, input: object, today: number, intent: Intent, actor: Actor) => boolean,
 ): Difference[] {
-  const may = (intent: Intent): boolean => {
+  const canBeMinor = (intent: Intent): boolean => {
     const [agent = { name: "agent:one" }] = listAgents(intent);
     const actors: Actor[] = [{ actor: agent.name, authenticated: "agent" }, signerActor(ANY_OTHER_PERSON)];
     return universe.targets.some((target) =>
       KINDS.some((kind) => actors.every((actor) => isMinor(target, { kind }, 0, intent, actor))),
     );
   };
-  const [was, is] = [may(old), may(next)];
+  const [was, is] = [canBeMinor(old), canBeMinor(next)];
   if (was === is) return [];
   return [
     createDifference(
