@@ -1,4 +1,4 @@
-/** Compares who may act, other than by decisions on changes: permissions, emergencies, agents. */
+/** Compares permissions, emergency approvers and agents. */
 import { requireAgentScope } from "../../lib/changes/rules/agent_scope.ts";
 import { requireEmergencyApprover } from "../../lib/changes/rules/break_glass.ts";
 import { KINDS } from "../../lib/changes/rules/change_terms.ts";
@@ -18,7 +18,7 @@ import {
 } from "./difference.ts";
 import { ANY_OTHER_PERSON, makeChange, describeNames, type TargetClass, type Universe } from "./universe.ts";
 
-/** Lists the differences in who may act. */
+/** Lists the differences in permissions, emergency approvers and agents. */
 export const compareActions = (old: Intent, next: Intent, universe: Universe): Difference[] => [
   ...comparePermissions(old, next, universe),
   ...compareEmergency(old, next, universe),
@@ -26,10 +26,10 @@ export const compareActions = (old: Intent, next: Intent, universe: Universe): D
 ];
 
 function comparePermissions(old: Intent, next: Intent, { names }: Universe): Difference[] {
-  const may = (action: PermissionAction, intent: Intent) => (name: string) =>
+  const hasPermission = (action: PermissionAction, intent: Intent) => (name: string) =>
     isAccepted(() => requirePermission(action, { actor: name, authenticated: "proxy" }, intent));
   return (Object.entries(ACTION_TEXTS) as [PermissionAction, string][]).flatMap(([action, subject]) =>
-    groupByEffect(names, [may(action, old), may(action, next)]).map(([effect, changed]) =>
+    groupByEffect(names, [hasPermission(action, old), hasPermission(action, next)]).map(([effect, changed]) =>
       createDifference(
         `policy.permissions.${action === "note" ? "notes" : action}`,
         2,
@@ -48,7 +48,7 @@ const formatRemaining = (names: readonly string[] | undefined): string =>
 const capitalize = (text: string): string => text[0]!.toUpperCase() + text.slice(1);
 
 function compareEmergency(old: Intent, next: Intent, { names }: Universe): Difference[] {
-  const may = (intent: Intent) => (name: string) =>
+  const canApprove = (intent: Intent) => (name: string) =>
     isAccepted(() =>
       requireEmergencyApprover(makeChange({ target: "*", tenant: "" }, { proposer: ANY_OTHER_PERSON }), name, intent),
     );
@@ -56,7 +56,7 @@ function compareEmergency(old: Intent, next: Intent, { names }: Universe): Diffe
   const [was, is] = [old.policy.break_glass, next.policy.break_glass];
   const field = "policy.break_glass";
   return [
-    ...groupByEffect(people, [may(old), may(next)]).map(([effect, changed]) =>
+    ...groupByEffect(people, [canApprove(old), canApprove(next)]).map(([effect, changed]) =>
       createDifference(
         `${field}.approvers`,
         2,
@@ -93,31 +93,33 @@ function compareAgents(old: Intent, next: Intent, universe: Universe): Differenc
   const names = [...new Set([old, next].flatMap((intent) => listAgents(intent).map(({ name }) => name)))];
   return names.flatMap((name): Difference[] => {
     const field = `principals.${name}`;
-    const shown = JSON.stringify(name);
+    const quotedName = JSON.stringify(name);
     const [was, is] = [findSecretHash(name, old), findSecretHash(name, next)];
     if (was === undefined) {
-      const first = compareTargets(field, 2, universe, (target) =>
-        describeScope(target, name, next, `The agent ${shown} may now propose changes of {}`, "wider"),
+      const scope = compareTargets(field, 2, universe, (target) =>
+        describeScope(target, name, next, `The agent ${quotedName} may now propose changes of {}`, "wider"),
       );
       return [
-        ...first,
-        createDifference(field, 3, "wider", `The agent ${shown} is new; ${describeLimits(name, next)}.`),
+        ...scope,
+        createDifference(field, 3, "wider", `The agent ${quotedName} is new; ${describeLimits(name, next)}.`),
       ];
     }
     if (is === undefined)
-      return [createDifference(field, 2, "narrower", `${shown} is no agent any longer, and its secret opens nothing.`)];
+      return [
+        createDifference(field, 2, "narrower", `${quotedName} is no agent any longer, and its secret opens nothing.`),
+      ];
     return [
       ...compareTargets(`${field}.may`, 2, universe, (target) => {
-        const may = (intent: Intent) => (kind: string) => isInScope(target, kind, name, intent);
-        return groupByEffect(KINDS, [may(old), may(next)]).map(([effect, kinds]) => ({
+        const canPropose = (intent: Intent) => (kind: string) => isInScope(target, kind, name, intent);
+        return groupByEffect(KINDS, [canPropose(old), canPropose(next)]).map(([effect, kinds]) => ({
           effect,
-          text: `The agent ${shown} may ${effect === "wider" ? "now" : "no longer"} propose changes of {}${formatKinds(kinds)}.`,
+          text: `The agent ${quotedName} may ${effect === "wider" ? "now" : "no longer"} propose changes of {}${formatKinds(kinds)}.`,
         }));
       }),
       ...(["max_open", "max_per_day"] as const).flatMap((limit) => {
         const [before, after] = [findAgentLimits(name, old)[limit], findAgentLimits(name, next)[limit]];
         const activity = limit === "max_open" ? "have open changes" : "propose changes a day";
-        const text = `The agent ${shown} may now ${activity}, ${after} at most; it was ${before}.`;
+        const text = `The agent ${quotedName} may now ${activity}, ${after} at most; it was ${before}.`;
         return before === after
           ? []
           : [createDifference(`${field}.may.${limit}`, 3, compareNumbers(before, after), text)];
@@ -125,7 +127,7 @@ function compareAgents(old: Intent, next: Intent, universe: Universe): Differenc
       ...compareReads(name, old, next),
       ...(was === is
         ? []
-        : [createDifference(`${field}.token_sha256`, 3, "other", `The agent ${shown} has another secret.`)]),
+        : [createDifference(`${field}.token_sha256`, 3, "other", `The agent ${quotedName} has another secret.`)]),
     ];
   });
 }

@@ -12,7 +12,7 @@ import { collectUniverse } from "./universe.ts";
 /** Lists the differences: first those that allow more, then those that allow less, each by gravity. */
 export function diffIntents(old: Intent, next: Intent): Difference[] {
   const universe = collectUniverse([old, next]);
-  const found = [
+  const differences = [
     ...compareIdentity(old, next),
     ...compareConsent(old, next, universe),
     ...compareActions(old, next, universe),
@@ -21,7 +21,7 @@ export function diffIntents(old: Intent, next: Intent): Difference[] {
     ...compareValues(old, next),
     ...compareKpis(old, next),
   ];
-  const all = [...found, ...findUnexplained(old, next, found)];
+  const all = [...differences, ...findUnexplained(old, next, differences)];
   const order = ["wider", "narrower", "other"];
   return all.toSorted((a, b) => order.indexOf(a.effect) - order.indexOf(b.effect) || a.gravity - b.gravity);
 }
@@ -52,10 +52,10 @@ function compareKpis(old: Intent, next: Intent): Difference[] {
   const goals = (intent: Intent, name: string) => canonicalJson(intent.kpis[name] ?? null);
   const [was, is] = [listKpiNames(old), listKpiNames(next)];
   const changed = was.filter((name) => is.includes(name) && goals(old, name) !== goals(next, name));
-  const has = (list: readonly string[]) => (one: string) => list.includes(one);
+  const isIn = (list: readonly string[]) => (one: string) => list.includes(one);
   const [before, after] = [guardrails(old), guardrails(next)];
   return [
-    ...groupByEffect([...new Set([...was, ...is])], [has(was), has(is)]).map(([effect, names]) =>
+    ...groupByEffect([...new Set([...was, ...is])], [isIn(was), isIn(is)]).map(([effect, names]) =>
       createDifference(
         "kpis",
         5,
@@ -119,7 +119,7 @@ const COMPARED: ReadonlySet<string> = new Set(
 );
 
 /** Lists fields of `policy` that differ and that no other difference explains. */
-function findUnexplained(old: Intent, next: Intent, found: readonly Difference[]): Difference[] {
+function findUnexplained(old: Intent, next: Intent, differences: readonly Difference[]): Difference[] {
   const rules = (intent: Intent): Record<string, unknown> => {
     const { signing: _, groups: __, ...policy } = intent.policy;
     return Object.fromEntries(Object.entries(policy).map(([field, rule]) => [`policy.${field}`, rule]));
@@ -128,10 +128,10 @@ function findUnexplained(old: Intent, next: Intent, found: readonly Difference[]
   const fields = [...new Set([...Object.keys(was), ...Object.keys(is)])];
   return fields
     .filter((field) => canonicalJson(was[field] ?? null) !== canonicalJson(is[field] ?? null))
-    .filter((field) => !found.some((one) => one.field === field || one.field.startsWith(`${field}.`)))
+    .filter((field) => !differences.some((one) => one.field === field || one.field.startsWith(`${field}.`)))
     .map((field) =>
       COMPARED.has(field.replace("policy.", ""))
-        ? createDifference(field, 7, "other", `${field} is written differently, and nothing follows from it.`)
-        : createDifference(field, 6, "other", `${field} differs; read it in both.`),
+        ? createDifference(field, 7, "other", `${field} is written differently, and has the same effect.`)
+        : createDifference(field, 6, "other", `${field} differs; compare it in both files.`),
     );
 }

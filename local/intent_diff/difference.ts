@@ -1,4 +1,4 @@
-/** Creates differences between two intents; one that is the same for many targets becomes one sentence. */
+/** Creates differences between two intents; the same difference for several targets becomes one sentence. */
 import { describeTargetClasses, type TargetClass, type Universe } from "./universe.ts";
 
 /** `wider`: more may be done, by more people or with less consent; `narrower`: less; `other`: neither. */
@@ -7,7 +7,7 @@ export type Effect = "wider" | "narrower" | "other";
 /** One difference. */
 export interface Difference {
   effect: Effect;
-  /** The rule behind it, as a field of the intent. */
+  /** The field of the intent that causes the difference. */
   field: string;
   /** Order in which differences are shown; 1, the gravest, decides whether a change is possible at all. */
   gravity: number;
@@ -22,15 +22,15 @@ export function compareTargets(
   field: string,
   gravity: number,
   universe: Universe,
-  ask: (target: TargetClass) => TargetDifference | readonly TargetDifference[] | undefined,
+  compare: (target: TargetClass) => TargetDifference | readonly TargetDifference[] | undefined,
 ): Difference[] {
-  const found = new Map<string, { effect: Effect; places: TargetClass[] }>();
+  const byText = new Map<string, { effect: Effect; targets: TargetClass[] }>();
   for (const target of universe.targets)
-    for (const { effect, text } of [ask(target) ?? []].flat()) {
-      const same = found.get(text) ?? { effect, places: [] };
-      found.set(text, { effect, places: [...same.places, target] });
+    for (const { effect, text } of [compare(target) ?? []].flat()) {
+      const { targets } = byText.get(text) ?? { targets: [] };
+      byText.set(text, { effect, targets: [...targets, target] });
     }
-  return [...found].map(([text, { effect, places: targets }]) => ({
+  return [...byText].map(([text, { effect, targets }]) => ({
     effect,
     field,
     gravity,
@@ -46,10 +46,10 @@ export function groupByEffect(
   names: readonly string[],
   [old, next]: readonly [(name: string) => boolean, (name: string) => boolean],
 ): [Effect, string[]][] {
-  const of = (effect: Effect) =>
+  const namesWithEffect = (effect: Effect) =>
     names.filter((name) => old(name) !== next(name) && next(name) === (effect === "wider"));
   return (["wider", "narrower"] as const)
-    .map((effect): [Effect, string[]] => [effect, of(effect)])
+    .map((effect): [Effect, string[]] => [effect, namesWithEffect(effect)])
     .filter(([, changed]) => changed.length > 0);
 }
 

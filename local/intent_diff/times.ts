@@ -27,38 +27,38 @@ function comparePeriods(target: TargetClass, old: Policy, next: Policy): TargetD
     const times = [Date.parse(from), Date.parse(to)];
     return yearly ? [...times, ...times.map(inNextYear)] : times;
   });
-  const isClosed = (at: number, { windows }: Policy): boolean =>
+  const isDenied = (at: number, { windows }: Policy): boolean =>
     findClosure({ ...selectWindows(windows, makeChange(target)), allow: [] }, at) !== undefined;
   return findSpans(
     [...new Set(moments)].toSorted((a, b) => a - b),
-    (at) => [isClosed(at, old), isClosed(at, next)],
+    (at) => [isDenied(at, old), isDenied(at, next)],
   ).map(({ from, to, open }) => ({
     effect: open ? "wider" : "narrower",
-    text: `Changes of {} may ${open ? "now" : "no longer"} be applied from ${minute(from)} to ${minute(to)}.`,
+    text: `Changes of {} may ${open ? "now" : "no longer"} be applied from ${formatMinute(from)} to ${formatMinute(to)}.`,
   }));
 }
 
 function inNextYear(at: number): number {
-  const then = new Date(at);
-  then.setUTCFullYear(then.getUTCFullYear() + 1);
-  return then.getTime();
+  const date = new Date(at);
+  date.setUTCFullYear(date.getUTCFullYear() + 1);
+  return date.getTime();
 }
 
 /** Joins neighbouring moments at which only one of the intents denies applies; `open`: the new one allows them. */
-function findSpans(moments: readonly number[], ask: (at: number) => readonly [boolean, boolean]) {
-  const found: { from: number; to: number; open: boolean }[] = [];
+function findSpans(moments: readonly number[], isDenied: (at: number) => readonly [boolean, boolean]) {
+  const spans: { from: number; to: number; open: boolean }[] = [];
   for (const [index, at] of moments.entries()) {
-    const [was, is] = ask(at);
+    const [was, is] = isDenied(at);
     const to = moments[index + 1];
     if (was === is || to === undefined) continue;
-    const last = found.at(-1);
+    const last = spans.at(-1);
     if (last?.to === at && last.open === was) last.to = to;
-    else found.push({ from: at, to, open: was });
+    else spans.push({ from: at, to, open: was });
   }
-  return found;
+  return spans;
 }
 
-const minute = (at: number): string => new Date(at).toISOString().replace(/:00\.000Z$/, "Z");
+const formatMinute = (at: number): string => new Date(at).toISOString().replace(/:00\.000Z$/, "Z");
 
 /** A Monday in January and one in July: winter and summer time in both hemispheres. */
 const MONDAYS = [Date.UTC(2026, 0, 5), Date.UTC(2026, 6, 6)];
@@ -67,11 +67,11 @@ const MONDAYS = [Date.UTC(2026, 0, 5), Date.UTC(2026, 6, 6)];
 function compareHours(old: Policy, next: Policy): Difference[] {
   for (const monday of MONDAYS) {
     const moments = Array.from({ length: (7 * DAY_MS) / QUARTER_MS + 1 }, (_, index) => monday + index * QUARTER_MS);
-    const found = findSpans(moments, (at) => [!isAllowed(old.windows.allow, at), !isAllowed(next.windows.allow, at)]);
-    if (found.length === 0) continue;
+    const spans = findSpans(moments, (at) => [!isAllowed(old.windows.allow, at), !isAllowed(next.windows.allow, at)]);
+    if (spans.length === 0) continue;
     const month = monday === MONDAYS[0] ? "January" : "July";
     return (["wider", "narrower"] as const).flatMap((effect) => {
-      const hours = found
+      const hours = spans
         .filter(({ open }) => open === (effect === "wider"))
         .map(({ from, to }) => `${weekTime(from)} to ${weekTime(to)}`);
       const text = `Changes may ${effect === "wider" ? "now" : "no longer"} be applied on ${hours.join(", ")} UTC, as in ${month}.`;

@@ -1,4 +1,4 @@
-/** Collects the targets, tenants and names for which two intents are compared: all that their rules name, and all others as one. */
+/** Collects the targets, tenants and names for which two intents are compared: all in their rules, and one for all others. */
 import { canBeApprover } from "../../lib/changes/rules/approver_name.ts";
 import type { Change } from "../../lib/changes/rules/change.ts";
 import type { Intent } from "../../lib/changes/rules/intent.ts";
@@ -42,9 +42,9 @@ export function collectUniverse(intents: readonly Intent[]): Universe {
       for (const name of list ?? []) names.add(name);
     for (const [name, { kind }] of Object.entries(principals)) if (kind === "person") names.add(name);
   }
-  const targets = addOverlaps([...patterns]);
-  const places = targets.flatMap((target) => [...tenants].map((tenant) => ({ target, tenant })));
-  return { targets: places, names: [...names].filter(canBeApprover) };
+  const allPatterns = addOverlaps([...patterns]);
+  const targets = allPatterns.flatMap((target) => [...tenants].map((tenant) => ({ target, tenant })));
+  return { targets, names: [...names].filter(canBeApprover) };
 }
 
 /** Fields that list patterns of targets. */
@@ -58,7 +58,7 @@ function addOverlaps(patterns: readonly string[]): string[] {
 }
 
 /** Creates a change of a class of targets, to evaluate rules with. */
-export const makeChange = ({ target, tenant }: TargetClass, over: Partial<Change> = {}): Change =>
+export const makeChange = ({ target, tenant }: TargetClass, fields: Partial<Change> = {}): Change =>
   ({
     change_id: "",
     tenant_id: tenant,
@@ -70,22 +70,22 @@ export const makeChange = ({ target, tenant }: TargetClass, over: Partial<Change
     required_approvers: 0,
     approvals: [],
     proposer: null,
-    ...over,
+    ...fields,
   }) as unknown as Change;
 
 /** Describes classes of targets, as `price.* except price.eu.* for tenant "t1"`. */
-export function describeTargetClasses(places: readonly TargetClass[], { targets: all }: Universe): string {
-  const listPatterns = (from: readonly TargetClass[], tenant: string) =>
-    from.filter((place) => place.tenant === tenant).map(({ target }) => target);
+export function describeTargetClasses(classes: readonly TargetClass[], { targets: all }: Universe): string {
+  const listPatterns = (list: readonly TargetClass[], tenant: string) =>
+    list.filter((one) => one.tenant === tenant).map(({ target }) => target);
   const tenants = [...new Set(all.map(({ tenant }) => tenant))];
   const groups = new Map<string, string[]>();
   for (const tenant of tenants) {
-    const targets = listPatterns(places, tenant);
+    const targets = listPatterns(classes, tenant);
     if (targets.length === 0) continue;
     const text = describeTargets(targets, listPatterns(all, tenant));
     groups.set(text, [...(groups.get(text) ?? []), tenant]);
   }
-  return [...groups].map(([text, of]) => `${text}${formatTenants(of, tenants)}`).join(", and of ");
+  return [...groups].map(([text, groupTenants]) => `${text}${formatTenants(groupTenants, tenants)}`).join(", and of ");
 }
 
 function describeTargets(targets: readonly string[], all: readonly string[]): string {
@@ -95,17 +95,17 @@ function describeTargets(targets: readonly string[], all: readonly string[]): st
       others.filter((other) => other !== target),
     );
   const widest = targets.filter((target) => !isWithin(target, targets));
-  const left = all.filter((target) => isCovered(target, widest) && !targets.includes(target));
-  const exceptions = left.filter((target) => !isWithin(target, left));
-  const named = widest.includes("*") ? "any target" : widest.join(", ");
-  return exceptions.length === 0 ? named : `${named} except ${exceptions.join(", ")}`;
+  const excluded = all.filter((target) => isCovered(target, widest) && !targets.includes(target));
+  const exceptions = excluded.filter((target) => !isWithin(target, excluded));
+  const text = widest.includes("*") ? "any target" : widest.join(", ");
+  return exceptions.length === 0 ? text : `${text} except ${exceptions.join(", ")}`;
 }
 
 function formatTenants(tenants: readonly string[], all: readonly string[]): string {
   if (tenants.length === all.length) return "";
-  const named = tenants.filter((tenant) => tenant !== OTHER_TENANT).map((tenant) => JSON.stringify(tenant));
-  const words = tenants.includes(OTHER_TENANT) ? [...named, "every tenant that no rule names"] : named;
-  return ` for ${tenants.length === 1 && named.length === 1 ? "tenant" : "tenants"} ${words.join(", ")}`;
+  const names = tenants.filter((tenant) => tenant !== OTHER_TENANT).map((tenant) => JSON.stringify(tenant));
+  const words = tenants.includes(OTHER_TENANT) ? [...names, "every tenant that no rule names"] : names;
+  return ` for ${tenants.length === 1 && names.length === 1 ? "tenant" : "tenants"} ${words.join(", ")}`;
 }
 
 /** Describes people. */
