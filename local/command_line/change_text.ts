@@ -10,31 +10,31 @@ import { formatEntry, formatFacts, formatTable, escapeInvisible } from "./text.t
 export const formatChanges = (changes: readonly Schema<"Change">[], columns?: number): string =>
   formatTable(
     ["change", "status", "tier", "risk", "reach", "tenant", "target", "summary"],
-    changes.map((each) => [
-      each.change_id,
-      each.resolution ?? each.status,
-      each.tier,
-      each.unstated?.includes("risk") ? "-" : each.risk,
-      each.affected_users === null ? "-" : String(each.affected_users),
-      each.tenant_id,
-      each.sets_nothing && LIVE.includes(each.status)
-        ? `${each.target} (sets nothing)`
-        : `${each.target}${each.sets ? ` (${each.sets.length} targets)` : ""}`,
-      each.summary,
+    changes.map((change) => [
+      change.change_id,
+      change.resolution ?? change.status,
+      change.tier,
+      change.unstated?.includes("risk") ? "-" : change.risk,
+      change.affected_users === null ? "-" : String(change.affected_users),
+      change.tenant_id,
+      change.sets_nothing && UNAPPLIED.includes(change.status)
+        ? `${change.target} (sets nothing)`
+        : `${change.target}${change.sets ? ` (${change.sets.length} targets)` : ""}`,
+      change.summary,
     ]),
     columns,
     ["reach", "risk", "tier", "tenant"],
   );
 
-/** The statuses in which a decision is still open. */
-const LIVE: readonly string[] = ["pending_consent", "approved"];
+/** The statuses before an apply. */
+const UNAPPLIED: readonly string[] = ["pending_consent", "approved"];
 
 /** Lists the content of a change by label: its new values and its reasons. */
 export const listContentFacts = (content: Content, unstated: NonNullable<ChangeDetail["unstated"]> = []) => ({
   tenant: content.tenant_id,
   kind: content.kind,
   target: content.target,
-  value: content.sets ? null : content.value === undefined ? "(sets nothing)" : JSON.stringify(content.value),
+  value: content.sets ? null : valueText(content.value),
   sets: content.sets?.map(formatPlanEntry).join("\n"),
   reach: content.affected_users ?? "not stated",
   tier: content.tier,
@@ -48,6 +48,8 @@ export const listContentFacts = (content: Content, unstated: NonNullable<ChangeD
   applies: describeAutomation(content)?.replace(/^applies /, ""),
   rationale: content.rationale,
 });
+
+const valueText = (value: unknown): string => (value === undefined ? "(sets nothing)" : JSON.stringify(value));
 
 const formatPlanEntry = ({ tenant_id, target, value }: PlanEntry): string =>
   `${target} for ${tenant_id}: ${value === undefined ? "(erased)" : JSON.stringify(value)}`;
@@ -78,7 +80,7 @@ export function changeText(change: ChangeDetail): string {
         .map((each) => `  ${escapeInvisible(each)}`)
         .join("\n")}`,
     );
-  if (change.late_notes?.length) parts.push(`\nSaid late:\n${change.late_notes.map(lateText).join("\n")}`);
+  if (change.late_notes?.length) parts.push(`\nLate notes:\n${change.late_notes.map(lateNoteText).join("\n")}`);
   for (const [state, title] of [
     ["block", "Blocks its apply"],
     ["warn", "Warnings"],
@@ -96,14 +98,14 @@ export function changeText(change: ChangeDetail): string {
   return parts.join("\n");
 }
 
-const lateText = ({ item, note, actor, at }: NonNullable<ChangeDetail["late_notes"]>[number]): string =>
+const lateNoteText = ({ item, note, actor, at }: NonNullable<ChangeDetail["late_notes"]>[number]): string =>
   `  ${item}, by ${escapeInvisible(actor ?? "somebody")} at ${at}: ${escapeInvisible(note)}`;
 
 const RELATION = {
   live: "waits on this target",
   holds: "is what the target holds",
-  supersedes: "has its place taken by this",
-  superseded_by: "takes its place",
+  supersedes: "is superseded by this",
+  superseded_by: "supersedes this",
 } as const;
 
 const relatedText = ({ change_id, summary, proposer, status, resolution, relations }: Related): string =>

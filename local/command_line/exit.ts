@@ -50,13 +50,13 @@ const HINTS: Readonly<Record<string, string>> = {
   product_runtime_disabled: "the service governs no product yet; see its log",
 };
 
-/** Formats an error as lines for people; `known` are the fields that are options. */
-export function formatError(error: unknown, known: readonly string[] = []): string {
+/** Formats an error as lines for people; `optionFields` are the fields that are options. */
+export function formatError(error: unknown, optionFields: readonly string[] = []): string {
   const message = error instanceof Error ? error.message : String(error);
   if (!(error instanceof CountersignError)) return message;
   const { code, fields, request_id } = error;
-  const named = fields.filter(({ field }) => known.includes(field));
-  const options = named.map(({ field, message }) => `  --${field.replaceAll("_", "-")}  ${message}`);
+  const invalidOptions = fields.filter(({ field }) => optionFields.includes(field));
+  const options = invalidOptions.map(({ field, message }) => `  --${field.replaceAll("_", "-")}  ${message}`);
   const hint = HINTS[code];
   return [
     `${message} (${code}${request_id === undefined ? "" : `, request ${request_id}`})`,

@@ -55,13 +55,13 @@ export async function runMcp({ url, token, input, output, fetch = globalThis.fet
   for await (const line of createInterface({ input })) {
     if (line.trim() === "") continue;
     const message = parseMessage(line);
-    if (!message) write(formatFailure(undefined, "the line is no JSON message", -32700));
+    if (!message) write(formatFailure(undefined, "the line is not a JSON message", -32700));
     else if (message.method === "notifications/cancelled") pending.get(message.params?.requestId)?.abort();
-    // Other notifications mean nothing to a service without sessions.
+    // Other notifications are ignored, since the service has no sessions.
     else if (message.id !== undefined || message.method === undefined) {
-      const answering = answer(line, message);
-      answers.add(answering);
-      void answering.finally(() => answers.delete(answering));
+      const pendingAnswer = answer(line, message);
+      answers.add(pendingAnswer);
+      void pendingAnswer.finally(() => answers.delete(pendingAnswer));
     }
   }
   await Promise.all(answers);

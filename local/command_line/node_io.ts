@@ -28,10 +28,10 @@ export const nodeIo: Io = {
 
 /** Asks on standard error, so that standard output has only the answer. */
 async function confirm(question: string): Promise<boolean> {
-  if (!stdin.isTTY) throw new UsageError("there is nobody to ask: call it at a terminal, or with --yes");
-  const asking = createInterface({ input: stdin, output: stderr });
-  const answer = await asking.question(`${question} [y/N] `);
-  asking.close();
+  if (!stdin.isTTY) throw new UsageError("a confirmation needs a terminal: run it in one, or with --yes");
+  const prompt = createInterface({ input: stdin, output: stderr });
+  const answer = await prompt.question(`${question} [y/N] `);
+  prompt.close();
   return /^y(es)?$/i.test(answer.trim());
 }
 
@@ -42,10 +42,10 @@ async function runProgram(program: string, args: readonly string[], input: strin
   const output = text(child.stdout);
   const [code] = (await once(child, "close").catch((error: NodeJS.ErrnoException) => {
     throw new NotDone(
-      error.code === "ENOENT" ? `${program} is not here: install OpenSSH` : `${program}: ${error.message}`,
+      error.code === "ENOENT" ? `${program} was not found: install OpenSSH` : `${program}: ${error.message}`,
     );
   })) as [number | null];
-  if (code !== 0) throw new NotDone(`${program} did not sign; it says why above`);
+  if (code !== 0) throw new NotDone(`${program} did not sign; its message is above`);
   return output;
 }
 
@@ -55,6 +55,6 @@ async function save({ body }: Response, file: string | undefined): Promise<void>
   await written.catch((error: NodeJS.ErrnoException) => {
     // An error of the file system names the file and the operation itself.
     if (error.syscall !== undefined) throw error;
-    throw new NotDone(`the answer broke off: ${file ?? "the output"} holds only the beginning of it`);
+    throw new NotDone(`the connection broke: ${file ?? "the output"} has only the beginning of the answer`);
   });
 }

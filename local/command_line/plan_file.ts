@@ -4,7 +4,7 @@ import { findInexactNumber } from "../../lib/kit/exact_numbers.ts";
 import { NotDone } from "./exit.ts";
 
 /**
- * Reads the fields of a proposal from a file; a list is what the plan sets. Errors: `NotDone` where the file cannot be read, is no
+ * Reads the fields of a proposal from a file; a list contains the targets of the plan. Errors: `NotDone` where the file cannot be read, is no
  * YAML, or has a number that JSON would round.
  */
 export async function readPlanFile(path: string): Promise<Record<string, unknown>> {
@@ -14,16 +14,16 @@ export async function readPlanFile(path: string): Promise<Record<string, unknown
   const { parseDocument, visit } = await import("yaml");
   const document = parseDocument(text, { intAsBigInt: true });
   const [fault] = document.errors;
-  if (fault) throw new NotDone(`${path} is no YAML: ${fault.message}`);
+  if (fault) throw new NotDone(`${path} is not YAML: ${fault.message}`);
   visit(document, {
     Scalar(_, { value, source = "" }) {
-      if (typeof value === "number" && !isExactFloat(value, source)) throw createInexact(path, source);
+      if (typeof value === "number" && !isExactFloat(value, source)) throw inexactNumberError(path, source);
     },
   });
-  const content = withNumbers(path, document.toJS());
+  const content = convertIntegers(path, document.toJS());
   if (Array.isArray(content)) return { sets: content };
   if (typeof content === "object" && content !== null) return content as Record<string, unknown>;
-  throw new NotDone(`${path} holds no proposal: write its fields, or the list of what it sets`);
+  throw new NotDone(`${path} has no proposal: write its fields, or the list of its targets`);
 }
 
 /** Checks that a float is finite and has no more digits in the file than JSON keeps. YAML also has `.5` and `1.`. */
@@ -35,17 +35,17 @@ function isExactFloat(value: number, source: string): boolean {
   return Number.isFinite(value) && findInexactNumber(digits) === undefined;
 }
 
-const createInexact = (path: string, number: unknown): NotDone =>
+const inexactNumberError = (path: string, number: unknown): NotDone =>
   new NotDone(`${path} has the number ${number}, which cannot be stored exactly: put it in quotes`);
 
 /** Converts the integers of parsed YAML to numbers. */
-function withNumbers(path: string, value: unknown): unknown {
+function convertIntegers(path: string, value: unknown): unknown {
   if (typeof value === "bigint") {
     const number = Number(value);
-    if (BigInt(number) !== value) throw createInexact(path, value);
+    if (BigInt(number) !== value) throw inexactNumberError(path, value);
     return number;
   }
-  if (Array.isArray(value)) return value.map((one) => withNumbers(path, one));
+  if (Array.isArray(value)) return value.map((one) => convertIntegers(path, one));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withNumbers(path, one)]));
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, convertIntegers(path, one)]));
 }

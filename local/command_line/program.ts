@@ -29,8 +29,8 @@ export function makeProgram(runVerb: RunVerb, write: { out(text: string): void; 
     .exitOverride()
     .configureOutput({ writeOut: write.out, writeErr: write.err })
     .configureHelp({ helpWidth: HELP_WIDTH })
-    .helpCommand("help [verb]", "what a verb takes")
-    .showHelpAfterError("(--help says what it takes)")
+    .helpCommand("help [verb]", "show the arguments and options of a verb")
+    .showHelpAfterError("(see --help)")
     .addHelpText("after", AFTER);
   for (const verb of VERBS) declare(findParent(verb, program), verb, runVerb);
   for (const [name, { help }] of Object.entries(PROGRAMS)) program.command(`${name} [options...]`).description(help);
@@ -49,15 +49,15 @@ const GROUPS: Readonly<Record<string, string>> = {
 function findParent({ usage }: Verb, program: Command): Command {
   const [group = ""] = usage.split(" ");
   if (!Object.hasOwn(GROUPS, group)) return program;
-  const known = program.commands.find((command) => command.name() === group);
-  return known ?? program.command(group).description(GROUPS[group]!).helpCommand(false);
+  const existing = program.commands.find((command) => command.name() === group);
+  return existing ?? program.command(group).description(GROUPS[group]!).helpCommand(false);
 }
 
 /** Fixed width, so that the manual can show the help. */
 const HELP_WIDTH = 120;
 
 const AFTER = `
-Each verb says with --help what it takes. A secret is never an argument: it stands in a variable, or in a file.
+See the options of a verb with --help. A secret is never an argument: it is in a variable or a file.
 
 Exit codes:
 ${Object.values(EXITS)
@@ -78,7 +78,7 @@ function declare(parent: Command, verb: Verb, runVerb: RunVerb): void {
   command.optionsGroup("Connection:");
   if (!verb.isLocal) for (const [flags, help] of Object.entries(CONNECTION)) command.option(flags, help);
   command.optionsGroup("Output:");
-  if (!verb.plain) command.option("--json", verb.isLocal ? "JSON in place of text" : "the API's answer, untouched");
+  if (!verb.plain) command.option("--json", verb.isLocal ? "JSON instead of text" : "the API's answer, unchanged");
   command.helpOption("--help", "this text");
   command.action(() => {
     const parsedOptions = command.opts<Record<string, unknown>>();

@@ -15,12 +15,12 @@ export interface Io extends Omit<Session, keyof ServiceConnection | "say"> {
 }
 
 /** Runs a command line; resolves with the exit code, or with undefined while another program runs on. */
-export async function run(called: readonly string[], io: Io): Promise<number | void> {
-  const argv = expandHelp(called);
-  const other = PROGRAMS[argv[0] ?? ""];
-  if (other && Object.hasOwn(PROGRAMS, argv[0]!)) return other.main(argv.slice(1), io.env);
+export async function run(args: readonly string[], io: Io): Promise<number | void> {
+  const argv = expandHelp(args);
+  const otherProgram = PROGRAMS[argv[0] ?? ""];
+  if (otherProgram && Object.hasOwn(PROGRAMS, argv[0]!)) return otherProgram.main(argv.slice(1), io.env);
   let exit: Exit = "done";
-  const program = makeProgram(async (...called) => void (exit = await perform(called, io)), io);
+  const program = makeProgram(async (...call) => void (exit = await runVerb(call, io)), io);
   try {
     await program.parseAsync(argv.length === 0 ? ["--help"] : argv, { from: "user" });
   } catch (error) {
@@ -28,7 +28,7 @@ export async function run(called: readonly string[], io: Io): Promise<number | v
     // commander has printed the message already; for help its exit code is 0.
     exit = error.exitCode === 0 ? "done" : "usage";
     if (error.code === "commander.unknownOption" && argv[0]!.startsWith("-"))
-      io.err("the options of a verb stand behind it: countersign list --json\n");
+      io.err("write the options of a verb after it: countersign list --json\n");
   }
   return EXITS[exit][0];
 }
@@ -40,16 +40,17 @@ function expandHelp([first, ...rest]: readonly string[]): readonly string[] {
   return first === undefined ? [] : [first, ...rest];
 }
 
-async function perform([verb, given, common]: [Verb, VerbCall, Common], io: Io): Promise<Exit> {
+async function runVerb([verb, call, common]: [Verb, VerbCall, Common], io: Io): Promise<Exit> {
   const answers = new Answers(io.fetch);
   const say = (text: string) => io.err(`${text}\n`);
   try {
-    const connected = connect(...selectCredentials(verb, common, io.env), answers.fetch, (sentence) =>
+    const connection = connect(...selectCredentials(verb, common, io.env), answers.fetch, (sentence) =>
       say(`countersign: warning: ${sentence}`),
     );
-    const { text, json, exit = "done" } = await verb.run({ ...io, ...connected, say }, given);
-    const shown = common.json ? (json === undefined ? answers.last : JSON.stringify(json)) : text;
-    if (shown !== undefined) io.out(`${shown}\n`);
+    const { text, json, exit = "done" } = await verb.run({ ...io, ...connection, say }, call);
+    const jsonText = json === undefined ? answers.last : JSON.stringify(json);
+    const output = common.json ? jsonText : text;
+    if (output !== undefined) io.out(`${output}\n`);
     return exit;
   } catch (error) {
     if (common.json && error instanceof CountersignError && answers.last !== undefined) io.out(`${answers.last}\n`);

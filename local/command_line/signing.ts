@@ -79,14 +79,20 @@ type Subject = ChangeDecision | SignedProposal | ServiceDecision | MandateDecisi
 const NAMESPACE = "countersign-consent";
 
 /**
- * Shows the statement, asks for confirmation unless `isSure`, and signs it. Errors: `NotDone`, also where the service's statement
+ * Shows the statement, asks for confirmation unless `isConfirmed`, and signs it. Errors: `NotDone`, also where the service's statement
  * differs from what was shown.
  */
-export async function sign(session: Session, subject: Subject, key: string, isSure: boolean): Promise<SignedProof> {
+export async function sign(
+  session: Session,
+  subject: Subject,
+  key: string,
+  isConfirmed: boolean,
+): Promise<SignedProof> {
   const at = new Date(session.now()).toISOString();
   const statement = await buildStatement(session, subject, at);
   session.say(`What ${key} will sign:\n${formatJson(JSON.parse(statement))}`);
-  if (!isSure && !(await session.confirm("Sign it?"))) throw new NotDone("nothing was signed and nothing was sent");
+  if (!isConfirmed && !(await session.confirm("Sign it?")))
+    throw new NotDone("nothing was signed and nothing was sent");
   const path = key.replace(/^~(?=\/)/, homedir());
   const signature = await session.run("ssh-keygen", ["-Y", "sign", "-n", NAMESPACE, "-f", path], statement);
   if (!signature.startsWith("-----BEGIN SSH SIGNATURE-----")) throw new NotDone("ssh-keygen wrote no signature");
@@ -99,14 +105,14 @@ export async function signDecision(
   change_id: string,
   decided: Omit<ChangeDecision, "change" | "seen">,
   key: string,
-  isSure: boolean,
+  isConfirmed: boolean,
 ) {
   const params = { path: { change_id }, ...(isConsentDecision(decided.decision) && { query: { seen: true } }) };
   const change = await session.client.get("/api/product/changes/{change_id}", { params });
   if (change.change_id !== change_id) throw new NotDone(`the service shows ${change.change_id}; sign nothing`);
   session.say(`${changeText(change)}\n`);
   const seen = change.seen?.map(({ digest }) => digest);
-  const proof = await sign(session, { ...decided, change, seen }, key, isSure);
+  const proof = await sign(session, { ...decided, change, seen }, key, isConfirmed);
   const fields = { ...proof, ...(seen && { seen }) };
   return { fields, params: { header: { "If-Match": `"${change.revision}"` } } };
 }
@@ -115,24 +121,27 @@ export async function signDecision(
 async function buildStatement({ client }: Session, subject: Subject, at: string): Promise<string> {
   const { decision, note } = subject;
   const parts = "change" in subject ? describeChange(subject) : await describeOther(client, subject);
-  const body = { decision, ...(note === "" ? {} : { note }), at, ...parts.asked } as never;
+  const body = { decision, ...(note === "" ? {} : { note }), at, ...parts.request } as never;
   const { statement } = await client.post("/api/product/consent-statement", { body });
   const { manifest_hash } = await client.get("/api/product/intent");
-  const own = statementText({ ...parts.facts, note, manifest_hash, at });
-  if (own === statement) return statement;
-  const both = `  shown   ${escapeInvisible(own)}\n  to sign ${escapeInvisible(statement)}`;
-  throw new NotDone(`what the service wants signed is not what it shows; nothing was signed\n${both}`);
+  const expected = statementText({ ...parts.facts, note, manifest_hash, at });
+  if (expected === statement) return statement;
+  const both = `  shown   ${escapeInvisible(expected)}\n  to sign ${escapeInvisible(statement)}`;
+  throw new NotDone(`the statement of the service does not match what it shows; nothing was signed\n${both}`);
 }
 
 function describeChange({ decision, approver, item, over_drift, seen, step, action, change }: ChangeDecision) {
   const { change_id, digest, audit_entries } = change;
   const facts = changeFacts(decision, change);
   const origin = audit_entries[0]?.origin;
-  if (origin === undefined) throw new NotDone(`no entry of the log tells of ${change_id}, so nothing can be signed`);
+  if (origin === undefined) throw new NotDone(`the log has no entry about ${change_id}, so nothing can be signed`);
   if (sha256(canonicalContent(change as unknown as Content)) !== digest)
-    throw new NotDone(`${change_id} is not what its digest says: sign nothing, and tell who runs the service`);
-  const more = { item, over_drift, seen, step, action };
-  return { asked: { approver, change_id, ...more }, facts: { origin, decision, approver, ...more, ...facts } };
+    throw new NotDone(`${change_id} does not match its digest: sign nothing, and inform the operator of the service`);
+  const optionalFacts = { item, over_drift, seen, step, action };
+  return {
+    request: { approver, change_id, ...optionalFacts },
+    facts: { origin, decision, approver, ...optionalFacts, ...facts },
+  };
 }
 
 async function describeOther(client: Session["client"], subject: Exclude<Subject, ChangeDecision>) {
@@ -143,16 +152,19 @@ async function describeOther(client: Session["client"], subject: Exclude<Subject
       MANDATE_BOUNDS.flatMap((bound) => (bound in mandate ? [[bound, mandate[bound]]] : [])),
     );
     const facts = mandateFacts(decision, { ...mandate, bounds: bounds as never }, narrow);
-    return { asked: { approver, mandate_id: mandate.mandate_id, narrow }, facts: { origin, approver, ...facts } };
+    return { request: { approver, mandate_id: mandate.mandate_id, narrow }, facts: { origin, approver, ...facts } };
   }
   if ("content" in subject) {
     const { decision, approver, proposal, content } = subject;
     const digest = sha256(canonicalContent(content));
-    return { asked: { approver, proposal }, facts: { origin, digest, decision, approver } };
+    return { request: { approver, proposal }, facts: { origin, digest, decision, approver } };
   }
   const { decision, actor, until, length, head, kpis } = subject;
-  const end = { length, head, kpis };
-  return { asked: { approver: actor, until, ...end }, facts: { origin, decision, actor, until: toUtc(until), ...end } };
+  const optionalFacts = { length, head, kpis };
+  return {
+    request: { approver: actor, until, ...optionalFacts },
+    facts: { origin, decision, actor, until: toUtc(until), ...optionalFacts },
+  };
 }
 
 /** Converts a time to UTC, as in statements; other text stays, for the service to reject. */
@@ -162,7 +174,6 @@ const toUtc = (time: string | undefined): string | undefined =>
 /** Reads the name of the signer, which is part of the statement. */
 export function readName(fields: Readonly<Record<string, unknown>>, field: string): string {
   const name = fields[field];
-  if (typeof name !== "string")
-    throw new UsageError(`--key needs --${field}: what is signed says whose decision it is`);
+  if (typeof name !== "string") throw new UsageError(`--key needs --${field}: the signed statement names the person`);
   return name;
 }

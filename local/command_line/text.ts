@@ -20,7 +20,10 @@ export const formatEntry = (entry: DescribableEntry): string =>
 
 /** Returns the number of columns that text takes in a terminal. */
 export const displayWidth = (text: string): number =>
-  [...text].reduce((sum, each) => sum + (/^\p{M}$/u.test(each) ? 0 : eastAsianWidth(each.codePointAt(0)!)), 0);
+  [...text].reduce(
+    (sum, character) => sum + (/^\p{M}$/u.test(character) ? 0 : eastAsianWidth(character.codePointAt(0)!)),
+    0,
+  );
 
 const padText = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - displayWidth(text)));
 
@@ -36,9 +39,9 @@ export function formatTable(
 ): string {
   const lines = [headings, ...rows].map((row) => row.map(escapeInvisible));
   const widths = headings.map((_, column) => Math.max(...lines.map((line) => displayWidth(line[column]!))));
-  const fitting = selectColumns(headings, widths, columns, spare);
+  const shownColumns = selectColumns(headings, widths, columns, spare);
   return lines
-    .map((line) => fitting.map((column) => padText(line[column]!, widths[column]!)).join("  "))
+    .map((line) => shownColumns.map((column) => padText(line[column]!, widths[column]!)).join("  "))
     .map((line) => truncateLine(line.trimEnd(), columns))
     .join("\n");
 }
@@ -80,9 +83,9 @@ function truncateLine(line: string, columns: number): string {
 export function formatFacts(rows: Readonly<Record<string, string | number | null | undefined>>): string {
   const filled = Object.entries(rows).filter(([, value]) => value !== null && value !== undefined && value !== "");
   const width = Math.max(0, ...filled.map(([name]) => name.length));
-  const under = `\n${" ".repeat(width + 4)}`;
-  const shown = (value: unknown) => String(value).split(/\r?\n/).map(escapeInvisible).join(under);
-  return filled.map(([name, value]) => `  ${padText(name, width)}  ${shown(value)}`).join("\n");
+  const continuation = `\n${" ".repeat(width + 4)}`;
+  const formatValue = (value: unknown) => String(value).split(/\r?\n/).map(escapeInvisible).join(continuation);
+  return filled.map(([name, value]) => `  ${padText(name, width)}  ${formatValue(value)}`).join("\n");
 }
 
 /** Formats JSON on indented lines. */

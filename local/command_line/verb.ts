@@ -63,5 +63,5 @@ export interface Verb {
   isLocal?: true;
   /** True if it acts for an agent: an admin token is never sent. */
   asAgent?: true;
-  run(session: Session, given: VerbCall): Promise<Outcome>;
+  run(session: Session, call: VerbCall): Promise<Outcome>;
 }

@@ -50,7 +50,7 @@ const VISITED_BLOCKS = 128;
 const idAt = ({ text, ends }: IdBatch, index: number): string => text.slice(ends[index - 1] ?? 0, ends[index]);
 
 /** Finds by bisection the lowest number from 0 to `count` for which `isReached` is true; it must be true for all above. */
-export function findLowest(count: number, reached: (index: number) => boolean): number {
+export function findLowest(count: number, isReached: (index: number) => boolean): number {
   let low = 0;
   let high = count;
   while (low < high) {

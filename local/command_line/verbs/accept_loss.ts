@@ -2,7 +2,7 @@
 import { readName, sign, SIGNING } from "../signing.ts";
 import type { Verb } from "../verb.ts";
 
-/** Accepts the loss of the end of the log; `length` and `head` are those of the log now, as `audit verify` says. */
+/** Accepts the loss of the end of the log; `length` and `head` are those that `audit verify` returns. */
 export const acceptLoss: Verb = {
   usage: "accept-loss",
   operation: "POST /api/product/audit/accept-loss",
@@ -19,7 +19,7 @@ export const acceptLoss: Verb = {
     const { known, length, audit_entry } = await session.client.post("/api/product/audit/accept-loss", {
       body: body as never,
     });
-    const lost = `entries up to ${known.length} may be lost, the log goes on from ${length}`;
-    return { text: `${lost}; the service is frozen until you unfreeze it, entry ${audit_entry.id}` };
+    const result = `entries up to ${known.length} may be lost, the log continues from ${length}`;
+    return { text: `${result}; the service is frozen until you unfreeze it, entry ${audit_entry.id}` };
   },
 };

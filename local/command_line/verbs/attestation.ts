@@ -10,7 +10,7 @@ import type { VerbCall, Verb } from "../verb.ts";
 export const attestationGet: Verb = {
   usage: "attestation get <change_id>",
   operation: "GET /api/product/changes/{change_id}/attestation",
-  options: { "--output <file>": "write there, and not to the output" },
+  options: { "--output <file>": "write to this file instead of the output" },
   plain: true,
   async run({ client, save }, { args: { change_id = "" }, options: { output } }) {
     const params = { path: { change_id } };
@@ -46,8 +46,8 @@ export const attestationVerify: Verb = {
     const statement = readStatement(readText(file), readKey(readText(key)));
     const { subject, predicate } = statement;
     requireSubject(statement, options);
-    const named = subject.map(({ name, digest }) => `  ${name}  ${Object.entries(digest).flat().join(" ")}`);
-    const text = [`valid: ${predicate.properties.join(", ")}, ${predicate.timeCreated}`, ...named].join("\n");
+    const subjectLines = subject.map(({ name, digest }) => `  ${name}  ${Object.entries(digest).flat().join(" ")}`);
+    const text = [`valid: ${predicate.properties.join(", ")}, ${predicate.timeCreated}`, ...subjectLines].join("\n");
     return { text, json: statement };
   },
 };
@@ -76,7 +76,7 @@ function readStatement(text: string, key: KeyObject): Statement {
   const { x } = key.export({ format: "jwk" });
   const keyid = keyId(new Uint8Array(Buffer.from(x!, "base64url")), sha256);
   if (payloadType !== "application/vnd.in-toto+json" || !Array.isArray(signatures))
-    throw new NotDone("it is no envelope of an in-toto Statement");
+    throw new NotDone("it is not an envelope of an in-toto Statement");
   const bytes = new Uint8Array(Buffer.from(String(payload), "base64"));
   const isSigned = signatures.some(
     (one: Partial<Envelope["signatures"][number]> | null) =>

@@ -33,13 +33,16 @@ export const auditVerify: Verb = {
   async run({ client }, { fields }) {
     const verdict = await client.get("/api/product/audit/verify", { params: { query: fields } });
     const { valid, length, head, reason, losses, not_checked } = verdict;
-    const lost = losses
+    const lossText = losses
       .map(({ entry, at, actor, message }) => `\nentry ${entry}, ${at}: ${actor} accepted that ${message}`)
       .join("");
-    const open = not_checked.length === 0 ? "" : `\nnot checked: ${not_checked.join(", ")}; give what you kept of it`;
+    const uncheckedText =
+      not_checked.length === 0
+        ? ""
+        : `\nnot checked: ${not_checked.join(", ")}; pass --expected-length and --expected-head`;
     return valid
-      ? { text: `valid: ${length} entries, head ${head}${lost}${open}` }
-      : { text: `not valid: ${reason}${lost}${open}`, exit: "refused" };
+      ? { text: `valid: ${length} entries, head ${head}${lossText}${uncheckedText}` }
+      : { text: `not valid: ${reason}${lossText}${uncheckedText}`, exit: "refused" };
   },
 };
 
@@ -47,9 +50,9 @@ export const auditVerify: Verb = {
 export const auditExport: Verb = {
   usage: "audit export",
   operation: "GET /api/product/audit",
-  summary: "The whole audit log as JSON lines, or as CSV",
+  summary: "The complete audit log as JSON lines, or as CSV",
   fields: ["contents"],
-  options: { "--csv": "as CSV", "--output <file>": "write there, and not to the output" },
+  options: { "--csv": "as CSV", "--output <file>": "write to this file instead of the output" },
   plain: true,
   async run({ client, save }, { fields, options: { csv, output } }) {
     const query = { ...fields, format: csv === true ? "csv" : "jsonl" } as const;

@@ -5,7 +5,7 @@ import type { Verb } from "../verb.ts";
 export const certificate: Verb = {
   usage: "certificate <change_id>",
   operation: "GET /api/product/changes/{change_id}/certificate",
-  options: { "--output <file>": "write there, and not to the output" },
+  options: { "--output <file>": "write to this file instead of the output" },
   plain: true,
   async run({ client, save }, { args: { change_id = "" }, options: { output } }) {
     const params = { path: { change_id } };

@@ -7,24 +7,28 @@ import type { Verb } from "../verb.ts";
 
 type PersonDecision = "approve" | "deny" | "revoke" | "withdraw";
 
-function createVerb(name: PersonDecision, signerField: "approver" | "proposer", more: readonly string[] = []): Verb {
+function createVerb(
+  name: PersonDecision,
+  signerField: "approver" | "proposer",
+  optionFields: readonly string[] = [],
+): Verb {
   const path = `/api/product/${name}` as const;
   return {
     usage: `${name} <change_id>`,
     operation: `POST ${path}`,
-    fields: [signerField, "note", ...more],
+    fields: [signerField, "note", ...optionFields],
     options: SIGNING,
     async run(session, { args: { change_id = "" }, fields, options }) {
       let body: object = { change_id, ...fields };
       let params: { header?: { "If-Match": string } } = {};
       if (typeof options["key"] === "string") {
-        const stated: Decision = fields["emergency"] === true ? "approve_emergency" : name;
-        const decided = {
-          decision: stated,
+        const decision: Decision = fields["emergency"] === true ? "approve_emergency" : name;
+        const subject = {
+          decision,
           approver: readName(fields, signerField),
           note: String(fields["note"] ?? ""),
         };
-        const signed = await signDecision(session, change_id, decided, options["key"], options["yes"] === true);
+        const signed = await signDecision(session, change_id, subject, options["key"], options["yes"] === true);
         body = { ...body, ...signed.fields };
         params = signed.params;
       }
@@ -33,8 +37,8 @@ function createVerb(name: PersonDecision, signerField: "approver" | "proposer", 
         params,
       });
       const progress = status === "pending_consent" ? ` (${approvals.length} consents so far)` : "";
-      const decided = `${change_id}  ${status === "denied" ? decision : status}${progress}, entry ${audit_entry.id}`;
-      return { text: `${decided}\n${formatFacts({ missing: describeMissing(missing ?? []).join("\n") })}`.trimEnd() };
+      const result = `${change_id}  ${status === "denied" ? decision : status}${progress}, entry ${audit_entry.id}`;
+      return { text: `${result}\n${formatFacts({ missing: describeMissing(missing ?? []).join("\n") })}`.trimEnd() };
     },
   };
 }

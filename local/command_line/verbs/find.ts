@@ -16,12 +16,12 @@ export const find: Verb = {
     const { client, columns, say } = session;
     const q = saved === undefined ? rest.join(" ") : await findSavedQuery(session, `${saved}`);
     const query = { limit: 50, ...fields, q } as never;
-    const found = await client.get("/api/find", { params: { query } });
-    const { rows, total, next, groups, median, max } = found;
-    say(`${found.query === "" ? "every change" : found.query}: ${total}`);
+    const result = await client.get("/api/find", { params: { query } });
+    const { rows, total, next, groups, median, max } = result;
+    say(`${result.query === "" ? "every change" : result.query}: ${total}`);
     if (next !== null) say(`${rows.length} shown; the next: --after ${next}`);
     if (median != null && max != null) say(`median ${formatDuration(median)}, longest ${formatDuration(max)}`);
-    const shown =
+    const groupTable =
       groups.length > 0
         ? formatTable(
             ["count", "of"],
@@ -29,7 +29,9 @@ export const find: Verb = {
             columns,
           )
         : "";
-    return { text: [shown, rows.length === 0 ? "no changes" : rowsTable(rows, columns)].filter(Boolean).join("\n\n") };
+    return {
+      text: [groupTable, rows.length === 0 ? "no changes" : rowsTable(rows, columns)].filter(Boolean).join("\n\n"),
+    };
   },
 };
 
@@ -65,8 +67,8 @@ function formatDuration(seconds: number): string {
 
 async function findSavedQuery({ client }: Session, name: string): Promise<string> {
   const { saved } = await client.get("/api/find/saved");
-  const found = saved.find(({ id, title }) => [id, title.en, title.zh].includes(name));
-  if (found) return found.query;
+  const question = saved.find(({ id, title }) => [id, title.en, title.zh].includes(name));
+  if (question) return question.query;
   throw new UsageError(`there is no saved question ${name}; countersign find lists them`);
 }
 

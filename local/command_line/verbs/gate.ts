@@ -26,7 +26,7 @@ export const gate: Verb = {
   summary: "Ask whether a release is consented to, before it is deployed",
   fields: ["tenant_id", "head"],
   options: {
-    "--timeout <seconds>": "ask again for so long while it waits; without it, ask once",
+    "--timeout <seconds>": "ask again for this time while the release waits; by default, ask once",
     "--interval <seconds>": `pause between questions [${INTERVAL_S}]`,
     "--record": "write the answer into the audit log, with the admin token",
     "--ci-token-file <path>":
@@ -38,16 +38,16 @@ export const gate: Verb = {
     const question = { target, tenant_id, head };
     const end = session.now() + readSeconds(options, "timeout", 0) * 1000;
     const interval = readSeconds(options, "interval", INTERVAL_S) * 1000;
-    for (let shown = ""; ;) {
+    for (let lastText = ""; ;) {
       const answer = await ask(session, question, options).catch((error: CountersignError) => error);
-      const left = end - session.now();
-      if (answer instanceof Error && (left <= 0 || exitFor(answer) !== "no_answer")) throw answer;
+      const remainingMs = end - session.now();
+      if (answer instanceof Error && (remainingMs <= 0 || exitFor(answer) !== "no_answer")) throw answer;
       const text = answer instanceof Error ? `no answer: ${answer.message}` : describe(answer);
-      if (!(answer instanceof Error) && (answer.state !== "waiting" || left <= 0))
+      if (!(answer instanceof Error) && (answer.state !== "waiting" || remainingMs <= 0))
         return { text, json: answer, exit: EXIT_BY_STATE[answer.state] };
-      if (text !== shown) session.say(text);
-      shown = text;
-      await new Promise((resolve) => setTimeout(resolve, Math.min(interval, left)));
+      if (text !== lastText) session.say(text);
+      lastText = text;
+      await new Promise((resolve) => setTimeout(resolve, Math.min(interval, remainingMs)));
     }
   },
 };
@@ -58,16 +58,16 @@ async function ask(session: Session, question: Question, options: VerbCall["opti
   const token = readToken(session, options["ciTokenFile"]);
   if (token === undefined && options["record"] !== true)
     return requireDecision(await client.get("/api/gate", { params: { query: question } }), url);
-  const caller =
+  const recordingClient =
     token === undefined ? client : createClient({ baseUrl: url, headers: { Authorization: `Bearer ${token}` }, fetch });
-  return requireDecision(await caller.post("/api/gate", { body: question }), url);
+  return requireDecision(await recordingClient.post("/api/gate", { body: question }), url);
 }
 
 /** Requires a valid decision: any other answer from this address must not allow a release. Errors: `CountersignError`. */
 function requireDecision(answer: Decision, url: string): Decision {
   const { state, allowed, reasons } = (answer ?? {}) as Partial<Decision>;
-  const isState = state !== undefined && Object.hasOwn(EXIT_BY_STATE, state);
-  if (isState && allowed === (state === "allowed") && Array.isArray(reasons)) return answer;
+  const isKnownState = state !== undefined && Object.hasOwn(EXIT_BY_STATE, state);
+  if (isKnownState && allowed === (state === "allowed") && Array.isArray(reasons)) return answer;
   const sentence = `${url} answered something other than a decision: is this the address of the service?`;
   throw new CountersignError("unexpected_answer", sentence, 200, { body: answer });
 }

@@ -31,6 +31,7 @@ import { state } from "./state.ts";
 import { wait } from "./wait.ts";
 import { whoami } from "./whoami.ts";
 
+/** All verbs. */
 // prettier-ignore
 export const VERBS: readonly Verb[] = [
   propose, plan, find, list, show, wait, approve, deny, revoke, withdraw, apply, rollback, restoreValue, stage, note, freeze, unfreeze,

@@ -11,7 +11,7 @@ export const intentTest: Verb = {
   isLocal: true,
   plain: true,
   async run(_, { args: { intent = "", scenarios = "" } }) {
-    // Imported here, since other verbs need neither a service nor YAML.
+    // Imported only here, since other verbs need neither a service nor YAML.
     const { loadIntentFile } = await import("../../intent_file.ts");
     const { testIntent } = await import("../../scenarios/test_intent.ts");
     const { manifest } = await loadIntentFile(intent, intent);
@@ -20,10 +20,10 @@ export const intentTest: Verb = {
   },
 };
 
-/** Compares two intents by what may be done under them. */
+/** Compares two intents by their effects. */
 export const intentDiff: Verb = {
   usage: "intent diff <old> <new>",
-  summary: "What may be done under a new intent that could not be under the old one, and what no longer",
+  summary: "Compare what the old and the new intent allow",
   isLocal: true,
   async run(_, { args }) {
     const { loadIntentFile } = await import("../../intent_file.ts");
@@ -34,8 +34,7 @@ export const intentDiff: Verb = {
     const differences = diffIntents(old!.intent, next!.intent);
     const isWider = differences.some(({ effect }) => effect === "wider");
     return {
-      text:
-        differences.length === 0 ? "nothing differs in what may be done" : differences.map(formatDifference).join("\n"),
+      text: differences.length === 0 ? "both intents allow the same" : differences.map(formatDifference).join("\n"),
       json: {
         old: describeIdentity(old!),
         new: describeIdentity(next!),

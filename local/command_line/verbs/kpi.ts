@@ -12,8 +12,8 @@ export const kpi: Verb = {
   options: SIGNING,
   async run(session, { rest, fields, options }) {
     const fedKpis = rest.map(parseKpi);
-    const twice = fedKpis.find(([name], index) => fedKpis.findIndex(([one]) => one === name) < index);
-    if (twice) throw new UsageError(`${twice[0]} is given twice`);
+    const duplicate = fedKpis.find(([name], index) => fedKpis.findIndex(([one]) => one === name) < index);
+    if (duplicate) throw new UsageError(`${duplicate[0]} is given twice`);
     const kpis = Object.fromEntries(fedKpis);
     let body: object = { ...fields, ...kpis };
     if (typeof options["key"] === "string") {
@@ -24,8 +24,8 @@ export const kpi: Verb = {
     const { accepted, refreshed, E, audit_entry } = await session.client.post("/api/product/kpi", {
       body: body as never,
     });
-    const moved = refreshed ? "E takes them in" : "none of them counts in E";
-    return { text: `${formatFacts({ ...accepted, E })}\n${moved}, entry ${audit_entry.id}` };
+    const effectText = refreshed ? "E was computed with them" : "none of them affects E";
+    return { text: `${formatFacts({ ...accepted, E })}\n${effectText}, entry ${audit_entry.id}` };
   },
 };
 

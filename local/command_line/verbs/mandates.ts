@@ -7,14 +7,14 @@ import { readName, sign, SIGNING } from "../signing.ts";
 import { formatFacts, formatTable, escapeInvisible } from "../text.ts";
 import type { Session, Verb } from "../verb.ts";
 
-const read = async ({ client }: Session, mandate_id: string) => {
+const readMandate = async ({ client }: Session, mandate_id: string) => {
   const path = "/api/product/mandates/{mandate_id}";
   const mandate = await client.get(path, { params: { path: { mandate_id } } });
   if (mandate.mandate_id !== mandate_id) throw new NotDone(`the service shows ${mandate.mandate_id}; sign nothing`);
   return mandate as unknown as MandateView;
 };
 
-const rowText = (value: unknown): string | undefined => {
+const formatValue = (value: unknown): string | undefined => {
   if (value === undefined || value === null) return undefined;
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
@@ -22,13 +22,13 @@ const rowText = (value: unknown): string | undefined => {
 /** Formats a mandate: its state, its bounds, its signatures, and its use. */
 function mandateText(mandate: MandateView): string {
   const { mandate_id, state, inactive, note, systems, signatures, missing, used, left, suspension, ended } = mandate;
-  const bounds = MANDATE_BOUNDS.map((bound) => [bound, rowText(mandate[bound])] as const);
+  const bounds = MANDATE_BOUNDS.map((bound) => [bound, formatValue(mandate[bound])] as const);
   return [
     `${mandate_id}  ${state}`,
     formatFacts({
       inactive,
-      suspension: rowText(suspension),
-      ended: rowText(ended),
+      suspension: formatValue(suspension),
+      ended: formatValue(ended),
       ...Object.fromEntries(bounds),
       systems: systems.map((system) => JSON.stringify(system)).join("\n"),
       note,
@@ -65,7 +65,9 @@ export const mandateList: Verb = {
 export const mandateShow: Verb = {
   usage: "mandate show <mandate_id>",
   operation: "GET /api/product/mandates/{mandate_id}",
-  run: async (session, { args: { mandate_id = "" } }) => ({ text: mandateText(await read(session, mandate_id)) }),
+  run: async (session, { args: { mandate_id = "" } }) => ({
+    text: mandateText(await readMandate(session, mandate_id)),
+  }),
 };
 
 /** Creates a draft. */
@@ -90,7 +92,7 @@ function createVerb(name: "sign" | "narrow" | "resume" | "revoke", decision: Man
       let body: object = { mandate_id, ...fields };
       if (typeof options["key"] === "string") {
         const approver = readName(fields, "approver");
-        const mandate = await read(session, mandate_id);
+        const mandate = await readMandate(session, mandate_id);
         session.say(`${mandateText(mandate)}\n`);
         const narrow = fields["narrow"] as object | undefined;
         const subject = { decision, approver, note: String(fields["note"] ?? ""), mandate, narrow };

@@ -14,8 +14,8 @@ export const note: Verb = {
     let params: { header?: { "If-Match": string } } = {};
     if (typeof options["key"] === "string") {
       const approver = readName(fields, "actor");
-      const decided = { decision: "note", approver, note: String(fields["note"] ?? ""), item } as const;
-      const signed = await signDecision(session, change_id, decided, options["key"], options["yes"] === true);
+      const subject = { decision: "note", approver, note: String(fields["note"] ?? ""), item } as const;
+      const signed = await signDecision(session, change_id, subject, options["key"], options["yes"] === true);
       body = { ...body, ...signed.fields };
       params = signed.params;
     }

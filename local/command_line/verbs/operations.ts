@@ -11,19 +11,19 @@ async function buildRequest(
   decision: "apply" | "rollback" | "restore" | "stage",
   change_id: string,
   { fields, options }: Pick<Parameters<Verb["run"]>[1], "fields" | "options">,
-  act: { step?: number; action?: StageAction } = {},
+  stageFacts: { step?: number; action?: StageAction } = {},
 ) {
   const body = { change_id, ...fields };
   if (typeof options["key"] !== "string") return { body: body as never, params: {} };
   const over_drift = fields["over_drift"] === true || undefined;
-  const decided = {
+  const subject = {
     decision,
     approver: readName(fields, "actor"),
     note: String(fields["note"] ?? ""),
     over_drift,
-    ...act,
+    ...stageFacts,
   };
-  const signed = await signDecision(session, change_id, decided, options["key"], options["yes"] === true);
+  const signed = await signDecision(session, change_id, subject, options["key"], options["yes"] === true);
   return { body: { ...body, ...signed.fields } as never, params: signed.params };
 }
 
@@ -34,10 +34,10 @@ function createVerb(name: "apply" | "rollback"): Verb {
     operation: `POST ${path}`,
     fields: ["dry_run", "actor", "note", ...(name === "rollback" ? ["over_drift"] : [])],
     options: SIGNING,
-    async run(session, called) {
-      const { change_id = "" } = called.args;
-      const sent = await buildRequest(session, name, change_id, called);
-      const { status, dry_run, adapter, audit_entry } = await session.client.post(path, sent);
+    async run(session, call) {
+      const { change_id = "" } = call.args;
+      const request = await buildRequest(session, name, change_id, call);
+      const { status, dry_run, adapter, audit_entry } = await session.client.post(path, request);
       const host = adapter === null ? "no adapter" : `${adapter.name}: ${adapter.result}`;
       const text = `${change_id}  ${status} (${host})${audit_entry ? `, entry ${audit_entry.id}` : ""}`;
       if (!dry_run) return { text };
@@ -57,16 +57,16 @@ export const rollback = createVerb("rollback");
 
 /** Holds, resumes or advances a rollout. */
 export const stage: Verb = {
-  usage: "stage <change_id> <act>",
+  usage: "stage <change_id> <action>",
   operation: "POST /api/product/stage",
   fields: ["step", "actor", "note"],
   options: SIGNING,
-  async run(session, called) {
-    const { change_id = "", act = "" } = called.args;
-    const action = STAGE_ACTIONS.find((one) => one === act);
-    if (!action) throw new NotDone(`${act} is none of ${STAGE_ACTIONS.join(", ")}`);
-    const step = Number(called.fields["step"]);
-    const { body, params } = await buildRequest(session, "stage", change_id, called, { step, action });
+  async run(session, call) {
+    const { change_id = "", action: argument = "" } = call.args;
+    const action = STAGE_ACTIONS.find((candidate) => candidate === argument);
+    if (!action) throw new NotDone(`${argument} is not one of ${STAGE_ACTIONS.join(", ")}`);
+    const step = Number(call.fields["step"]);
+    const { body, params } = await buildRequest(session, "stage", change_id, call, { step, action });
     const sent = { body: { ...(body as object), action } as never, params };
     const { status, change, audit_entry } = await session.client.post("/api/product/stage", sent);
     const { exposure } = change;
@@ -81,9 +81,9 @@ export const restoreValue: Verb = {
   operation: "POST /api/product/restore",
   fields: ["actor", "note"],
   options: SIGNING,
-  async run(session, called) {
-    const { change_id = "" } = called.args;
-    const sent = await buildRequest(session, "restore", change_id, called);
+  async run(session, call) {
+    const { change_id = "" } = call.args;
+    const sent = await buildRequest(session, "restore", change_id, call);
     const { status, adapter, audit_entry } = await session.client.post("/api/product/restore", sent);
     return { text: `${change_id}  ${status} (${adapter?.name}: ${adapter?.result}), entry ${audit_entry?.id}` };
   },

@@ -7,7 +7,7 @@ import { propose } from "./propose.ts";
 export const plan: Verb = {
   ...propose,
   usage: "plan <file>",
-  summary: "Propose a plan from a file (YAML or JSON: the fields, or the list of what it sets)",
+  summary: "Propose a plan from a file (YAML or JSON: its fields, or the list of its targets)",
   fields: propose.fields!.filter((field) => !["value", "stages", "promotes"].includes(field)),
   async run(session, call) {
     const fields = { ...(await readPlanFile(call.args["file"]!)), ...call.fields };

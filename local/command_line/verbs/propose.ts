@@ -37,24 +37,24 @@ export const propose: Verb = {
     const change = await session.client.post("/api/product/propose", { body: body as never });
     const { change_id, status, digest, conflicts, missing, audit_entry, target_spelling } = change;
     const receipt = `entry ${audit_entry.id}, ${audit_entry.current_hash}`;
-    const known = formatFacts({
+    const facts = formatFacts({
       digest,
       target_spelling,
       conflicts: conflicts.join(", "),
       receipt,
       missing: describeMissing(missing).join("\n"),
     });
-    return { text: `${change_id}  ${status}\n${known}` };
+    return { text: `${change_id}  ${status}\n${facts}` };
   },
 };
 
 /** Defaults of fields that are not stated. */
 // prettier-ignore
-const ABSENT = { rationale: "", expected_delta_k: null, affected_users: null, reversible: true, risk: "medium", kpi: null };
+const DEFAULTS = { rationale: "", expected_delta_k: null, affected_users: null, reversible: true, risk: "medium", kpi: null };
 
 /**
  * Returns the content that the service will record. The service may set the tier, the spelling of the target, and the Unicode form
- * of text; everything else must be as typed. Errors: `NotDone`.
+ * of text; everything else must be as proposed. Errors: `NotDone`.
  */
 async function readContent(
   { client }: Session,
@@ -64,10 +64,12 @@ async function readContent(
   const body = { decision: "propose", approver, proposal } as never;
   const { statement, content } = await client.post("/api/product/consent-statement", { body });
   const promoted = await readPromoted(client, proposal);
-  const typed = { ...ABSENT, ...promoted, ...proposal, tier: content?.tier } as Content;
+  const expected = { ...DEFAULTS, ...promoted, ...proposal, tier: content?.tier } as Content;
   const isStated = content && statement.includes(`"digest":"${sha256(canonicalContent(content as Content))}"`);
-  if (isStated && normalizeContent(content as Content) === normalizeContent(typed)) return content as Content;
-  throw new NotDone("what the service wants signed is not what was proposed; nothing was signed and nothing was sent");
+  if (isStated && normalizeContent(content as Content) === normalizeContent(expected)) return content as Content;
+  throw new NotDone(
+    "the statement of the service does not match the proposal; nothing was signed and nothing was sent",
+  );
 }
 
 /** Reads kind, target and values of a change that is promoted to a tenant; empty without one. */

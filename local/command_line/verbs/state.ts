@@ -9,7 +9,7 @@ export const state: Verb = {
   async run({ client }) {
     const { E, M, R, N, tick, tasks, freeze, goals, as_of } = await client.get("/api/state");
     const share = (value: number | null) => (value === null ? "unknown" : `${Math.round(value * 100)} %`);
-    const shown = {
+    const facts = {
       ...{ "E, effect": share(E), "M, memory": share(M), "R, reliability": share(R), "N, need": share(N) },
       ...{ tasks: `${tasks.queued} queued, ${tasks.failed} failed`, cycle: tick, "as of": as_of },
       frozen: freeze && (freeze.until ? `until ${freeze.until}` : "yes"),
@@ -18,7 +18,7 @@ export const state: Verb = {
       [goal.kpi, goal.current, goal.baseline, goal.target].map((cell) => String(cell ?? "-")),
     );
     return {
-      text: formatFacts(shown) + (rows.length === 0 ? "" : `\n\n${formatTable(["kpi", "now", "from", "to"], rows)}`),
+      text: formatFacts(facts) + (rows.length === 0 ? "" : `\n\n${formatTable(["kpi", "now", "from", "to"], rows)}`),
     };
   },
 };

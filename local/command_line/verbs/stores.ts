@@ -3,17 +3,17 @@ import type { Verb } from "../verb.ts";
 
 const STATE = {
   "--state <path-or-url>": "the store [data/state.json, SVC_STATE]",
-  "--store-name <name>": "which of the stores in the database of --state [countersign, SVC_STORE_NAME]",
+  "--store-name <name>": "name of the store in the database of --state [countersign, SVC_STORE_NAME]",
 };
 const NAMES = {
-  "--from-name <name>": "which of the stores in the database <from> [countersign]",
-  "--to-name <name>": "which of the stores in the database <to> [countersign]",
+  "--from-name <name>": "name of the store in the database <from> [countersign]",
+  "--to-name <name>": "name of the store in the database <to> [countersign]",
 };
-const ACTOR = { "--actor <name>": "who moves it, for the log" };
+const ACTOR = { "--actor <name>": "name of the person who moves it, for the log" };
 
-const FORCE = { "--force": "remove what another command left in the store" };
+const FORCE = { "--force": "remove the data of an interrupted command from the store" };
 
-/** Imported when one of them is called, since other verbs open no store. */
+/** Imported only when such a verb is called, since other verbs open no store. */
 const commands = () => import("../../moving/commands.ts");
 
 const common = { isLocal: true, plain: true } as const;

@@ -7,7 +7,7 @@ export const wait: Verb = {
   usage: "wait <change_id>",
   operation: "GET /api/product/changes/{change_id}",
   summary: "Wait until a change is decided",
-  options: { "--timeout <seconds>": "give up after so long; without it, never" },
+  options: { "--timeout <seconds>": "give up after this time; by default, never" },
   async run({ client }, { args: { change_id = "" }, options: { timeout } }) {
     const seconds = timeout === undefined ? Infinity : Number(timeout);
     if (!(seconds >= 0)) throw new UsageError(`--timeout is a number of seconds, not ${timeout}`);

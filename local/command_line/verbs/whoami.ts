@@ -8,7 +8,7 @@ export const whoami: Verb = {
   operation: "GET /api/whoami",
   async run({ client }) {
     const { name, kind, authenticated, may, keys } = await client.get("/api/whoami");
-    const shown = { name: name ?? "nobody", kind, authenticated, may: may.join(", ") };
-    return { text: formatFacts({ ...shown, keys: keys.map(({ type }) => type).join(", ") }) };
+    const identity = { name: name ?? "nobody", kind, authenticated, may: may.join(", ") };
+    return { text: formatFacts({ ...identity, keys: keys.map(({ type }) => type).join(", ") }) };
   },
 };
