@@ -1,4 +1,4 @@
-/** Who may import whom, and that a handler runs where there is no Node. */
+/** The allowed imports between folders, and handlers that run without Node. */
 import { readdirSync, readFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { join, relative } from "node:path";
@@ -10,8 +10,8 @@ import { ROOMS } from "./support/rooms.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** The floor that a file of lib is on; the rules of governance lie in it, and below the rest of it. */
-const floorOf = (file: string): number =>
+/** Returns the level of a file of lib in `ROOMS`: a file may only import files of its own level or below. */
+const findLevel = (file: string): number =>
   ROOMS.findIndex(
     (room) =>
       file === room ||
@@ -19,12 +19,12 @@ const floorOf = (file: string): number =>
         !ROOMS.some((other) => other.startsWith(`${room}/`) && file.startsWith(`${other}/`))),
   );
 
-/** The pure rules use each other, zod, the ground floor and the statistics of rollouts only. */
+/** The rules may only import each other, zod, lib/kit and the statistics of rollouts. */
 const RULES = "lib/changes/rules/";
 const RULES_MAY_USE = /^(?:zod|lib\/(?:kit|rollout|changes\/rules)\/)/;
 
-/** TypeScript files below a folder, by their path from the root. */
-function files(folder: string): string[] {
+/** Lists the TypeScript files below a folder, by their path from the root. */
+function listFiles(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
@@ -33,10 +33,10 @@ function files(folder: string): string[] {
 
 interface Import {
   from: string;
-  /** A path from the root for a file of ours, a package's name otherwise. */
+  /** The path of a file of this repository from the root, or the name of a package. */
   to: string;
   typeOnly: boolean;
-  /** Loaded when it is needed. */
+  /** True for a dynamic import. */
   lazy: boolean;
 }
 
@@ -45,124 +45,126 @@ const DYNAMIC = /\bimport\(\s*"([^"]+)"\s*\)/g;
 
 const text = (file: string): string => readFileSync(join(ROOT, file), "utf8");
 
-function importsOf(file: string): Import[] {
+function listFileImports(file: string): Import[] {
   const code = text(file);
   const found = [
     ...[...code.matchAll(STATEMENT)].map(([, type, to]) => ({ to: to!, typeOnly: type !== undefined, lazy: false })),
     ...[...code.matchAll(DYNAMIC)].map(([, to]) => ({ to: to!, typeOnly: false, lazy: true })),
   ];
-  return found.map(({ to, ...how }) => ({ from: file, to: resolved(file, to), ...how }));
+  return found.map(({ to, ...how }) => ({ from: file, to: resolveImport(file, to), ...how }));
 }
 
-const resolved = (from: string, to: string): string =>
+const resolveImport = (from: string, to: string): string =>
   to.startsWith(".") ? relative(ROOT, join(ROOT, from, "..", to)) : to;
 
-const isOurs = ({ to }: Import): boolean => /^(?:handlers|lib|local|test)\//.test(to) || to === "package.json";
+const isOwnFile = ({ to }: Import): boolean => /^(?:handlers|lib|local|test)\//.test(to) || to === "package.json";
 const isBuiltin = ({ to }: Import): boolean => to.startsWith("node:") || builtinModules.includes(to);
-const packageOf = ({ to }: Import): string =>
+const findPackage = ({ to }: Import): string =>
   to
     .split("/")
     .slice(0, to.startsWith("@") ? 2 : 1)
     .join("/");
-const listImports = (wrong: Import[]): string[] => wrong.map(({ from, to }) => `${from} imports ${to}`);
+const describeImports = (wrong: Import[]): string[] => wrong.map(({ from, to }) => `${from} imports ${to}`);
 
-const handlers = files("handlers");
-const all = [...handlers, ...files("lib"), ...files("local")].flatMap(importsOf);
-const within = (folder: string): Import[] => all.filter(({ from }) => from.startsWith(`${folder}/`));
+const handlers = listFiles("handlers");
+const all = [...handlers, ...listFiles("lib"), ...listFiles("local")].flatMap(listFileImports);
+const listImportsIn = (folder: string): Import[] => all.filter(({ from }) => from.startsWith(`${folder}/`));
 
-test("the imports are read at all", () => {
-  expect(within("handlers").length).toBeGreaterThan(100);
-  expect(within("lib").length).toBeGreaterThan(100);
+test("imports are found", () => {
+  expect(listImportsIn("handlers").length).toBeGreaterThan(100);
+  expect(listImportsIn("lib").length).toBeGreaterThan(100);
   expect(all.filter(({ typeOnly }) => typeOnly).length).toBeGreaterThan(50);
 });
 
-test("lib imports lib and packages: nothing of Node, of the handlers, of the local program", () => {
-  const wrong = within("lib").filter(
-    (one) => isBuiltin(one) || (isOurs(one) && !one.to.startsWith("lib/") && one.to !== "package.json"),
+test("lib imports only lib and packages", () => {
+  const wrong = listImportsIn("lib").filter(
+    (one) => isBuiltin(one) || (isOwnFile(one) && !one.to.startsWith("lib/") && one.to !== "package.json"),
   );
-  expect(listImports(wrong)).toEqual([]);
+  expect(describeImports(wrong)).toEqual([]);
 });
 
-test("a handler imports lib and zod: never another handler, never the local program", () => {
-  const wrong = within("handlers").filter(
+test("a handler imports only lib and zod", () => {
+  const wrong = listImportsIn("handlers").filter(
     ({ from, to }) => from !== "handlers/index.ts" && !to.startsWith("lib/") && to !== "zod",
   );
-  expect(listImports(wrong)).toEqual([]);
+  expect(describeImports(wrong)).toEqual([]);
 });
 
 test("handlers/index.ts imports the handlers, lib and the router", () => {
-  const wrong = within("handlers").filter(
+  const wrong = listImportsIn("handlers").filter(
     ({ from, to }) => from === "handlers/index.ts" && !/^(?:handlers|lib)\//.test(to) && to !== "itty-router",
   );
-  expect(listImports(wrong)).toEqual([]);
+  expect(describeImports(wrong)).toEqual([]);
 });
 
-test("every file of lib is in a room, and imports only its own and those below", () => {
-  expect(files("lib").filter((file) => floorOf(file) === -1)).toEqual([]);
-  const up = within("lib").filter(({ from, to }) => to.startsWith("lib/") && floorOf(to) > floorOf(from));
-  expect(listImports(up)).toEqual([]);
+test("every file of lib has a level, and imports only files of its level or below", () => {
+  expect(listFiles("lib").filter((file) => findLevel(file) === -1)).toEqual([]);
+  const upward = listImportsIn("lib").filter(
+    ({ from, to }) => to.startsWith("lib/") && findLevel(to) > findLevel(from),
+  );
+  expect(describeImports(upward)).toEqual([]);
 });
 
 test.each(["lib/changes", "lib/audit", "lib/store", "lib/projections", "lib/find", "lib/operations"])(
-  "%s knows nothing of HTTP",
+  "%s does not use HTTP",
   (room) => {
-    expect(listImports(within(room).filter(({ to }) => to.startsWith("lib/http/")))).toEqual([]);
-    const shaping = files(room).filter((file) => /\b(?:new Response|new Request|etag)\b/.test(text(file)));
-    expect(shaping).toEqual([]);
+    expect(describeImports(listImportsIn(room).filter(({ to }) => to.startsWith("lib/http/")))).toEqual([]);
+    const httpFiles = listFiles(room).filter((file) => /\b(?:new Response|new Request|etag)\b/.test(text(file)));
+    expect(httpFiles).toEqual([]);
   },
 );
 
-test("a room speaks only of the collections that it or a room below it declares", () => {
+test("a file uses only collections that its level or one below declares", () => {
   const declared = new Map<string, number>();
-  for (const file of files("lib"))
+  for (const file of listFiles("lib"))
     for (const [, body] of text(file).matchAll(/interface Collections \{([^}]*)\}/g))
       for (const [, name] of body!.matchAll(/^\s+(\w+):/gm))
-        declared.set(name!, Math.min(declared.get(name!) ?? Infinity, floorOf(file)));
-  const wrong = files("lib").flatMap((file) =>
+        declared.set(name!, Math.min(declared.get(name!) ?? Infinity, findLevel(file)));
+  const wrong = listFiles("lib").flatMap((file) =>
     [...text(file).matchAll(/\.(?:get|getMany|list|put|delete)\(\s*"(\w+)"/g)]
-      .filter(([, name]) => (declared.get(name!) ?? -1) > floorOf(file))
+      .filter(([, name]) => (declared.get(name!) ?? -1) > findLevel(file))
       .map(([, name]) => `${file} uses ${name}`),
   );
   expect(wrong).toEqual([]);
 });
 
-test("nothing imports itself by way of others, types included", () => {
+test("there are no circular imports, also of types", () => {
   const next = new Map<string, string[]>();
   for (const { from, to } of all)
-    if (isOurs({ from, to, typeOnly: false, lazy: false })) next.set(from, [...(next.get(from) ?? []), to]);
-  const done = new Set<string>();
+    if (isOwnFile({ from, to, typeOnly: false, lazy: false })) next.set(from, [...(next.get(from) ?? []), to]);
+  const visited = new Set<string>();
   const circles: string[] = [];
-  const visit = (file: string, way: readonly string[]): void => {
-    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(" → "));
-    if (way.includes(file) || done.has(file)) return;
-    for (const other of next.get(file) ?? []) visit(other, [...way, file]);
-    done.add(file);
+  const visit = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(" → "));
+    if (path.includes(file) || visited.has(file)) return;
+    for (const other of next.get(file) ?? []) visit(other, [...path, file]);
+    visited.add(file);
   };
   for (const file of next.keys()) visit(file, []);
   expect(circles).toEqual([]);
 });
 
-test("the rules import zod, the ground floor, the statistics of rollouts and each other", () => {
+test("the rules import only zod, lib/kit, the statistics of rollouts and each other", () => {
   const wrong = all.filter(({ from, to }) => from.startsWith(RULES) && !RULES_MAY_USE.test(to));
-  expect(listImports(wrong)).toEqual([]);
+  expect(describeImports(wrong)).toEqual([]);
 });
 
-test.each(files("lib").filter((file) => file.startsWith(RULES)))(
-  "%s is synchronous, and takes clock and chance as arguments",
+test.each(listFiles("lib").filter((file) => file.startsWith(RULES)))(
+  "%s is synchronous, and gets time and random numbers as arguments",
   (file) => {
     const code = text(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
     expect(code).not.toMatch(/\basync\b|\bawait\b|\bPromise\b|Date\.now|new Date\(\)|Math\.random|crypto\./);
   },
 );
 
-test("the client takes types from the service, and no code", () => {
-  const wrong = within("lib/client").filter(
+test("the client imports only types from the service", () => {
+  const wrong = listImportsIn("lib/client").filter(
     ({ to, typeOnly }) => !typeOnly && !to.startsWith("lib/client/") && to !== "openapi-fetch",
   );
-  expect(listImports(wrong)).toEqual([]);
+  expect(describeImports(wrong)).toEqual([]);
 });
 
-test("a start of the service loads nothing that only tests of an intent need", () => {
+test("a start of the service loads no code that only tests of an intent need", () => {
   const loaded = new Set(["local/ui_server.ts"]);
   for (const from of loaded)
     for (const one of all) if (one.from === from && !one.lazy && !one.typeOnly) loaded.add(one.to);
@@ -173,19 +175,19 @@ test("a start of the service loads nothing that only tests of an intent need", (
 test("every package that is imported is declared as a dependency", () => {
   const declared = Object.keys({ ...packageJson.dependencies, ...packageJson.peerDependencies });
   // The first is part of the Workers runtime; the build provides the second and bundles the others.
-  const given = /^(?:cloudflare:|countersign:console-files$|(?:prom-client|yaml)\b|diff$)/;
-  const wrong = all.filter((one) => !isOurs(one) && !isBuiltin(one) && !given.test(one.to));
-  expect(listImports(wrong.filter((one) => !declared.includes(packageOf(one)) && !one.typeOnly))).toEqual([]);
+  const provided = /^(?:cloudflare:|countersign:console-files$|(?:prom-client|yaml)\b|diff$)/;
+  const wrong = all.filter((one) => !isOwnFile(one) && !isBuiltin(one) && !provided.test(one.to));
+  expect(describeImports(wrong.filter((one) => !declared.includes(findPackage(one)) && !one.typeOnly))).toEqual([]);
 });
 
-test("only hosts and platform stores know a platform; only hosts and local read the environment", () => {
-  const readers = [...handlers, ...files("lib")].filter(
+test("only hosts and the local program read the environment", () => {
+  const readers = [...handlers, ...listFiles("lib")].filter(
     (file) => !file.startsWith("lib/hosts/") && /\bprocess\.(?:env|argv)\b/.test(text(file)),
   );
   expect(readers).toEqual([]);
 });
 
-test("every handler bundles for a platform that is none, with everything it needs inside", async () => {
+test("every handler can be bundled for a neutral platform with all its packages", async () => {
   const { metafile, errors } = await build({
     absWorkingDir: ROOT,
     entryPoints: handlers,
@@ -209,8 +211,8 @@ test("every handler bundles for a platform that is none, with everything it need
   expect(Object.keys(metafile.inputs).filter((input) => /^(?:local|test)\//.test(input))).toEqual([]);
 });
 
-test("a handler that reaches for Node would be reported", async () => {
-  const reaching = (specifier: string) =>
+test("a bundle that imports a module of Node fails", async () => {
+  const bundleImport = (specifier: string) =>
     build({
       stdin: { contents: `import "${specifier}";`, resolveDir: ROOT },
       bundle: true,
@@ -220,10 +222,10 @@ test("a handler that reaches for Node would be reported", async () => {
       logLevel: "silent",
     });
   for (const specifier of ["node:fs", "fs", "crypto", "lowdb/node"])
-    await expect(reaching(specifier)).rejects.toThrow();
+    await expect(bundleImport(specifier)).rejects.toThrow();
 });
 
-test("every endpoint that a handler file declares is in the list, once", async () => {
+test("every endpoint of a handler file is listed once", async () => {
   const { endpoints } = await import("../handlers/index.ts");
   const declared = await Promise.all(
     handlers

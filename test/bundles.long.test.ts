@@ -26,13 +26,13 @@ interface Row {
   file: string;
   gzip: number;
 }
-const { BUDGETS, buildEdge, buildLambda, buildWorker, handlerFiles, sizes } = building as {
-  BUDGETS: { of: RegExp; bytes: number }[];
+const { BUDGETS, buildEdge, buildLambda, buildWorker, listHandlerFiles, measureBundles } = building as {
+  BUDGETS: { pattern: RegExp; bytes: number }[];
   buildEdge(outdir: string): Promise<Metafile>;
-  buildLambda(outdir: string, wanted: undefined, finish: (text: string) => string): Promise<Metafile>;
+  buildLambda(outdir: string, isWanted: undefined, finish: (text: string) => string): Promise<Metafile>;
   buildWorker(outfile: string): Promise<void>;
-  handlerFiles(): Promise<string[]>;
-  sizes(outdir: string): Promise<{ rows: Row[]; over: Row[] }>;
+  listHandlerFiles(): Promise<string[]>;
+  measureBundles(outdir: string): Promise<{ rows: Row[]; overBudget: Row[] }>;
 };
 
 const run = promisify(execFile);
@@ -42,38 +42,38 @@ let edge: Metafile;
 let lambda: Metafile;
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 beforeAll(async () => {
-  files = await handlerFiles();
+  files = await listHandlerFiles();
   edge = await buildEdge(join(folder, "edge"));
-  // Rewriting arrow functions takes most of the time, and changes nothing that is tested here.
+  // Replacing arrow functions takes most of the time, and does not affect these tests.
   lambda = await buildLambda(join(folder, "lambda"), undefined, (text) => text);
   await buildWorker(join(folder, "edge/worker.js"));
 });
 
-/** Bundles by their name, without the folder of the build. */
-const named = ({ outputs }: Metafile, host: string): Map<string, Metafile["outputs"][string]> =>
+/** Returns bundles by their name, without the folder of the build. */
+const bundlesByName = ({ outputs }: Metafile, host: string): Map<string, Metafile["outputs"][string]> =>
   new Map(
     Object.entries(outputs).map(([path, output]) => [path.slice(path.indexOf(`/${host}/`) + host.length + 2), output]),
   );
 
-/** The bundles in which there is something of these files. */
-const holding = (bundles: Map<string, Metafile["outputs"][string]>, of: RegExp): string[] =>
+/** Lists the bundles that contain code of files with this pattern. */
+const listBundlesWith = (bundles: Map<string, Metafile["outputs"][string]>, pattern: RegExp): string[] =>
   [...bundles]
     .filter(([, { inputs }]) =>
-      Object.entries(inputs).some(([input, { bytesInOutput }]) => bytesInOutput > 0 && of.test(input)),
+      Object.entries(inputs).some(([input, { bytesInOutput }]) => bytesInOutput > 0 && pattern.test(input)),
     )
     .map(([name]) => name.replace(/(?:\/index)?\.m?js$/, ""))
     .sort();
 
 describe("on the edge", () => {
-  test("every handler is a bundle of its own, at the path it has here", () => {
-    expect([...named(edge, "edge").keys()].sort()).toEqual(files.map((file) => `${file}.js`).sort());
+  test("every handler has its own bundle, at the path of its file", () => {
+    expect([...bundlesByName(edge, "edge").keys()].sort()).toEqual(files.map((file) => `${file}.js`).sort());
   });
 
-  test("none imports anything, of Node or of anybody", () => {
+  test("no bundle imports anything", () => {
     expect(Object.values(edge.outputs).flatMap(({ imports }) => imports)).toEqual([]);
   });
 
-  test("each exports its endpoint, which can be mounted", async () => {
+  test("every bundle exports its endpoint", async () => {
     const program = `const modules = await Promise.all(process.argv.slice(1).map((file) => import(file)));
       console.log(JSON.stringify(modules.flatMap((module) => Object.values(module).map(({ path }) => path))));`;
     const bundled = files.map((file) => join(folder, "edge", `${file}.js`));
@@ -84,38 +84,38 @@ describe("on the edge", () => {
 });
 
 describe("on Lambda", () => {
-  test("every handler is a function of its own, next to the groups, the cycle and the console", () => {
+  test("there is a function for each handler, each group, the cycle and the console", () => {
     const functions = [...GROUPS, "cycle", "console"].map((name) => `functions/${name}`);
     const expected = [...files, ...functions].map((name) => `${name}/index.mjs`);
-    expect([...named(lambda, "lambda").keys()].sort()).toEqual(expected.sort());
-    for (const [name, { exports }] of named(lambda, "lambda")) expect(exports, name).toEqual(["handler"]);
+    expect([...bundlesByName(lambda, "lambda").keys()].sort()).toEqual(expected.sort());
+    for (const [name, { exports }] of bundlesByName(lambda, "lambda")) expect(exports, name).toEqual(["handler"]);
   });
 
-  test("nothing is imported next to the bundle; what Node has is loaded when it is used", () => {
+  test("no bundle imports anything, since modules of Node are loaded at their first use", () => {
     expect(Object.values(lambda.outputs).flatMap(({ imports }) => imports)).toEqual([]);
   });
 });
 
-test("a governing function is ASCII, which costs a cold engine one byte for each character", async () => {
+test("the functions of decisions are ASCII, so that an engine stores one byte for each character", async () => {
   for (const name of ["propose", "approve", "deny", "apply", "rollback"]) {
     const text = await readFile(join(folder, "lambda", "product", name, "index.mjs"), "utf8");
     expect(text.match(/.{0,40}[^\u0000-\u007f]/su)?.[0], name).toBeUndefined();
   }
 });
 
-describe("large parts that few handlers need are in those alone", () => {
-  const WHOLE = ["docs", "openapi"];
-  const IN_LAMBDA = [...WHOLE, "functions/docs"];
+describe("code that few handlers need is only in their bundles", () => {
+  const WITH_ALL_ENDPOINTS = ["docs", "openapi"];
+  const IN_LAMBDA = [...WITH_ALL_ENDPOINTS, "functions/docs"];
   test("the description of the API", () => {
     const described = /^lib\/openapi\/document\.ts/;
-    expect(holding(named(edge, "edge"), described)).toEqual(WHOLE);
-    expect(holding(named(lambda, "lambda"), described)).toEqual(IN_LAMBDA.sort());
+    expect(listBundlesWith(bundlesByName(edge, "edge"), described)).toEqual(WITH_ALL_ENDPOINTS);
+    expect(listBundlesWith(bundlesByName(lambda, "lambda"), described)).toEqual(IN_LAMBDA.sort());
   });
 
   test("the descriptions of fields", async () => {
     const described = async (bundles: Metafile, host: string) => {
       const found = [];
-      for (const name of named(bundles, host).keys())
+      for (const name of bundlesByName(bundles, host).keys())
         if (
           /\.(?:describe|meta)\("|description:"[^"]*",examples:/.test(await readFile(join(folder, host, name), "utf8"))
         )
@@ -123,46 +123,54 @@ describe("large parts that few handlers need are in those alone", () => {
       return found.sort();
     };
     // MCP tells agents what its tools take.
-    expect(await described(edge, "edge")).toEqual([...WHOLE, "mcp"].sort());
+    expect(await described(edge, "edge")).toEqual([...WITH_ALL_ENDPOINTS, "mcp"].sort());
     expect(await described(lambda, "lambda")).toEqual([...IN_LAMBDA, "functions/agent", "mcp"].sort());
   });
 
   test("the chat's rules, tools and prompts", () => {
     const chat = /^lib\/chat\/(?:rules|reply|tools|prompt|model_reply|phrases_\w+)\.ts/;
-    expect(holding(named(edge, "edge"), chat)).toEqual(["chat", ...WHOLE].sort());
-    expect(holding(named(lambda, "lambda"), chat)).toEqual(["chat", "functions/agent", ...IN_LAMBDA].sort());
+    expect(listBundlesWith(bundlesByName(edge, "edge"), chat)).toEqual(["chat", ...WITH_ALL_ENDPOINTS].sort());
+    expect(listBundlesWith(bundlesByName(lambda, "lambda"), chat)).toEqual(
+      ["chat", "functions/agent", ...IN_LAMBDA].sort(),
+    );
   });
 
   test("the clients of language models", () => {
     const clients = /^lib\/llm\/(?:openai|anthropic)\.ts/;
-    expect(holding(named(edge, "edge"), clients)).toEqual([]);
+    expect(listBundlesWith(bundlesByName(edge, "edge"), clients)).toEqual([]);
     const asking = ["action_run_now", "chat", "functions/agent", "functions/cycle"];
-    expect(holding(named(lambda, "lambda"), clients)).toEqual(asking);
+    expect(listBundlesWith(bundlesByName(lambda, "lambda"), clients)).toEqual(asking);
   });
 
-  test("of the client of Prometheus the registry, which needs no Node, where metrics are shown", () => {
+  test("the registry of prom-client, which does not need Node, for metrics", () => {
     const client = /^node_modules\/prom-client\//;
-    expect(holding(named(edge, "edge"), client)).toEqual(["metrics", ...WHOLE].sort());
-    expect(holding(named(lambda, "lambda"), client)).toEqual(["metrics", "functions/read", ...IN_LAMBDA].sort());
-    const beyond = /^node_modules\/prom-client\/(?!lib\/(?:registry|util)\.js$)/;
-    expect([...holding(named(edge, "edge"), beyond), ...holding(named(lambda, "lambda"), beyond)]).toEqual([]);
+    expect(listBundlesWith(bundlesByName(edge, "edge"), client)).toEqual(["metrics", ...WITH_ALL_ENDPOINTS].sort());
+    expect(listBundlesWith(bundlesByName(lambda, "lambda"), client)).toEqual(
+      ["metrics", "functions/read", ...IN_LAMBDA].sort(),
+    );
+    const otherFiles = /^node_modules\/prom-client\/(?!lib\/(?:registry|util)\.js$)/;
+    expect([
+      ...listBundlesWith(bundlesByName(edge, "edge"), otherFiles),
+      ...listBundlesWith(bundlesByName(lambda, "lambda"), otherFiles),
+    ]).toEqual([]);
   });
 
-  test("no bundle that Lambda's Node hashes serve contains hashes in script", () => {
-    const more = /^node_modules\/@noble\/hashes\/(?!utils\.js)|^lib\/(?:link\/keys|store\/move\/export_format)\.ts/;
-    expect(holding(named(lambda, "lambda"), more)).toEqual([]);
+  test("no bundle of Lambda contains hashes in JavaScript, since Node has its own", () => {
+    const hashFiles =
+      /^node_modules\/@noble\/hashes\/(?!utils\.js)|^lib\/(?:link\/keys|store\/move\/export_format)\.ts/;
+    expect(listBundlesWith(bundlesByName(lambda, "lambda"), hashFiles)).toEqual([]);
   });
 
-  test("a store of another host, the local program, the tests", () => {
+  test("no bundle contains the store of another host, the local program or tests", () => {
     const foreign = /^(?:lib\/store\/(?:postgres|durable_object)|local\/|test\/|node_modules\/(?:pg|lowdb)\/)/;
-    expect(holding(named(edge, "edge"), foreign)).toEqual([]);
-    expect(holding(named(lambda, "lambda"), foreign)).toEqual([]);
+    expect(listBundlesWith(bundlesByName(edge, "edge"), foreign)).toEqual([]);
+    expect(listBundlesWith(bundlesByName(lambda, "lambda"), foreign)).toEqual([]);
   });
 });
 
 describe("sizes", () => {
   test("every bundle is measured", async () => {
-    const { rows } = await sizes(folder);
+    const { rows } = await measureBundles(folder);
     expect(rows.map(({ file }) => file)).toEqual(expect.arrayContaining(["edge/worker.js", "edge/product/approve.js"]));
     expect(rows).toHaveLength(Object.keys(edge.outputs).length + Object.keys(lambda.outputs).length + 1);
   });
@@ -174,15 +182,15 @@ describe("sizes", () => {
     "lambda/product/approve/index.mjs",
     "lambda/product/change/index.mjs",
   ])("%s over its budget is reported", async (file) => {
-    const budget = BUDGETS.find(({ of }) => of.test(file))!.bytes;
+    const budget = BUDGETS.find(({ pattern }) => pattern.test(file))!.bytes;
     const outdir = temporaryFolder();
     const write = (bytes: number) => {
       mkdirSync(join(outdir, file, ".."), { recursive: true });
       writeFileSync(join(outdir, file), randomBytes(bytes));
     };
     write(budget - 1000);
-    expect((await sizes(outdir)).over).toEqual([]);
+    expect((await measureBundles(outdir)).overBudget).toEqual([]);
     write(budget + 1);
-    expect((await sizes(outdir)).over.map((row) => row.file)).toEqual([file]);
+    expect((await measureBundles(outdir)).overBudget.map((row) => row.file)).toEqual([file]);
   });
 });

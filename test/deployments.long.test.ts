@@ -1,4 +1,4 @@
-/** Deployed files, verified against the tools that deploy it, where they are here. */
+/** The deployment files, checked with the tools that deploy them, where they are installed. */
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,30 +18,30 @@ function lint(templates: Readonly<Record<string, string>>): string | undefined {
   for (const [name, text] of Object.entries(templates)) writeFileSync(join(cwd, name), text);
   const strict = ["--non-zero-exit-code", "informational", ...Object.keys(templates)];
   const { error, status, stdout, stderr } = spawnSync("cfn-lint", strict, { cwd, encoding: "utf8" });
-  // A shim says so where the program it stands for is not installed.
+  // Status 127: a shim found that the program is not installed.
   if (!error && status !== 127) return status === 0 ? "" : stdout + stderr;
   const reason = error?.message ?? stderr.trim();
   process.stderr.write(
-    `template.yaml is not linted: cfn-lint is not here (${reason}); pip install cfn-lint brings it\n`,
+    `template.yaml is not linted: cfn-lint is missing (${reason}); pip install cfn-lint brings it\n`,
   );
   return undefined;
 }
 
-test("cfn-lint finds nothing in template.yaml, nor with the authorizer of docs/lambda.md in it", (context) => {
-  const [, shown] = /```yaml authorizer\nApi:\n {2}Properties:\n([^`]+)```/.exec(
+test("cfn-lint accepts template.yaml with and without the authorizer of docs/lambda.md", (context) => {
+  const [, example] = /```yaml authorizer\nApi:\n {2}Properties:\n([^`]+)```/.exec(
     readFileSync(join(ROOT, "docs/lambda.md"), "utf8"),
   )!;
   const api = "  Api:\n    Type: AWS::Serverless::HttpApi\n    Properties:\n";
   expect(template).toContain(api);
-  const authorized = template.replace(api, api + shown!.replace(/^/gm, "  ").trimEnd() + "\n");
+  const authorized = template.replace(api, api + example!.replace(/^/gm, "  ").trimEnd() + "\n");
   const found = lint({ "template.yaml": template, "authorized.yaml": authorized });
-  context.skip(found === undefined, "cfn-lint is not here");
+  context.skip(found === undefined, "cfn-lint is missing");
   expect(found).toBe("");
 });
 
-/** Files that `npm run build` leaves for a Worker, next to its configuration. */
-async function builtWorker(): Promise<string> {
-  const { buildConsole, buildWorker } = building as Record<string, (place: string) => Promise<unknown>>;
+/** Builds the files of a Worker as `npm run build` does, next to its configuration. */
+async function buildWorkerFolder(): Promise<string> {
+  const { buildConsole, buildWorker } = building as Record<string, (path: string) => Promise<unknown>>;
   const folder = temporaryFolder();
   mkdirSync(join(folder, "docs"));
   cpSync(join(ROOT, "docs/wrangler.jsonc"), join(folder, "docs/wrangler.jsonc"));
@@ -50,13 +50,13 @@ async function builtWorker(): Promise<string> {
   return folder;
 }
 
-test("wrangler would deploy the Worker as docs/wrangler.jsonc has it", async (context) => {
+test("wrangler accepts docs/wrangler.jsonc in a dry run", async (context) => {
   const script = await wrangler().catch((error: Error) => error);
   if (script instanceof Error) {
-    process.stderr.write(`the Worker's deployment is not tried: wrangler cannot be had: ${script.message}\n`);
-    return context.skip("wrangler cannot be had");
+    process.stderr.write(`the Worker's deployment is not tested: wrangler cannot be installed: ${script.message}\n`);
+    return context.skip("wrangler cannot be installed");
   }
-  const folder = await builtWorker();
+  const folder = await buildWorkerFolder();
   const env = { PATH: process.env["PATH"], HOME: folder, CI: "1", WRANGLER_SEND_METRICS: "false" };
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
@@ -65,7 +65,7 @@ test("wrangler would deploy the Worker as docs/wrangler.jsonc has it", async (co
   );
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   expect(stdout).toMatch(/Read \d{2} files from the assets directory/);
-  for (const bound of ["env.COUNTERSIGN (Countersign)", "env.ASSETS", "env.SVC_PRODUCT_INTENT_JSON"])
-    expect(stdout).toContain(bound);
+  for (const binding of ["env.COUNTERSIGN (Countersign)", "env.ASSETS", "env.SVC_PRODUCT_INTENT_JSON"])
+    expect(stdout).toContain(binding);
   expect(stdout).toContain("--dry-run: exiting now.");
 });

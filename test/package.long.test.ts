@@ -1,4 +1,4 @@
-/** The package as somebody gets it who never saw this repository: packed, unpacked next to what it depends on, and used. */
+/** The package as a user gets it: packed, unpacked next to its dependencies, and used without this repository. */
 import { execFile } from "node:child_process";
 import {
   cpSync,
@@ -31,7 +31,7 @@ interface Manifest {
   exports: Record<string, string | { types: string; default: string }>;
   dependencies: Record<string, string>;
 }
-const { build, buildTypes } = building as Record<string, (place: string) => Promise<unknown>>;
+const { build, buildTypes } = building as Record<string, (path: string) => Promise<unknown>>;
 const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
 const run = promisify(execFile);
 const folder = temporaryFolder();
@@ -40,17 +40,17 @@ const installed = join(user, "node_modules/countersign");
 let tarball: string;
 let files: { path: string; size: number }[];
 
-/** Packages that a user has in addition: what it depends on, and the compiler. */
-function installWithPackages(): void {
+/** Links the dependencies of the package, and the types that the compiler needs, into the folder of the user. */
+function linkDependencies(): void {
   const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
     packages: Record<string, { dev?: boolean }>;
   };
   const types = ["node_modules/@types/node", "node_modules/undici-types"];
-  for (const [place, { dev }] of Object.entries(packages)) {
-    if (place === "" || (dev && !types.includes(place)) || place.split("node_modules/").length > 2) continue;
-    if (!existsSync(join(ROOT, place))) continue;
-    mkdirSync(dirname(join(user, place)), { recursive: true });
-    symlinkSync(join(ROOT, place), join(user, place));
+  for (const [path, { dev }] of Object.entries(packages)) {
+    if (path === "" || (dev && !types.includes(path)) || path.split("node_modules/").length > 2) continue;
+    if (!existsSync(join(ROOT, path))) continue;
+    mkdirSync(dirname(join(user, path)), { recursive: true });
+    symlinkSync(join(ROOT, path), join(user, path));
   }
 }
 
@@ -69,7 +69,7 @@ beforeAll(async () => {
   tarball = join(staged, packed.filename);
   mkdirSync(installed, { recursive: true });
   await run("tar", ["-xzf", tarball, "-C", installed, "--strip-components", "1"]);
-  installWithPackages();
+  linkDependencies();
 });
 
 afterAll(killAll);
@@ -77,10 +77,10 @@ afterAll(killAll);
 const runIn = (node: string, script: string) =>
   run(node, ["--input-type=module", "-e", script], { cwd: user, env: { PATH: process.env["PATH"]! } });
 const tsc = (cwd: string) => run(join(ROOT, "node_modules/.bin/tsc"), ["-p", "tsconfig.json"], { cwd });
-/** As somebody has it who is strict. */
+/** Options of the compiler for a strict project. */
 const STRICT = { strict: true, module: "nodenext", target: "es2023", types: ["node"], noEmit: true };
 
-test("publint has nothing to say", async () => {
+test("publint reports nothing", async () => {
   const { messages } = await publint({ pkgDir: installed, pack: false });
   expect(messages).toEqual([]);
 });
@@ -88,7 +88,7 @@ test("publint has nothing to say", async () => {
 test("the types are right for projects that import modules", async () => {
   const packed = createPackageFromTarballData(new Uint8Array(readFileSync(tarball)));
   const result = await checkPackage(packed);
-  // It is ES modules alone, and the oldest way of resolving knows no `exports`.
+  // The package has only ES modules, and the oldest module resolution ignores `exports`.
   const problems = (result.types === false ? [] : (result as { problems: Problem[] }).problems).filter(
     (problem) => !("resolutionKind" in problem && ["node10", "node16-cjs"].includes(problem.resolutionKind)),
   );
@@ -96,7 +96,7 @@ test("the types are right for projects that import modules", async () => {
   expect(problems).toEqual([]);
 });
 
-test("it has no source maps and no tests, and is under 16 MB with its dependencies", async () => {
+test("the package has no source maps and no tests, and is under 16 MB with its dependencies", async () => {
   const paths = files.map(({ path }) => path);
   expect(paths.filter((path) => path.endsWith(".map") || /^(?:test|node_modules|\.ci)\//.test(path))).toEqual([]);
   expect(paths).toEqual(
@@ -107,17 +107,17 @@ test("it has no source maps and no tests, and is under 16 MB with its dependenci
       "dist/LICENSES.txt",
     ]),
   );
-  // A deployment to a serverless host makes its own bundle; each compiled module is here once.
+  // A deployment to a serverless host builds its own bundle.
   expect(paths.filter((path) => /^dist\/(?:edge|lambda)\//.test(path))).toEqual([]);
   expect(readFileSync(join(installed, "dist/LICENSES.txt"), "utf8")).toMatch(/^prom-client$/m);
-  const { installSize } = (await import("../.ci/build/install_size.mjs" as string)) as {
-    installSize(folder: string): Promise<{ bytes: number }>;
+  const { measureInstall } = (await import("../.ci/build/install_size.mjs" as string)) as {
+    measureInstall(folder: string): Promise<{ bytes: number }>;
   };
   const own = files.reduce((sum, { size }) => sum + size, 0);
-  expect(own + (await installSize(ROOT)).bytes).toBeLessThan(16_000_000);
+  expect(own + (await measureInstall(ROOT)).bytes).toBeLessThan(16_000_000);
 });
 
-test("every link of README and the manual leads to something in the package", () => {
+test("every link in README and the manual leads to a file of the package", () => {
   const paths = new Set(files.map(({ path }) => path));
   const isThere = (path: string) => paths.has(path) || [...paths].some((each) => each.startsWith(`${path}/`));
   const packed = documents().filter(({ path }) => paths.has(path));
@@ -143,7 +143,7 @@ const answer = await fetch(new Request("http://shop.example/api/product/approve"
 console.log(answer.status, ((await answer.json()) as { code: string }).code);
 `;
 
-test("one handler is mounted over the memory store in five lines, typed strictly", async () => {
+test("one handler is mounted over the memory store in five lines with strict types", async () => {
   writeFileSync(join(user, "tsconfig.json"), JSON.stringify({ compilerOptions: STRICT, files: ["mounted.ts"] }));
   writeFileSync(join(user, "package.json"), JSON.stringify({ type: "module" }));
   writeFileSync(join(user, "mounted.ts"), MOUNTED);
@@ -162,7 +162,7 @@ const WORKERS = `declare module "cloudflare:workers" {
 }
 `;
 
-test("the TypeScript of the documents compiles strictly over what is published", async () => {
+test("the TypeScript in the documents compiles strictly with the published package", async () => {
   const reader = join(folder, "reader");
   const packages = join(reader, "node_modules");
   mkdirSync(packages, { recursive: true });
@@ -180,7 +180,7 @@ test("the TypeScript of the documents compiles strictly over what is published",
   expect(stdout).toBe("");
 });
 
-/** The Node that runs the tests, and the newest that is promised. */
+/** The Node that runs the tests, and the newest supported one. */
 const NODES: [name: string, find: () => Promise<string>][] = [
   [`Node ${process.versions.node.split(".")[0]}`, async () => process.execPath],
   ["Node 24", node24],
@@ -193,18 +193,18 @@ describe.each(NODES)("under %s", (name, find) => {
     try {
       node = await find();
     } catch (error) {
-      missing = `${name} is not tried here: ${(error as Error).message}`;
+      missing = `${name} is not tested here: ${(error as Error).message}`;
       process.stderr.write(`${missing}\n`);
     }
   });
-  const tried = (what: string, check: (node: string) => Promise<void>) =>
-    test(what, ({ skip }) => (node === undefined ? skip(missing) : check(node)));
+  const testInNode = (title: string, check: (node: string) => Promise<void>) =>
+    test(title, ({ skip }) => (node === undefined ? skip(missing) : check(node)));
 
-  tried("it is the one that runs", async (node) => {
+  testInNode("this version of Node runs", async (node) => {
     expect(`Node ${(await runIn(node, "console.log(process.versions.node)")).stdout}`).toMatch(`${name}.`);
   });
 
-  tried("everything that is exported is there, and needs nothing of this repository", async (node) => {
+  testInNode("every export can be imported without this repository", async (node) => {
     const [optional, ...others] = Object.keys(manifest.exports)
       .filter((name) => !name.includes("*") && !name.endsWith(".json"))
       .sort((a, b) => Number(b.endsWith("/postgres")) - Number(a.endsWith("/postgres")));
@@ -216,27 +216,27 @@ describe.each(NODES)("under %s", (name, find) => {
     await expect(runIn(node, `await import("${join("countersign", optional!)}")`)).rejects.toThrow(/package 'pg'/);
   });
 
-  tried("one handler answers over the memory store", async (node) => {
+  testInNode("one handler answers over the memory store", async (node) => {
     const { code } = await transform(MOUNTED, { loader: "ts", format: "esm" });
     expect((await runIn(node, code)).stdout).toBe("404 change_not_found\n");
   });
 
-  tried("one's own store is verified against what every store promises, without a test framework", async (node) => {
+  testInNode("the cases for stores run without a test framework", async (node) => {
     const { stdout } = await runIn(
       node,
       `import { runStoreCase, storeCases } from "countersign/testing";
       import { memoryStore } from "countersign/stores/memory";
-      let held = 0;
+      let passed = 0;
       for (const one of storeCases.filter(({ needs }) => !needs)) {
         await runStoreCase(one, async () => ({ store: memoryStore() }));
-        held++;
+        passed++;
       }
-      console.log(held > 20);`,
+      console.log(passed > 20);`,
     );
     expect(stdout).toBe("true\n");
   });
 
-  tried("its programs run: the server with its console, the command line against it, the verifier", async (node) => {
+  testInNode("the server with its console, the command line and the verifier run", async (node) => {
     const program = (name: string) => join(installed, manifest.bin[name]!);
     const { stdout: version } = await run(node, [program("countersign"), "--version"]);
     expect(version).toMatch(/^\d+\.\d+\.\d+/);

@@ -1,9 +1,9 @@
-/** The deployment template, verified against the endpoints, the table that the store needs, and the least rights. */
+/** The deployment template: routes, table, rights, settings and alarms. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse, type ScalarTag, YAMLMap, YAMLSeq } from "yaml";
 // @ts-expect-error a build script without types
-import { consoleFiles } from "../esbuild.config.mjs";
+import { buildConsoleFiles } from "../esbuild.config.mjs";
 import { endpoints } from "../handlers/index.ts";
 import type { Declaration } from "../lib/http/endpoint.ts";
 import { functionGroup, GROUPS } from "../lib/hosts/lambda/groups.ts";
@@ -16,17 +16,17 @@ import { TABLE } from "../lib/store/dynamodb/store.ts";
 // oxlint-disable-next-line no-explicit-any -- a document of any shape
 type Any = any;
 
-/** CloudFormation's short forms, as their long ones: `!Ref Table` is `{ Ref: "Table" }`. */
+/** Tags that convert CloudFormation's short forms to long ones: `!Ref Table` is `{ Ref: "Table" }`. */
 const INTRINSICS = ["Ref", "Sub", "GetAtt", "If", "Not", "Or", "Equals", "Condition"];
-const longForm = (name: string) => (name === "Ref" || name === "Condition" ? name : `Fn::${name}`);
+const toLongForm = (name: string) => (name === "Ref" || name === "Condition" ? name : `Fn::${name}`);
 const customTags = INTRINSICS.flatMap((name) => {
-  const scalar: ScalarTag = { tag: `!${name}`, resolve: (value) => ({ [longForm(name)]: value }) };
+  const scalar: ScalarTag = { tag: `!${name}`, resolve: (value) => ({ [toLongForm(name)]: value }) };
   const sequence = {
     tag: `!${name}`,
     collection: "seq" as const,
     resolve: (value: YAMLMap | YAMLSeq) => {
       const long = new YAMLMap();
-      long.set(longForm(name), value);
+      long.set(toLongForm(name), value);
       return long;
     },
   };
@@ -37,7 +37,8 @@ const text = readFileSync(new URL("../template.yaml", import.meta.url), "utf8");
 const template: Any = parse(text, { customTags, strict: true });
 const { Resources: resources, Globals: globals, Parameters: parameters, Conditions: conditions } = template;
 const functions = Object.entries<Any>(resources).filter(([, { Type }]) => Type === "AWS::Serverless::Function");
-const functionOf = (name: string): Any => resources[`${name[0]!.toUpperCase()}${name.slice(1)}Function`].Properties;
+const functionProperties = (name: string): Any =>
+  resources[`${name[0]!.toUpperCase()}${name.slice(1)}Function`].Properties;
 const WRITERS = ["product", "agent", "cycle"];
 
 /** A route of the API and the function behind it. */
@@ -47,61 +48,63 @@ interface Route {
   group: string;
 }
 
-const groupIn = (codeUri: string): string => codeUri.replace("dist/lambda/functions/", "");
+const parseGroup = (codeUri: string): string => codeUri.replace("dist/lambda/functions/", "");
 const routes: Route[] = functions.flatMap(([, { Properties }]) =>
   Object.values<Any>(Properties.Events)
     .filter(({ Type }) => Type === "HttpApi")
-    .map(({ Properties: { Method, Path } }) => ({ method: Method, path: Path, group: groupIn(Properties.CodeUri) })),
+    .map(({ Properties: { Method, Path } }) => ({ method: Method, path: Path, group: parseGroup(Properties.CodeUri) })),
 );
 
-/** API Gateway's choice: a route of the method, else one of any. */
-function routeOf({ method, path, rest }: Declaration): Route | undefined {
+/** Finds the route that API Gateway would choose: that of the method, or else of any method. */
+function findRoute({ method, path, rest }: Declaration): Route | undefined {
   const pathOfGateway = path.replace(/:([a-z_]+)/g, rest ? "{$1+}" : "{$1}");
-  const here = routes.filter((route) => route.path === pathOfGateway);
-  return here.find((route) => route.method === method) ?? here.find((route) => route.method === "ANY");
+  const candidates = routes.filter((route) => route.path === pathOfGateway);
+  return candidates.find((route) => route.method === method) ?? candidates.find((route) => route.method === "ANY");
 }
 
-/** Resolves a value like CloudFormation with these parameters; others have their defaults. */
-function resolved(value: Any, given: Record<string, string>): Any {
-  const of = (name: string): Any => given[name] ?? parameters[name]?.Default ?? `${name}-x`;
+/** Resolves a value as CloudFormation does; parameters that are not `given` have their defaults. */
+function resolveValue(value: Any, given: Record<string, string>): Any {
+  const readParameter = (name: string): Any => given[name] ?? parameters[name]?.Default ?? `${name}-x`;
   const holds = (condition: Any): boolean => {
     const { "Fn::Not": not, "Fn::Or": or, "Fn::Equals": equals, Condition: named } = condition;
     if (named) return holds(conditions[named]);
     if (not) return !holds(not[0]);
     if (or) return or.some(holds);
-    return resolved(equals[0], given) === resolved(equals[1], given);
+    return resolveValue(equals[0], given) === resolveValue(equals[1], given);
   };
   if (Array.isArray(value))
-    return value.map((one) => resolved(one, given)).filter((one) => one !== resolved({ Ref: "AWS::NoValue" }, given));
+    return value
+      .map((one) => resolveValue(one, given))
+      .filter((one) => one !== resolveValue({ Ref: "AWS::NoValue" }, given));
   if (value === null || typeof value !== "object") return value;
   const { Ref, "Fn::Sub": sub, "Fn::If": either } = value;
-  if (Ref) return of(Ref);
-  if (sub) return sub.replace(/\$\{([\w:]+)\}/g, (_: string, name: string) => of(name));
-  if (either) return resolved(holds({ Condition: either[0] }) ? either[1] : either[2], given);
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, resolved(one, given)]));
+  if (Ref) return readParameter(Ref);
+  if (sub) return sub.replace(/\$\{([\w:]+)\}/g, (_: string, name: string) => readParameter(name));
+  if (either) return resolveValue(holds({ Condition: either[0] }) ? either[1] : either[2], given);
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, resolveValue(one, given)]));
 }
 
-/** The statements that a function has of its own. */
-const statementsOf = (name: string): Any[] =>
-  ((functionOf(name).Policies ?? []) as Any[]).flatMap(({ Statement }) => Statement ?? []);
+/** Lists the statements in a function's own policies. */
+const listStatements = (name: string): Any[] =>
+  ((functionProperties(name).Policies ?? []) as Any[]).flatMap(({ Statement }) => Statement ?? []);
 
-/** The actions that a function is allowed on a resource. */
-const allowed = (name: string, resource: unknown): string[] =>
-  statementsOf(name)
+/** Lists the actions that a function may perform on a resource. */
+const listAllowedActions = (name: string, resource: unknown): string[] =>
+  listStatements(name)
     .filter(({ Resource }) => JSON.stringify(Resource) === JSON.stringify(resource))
     .flatMap(({ Action }) => Action)
     .sort();
-const onTable = (name: string): string[] => allowed(name, { "Fn::GetAtt": "Table.Arn" });
+const listTableActions = (name: string): string[] => listAllowedActions(name, { "Fn::GetAtt": "Table.Arn" });
 
 describe("routes", () => {
   test.each(endpoints.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint] as const))(
     "%s reaches the function of its group",
-    (_, endpoint) => expect(routeOf(endpoint)?.group).toBe(functionGroup(endpoint)),
+    (_, endpoint) => expect(findRoute(endpoint)?.group).toBe(functionGroup(endpoint)),
   );
 
-  test("there is none beyond them and the files of the console, and none twice", async () => {
-    const needed = endpoints.map((endpoint) => routeOf(endpoint));
-    const names: string[] = Object.keys(await consoleFiles({ splitting: false }));
+  test("there are no other routes than those and the files of the console, and none twice", async () => {
+    const needed = endpoints.map((endpoint) => findRoute(endpoint));
+    const names: string[] = Object.keys(await buildConsoleFiles({ splitting: false }));
     const files = names.map((name) => ({
       method: "GET",
       path: `/${name === "index.html" ? "" : name}`,
@@ -152,9 +155,9 @@ test("no function has more routes than the policy takes that lets the API call i
 
 describe("functions", () => {
   test("are one for each group, the cycle and the console", () => {
-    const names = functions.map(([, { Properties }]) => groupIn(Properties.CodeUri)).sort();
+    const names = functions.map(([, { Properties }]) => parseGroup(Properties.CodeUri)).sort();
     expect(names).toEqual([...GROUPS, "cycle", "console"].sort());
-    for (const name of names) expect(functionOf(name).CodeUri).toBe(`dist/lambda/functions/${name}`);
+    for (const name of names) expect(functionProperties(name).CodeUri).toBe(`dist/lambda/functions/${name}`);
   });
 
   test("run as they were built, on Node 22 and arm64", () => {
@@ -170,7 +173,7 @@ describe("functions", () => {
   });
 
   test("end before the claim of an apply does, those behind the API that change anything", () => {
-    for (const name of ["product", "agent"]) expect(functionOf(name).Timeout).toBeLessThan(60);
+    for (const name of ["product", "agent"]) expect(functionProperties(name).Timeout).toBeLessThan(60);
   });
 
   test("each have a log that does not grow for ever", () => {
@@ -183,20 +186,20 @@ describe("functions", () => {
     }
   });
 
-  test("of readers and writers can be bounded", () => {
-    const bounded = (name: string) => functionOf(name).ReservedConcurrentExecutions?.["Fn::If"];
+  test("the concurrency of readers and writers can be limited", () => {
+    const readLimit = (name: string) => functionProperties(name).ReservedConcurrentExecutions?.["Fn::If"];
     for (const [name, kind] of [
       ["read", "Read"],
       ["product", "Write"],
       ["agent", "Agent"],
     ] as const) {
-      expect(bounded(name)).toEqual([`${kind}IsReserved`, { Ref: `${kind}Concurrency` }, { Ref: "AWS::NoValue" }]);
+      expect(readLimit(name)).toEqual([`${kind}IsReserved`, { Ref: `${kind}Concurrency` }, { Ref: "AWS::NoValue" }]);
       expect(parameters[`${kind}Concurrency`].Default).toBe(name === "product" ? 4 : 0);
     }
   });
 
-  test("the cycle runs on a schedule, is called by nothing else, and is not repeated", () => {
-    const { Events, EventInvokeConfig } = functionOf("cycle");
+  test("the cycle runs only on a schedule, and is not retried", () => {
+    const { Events, EventInvokeConfig } = functionProperties("cycle");
     expect(Object.values<Any>(Events)).toEqual([
       {
         Type: "ScheduleV2",
@@ -211,38 +214,38 @@ describe("functions", () => {
   });
 });
 
-test("what asks for the token is answered where the token is known", () => {
-  const asking = endpoints.filter(({ token }) => token);
-  expect(asking.length).toBeGreaterThan(5);
-  for (const endpoint of asking) expect(WRITERS, endpoint.path).toContain(functionGroup(endpoint));
+test("endpoints that need the token are in functions that know it", () => {
+  const tokenEndpoints = endpoints.filter(({ token }) => token);
+  expect(tokenEndpoints.length).toBeGreaterThan(5);
+  for (const endpoint of tokenEndpoints) expect(WRITERS, endpoint.path).toContain(functionGroup(endpoint));
 });
 
 describe("rights", () => {
-  /** The policies that a function shares with others, in a stack with these parameters. */
-  const managed = (name: string, given: Record<string, string>): Any[] => {
-    const shared: Any[] = functionOf(name).Policies.filter((one: Any) => !one.Statement);
+  /** Lists the shared policies of a function, in a stack with these parameters. */
+  const listSharedPolicies = (name: string, given: Record<string, string>): Any[] => {
+    const shared: Any[] = functionProperties(name).Policies.filter((one: Any) => !one.Statement);
     return shared.flatMap(({ "Fn::If": [condition, then] }) =>
-      resolved({ "Fn::If": [condition, ["yes"], []] }, given).map(() => then),
+      resolveValue({ "Fn::If": [condition, ["yes"], []] }, given).map(() => then),
     );
   };
   const READ = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"];
   const WRITE = ["BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"];
 
-  test("who reads cannot write", () => {
-    expect(onTable("read")).toEqual(READ);
+  test("functions that read cannot write", () => {
+    expect(listTableActions("read")).toEqual(READ);
     // Readiness proves a write.
-    expect(onTable("health")).toEqual(WRITE.map((action) => `dynamodb:${action}`));
-    for (const name of ["docs", "console"]) expect(statementsOf(name)).toEqual([]);
+    expect(listTableActions("health")).toEqual(WRITE.map((action) => `dynamodb:${action}`));
+    for (const name of ["docs", "console"]) expect(listStatements(name)).toEqual([]);
   });
 
-  test.each(WRITERS)("%s has what the store needs, and no more", (name) => {
-    expect(onTable(name)).toEqual(WRITE.map((action) => `dynamodb:${action}`));
+  test.each(WRITERS)("%s has only the rights that the store needs", (name) => {
+    expect(listTableActions(name)).toEqual(WRITE.map((action) => `dynamodb:${action}`));
   });
 
-  test("nothing is allowed on anything else, and nothing by pattern", () => {
+  test("no function has rights on other resources, or by pattern", () => {
     for (const [, { Properties }] of functions) {
       expect(Properties.Role).toBeUndefined();
-      for (const { Effect, Action, Resource } of statementsOf(groupIn(Properties.CodeUri))) {
+      for (const { Effect, Action, Resource } of listStatements(parseGroup(Properties.CodeUri))) {
         expect(Effect).toBe("Allow");
         expect([{ "Fn::GetAtt": "Table.Arn" }, { Ref: "Secrets" }]).toContainEqual(Resource);
         expect(JSON.stringify(Action)).not.toContain("*");
@@ -250,36 +253,38 @@ describe("rights", () => {
     }
   });
 
-  test("functions with a product may read the intent at its address, and nothing for a parameter", () => {
+  test("functions with a product may read the intent at its address", () => {
     for (const name of [...GROUPS, "cycle", "console"]) {
-      expect(managed(name, { ProductIntentObject: "acme/intent.json" })).toEqual(
+      expect(listSharedPolicies(name, { ProductIntentObject: "acme/intent.json" })).toEqual(
         ["docs", "console"].includes(name) ? [] : [{ Ref: "IntentRights" }],
       );
-      expect(managed(name, {})).toEqual([]);
+      expect(listSharedPolicies(name, {})).toEqual([]);
     }
     expect(resources.IntentRights.Condition).toBe("IntentIsFetched");
     const rights = (given: Record<string, string>) =>
-      resolved(resources.IntentRights.Properties.PolicyDocument.Statement, given);
-    const place = { "AWS::Partition": "aws", "AWS::Region": "eu-central-1", "AWS::AccountId": "123456789012" };
-    expect(rights({ ...place, ProductIntentParameter: "/acme/intent" })).toEqual([
+      resolveValue(resources.IntentRights.Properties.PolicyDocument.Statement, given);
+    const account = { "AWS::Partition": "aws", "AWS::Region": "eu-central-1", "AWS::AccountId": "123456789012" };
+    expect(rights({ ...account, ProductIntentParameter: "/acme/intent" })).toEqual([
       {
         Effect: "Allow",
         Action: "ssm:GetParameter",
         Resource: "arn:aws:ssm:eu-central-1:123456789012:parameter/acme/intent",
       },
     ]);
-    expect(rights({ ...place, ProductIntentObject: "acme/intent.json" })).toEqual([
+    expect(rights({ ...account, ProductIntentObject: "acme/intent.json" })).toEqual([
       { Effect: "Allow", Action: "s3:GetObject", Resource: "arn:aws:s3:::acme/intent.json" },
     ]);
-    expect(rights(place)).toEqual([]);
+    expect(rights(account)).toEqual([]);
   });
 
-  test("secrets are read by those that ask for a token, and stand in no variable", () => {
+  test("secrets are read only by functions that check tokens, and are in no variable", () => {
     for (const name of [...GROUPS, "cycle", "console"]) {
-      const asks = WRITERS.includes(name) || name === "read";
-      expect(allowed(name, { Ref: "Secrets" })).toEqual(asks ? ["secretsmanager:GetSecretValue"] : []);
-      expect(functionOf(name).Environment?.Variables).toEqual(
-        asks ? { SVC_SECRETS_ARN: { Ref: "Secrets" } } : undefined,
+      const needsSecrets = WRITERS.includes(name) || name === "read";
+      expect(listAllowedActions(name, { Ref: "Secrets" })).toEqual(
+        needsSecrets ? ["secretsmanager:GetSecretValue"] : [],
+      );
+      expect(functionProperties(name).Environment?.Variables).toEqual(
+        needsSecrets ? { SVC_SECRETS_ARN: { Ref: "Secrets" } } : undefined,
       );
     }
     expect(Object.keys(globals.Function.Environment.Variables).join()).not.toMatch(/TOKEN|SECRET|KEY/);
@@ -289,24 +294,24 @@ describe("rights", () => {
 
 describe("settings", () => {
   const variables: Record<string, Any> = globals.Function.Environment.Variables;
-  const defaults = resolved(variables, {});
+  const defaults = resolveValue(variables, {});
 
-  test("are names that the host knows", async () => {
-    const asked = new Set<string>();
-    const asking = new Proxy({} as Record<string, string>, {
+  test("settings have names that the host reads", async () => {
+    const readNames = new Set<string>();
+    const environment = new Proxy({} as Record<string, string>, {
       get(_, name) {
-        asked.add(String(name));
+        readNames.add(String(name));
         return name === "SVC_LLM" ? "openai" : undefined;
       },
     });
-    await addIntent(asking);
-    parseSettings(asking, { clock: testClock() });
-    functionCapabilities(asking);
-    const known = [...asked, "SVC_DYNAMODB_TABLE"];
+    await addIntent(environment);
+    parseSettings(environment, { clock: testClock() });
+    functionCapabilities(environment);
+    const known = [...readNames, "SVC_DYNAMODB_TABLE"];
     expect(Object.keys(variables).filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  test("fit into a function, whose variables have 4 KB as JSON, with the longest intent", () => {
+  test("settings with the longest intent fit into the 4 KB of a function's variables", () => {
     const example = JSON.parse(readFileSync(new URL("../local/example/product_intent.json", import.meta.url), "utf8"));
     const line = JSON.stringify(example);
     const intent = line.repeat(10).slice(0, parameters.ProductIntent.MaxLength);
@@ -317,8 +322,8 @@ describe("settings", () => {
       ProductAdapter: "https://host.example/countersign",
     };
     const arn = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:Secrets-ABCDEFGHIJKL-AbCdEf";
-    const whole = JSON.stringify({ ...resolved(variables, given), SVC_SECRETS_ARN: arn });
-    expect(Buffer.byteLength(whole)).toBeLessThan(4096);
+    const environment = JSON.stringify({ ...resolveValue(variables, given), SVC_SECRETS_ARN: arn });
+    expect(Buffer.byteLength(environment)).toBeLessThan(4096);
   });
 
   test.each([
@@ -328,16 +333,16 @@ describe("settings", () => {
       { SVC_PRODUCT_INTENT_JSON: "", SVC_PRODUCT_INTENT: "ssm:/acme/intent" },
     ],
     [{ ProductIntentObject: "acme/intent" }, { SVC_PRODUCT_INTENT_JSON: "", SVC_PRODUCT_INTENT: "s3://acme/intent" }],
-  ])("say where the intent is: %j", (given, set) => {
+  ])("settings contain the address of the intent: %j", (given, set) => {
     for (const [name, value] of Object.entries(given)) {
-      const { AllowedPattern: pattern = "", MaxLength: most } = parameters[name];
+      const { AllowedPattern: pattern = "", MaxLength: maxLength } = parameters[name];
       expect(value).toMatch(new RegExp(pattern));
-      expect(value.length).toBeLessThan(most);
+      expect(value.length).toBeLessThan(maxLength);
     }
-    expect(resolved(variables, given)).toMatchObject(set);
+    expect(resolveValue(variables, given)).toMatchObject(set);
   });
 
-  test("are the defaults of the service: reads, writes, chat and tasks need a token", () => {
+  test("by default reads, writes, chat and tasks need a token", () => {
     const { adapter, ...settings } = parseSettings(defaults, { clock: testClock() });
     expect(settings).toMatchObject({
       allowAnonymousWrites: false,
@@ -348,27 +353,27 @@ describe("settings", () => {
     expect((adapter as (identity: object) => unknown)({})).toBeUndefined();
   });
 
-  test("refer to parameters and resources that are there", () => {
+  test("references name parameters and resources that exist", () => {
     const declared = [...Object.keys(parameters), ...Object.keys(resources)];
     const referred = [...text.matchAll(/!Ref ([A-Za-z]+)(?!:)\b(?!::)/g)].map(([, name]) => name!);
     expect(referred.filter((name) => name !== "AWS" && !declared.includes(name))).toEqual([]);
   });
 });
 
-describe("a key of one's own", () => {
+describe("a customer's own key", () => {
   const KeyArn = "arn:aws:kms:eu-central-1:123456789012:key/0b1e";
   const encrypted = (given: Record<string, string>): Any[] => {
-    const { Table, Secrets } = resolved({ Table: resources.Table, Secrets: resources.Secrets }, given);
+    const { Table, Secrets } = resolveValue({ Table: resources.Table, Secrets: resources.Secrets }, given);
     const logs = Object.values<Any>(resources).filter(({ Type }) => Type === "AWS::Logs::LogGroup");
     return [
       Table.Properties.SSESpecification,
       Secrets.Properties.KmsKeyId,
-      resolved(globals.Function.KmsKeyArn, given),
-      ...logs.map(({ Properties }) => resolved(Properties.KmsKeyId, given)),
+      resolveValue(globals.Function.KmsKeyArn, given),
+      ...logs.map(({ Properties }) => resolveValue(Properties.KmsKeyId, given)),
     ];
   };
 
-  test("encrypts table, secret, variables and logs, and every function may use it", () => {
+  test("the key encrypts table, secret, variables and logs, and every function may use it", () => {
     const [table, ...others] = encrypted({ KeyArn });
     expect(table).toEqual({ SSEEnabled: true, SSEType: "KMS", KMSMasterKeyId: KeyArn });
     expect(others.length).toBeGreaterThan(8);
@@ -382,8 +387,8 @@ describe("a key of one's own", () => {
     ]);
   });
 
-  test("is none unless it is given", () => {
-    expect(new Set(encrypted({}))).toEqual(new Set([resolved({ Ref: "AWS::NoValue" }, {})]));
+  test("without a key AWS's own is used", () => {
+    expect(new Set(encrypted({}))).toEqual(new Set([resolveValue({ Ref: "AWS::NoValue" }, {})]));
     expect(resources.KeyRights.Condition).toBe("KeyIsGiven");
   });
 });
@@ -397,7 +402,7 @@ describe("alarms", () => {
       return `${Namespace} ${MetricName} ${Dimensions.map(({ Value }: Any) => Value.Ref).join()}`;
     });
 
-  test("watch what nobody would notice", () => {
+  test("each alarm watches its metrics", () => {
     expect(Object.fromEntries(alarms.map(([name]) => [name, metricsOf(name)]))).toEqual({
       WritersFail: ["AWS/Lambda Errors ProductFunction", "AWS/Lambda Errors AgentFunction"],
       FunctionsAreThrottled: ["Read", "Product", "Agent", "Cycle"].map((one) => `AWS/Lambda Throttles ${one}Function`),
@@ -408,7 +413,7 @@ describe("alarms", () => {
   });
 
   test.each(alarms)(
-    "%s judges one figure of its metrics, and reports its beginning and end",
+    "%s evaluates one expression of its metrics, and reports its beginning and end",
     (name, { Properties }) => {
       const [figure, ...metrics] = Properties.Metrics as Any[];
       expect(figure.Id).toBe("judged");
@@ -417,8 +422,8 @@ describe("alarms", () => {
         figure.Expression === "SUM(METRICS())" ? metrics : metrics.filter(({ Id }) => figure.Expression.includes(Id));
       expect(used).toEqual(metrics);
       for (const actions of ["AlarmActions", "OKActions"]) {
-        expect(resolved(Properties[actions], { AlarmTopic: "arn:aws:sns:x" })).toEqual(["arn:aws:sns:x"]);
-        expect(resolved(Properties[actions], {})).toEqual([]);
+        expect(resolveValue(Properties[actions], { AlarmTopic: "arn:aws:sns:x" })).toEqual(["arn:aws:sns:x"]);
+        expect(resolveValue(Properties[actions], {})).toEqual([]);
       }
       // Without events there is no alarm, except for the schedule, which always runs.
       expect(Properties.TreatMissingData).toBe(name === "ScheduleIsSilent" ? "breaching" : "notBreaching");
@@ -429,7 +434,7 @@ describe("alarms", () => {
 /** Properties by which AWS knows a resource: two stacks of one account cannot both have the same. */
 const NAMES = /^(?:FunctionName|TableName|RoleName|LogGroupName|ScheduleName|Name|StageName)$/;
 
-test("nothing has a name of its own, so that an account takes several stacks", () => {
+test("no resource has a fixed name, so that an account can have several stacks", () => {
   const named = (value: Any): string[] =>
     value === null || typeof value !== "object"
       ? []
@@ -444,14 +449,14 @@ test("nothing has a name of its own, so that an account takes several stacks", (
   expect(schedules.map(({ Properties }) => Properties.OmitName)).toEqual([true]);
 });
 
-test("the table is the one that the store needs, outlives the stack, and can be set back", () => {
+test("the table has the schema of the store, outlives the stack, and can be restored", () => {
   const { Properties, DeletionPolicy, UpdateReplacePolicy } = resources.Table;
   const { AttributeDefinitions, KeySchema, BillingMode } = Properties;
   expect({ AttributeDefinitions, KeySchema, BillingMode }).toEqual(TABLE);
   expect([DeletionPolicy, UpdateReplacePolicy]).toEqual(["Retain", "Retain"]);
-  expect(resolved(Properties.PointInTimeRecoverySpecification, {})).toEqual({
+  expect(resolveValue(Properties.PointInTimeRecoverySpecification, {})).toEqual({
     PointInTimeRecoveryEnabled: true,
     RecoveryPeriodInDays: 35,
   });
-  expect(resolved(Properties.DeletionProtectionEnabled, {})).toBe("true");
+  expect(resolveValue(Properties.DeletionProtectionEnabled, {})).toBe("true");
 });

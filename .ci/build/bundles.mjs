@@ -1,4 +1,4 @@
-/** Bundles for hosts that load one file: each by itself, with every package it needs inside. */
+/** Builds bundles for hosts that load one file, each with every package that it needs. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import * as esbuild from "esbuild";
@@ -7,18 +7,19 @@ import { root } from "./root.mjs";
 import { UNDESCRIBED } from "./undescribed.mjs";
 
 /**
- * Bundles those of `entries`, texts by their name, that are wanted; `finish` makes of a bundle's text what is written. Resolves
- * with esbuild's metafile.
+ * Bundles the `entries` (source texts by name) for which `isWanted` is true. `finish` converts the text of a bundle before it is
+ * written. Returns esbuild's metafile.
  */
-export async function bundles(entries, wanted, { plugins = [], ...options }) {
-  const names = Object.keys(entries).filter(wanted);
-  // MCP tells agents what its tools take and answer.
-  const describes = (name) => entries[name].includes(ALL_ENDPOINTS) || entries[name].includes('"./handlers/mcp.ts"');
+export async function buildBundles(entries, isWanted, { plugins = [], ...options }) {
+  const names = Object.keys(entries).filter(isWanted);
+  // MCP describes the parameters and results of its tools to agents.
+  const hasDescriptions = (name) =>
+    entries[name].includes(ALL_ENDPOINTS) || entries[name].includes('"./handlers/mcp.ts"');
   const built = await Promise.all([
-    bundled(entries, names.filter(describes), { plugins, ...options }),
-    bundled(
+    bundleEntries(entries, names.filter(hasDescriptions), { plugins, ...options }),
+    bundleEntries(
       entries,
-      names.filter((name) => !describes(name)),
+      names.filter((name) => !hasDescriptions(name)),
       { plugins: [...plugins, UNDESCRIBED], ...options },
     ),
   ]);
@@ -28,13 +29,13 @@ export async function bundles(entries, wanted, { plugins = [], ...options }) {
   };
 }
 
-async function bundled(entries, names, { plugins, finish = (text) => text, ...options }) {
+async function bundleEntries(entries, names, { plugins, finish = (text) => text, ...options }) {
   const { metafile, outputFiles } = await esbuild.build({
     absWorkingDir: root,
     entryPoints: names.map((name) => ({ in: `entry:${name}`, out: name })),
     bundle: true,
     minify: true,
-    // One character of another script makes the engine hold, and parse, the whole file at two bytes a character.
+    // With one character beyond Latin-1 the engine stores and parses the complete file with two bytes for each character.
     charset: "ascii",
     metafile: true,
     write: false,
@@ -42,7 +43,7 @@ async function bundled(entries, names, { plugins, finish = (text) => text, ...op
     mainFields: ["module", "main"],
     legalComments: "none",
     logLevel: "warning",
-    plugins: [...plugins, textsAsFiles(entries)],
+    plugins: [...plugins, createTextPlugin(entries)],
     ...options,
   });
   for (const { path, text } of outputFiles) {
@@ -52,8 +53,8 @@ async function bundled(entries, names, { plugins, finish = (text) => text, ...op
   return metafile;
 }
 
-/** Lets `entry:<name>` stand for a file in the root that has this text. */
-function textsAsFiles(texts) {
+/** Creates a plugin that resolves `entry:<name>` to a file in the root with this text. */
+function createTextPlugin(texts) {
   return {
     name: "texts as files",
     setup({ onResolve, onLoad }) {

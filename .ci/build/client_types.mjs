@@ -9,34 +9,34 @@ import * as esbuild from "esbuild";
 import { format } from "prettier";
 import { root } from "./root.mjs";
 
-/** The files, by their path, of a document. */
+/** Generates the files of a document, by path. */
 export async function makeFiles(document) {
-  const printed = (text) => format(text, { parser: "typescript", printWidth: 120 });
+  const formatCode = (text) => format(text, { parser: "typescript", printWidth: 120 });
   return {
-    "lib/client/generated/paths.ts": await printed(pathsFile(document)),
-    "lib/client/generated/operations.ts": await printed(operationsFile(document)),
+    "lib/client/generated/paths.ts": await formatCode(pathsFile(document)),
+    "lib/client/generated/operations.ts": await formatCode(operationsFile(document)),
   };
 }
 
 const HEADING = "Made from the OpenAPI document by .ci/build/client_types.mjs; `npm run client:types` writes it again.";
 
-/** The operations of a document: path, method, and what they declare. */
-const operationsOf = ({ paths }) =>
+/** Lists the operations of a document with their path and method. */
+const listOperations = ({ paths }) =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
 
 function pathsFile(document) {
   const { paths, components } = document;
-  const sent = operationsOf(document).map(({ operation }) => bodyOf(document, operation)?.schema.$ref);
+  const sent = listOperations(document).map(({ operation }) => findBody(document, operation)?.schema.$ref);
   const named = Object.entries(components.schemas)
     .filter(([name]) => !sent.includes(`#/components/schemas/${name}`))
-    .map(([name, schema]) => member(name, schema, true, isOfBodies(name) ? "input" : "output"));
+    .map(([name, schema]) => member(name, schema, true, isBodySchema(name) ? "input" : "output"));
   const listed = Object.entries(paths).map(([path, methods]) => {
     const each = Object.entries(methods).map(([method, operation]) => operationType(document, method, operation));
     return `${JSON.stringify(path)}: { ${each.join("\n")} };`;
   });
-  const keyed = operationsOf(document)
+  const keyed = listOperations(document)
     .filter(({ operation }) => listParameters(document, operation).some(({ name }) => name === "Idempotency-Key"))
     .map(({ path }) => path);
   return `/** ${HEADING} */
@@ -52,57 +52,57 @@ function pathsFile(document) {
   `;
 }
 
-/** Fields that bodies share. */
-const isOfBodies = (name) => name.endsWith("Fields");
+/** Checks that a schema has fields that several bodies share. */
+const isBodySchema = (name) => name.endsWith("Fields");
 
-/** A body with the fields that it shares. */
+/** Returns the fields of a body, including the shared ones. */
 function completeBody(document, schema) {
-  const { allOf = [], properties = {}, required = [] } = found(document, schema);
-  const bases = allOf.map((base) => found(document, base));
+  const { allOf = [], properties = {}, required = [] } = resolvePart(document, schema);
+  const bases = allOf.map((base) => resolvePart(document, base));
   return {
     properties: Object.assign({}, ...bases.map((base) => base.properties), properties),
     required: [...bases.flatMap((base) => base.required ?? []), ...required],
   };
 }
 
-/** A reference to anything but a shape of answers is looked up. */
-function found(document, part) {
+/** Resolves a reference within the document. */
+function resolvePart(document, part) {
   if (part.$ref === undefined) return part;
   const names = part.$ref.split("/").slice(1);
-  return found(
+  return resolvePart(
     document,
     names.reduce((at, name) => at[name], document),
   );
 }
 
-const listParameters = (document, { parameters = [] }) => parameters.map((one) => found(document, one));
+const listParameters = (document, { parameters = [] }) => parameters.map((one) => resolvePart(document, one));
 
-/** The media types that a body may be sent as, and the schema that is the same for all; undefined where there is none. */
-function bodyOf(document, { requestBody }) {
+/** Returns the media types of a body and their common schema; undefined for an operation without a body. */
+function findBody(document, { requestBody }) {
   if (!requestBody) return undefined;
-  const { content, required } = found(document, requestBody);
+  const { content, required } = resolvePart(document, requestBody);
   return { media: Object.keys(content), schema: Object.values(content).at(-1).schema, required };
 }
 
 function operationType(document, method, operation) {
   const parameters = listParameters(document, operation);
-  const places = ["query", "header", "path"].map((place) => {
-    const own = parameters.filter((one) => one.in === place);
+  const groups = ["query", "header", "path"].map((location) => {
+    const own = parameters.filter((one) => one.in === location);
     const needed = own.some(({ required }) => required);
     const members = own.map(({ name, description, required, schema }) =>
       member(name, { description, ...schema }, required, "input"),
     );
-    return own.length === 0 ? `${place}?: never;` : `${place}${needed ? "" : "?"}: { ${members.join("\n")} };`;
+    return own.length === 0 ? `${location}?: never;` : `${location}${needed ? "" : "?"}: { ${members.join("\n")} };`;
   });
-  const body = bodyOf(document, operation);
+  const body = findBody(document, operation);
   const success = Object.entries(operation.responses).filter(([status]) => status.startsWith("2"));
   const responses = success.map(([status, response]) => {
-    const contents = Object.entries(found(document, response).content ?? {});
-    const members = contents.map(([media, { schema }]) => `${JSON.stringify(media)}: ${typeOf(schema, "output")};`);
+    const contents = Object.entries(resolvePart(document, response).content ?? {});
+    const members = contents.map(([media, { schema }]) => `${JSON.stringify(media)}: ${toType(schema, "output")};`);
     return `${status}: { content: { ${members.join("\n")} } };`;
   });
   return `${comment([operation.summary, operation.description])}${method}: {
-      parameters: { ${places.join("\n")} cookie?: never };
+      parameters: { ${groups.join("\n")} cookie?: never };
       ${body ? `requestBody${body.required ? "" : "?"}: { content: ${bodyType(document, body)} };` : "requestBody?: never;"}
       responses: { ${responses.join("\n")} };
     };`;
@@ -111,11 +111,11 @@ function operationType(document, method, operation) {
 /** Returns the type of a body; a form and JSON with the same fields have one. */
 function bodyType(document, { media, schema }) {
   const names = media.map((name) => JSON.stringify(name));
-  return `Record<${names.join(" | ")}, ${typeOf(found(document, schema), "input")}>`;
+  return `Record<${names.join(" | ")}, ${toType(resolvePart(document, schema), "input")}>`;
 }
 
-/** JSON Schema as a type. What is sent may hold \`undefined\` where a field may be absent; it is left out then. */
-function typeOf(schema, io) {
+/** Converts JSON Schema to a type. Optional fields of requests may be \`undefined\`, and are then left out. */
+function toType(schema, io) {
   if (schema.$ref) {
     const [name, , field] = schema.$ref.split("/").slice(3);
     const shape = `components["schemas"][${JSON.stringify(name)}]`;
@@ -125,44 +125,44 @@ function typeOf(schema, io) {
   if (schema.enum) return schema.enum.map((one) => JSON.stringify(one)).join(" | ");
   const parts = [];
   const options = schema.anyOf ?? schema.oneOf;
-  if (options && !hasOnlyRules(options)) parts.push(options.map((one) => typeOf(one, io)).join(" | "));
-  for (const one of schema.allOf ?? []) parts.push(typeOf(one, io));
-  if (Array.isArray(schema.type)) parts.push(schema.type.map((type) => typeOf({ ...schema, type }, io)).join(" | "));
-  else if (schema.type === "array") parts.push(`(${typeOf(schema.items ?? {}, io)})[]`);
+  if (options && !hasOnlyRules(options)) parts.push(options.map((one) => toType(one, io)).join(" | "));
+  for (const one of schema.allOf ?? []) parts.push(toType(one, io));
+  if (Array.isArray(schema.type)) parts.push(schema.type.map((type) => toType({ ...schema, type }, io)).join(" | "));
+  else if (schema.type === "array") parts.push(`(${toType(schema.items ?? {}, io)})[]`);
   else if (schema.type === "object" || schema.properties) parts.push(objectType(schema, io));
   else if (schema.type) parts.push({ integer: "number" }[schema.type] ?? schema.type);
   if (parts.length === 0) return "unknown";
   return parts.length === 1 ? parts[0] : parts.map((part) => `(${part})`).join(" & ");
 }
 
-/** Alternatives that say only which fields must be there, and not what they are. */
+/** Checks that alternatives only state which fields are required. */
 const hasOnlyRules = (options) => options.every((one) => Object.keys(one).every((keyword) => keyword === "required"));
 
 function objectType({ properties = {}, required = [], additionalProperties }, io) {
   const members = Object.entries(properties).map(([name, one]) => member(name, one, required.includes(name), io));
-  const others = typeof additionalProperties === "object" ? `Record<string, ${typeOf(additionalProperties, io)}>` : "";
+  const others = typeof additionalProperties === "object" ? `Record<string, ${toType(additionalProperties, io)}>` : "";
   if (members.length === 0) return others || "Record<string, unknown>";
   return `{ ${members.join("\n")} }${others && ` & ${others}`}`;
 }
 
 function member(name, schema, required, io) {
-  const type = typeOf(schema, io);
+  const type = toType(schema, io);
   const absent = !required && io === "input" && type !== "unknown" ? " | undefined" : "";
   return `${comment([schema.description])}${JSON.stringify(name)}${required ? "" : "?"}: ${type}${absent};`;
 }
 
-/** A comment of what is said. */
+/** Formats sentences as a comment. */
 function comment(sentences) {
   const text = sentences.filter(Boolean).join("\n\n").replaceAll("*/", "*\u200b/");
   return text === "" ? "" : `\n/** ${text.replaceAll("\n", "\n * ")} */\n`;
 }
 
-/** Fields of the command line's operations, with the API's description of each. */
+/** Generates the fields of the operations of the command line, with their descriptions. */
 function operationsFile(document) {
-  const entries = operationsOf(document)
+  const entries = listOperations(document)
     .filter(({ path }) => COMMAND_LINE.includes(path))
     .map(({ path, method, operation }) => {
-      const fields = Object.fromEntries(fieldsOf(document, operation));
+      const fields = Object.fromEntries(listFields(document, operation));
       const { summary, description } = operation;
       return `${JSON.stringify(`${method.toUpperCase()} ${path}`)}: ${JSON.stringify({ summary, description, fields })}`;
     });
@@ -182,7 +182,7 @@ function operationsFile(document) {
   `;
 }
 
-/** The paths that the command line asks for. */
+/** The paths that the command line requests. */
 const COMMAND_LINE = [
   ..."propose approve deny revoke withdraw apply rollback restore stage note freeze unfreeze kpi runtime".split(" "),
   ..."audit audit/verify audit/accept-loss changes/{change_id}".split(" "),
@@ -192,14 +192,14 @@ const COMMAND_LINE = [
   .map((name) => `/api/product/${name}`)
   .concat("/api/find", "/api/gate", "/api/whoami", "/api/state");
 
-/** Fields that nobody types: a proof is made by the program, and the time belongs to it. */
-const MADE = ["proof", "at"];
+/** Fields that the program itself fills: a proof and its time. */
+const FILLED_FIELDS = ["proof", "at"];
 
-function fieldsOf(document, operation) {
+function listFields(document, operation) {
   const parameters = listParameters(document, operation).filter((one) => one.in !== "header");
-  const requestBody = bodyOf(document, operation);
+  const requestBody = findBody(document, operation);
   const body = requestBody && completeBody(document, requestBody.schema);
-  const inBody = Object.entries(body?.properties ?? {}).filter(([name]) => !MADE.includes(name));
+  const inBody = Object.entries(body?.properties ?? {}).filter(([name]) => !FILLED_FIELDS.includes(name));
   return [
     ...parameters.map(({ name, required, description, schema }) => [
       name,
@@ -209,22 +209,22 @@ function fieldsOf(document, operation) {
   ];
 }
 
-/** Its names are the intent's. */
-const OPEN = ["kpi"];
+/** Fields whose values the intent defines, so that their choices are not fixed. */
+const INTENT_FIELDS = ["kpi"];
 
 function formatField({ type, enum: listed, description }, required, name) {
-  const choices = OPEN.includes(name) ? undefined : listed;
-  const known = ["string", "integer", "number", "boolean"].includes(type) ? type : "json";
+  const choices = INTENT_FIELDS.includes(name) ? undefined : listed;
+  const jsonType = ["string", "integer", "number", "boolean"].includes(type) ? type : "json";
   return {
-    type: known,
+    type: jsonType,
     ...(required && { required }),
     ...(description && { description }),
     ...(choices && { choices }),
   };
 }
 
-/** The document of the service without an intent as it is served, from the sources. */
-async function documentOfSources() {
+/** Builds from the sources the document that a service without an intent serves. */
+async function buildDocument() {
   const { outputFiles } = await esbuild.build({
     stdin: {
       contents: `export { endpoints } from "./handlers/index.ts"; export { makeOpenApi } from "./lib/openapi/document.ts"; export { shareParts } from "./lib/openapi/shared_parts.ts";`,
@@ -242,5 +242,5 @@ async function documentOfSources() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
-  for (const [path, text] of Object.entries(await makeFiles(await documentOfSources())))
+  for (const [path, text] of Object.entries(await makeFiles(await buildDocument())))
     await writeFile(join(root, path), text);

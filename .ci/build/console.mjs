@@ -1,4 +1,4 @@
-/** The console: static files that any host can serve, with every package it needs inside. */
+/** Builds the console: static files with every package that it needs, which any host can serve. */
 import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -6,10 +6,10 @@ import * as esbuild from "esbuild";
 import { mergeCore } from "./console_core.mjs";
 import { root } from "./root.mjs";
 
-/** The oldest browsers it runs in; README names them. */
+/** The oldest supported browsers; README names them. */
 const BROWSERS = ["chrome123", "firefox124", "safari17.5"];
 
-/** How the console is built. */
+/** Options of esbuild for the console. */
 export const CONSOLE = {
   absWorkingDir: root,
   entryPoints: [
@@ -28,23 +28,23 @@ export const CONSOLE = {
   logLevel: "warning",
 };
 
-/** Builds it in memory: files as `{ path, text }`; without `splitting` all of the code is in one. */
-export async function consoleOutput({ outdir, splitting = true }) {
+/** Builds the console in memory: files as `{ path, text }`; without `splitting` all code is in one file. */
+export async function buildConsoleOutput({ outdir, splitting = true }) {
   const { outputFiles } = await esbuild.build({ ...CONSOLE, splitting, outdir, minify: true, write: false });
   const files = outputFiles.map(({ path, text }) => ({ path, text }));
   return splitting ? mergeCore(files) : stampPage(files);
 }
 
-/** Has the page name its files with the id of the build, so that an open page notices another one. */
+/** Adds the id of the build to the file names in the page, so that an open page notices a newer build. */
 function stampPage(files) {
   const build = createHash("sha256").update(JSON.stringify(files.map(({ text }) => text))).digest("hex").slice(0, 16); // prettier-ignore
   const stamp = (page) => page.replace(/"(app\.js|style\.css)"/g, `"$1?${build}"`);
   return files.map((file) => (file.path.endsWith("index.html") ? { ...file, text: stamp(file.text) } : file));
 }
 
-/** Builds it into a folder. */
+/** Builds the console in a folder. */
 export async function buildConsole(outdir) {
-  for (const { path, text } of await consoleOutput({ outdir })) {
+  for (const { path, text } of await buildConsoleOutput({ outdir })) {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text);
   }

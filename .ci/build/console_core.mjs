@@ -6,12 +6,12 @@ import * as esbuild from "esbuild";
 const STATIC = /(?:\bfrom|\bimport)\s*"\.\/(?:chunks\/)?([\w.-]+\.js)"/g;
 const NAMES = /\bexport\s*\{([^}]*)\};?/g;
 
-/** Takes and returns files as `{ path, text }`: the entry `app.js` becomes part of the core, and the page names what is stored. */
+/** Takes and returns files as `{ path, text }`: the entry `app.js` becomes part of the core, and the page names the stored files. */
 export async function mergeCore(files) {
   const isChunk = ({ path }) => path.includes("/chunks/");
   const app = files.find(({ path }) => basename(path) === "app.js");
   const chunks = new Map([...files.filter(isChunk), app].map((file) => [basename(file.path), file]));
-  const core = [...listReached(app, chunks), "app.js"];
+  const core = [...listStaticImports(app, chunks), "app.js"];
   const build = createHash("sha256").update(JSON.stringify(files.map(({ text }) => text))).digest("hex").slice(0, 16); // prettier-ignore
   const name = `core-${build}.js`;
   const style = `style-${build}.css`;
@@ -37,23 +37,23 @@ export async function mergeCore(files) {
 const nameStored = (page, script, style) =>
   page.replace('"app.js"', `"chunks/${script}"`).replace('"style.css"', `"chunks/${style}"`);
 
-/** Lists the chunks that a file imports statically, with all that they import. */
-function listReached(from, chunks) {
-  const reached = new Set();
+/** Lists the chunks that a file imports statically, directly or through others. */
+function listStaticImports(from, chunks) {
+  const imported = new Set();
   const visit = ({ text }) => {
     for (const [, name] of text.matchAll(STATIC)) {
-      if (reached.has(name) || !chunks.has(name)) continue;
-      reached.add(name);
+      if (imported.has(name) || !chunks.has(name)) continue;
+      imported.add(name);
       visit(chunks.get(name));
     }
   };
   visit(from);
-  return [...reached];
+  return [...imported];
 }
 
 const prefix = (core, chunk) => `c${core.indexOf(chunk)}_`;
 
-/** Bundles these chunks into one module that exports what each exports, under a prefix of its own. */
+/** Bundles chunks into one module with the exports of each under its own prefix. */
 async function bundle(core, chunks) {
   const exported = (chunk) =>
     [...chunks.get(chunk).text.matchAll(NAMES)].flatMap(
@@ -89,7 +89,7 @@ async function bundle(core, chunks) {
   return outputFiles[0].text;
 }
 
-/** Lets code import from the core what it imported from chunks that are merged into it. */
+/** Rewrites imports from merged chunks to imports from the core. */
 const importCore = (code, { core, name }) =>
   core.reduce(
     (text, chunk) =>
@@ -98,11 +98,11 @@ const importCore = (code, { core, name }) =>
         (_, names, folder) =>
           names === undefined
             ? `import"${folder}${name}"`
-            : `import{${names.split(",").map((one) => importedAs(one.trim(), prefix(core, chunk))).join(",")}}from"${folder}${name}"`, // prettier-ignore
+            : `import{${names.split(",").map((one) => formatImport(one.trim(), prefix(core, chunk))).join(",")}}from"${folder}${name}"`, // prettier-ignore
       ),
     code,
   );
 
-const importedAs = (one, before) => (/\sas\s/.test(one) ? before + one : `${before}${one} as ${one}`);
+const formatImport = (one, before) => (/\sas\s/.test(one) ? before + one : `${before}${one} as ${one}`);
 
 const renameAll = (code, names, rename) => names.reduce((text, chunk) => text.replaceAll(chunk, rename(chunk)), code);

@@ -1,14 +1,14 @@
-/** The built console as a module, for hosts without a folder: `countersign:console-files`. */
+/** Provides the built console as the module `countersign:console-files`, for hosts without a folder. */
 import { createHash } from "node:crypto";
 import { relative, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
-import { consoleOutput } from "./console.mjs";
+import { buildConsoleOutput } from "./console.mjs";
 import { root } from "./root.mjs";
 
-/** Each file by its name, with its text and its ETag; without `splitting` all of the code is in one. */
-export async function consoleFiles({ splitting = true } = {}) {
+/** Returns the text and ETag of each file by its name; without `splitting` all code is in one file. */
+export async function buildConsoleFiles({ splitting = true } = {}) {
   const outdir = "console";
-  const files = await consoleOutput({ outdir, splitting });
+  const files = await buildConsoleOutput({ outdir, splitting });
   return Object.fromEntries(
     files.map(({ path, text }) => [
       relative(resolve(root, outdir), path).replaceAll("\\", "/"),
@@ -17,13 +17,13 @@ export async function consoleFiles({ splitting = true } = {}) {
   );
 }
 
-/** Puts it in place of its name. */
-export const consoleFilesInPlace = (options) => ({
+/** Creates the plugin that resolves `countersign:console-files`. */
+export const createConsoleFilesPlugin = (options) => ({
   name: "console files",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^countersign:console-files$/ }, ({ path }) => ({ path, namespace: "console-files" }));
     onLoad({ filter: /.*/, namespace: "console-files" }, async () => ({
-      contents: gzipSync(JSON.stringify(await consoleFiles(options)), { level: 9 }).toString("base64"),
+      contents: gzipSync(JSON.stringify(await buildConsoleFiles(options)), { level: 9 }).toString("base64"),
       loader: "text",
     }));
   },

@@ -1,8 +1,8 @@
-/** Bundles for the edge: the Cloudflare Worker, and each handler for a custom Worker. */
+/** Builds the bundles for the edge: the Cloudflare Worker, and each handler for a custom Worker. */
 import { join } from "node:path";
 import * as esbuild from "esbuild";
-import { bundles } from "./bundles.mjs";
-import { ALL_ENDPOINTS, DESCRIBING, handlerFiles } from "./handler_files.mjs";
+import { buildBundles } from "./bundles.mjs";
+import { ALL_ENDPOINTS, API_DESCRIBING, listHandlerFiles } from "./handler_files.mjs";
 import { root } from "./root.mjs";
 
 /** The entry of the Worker: the host with every endpoint. */
@@ -14,7 +14,7 @@ export const { Countersign } = host;
 export default host.worker;
 `;
 
-/** Builds the Worker into one file, with every package it needs inside; `entry` is the text of its entry. */
+/** Builds the Worker into one file with every package that it needs; `entry` is the text of its entry. */
 export async function buildWorker(outfile = join(root, "dist/edge/worker.js"), entry = WORKER) {
   await esbuild.build({
     stdin: { contents: entry, resolveDir: root, sourcefile: "worker.ts", loader: "ts" },
@@ -34,11 +34,11 @@ export async function buildWorker(outfile = join(root, "dist/edge/worker.js"), e
 }
 
 /** Builds each handler: `<name>.js`, which exports what the handler file exports. */
-export async function buildEdge(outdir = join(root, "dist/edge"), wanted = () => true) {
+export async function buildEdge(outdir = join(root, "dist/edge"), isWanted = () => true) {
   const entry = (file) =>
-    DESCRIBING[file]
-      ? `${ALL_ENDPOINTS}export const ${file} = endpoints.find(({ path }) => path === "${DESCRIBING[file]}");`
+    API_DESCRIBING[file]
+      ? `${ALL_ENDPOINTS}export const ${file} = endpoints.find(({ path }) => path === "${API_DESCRIBING[file]}");`
       : `export * from "./handlers/${file}.ts";`;
-  const entries = Object.fromEntries((await handlerFiles()).map((file) => [file, entry(file)]));
-  return bundles(entries, wanted, { outdir, platform: "neutral", target: "es2022" });
+  const entries = Object.fromEntries((await listHandlerFiles()).map((file) => [file, entry(file)]));
+  return buildBundles(entries, isWanted, { outdir, platform: "neutral", target: "es2022" });
 }

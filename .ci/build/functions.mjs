@@ -1,17 +1,17 @@
 /**
- * Writes the arrow functions of a bundle as functions, where that is the same. Of a module the engine parses an arrow function
- * in full when it is loaded, another when it is called first; an eighth of a cold start. esbuild's own way (`supported.arrow`)
- * is wrong in fields of classes and in defaults of parameters.
+ * Replaces arrow functions in a bundle by function expressions with the same behaviour. The engine parses arrow functions
+ * completely when a module is loaded, but function expressions only at their first call, which saves an eighth of a cold start.
+ * esbuild's own option (`supported.arrow`) is wrong in class fields and in default parameters.
  */
 import { parse } from "acorn";
 
-/** A module's text with as few arrow functions as can be. */
-export function withFunctions(text) {
+/** Returns a module's text with as few arrow functions as possible. */
+export function replaceArrowFunctions(text) {
   const arrows = [];
-  findArrows(parse(text, { ecmaVersion: "latest", sourceType: "module" }), { arrows, barred: new Set() });
+  findArrows(parse(text, { ecmaVersion: "latest", sourceType: "module" }), { arrows, excludedStarts: new Set() });
   const edits = arrows
     .filter((arrow) => isPlain(arrow, text))
-    .flatMap((arrow) => editsOf(arrow, text))
+    .flatMap((arrow) => listEdits(arrow, text))
     .toSorted((one, other) => one.at - other.at);
   const parts = [];
   let from = 0;
@@ -22,8 +22,8 @@ export function withFunctions(text) {
   return `${parts.join("")}${text.slice(from)}`;
 }
 
-/** Syntax that means something else in a function than in an arrow function. */
-const OF_THE_FUNCTION_AROUND = {
+/** Syntax that has another meaning in a function than in an arrow function. */
+const DEPENDS_ON_FUNCTION = {
   ThisExpression: () => true,
   Super: () => true,
   MetaProperty: () => true,
@@ -32,27 +32,27 @@ const OF_THE_FUNCTION_AROUND = {
 
 /** Adds the arrow functions in a node that can become functions; true if the node uses `this` or `arguments` of its function. */
 function findArrows(node, found) {
-  const { arrows, barred } = found;
-  // At the beginning of a statement a function is a declaration.
-  if (node.type === "ExpressionStatement") barred.add(node.start);
-  if (node.type === "ExportDefaultDeclaration") barred.add(node.declaration.start);
-  let uses = OF_THE_FUNCTION_AROUND[node.type]?.(node) ?? false;
+  const { arrows, excludedStarts } = found;
+  // At the beginning of a statement a function would be a declaration.
+  if (node.type === "ExpressionStatement") excludedStarts.add(node.start);
+  if (node.type === "ExportDefaultDeclaration") excludedStarts.add(node.declaration.start);
+  let usesFunction = DEPENDS_ON_FUNCTION[node.type]?.(node) ?? false;
   for (const part of Object.values(node))
     for (const child of Array.isArray(part) ? part : [part])
-      if (typeof child?.type === "string" && findArrows(child, found)) uses = true;
+      if (typeof child?.type === "string" && findArrows(child, found)) usesFunction = true;
   if (node.type === "FunctionExpression" || node.type === "FunctionDeclaration") return false;
-  if (node.type === "ArrowFunctionExpression" && !uses && !barred.has(node.start)) arrows.push(node);
-  return uses;
+  if (node.type === "ArrowFunctionExpression" && !usesFunction && !excludedStarts.has(node.start)) arrows.push(node);
+  return usesFunction;
 }
 
 const NEW_LINE = /[\n\r\u2028\u2029]/;
 
-/** Returns whether an arrow function can be rewritten: no comment before its body, and no end of a line that ends a statement. */
+/** Returns whether an arrow function can be rewritten: it has no comment before its body, and no line end after it that ends the statement. */
 const isPlain = ({ start, end, body }, text) =>
   !/\/[/*]/.test(text.slice(start, body.start)) && !NEW_LINE.test(/^\s*/.exec(text.slice(end, end + 100))[0]);
 
 /** Returns the edits that rewrite an arrow function. */
-function editsOf({ start, end, async, params: [first], expression, body }, text) {
+function listEdits({ start, end, async, params: [first], expression, body }, text) {
   const head = async ? start + "async".length : start;
   const bare = first !== undefined && text.slice(head, first.start).trim() === "";
   const arrow = text.lastIndexOf("=>", body.start);

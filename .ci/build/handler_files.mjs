@@ -1,16 +1,16 @@
-/** The handler files, from which the serverless hosts' bundles are made. */
+/** Lists the handler files from which the bundles of serverless hosts are built. */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { root } from "./root.mjs";
 
-/** The handlers that describe the whole API: each is made over all endpoints, and found among them by its path. */
-export const DESCRIBING = { openapi: "/openapi.json", docs: "/docs" };
+/** Paths of the handlers that describe the complete API: their bundles contain all endpoints, and find them by the path. */
+export const API_DESCRIBING = { openapi: "/openapi.json", docs: "/docs" };
 
-/** The list of all endpoints, for an entry that describes them. */
+/** Source text that imports all endpoints. */
 export const ALL_ENDPOINTS = `import { endpoints } from "./handlers/index.ts";\n`;
 
-/** The files of handlers, by their path below `handlers` without its ending. */
-export async function handlerFiles() {
+/** Lists the handler files by their path below `handlers`, without the extension. */
+export async function listHandlerFiles() {
   const files = await readdir(join(root, "handlers"), { recursive: true });
   return files
     .filter((file) => file.endsWith(".ts") && file !== "index.ts")

@@ -1,41 +1,45 @@
-/** AWS Lambda: a function for each handler, for each group of them, for the cycle and for the console. */
+/** Builds the functions of AWS Lambda: one for each handler and each group of handlers, the cycle and the console. */
 import { join } from "node:path";
 import * as esbuild from "esbuild";
-import { bundles } from "./bundles.mjs";
-import { consoleFilesInPlace } from "./console_files.mjs";
-import { withFunctions } from "./functions.mjs";
-import { ALL_ENDPOINTS, DESCRIBING, handlerFiles } from "./handler_files.mjs";
+import { buildBundles } from "./bundles.mjs";
+import { createConsoleFilesPlugin } from "./console_files.mjs";
+import { replaceArrowFunctions } from "./functions.mjs";
+import { ALL_ENDPOINTS, API_DESCRIBING, listHandlerFiles } from "./handler_files.mjs";
 import { root } from "./root.mjs";
 
-/** The handlers that may ask a language model, or make a checkpoint as an action. */
+/** The handlers that may call a language model, or make a checkpoint as an action. */
 const ACTING = ["chat", "action_run_now"];
-/** The group that they are in, and that of the handlers that describe the API. */
+/** The group of these handlers, and that of the handlers that describe the API. */
 const ACTING_GROUP = "agent";
 const DESCRIBING_GROUP = "docs";
 
-/** Builds into a folder: `<name>/index.mjs`, everything inside; `finish` makes of a bundle's text what is written. */
-export async function buildLambda(outdir = join(root, "dist/lambda"), wanted = () => true, finish = withFunctions) {
-  const files = await handlerFiles();
-  const groups = await filesOfGroups(files);
+/** Builds `<name>/index.mjs` in a folder, each with every package; `finish` converts the text of a bundle before it is written. */
+export async function buildLambda(
+  outdir = join(root, "dist/lambda"),
+  isWanted = () => true,
+  finish = replaceArrowFunctions,
+) {
+  const files = await listHandlerFiles();
+  const groups = await listGroupFiles(files);
   const entries = {
-    ...Object.fromEntries(files.map((file) => [file, single(file)])),
-    ...Object.fromEntries(groups.map(([group, members]) => [`functions/${group}`, grouped(group, members)])),
+    ...Object.fromEntries(files.map((file) => [file, createHandlerEntry(file)])),
+    ...Object.fromEntries(groups.map(([group, members]) => [`functions/${group}`, createGroupEntry(group, members)])),
     "functions/cycle": 'export { handler } from "./lib/hosts/lambda/cycle.ts";',
     "functions/console": CONSOLE_ENTRY,
   };
-  return bundles(entries, wanted, {
+  return buildBundles(entries, isWanted, {
     outdir,
     entryNames: "[dir]/[name]/index",
     outExtension: { ".js": ".mjs" },
     platform: "node",
     target: "node22",
     finish,
-    plugins: [HASHES_OF_NODE, LATE_BUILTINS, CONSOLE_IN_FEW_FILES],
+    plugins: [NODE_HASHES, LATE_BUILTINS, CONSOLE_IN_FEW_FILES],
   });
 }
 
-/** Each file that is asked for at once takes an instance of its function, and an account may have but ten. */
-const CONSOLE_IN_FEW_FILES = consoleFilesInPlace({ splitting: false });
+/** Concurrent requests for files each need an instance of the function, and an account may be limited to ten. */
+const CONSOLE_IN_FEW_FILES = createConsoleFilesPlugin({ splitting: false });
 
 const CONSOLE_ENTRY = `
 import packed from "countersign:console-files";
@@ -44,15 +48,18 @@ export const handler = consoleFunction(packed);
 `;
 
 /** The entry of one handler's function. */
-function single(file) {
-  if (!DESCRIBING[file]) return entry(modulesOf([file]), { acting: ACTING.includes(file) });
-  return entry(`${ALL_ENDPOINTS}const modules = [endpoints.filter(({ path }) => path === "${DESCRIBING[file]}")];`, {});
+function createHandlerEntry(file) {
+  if (!API_DESCRIBING[file]) return entry(importModules([file]), { acting: ACTING.includes(file) });
+  return entry(
+    `${ALL_ENDPOINTS}const modules = [endpoints.filter(({ path }) => path === "${API_DESCRIBING[file]}")];`,
+    {},
+  );
 }
 
 /** The entry of a group's function. */
-function grouped(group, files) {
+function createGroupEntry(group, files) {
   if (group === DESCRIBING_GROUP) return entry(`${ALL_ENDPOINTS}const modules = [endpoints];`, { group });
-  return entry(modulesOf(files), { group, acting: group === ACTING_GROUP });
+  return entry(importModules(files), { group, acting: group === ACTING_GROUP });
 }
 
 const entry = (modules, { group, acting = false }) => `
@@ -62,12 +69,12 @@ ${modules}
 export const handler = lambdaFunction(modules, { ${group ? `group: "${group}",` : ""} ${acting ? "parts" : ""} });
 `;
 
-const modulesOf = (files) =>
+const importModules = (files) =>
   files.map((file, index) => `import * as h${index} from "./handlers/${file}.ts";`).join("\n") +
   `\nconst modules = [${files.map((_, index) => `h${index}`)}];`;
 
-/** The groups of functions with their handler files, as the endpoints in them are declared. */
-async function filesOfGroups(files) {
+/** Lists the handler files of each group of functions, by the endpoints that they declare. */
+async function listGroupFiles(files) {
   const listed = files.map((file, index) => `export * as h${index} from "./handlers/${file}.ts";`).join("\n");
   const { outputFiles } = await esbuild.build({
     stdin: { contents: `${listed}\nexport * as groups from "./lib/hosts/lambda/groups.ts";`, resolveDir: root },
@@ -85,7 +92,7 @@ async function filesOfGroups(files) {
   return groups.GROUPS.map((group) => [group, files.filter((_, index) => has(index, group))]);
 }
 
-/** Loads what Node has when it is first used, not when a bundle is imported: most of it is the logger's. */
+/** Loads modules of Node at their first use, not at the import of a bundle, since most of them are only the logger's. */
 const LATE_BUILTINS = {
   name: "late builtins",
   setup({ onResolve, onLoad }) {
@@ -96,8 +103,8 @@ const LATE_BUILTINS = {
   },
 };
 
-/** SHA-256 in script is for platforms that have none at hand. */
-const HASHES_OF_NODE = {
+/** Replaces SHA-256 in JavaScript by Node's own. */
+const NODE_HASHES = {
   name: "hashes of Node",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^@noble\/hashes\/(?:sha2|hmac)\.js$/ }, ({ path }) => ({ path, namespace: "hashes" }));

@@ -1,24 +1,24 @@
-/** The programs with their files, and what the package exports. */
+/** Builds the programs with their files, and the modules that the package exports. */
 import { chmod, cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import * as esbuild from "esbuild";
 import { buildConsole } from "./console.mjs";
-import { consoleFilesInPlace } from "./console_files.mjs";
+import { createConsoleFilesPlugin } from "./console_files.mjs";
 import { root } from "./root.mjs";
 
 /**
- * Compiles prom-client and yaml into the program. Of the packages that the first brings along (5 MB), and of the second's files
- * (1.2 MB), only a fraction is ever loaded, so an install does not need them.
+ * Compiles prom-client and yaml into the program, so that an install does not need them: of the dependencies of prom-client
+ * (5 MB) and the files of yaml (1.2 MB) only a fraction is ever loaded.
  */
-const PACKAGES_INSIDE = {
-  name: "packages inside",
+const BUNDLED_PACKAGES = {
+  name: "bundled packages",
   setup({ onResolve, onLoad, resolve }) {
     onResolve({ filter: /^[^./]/ }, async ({ path, pluginData, importer, kind, resolveDir }) => {
       if (pluginData === "resolved" || kind === "entry-point" || path.startsWith("countersign:")) return undefined;
       const bundled = /^(?:prom-client|yaml)\b/.test(path) || importer.includes("node_modules");
       if (!bundled) return { path, external: true };
-      // CommonJS asks for what Node has by a call that a module does not know.
+      // CommonJS loads modules of Node by `require`, which an ES module does not have.
       if (isBuiltin(path)) return { path, namespace: "builtin" };
       return resolve(path, { kind, importer, resolveDir, pluginData: "resolved" });
     });
@@ -28,7 +28,7 @@ const PACKAGES_INSIDE = {
   },
 };
 
-/** Options for code that runs in Node: packages that it depends on stay imports. */
+/** Options for code that runs in Node; its dependencies stay imports. */
 export const NODE = {
   absWorkingDir: root,
   outbase: ".",
@@ -36,12 +36,12 @@ export const NODE = {
   format: "esm",
   platform: "node",
   target: "node20.19",
-  plugins: [PACKAGES_INSIDE, consoleFilesInPlace()],
+  plugins: [BUNDLED_PACKAGES, createConsoleFilesPlugin()],
   logLevel: "warning",
 };
 
-/** The sources of what the package exports and of its programs, a `*` for every file in a folder. */
-function entryPoints({ bin, exports }) {
+/** Lists the source files of the exports and programs of the package; `*` stands for every file in a folder. */
+function listEntryPoints({ bin, exports }) {
   const exported = Object.values(exports).flatMap((target) => target.default ?? []);
   return [...exported, ...Object.values(bin)].map((path) =>
     path
@@ -51,13 +51,13 @@ function entryPoints({ bin, exports }) {
   );
 }
 
-/** Builds into a folder, which is emptied first. Modules that several entries share are chunks. */
+/** Builds the program in a folder, which is emptied first. Modules that several entries share become chunks. */
 export async function build(outdir = join(root, "dist")) {
   const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
   await rm(outdir, { recursive: true, force: true });
   const { metafile } = await esbuild.build({
     ...NODE,
-    entryPoints: entryPoints(manifest),
+    entryPoints: listEntryPoints(manifest),
     outdir,
     metafile: true,
     chunkNames: "chunks/[hash]",
@@ -69,7 +69,7 @@ export async function build(outdir = join(root, "dist")) {
   await buildConsole(join(outdir, "local/ui"));
 }
 
-/** The license texts of the packages that these compiled files belong to. */
+/** Returns the license texts of the packages to which these compiled files belong. */
 async function readLicenses(inputs) {
   const names = new Set(inputs.map((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]).filter(Boolean));
   const texts = [...names].sort().map(async (name) => {

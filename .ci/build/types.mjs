@@ -1,4 +1,4 @@
-/** The types of what the package exports, and of nothing else: no module can be imported that is not exported. */
+/** Builds the type declarations of the exports of the package, and of no other module. */
 import { execFile } from "node:child_process";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
@@ -6,10 +6,10 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { root } from "./root.mjs";
 
-/** Files that a declaration file names: in an import, an export, or where it stands for a type. */
-const NAMED = /["'](\.{1,2}\/[^"']+?)(?:\.d)?\.(m?)[jt]s["']/g;
+/** Matches the files that a declaration file refers to. */
+const REFERENCED_FILE = /["'](\.{1,2}\/[^"']+?)(?:\.d)?\.(m?)[jt]s["']/g;
 
-/** Writes them next to the built files of a folder. */
+/** Writes the declarations next to the built files of a folder. */
 export async function buildTypes(outdir = join(root, "dist")) {
   const compiler = join(root, "node_modules/typescript/bin/tsc");
   const project = join(root, ".ci/tsconfig.types.json");
@@ -17,12 +17,12 @@ export async function buildTypes(outdir = join(root, "dist")) {
     throw new Error(error.stdout || error.message);
   });
   const files = (await readdir(outdir, { recursive: true })).filter((path) => path.endsWith(".d.ts"));
-  const needed = await reachable(outdir, await exported(files));
+  const needed = await addReferenced(outdir, await selectExported(files));
   await Promise.all(files.filter((path) => !needed.has(path)).map((path) => rm(join(outdir, path))));
 }
 
-/** The files that the package exports, of these. */
-async function exported(files) {
+/** Selects the files that the package exports. */
+async function selectExported(files) {
   const { exports } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
   return files.filter((path) =>
     Object.values(exports).some(({ types }) => {
@@ -32,15 +32,15 @@ async function exported(files) {
   );
 }
 
-/** These files and all that they name. */
-async function reachable(folder, from) {
-  const found = new Set(from);
-  for (const path of found) {
+/** Returns these files and all to which they refer. */
+async function addReferenced(folder, from) {
+  const referenced = new Set(from);
+  for (const path of referenced) {
     const text = await readFile(join(folder, path), "utf8");
-    for (const [, name, module] of text.matchAll(NAMED))
-      found.add(normalize(join(dirname(path), `${name}.d.${module}ts`)));
+    for (const [, name, module] of text.matchAll(REFERENCED_FILE))
+      referenced.add(normalize(join(dirname(path), `${name}.d.${module}ts`)));
   }
-  return found;
+  return referenced;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await buildTypes();

@@ -1,6 +1,6 @@
 /**
- * npm run dev [-- options of ui_server]: runs the service from its sources. A change of the service restarts it, in
- * good order; a change of the console reloads the open page. What does not build leaves what runs alone.
+ * npm run dev [-- options of ui_server]: runs the service from its sources. A change of the service stops and restarts it; a
+ * change of the console reloads the open page. A build with errors changes nothing.
  */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { NODE } from "../build/program.mjs";
 import { root } from "../build/root.mjs";
 import { restartable } from "./restartable.mjs";
 
-// Not in dist, which each build empties; below node_modules, where the packages are found that stay imports.
+// Not in dist, which each build empties, but below node_modules, so that imports of packages are resolved.
 const cache = join(root, "node_modules/.cache/countersign");
 await mkdir(cache, { recursive: true });
 const outdir = await mkdtemp(join(cache, "dev-"));
@@ -20,14 +20,14 @@ await writeFile(join(outdir, "package.json"), '{"type":"module"}');
 
 const service = restartable([join(outdir, "local/ui_server.js"), ...process.argv.slice(2)]);
 
-/** Calls `then` after each build without an error. */
-const afterBuild = (then) => ({
+/** Creates a plugin that calls a function after each build without errors. */
+const createBuildListener = (onSuccess) => ({
   name: "after build",
-  setup: ({ onEnd }) => onEnd(({ errors }) => (errors.length === 0 ? then() : undefined)),
+  setup: ({ onEnd }) => onEnd(({ errors }) => (errors.length === 0 ? onSuccess() : undefined)),
 });
 
-/** Lets the page look for newer builds. The published page knows nothing of it. */
-const withReload = {
+/** Adds the script that looks for newer builds to the page; the published page does not have it. */
+const RELOAD_PLUGIN = {
   name: "with reload",
   setup: ({ onLoad }) =>
     onLoad({ filter: /\/index\.html$/ }, async ({ path }) => {
@@ -38,12 +38,12 @@ const withReload = {
 };
 
 let builds = 0;
-const watched = await Promise.all([
+const contexts = await Promise.all([
   esbuild.context({
     ...NODE,
     entryPoints: ["local/ui_server.ts"],
     outdir,
-    plugins: [...NODE.plugins, afterBuild(() => service.restart())],
+    plugins: [...NODE.plugins, createBuildListener(() => service.restart())],
   }),
   esbuild.context({
     ...CONSOLE,
@@ -51,14 +51,14 @@ const watched = await Promise.all([
     outdir: ui,
     splitting: false,
     sourcemap: true,
-    plugins: [withReload, afterBuild(() => writeFile(join(ui, "build.txt"), `${process.pid} ${++builds}`))],
+    plugins: [RELOAD_PLUGIN, createBuildListener(() => writeFile(join(ui, "build.txt"), `${process.pid} ${++builds}`))],
   }),
 ]);
 
 async function end() {
-  await Promise.all([service.stop(), ...watched.map((one) => one.dispose())]);
+  await Promise.all([service.stop(), ...contexts.map((context) => context.dispose())]);
   await rm(outdir, { recursive: true, force: true });
 }
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, end);
 
-await Promise.all(watched.map((one) => one.watch()));
+await Promise.all(contexts.map((context) => context.watch()));

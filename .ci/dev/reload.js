@@ -1,17 +1,17 @@
-/** In the console of `npm run dev` alone: loads the page anew when a newer console has been built. */
+/** Reloads the page when a newer console was built; only in the console of `npm run dev`. */
 
-const LOOK_EVERY_MS = 500;
+const POLL_INTERVAL_MS = 500;
 
-/** Which build is served; undefined while there is no answer, since the service starts anew. */
-async function build() {
+/** Returns the id of the served build; undefined without an answer, as during a restart of the service. */
+async function fetchBuildId() {
   const answer = await fetch("build.txt", { cache: "no-store" }).catch(() => undefined);
   return answer?.ok ? answer.text() : undefined;
 }
 
-const loaded = await build();
+const loadedBuildId = await fetchBuildId();
 
 setInterval(async () => {
   if (document.hidden) return;
-  const newest = await build();
-  if (newest !== undefined && newest !== loaded) location.reload();
-}, LOOK_EVERY_MS);
+  const newestBuildId = await fetchBuildId();
+  if (newestBuildId !== undefined && newestBuildId !== loadedBuildId) location.reload();
+}, POLL_INTERVAL_MS);

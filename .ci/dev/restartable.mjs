@@ -6,22 +6,22 @@ import { once } from "node:events";
 export function restartable(command) {
   let child;
   let queue = Promise.resolve();
-  let waiting = false;
-  let stopped = false;
+  let isRestartQueued = false;
+  let isStopped = false;
 
   const start = () => {
     child = spawn(process.execPath, ["--enable-source-maps", ...command], { stdio: "inherit" });
-    child.once("exit", endedByItself);
+    child.once("exit", onUnexpectedExit);
   };
 
-  const endedByItself = () => {
+  const onUnexpectedExit = () => {
     child = undefined;
     process.stderr.write("The service has ended; the next change starts it again.\n");
   };
 
   const end = async () => {
     if (child === undefined) return;
-    const ending = child.off("exit", endedByItself);
+    const ending = child.off("exit", onUnexpectedExit);
     child = undefined;
     ending.kill("SIGTERM");
     await once(ending, "exit");
@@ -30,17 +30,17 @@ export function restartable(command) {
   return {
     /** Stops the program, if it runs, and starts it. Calls while a restart is waiting have no effect. */
     restart() {
-      if (waiting) return;
-      waiting = true;
+      if (isRestartQueued) return;
+      isRestartQueued = true;
       queue = queue.then(async () => {
         await end();
-        waiting = false;
-        if (!stopped) start();
+        isRestartQueued = false;
+        if (!isStopped) start();
       });
     },
-    /** Stops the program for good. */
+    /** Stops the program and all later restarts. */
     async stop() {
-      stopped = true;
+      isStopped = true;
       await queue;
       await end();
     },

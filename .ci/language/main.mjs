@@ -1,18 +1,18 @@
 /**
- * node .ci/language/main.mjs [BASE]: checks the language of every line of the rooms that are translated, and elsewhere of the
- * lines that were added or changed since BASE. Names of exports are checked in every line. It also counts the words of the
- * manual. Exit code 1: something was found, or the manual is too long.
+ * node .ci/language/main.mjs [BASE]: checks the language of every line in some folders, and elsewhere of the lines that were
+ * added or changed since BASE. Names of exports are checked in every line. It also counts the words of the manual. Exit code 1:
+ * a fault was found, or the manual is too long.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { countManual, MAX_WORDS } from "./manual_words.mjs";
 import { findFaults, findPreposition } from "./rules.mjs";
 
-/** The last commit before the rules were in force. */
-const RULES_BEGIN = "ddcdce0";
+/** The last commit before the rules existed. */
+const DEFAULT_BASE = "ddcdce0";
 const CHECKED = ["handlers", "lib", "local", "test", ".ci", "docs", "README.md", "CONTRIBUTING.md"];
-/** Rooms in which every line is checked. */
-const TRANSLATED = [".ci", "docs", "handlers", "lib", "local", "test"];
+/** Folders in which every line is checked. */
+const FULLY_CHECKED = [".ci", "docs", "handlers", "lib", "local", "test"];
 /** Generated files, data of tests, and the rules themselves. */
 const UNCHECKED = [":!lib/client/generated", ":!.ci/language", ":!test/docs/language.test.ts"];
 
@@ -23,7 +23,7 @@ if (words > MAX_WORDS) {
   process.exitCode = 1;
 }
 
-const [base = RULES_BEGIN] = process.argv.slice(2);
+const [base = DEFAULT_BASE] = process.argv.slice(2);
 const git = (...args) =>
   execFileSync("git", args, { encoding: "utf8", maxBuffer: 1e9, stdio: ["ignore", "pipe", "pipe"] });
 
@@ -47,7 +47,7 @@ try {
   );
   process.exit(process.env.CI ? 1 : process.exitCode);
 }
-const isTranslated = (file) => TRANSLATED.some((room) => file.startsWith(`${room}/`));
+const isFullyChecked = (file) => FULLY_CHECKED.some((folder) => file.startsWith(`${folder}/`));
 const listFiles = (...folders) =>
   git("ls-files", "--", ...folders, ...UNCHECKED)
     .split("\n")
@@ -58,18 +58,18 @@ const allLines = (file) =>
     .split("\n")
     .map((text, index) => ({ file, number: index + 1, text }));
 
-const judged = [
-  ...[...addedLines(diff)].filter(({ file }) => !isTranslated(file)),
-  ...listFiles(...TRANSLATED).flatMap(allLines),
+const checkedLines = [
+  ...[...addedLines(diff)].filter(({ file }) => !isFullyChecked(file)),
+  ...listFiles(...FULLY_CHECKED).flatMap(allLines),
 ];
-const found = judged.flatMap(({ file, number, text }) =>
+const faults = checkedLines.flatMap(({ file, number, text }) =>
   findFaults(file, text).map((fault) => `${file}:${number}: ${fault}`),
 );
 const code = listFiles(...CHECKED).filter((file) => /\.(?:tsx?|mjs)$/.test(file));
 for (const file of code)
   for (const line of readFileSync(file, "utf8").split("\n")) {
     const fault = findPreposition(line);
-    if (fault !== undefined && !found.some((one) => one.endsWith(fault))) found.push(`${file}: ${fault}`);
+    if (fault !== undefined && !faults.some((one) => one.endsWith(fault))) faults.push(`${file}: ${fault}`);
   }
-if (found.length > 0) process.stdout.write(`${found.join("\n")}\n${found.length} faults of language\n`);
-if (found.length > 0) process.exitCode = 1;
+if (faults.length > 0) process.stdout.write(`${faults.join("\n")}\n${faults.length} faults of language\n`);
+if (faults.length > 0) process.exitCode = 1;

@@ -1,11 +1,12 @@
-/** Size of the manual: words of docs that people write, without tables and pages that tests make from the code. */
+/** Counts the words of the manual, without tables and pages that tests generate from the code. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
+/** Maximum number of words in the manual. */
 export const MAX_WORDS = 35_000;
 const GENERATED_PAGES = new Set(["collections.md", "intent_fields.md"]);
 const GENERATED_TABLES = /<!-- (?:from \S+|tamper table) -->[^]*?<!-- end of .*?-->/g;
-/** A sign of a table or a list alone is no word. */
+/** A word has a letter or a digit; signs of tables and lists are not words. */
 const WORD = /\S*[\p{L}\p{N}]\S*/gu;
 
 /** Counts the words of a page. */

@@ -33,7 +33,7 @@ const TERMS = [
   ["stranger", "unauthenticated caller"],
 ];
 
-/** Words of the former vocabulary that prose may use, and declared names may not. */
+/** Words of the former vocabulary that are allowed in prose, but not in declared names. */
 const NAME_TERMS = [
   ["asked", "requested, caller"],
   ["kept", "stored, cached"],
@@ -72,7 +72,7 @@ const ALLOWED_NAMES = new Set([
 /** Constants that name a limit without its unit. */
 const WEAK_LIMIT = /^(?:MOST|LONGEST|LARGEST)(?:_|$)/;
 
-/** Beginnings of names of exported functions that are neither a verb nor the noun of what is made. */
+/** Beginnings of function names that are neither a verb nor a noun. */
 const WEAK_FUNCTION =
   /^(?:about|after|all|as|at|before|beside|by|for|if|in|on|over|per|since|unless|until|upon|what|when|where|whether|while|why|without|(?!apply|launchdarkly|multiply|reply)[a-z]+ly)(?=[A-Z]|$)/;
 
@@ -80,7 +80,7 @@ const WEAK_FUNCTION =
 const PARTICIPLE_TYPE =
   /^export (?:interface|type|class) ((?!Need)[A-Z][a-z]+ed|Told|Held|Kept|Given|Seen|Said|Found|Known|Built|Made|Sent|Spoken|Written|Shown|Gone|Lost)\b/;
 
-/** Quotations, fixed names and data in which a term may stand. */
+/** Quotations, fixed names and data in which a former word is allowed. */
 const ALLOWED = [
   /besides? (?:itself|themselves)/i,
   /"asker"/,
@@ -95,16 +95,13 @@ const ALLOWED = [
   /whoever stands here must sign/,
   /The service at a glance/,
   /asked to look into, beside changes/,
-  /whose keys are whose is told by the intents/,
-  /`held against `/,
-  /"held against \{what\}"/,
   /"held against"/,
 ];
 
 const CODE = /\.(?:ts|tsx|mjs|py)$/;
 const PROSE = /\.md$/;
 
-/** `somethingToldOf` and `something_told_of` as the words that they are made of. */
+/** Splits identifiers such as `somethingToldOf` and `something_told_of` into words. */
 const splitIdentifiers = (line) =>
   line
     .replaceAll(/([a-z\d])([A-Z])/g, "$1 $2")
@@ -127,7 +124,7 @@ const COMMENT = /(?:^\s*(?:\/\*\*?|\*)|\/\/|^\s*#|\s#\s)(.*)$/;
 const STRING = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`?/g;
 const DECLARED = /\b(?:const|let|var|function\*?|class|interface|type|def)\s+(\w+)/g;
 
-/** The parts of a line of code that its author chose: comments, texts and declared names. Names used there may be older. */
+/** Selects the comments, texts and declared names of a line; other names in it may be declared elsewhere. */
 function selectAuthored(line) {
   const texts = [...line.matchAll(STRING)].map(([text]) => text.replaceAll(/\$\{[^}]*\}/g, ""));
   const names = [...line.matchAll(DECLARED)].map(([, name]) => name);
@@ -164,8 +161,8 @@ function findInCode(line) {
 }
 
 const nameRules = NAME_TERMS.map(([term, instead]) => ({ pattern: new RegExp(`(?:^| )(?:${term})(?: |$)`), instead }));
-/** Rooms whose declared names are checked; tests name what they plant in their own words. */
-const NAMED_ROOMS = /^(?:\.ci|handlers|lib|local)\//;
+/** Folders whose declared names are checked; tests may use other words for their data. */
+const NAME_CHECKED = /^(?:\.ci|handlers|lib|local)\//;
 
 /** Returns the faults of the names that a line declares. */
 function findInNames(line) {
@@ -193,7 +190,7 @@ export function findFaults(file, line) {
     return [
       ...findTerms(selectAuthored(line)),
       ...findInCode(line),
-      ...(NAMED_ROOMS.test(file) ? findInNames(line) : []),
+      ...(NAME_CHECKED.test(file) ? findInNames(line) : []),
     ];
   return PROSE.test(file) ? findTerms(line) : [];
 }
