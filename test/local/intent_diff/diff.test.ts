@@ -225,12 +225,19 @@ test("exchanging the two intents exchanges what is newly allowed and newly forbi
   ).toEqual(back);
 });
 
+test("no other rule is compared for a target that one of the intents forbids", () => {
+  const owners = [{ targets: ["billing.*"], approvers: ["fin"] }];
+  const differences = policy({ forbidden_targets: ["billing.*"] }, { owners });
+  expect(differences).toContain("+ Changes of billing.* may now be proposed and applied; nobody could.");
+  expect(differences).not.toContainEqual(expect.stringContaining("fin"));
+});
+
 test("the same rules in another order or with renamed groups are no difference", () => {
   const old = { approvers: ["ana", "bo"], forbidden_targets: ["a.*", "b.*"], groups: { g: ["ana"] } };
   const next = { approvers: ["group:both"], forbidden_targets: ["b.*", "a.*", "a.x"], groups: { both: ["bo", "ana"] } };
   expect(policy(old, next)).toEqual([
-    "~ policy.approvers is written differently, and nothing follows from it.",
-    "~ policy.forbidden_targets is written differently, and nothing follows from it.",
+    "~ policy.approvers is written differently, and has the same effect.",
+    "~ policy.forbidden_targets is written differently, and has the same effect.",
   ]);
 });
 
