@@ -135,7 +135,7 @@ test("a reader with the file open sees the old or the new text, never a mixture"
 
 test.each(["../x.md", "", ".x", "a/b.md", "a\nb", "a".repeat(129)])("the file name %j is rejected", async (name) => {
   const { root, folder, files } = await folders();
-  await expect(files.write(name, "x")).rejects.toThrow("no name");
+  await expect(files.write(name, "x")).rejects.toThrow("is not a name for a self-evolution file");
   expect(await readdir(root)).toEqual([]);
   await expect(readdir(folder)).rejects.toThrow("ENOENT");
 });

@@ -81,7 +81,7 @@ test("each secret of the link is checked", () => {
     expect(() => parseOptions([`--cross-link-secret=${text}`], {})).toThrow(rule);
     writeFileSync(path, text.replace(",", "\r\n"));
     expect(() => parseOptions([`--cross-link-secret-file=${path}`], {})).toThrow(
-      `--cross-link-secret-file ${path}: what it holds ${rule.slice(rule.indexOf("must"))}`,
+      `--cross-link-secret-file ${path}: its content ${rule.slice(rule.indexOf("must"))}`,
     );
   }
 });

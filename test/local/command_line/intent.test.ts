@@ -70,7 +70,7 @@ test("`intent diff` of equal intents says that they do not differ", async () => 
   const { call } = await commandLine({ intent: null });
   expect(await call(["intent", "diff", old, next])).toEqual({
     code: 0,
-    out: "nothing differs in what may be done\n",
+    out: "both intents allow the same\n",
     err: "",
   });
 });

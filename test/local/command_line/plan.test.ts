@@ -48,8 +48,8 @@ test.each([
   ["a fraction that begins with its point", "sets: [{ value: -.10000000000000000001 }]", "put it in quotes"],
   ["an exponent that would be rounded", "sets: [{ value: 9007199254740993.e0 }]", "put it in quotes"],
   ["a number beyond all", "sets: [{ value: .inf }]", "put it in quotes"],
-  ["no YAML", "sets: [", "is no YAML"],
-  ["no proposal", "50", "holds no proposal"],
+  ["no YAML", "sets: [", "is not YAML"],
+  ["no proposal", "50", "has no proposal"],
 ])("a file with %s is refused", async (_, text, message) => {
   const { call } = await commandLine({});
   const { code, err } = await call(["plan", written(text)]);

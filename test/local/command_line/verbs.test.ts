@@ -94,10 +94,10 @@ test("a dry run before consent shows the target's value; a change shows drift an
   const shown = (await call(["show", old])).out;
   expect(shown).toContain("Drifted: the host product shows nothing of it, seen 2026-");
   expect(shown).toContain(
-    `Related changes:\n  Show it (${back}, pending_consent): waits on this target, takes its place\n`,
+    `Related changes:\n  Show it (${back}, pending_consent): waits on this target, supersedes this\n`,
   );
   expect((await call(["show", back])).out).toContain(
-    `  Show it by pat (${old}, applied): is what the target holds, has its place taken by this\n`,
+    `  Show it by pat (${old}, applied): is what the target holds, is superseded by this\n`,
   );
 });
 
@@ -113,7 +113,7 @@ test("a missing part of a decided change can be added once as a late note, shown
   });
   expect((await say("again")).err).toContain("one was added already");
   expect((await call(["show", id])).out).toMatch(
-    /Said late:\n {2}rationale, by bo at 2026-\S+: Support asked\\u\{1b\}\[2J for it\n/,
+    /Late notes:\n {2}rationale, by bo at 2026-\S+: Support asked\\u\{1b\}\[2J for it\n/,
   );
   expect((await call(["note", id, "--item", "verdict", "--note", "x"])).code).toBe(2);
 });
@@ -169,7 +169,7 @@ test("a rollout is held and resumed at the given step", async () => {
   });
   expect((await act("resume", "--step", "1")).err).toContain("(illegal_transition");
   expect((await act("resume", "--step", "0")).out).toContain("step 0, waits for resumed");
-  expect((await act("stop", "--step", "0")).err).toContain("stop is none of hold, resume, advance");
+  expect((await act("stop", "--step", "0")).err).toContain("stop is not one of hold, resume, advance");
 });
 
 test("a certificate is written to a file unchanged", async () => {
@@ -192,7 +192,7 @@ test("an interrupted response is an error, and a missing folder is named", async
     call(["audit", "export", "--output", join(folder, ...path)], { save: nodeIo.save, ...over });
   expect(await into(["log"], { fetch: async () => new Response(brokenOff()) })).toMatchObject({
     code: 1,
-    err: expect.stringContaining("holds only the beginning of it"),
+    err: expect.stringContaining("has only the beginning of the answer"),
   });
   expect((await into(["none", "log"])).err).toContain("ENOENT");
 });

@@ -101,7 +101,7 @@ describe("a scenario fails", () => {
 
   test("if two changes get one name, or a response has no change", async () => {
     const twice = await differences({ given: [c1("pat"), c1("pat")], when, expect: expected });
-    expect(twice).toEqual(["given.1.as c1 names a change already"]);
+    expect(twice).toEqual(["given.1.as c1 already names a change"]);
     const none = { as: "c2", by: "pat", request: "GET /api/product/intent" };
     expect(await differences({ given: [none], when, expect: expected })).toEqual([
       "given.0.as c2: the answer is of no change",

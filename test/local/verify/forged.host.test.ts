@@ -532,7 +532,7 @@ test("a name that hides a finding from a terminal is escaped", async () => {
   const args = written(exported(entries));
   let said = "";
   await main(args, { out: (text) => (said += text), err: () => undefined });
-  expect(said).toContain("x%1B[2K%1B[8m%E2%80%AE%C2%85 has keys");
+  expect(said).toContain("lists keys of x%1B[2K%1B[8m%E2%80%AE%C2%85, but");
   expect(said.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202e]/u);
   const [other] = pythonMissing === null ? runPythonOften([args]) : [];
   if (other) expect(other.stdout.replace(/^.*\n/, "")).toBe(said.replace(/^.*\n/, ""));
