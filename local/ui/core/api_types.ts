@@ -64,11 +64,7 @@ export type ChangeDetail = Awaited<ReturnType<typeof readChangeDetail>> & {
 export type { InboxAnswer };
 export type InboxItem = InboxAnswer["pending"]["items"][number];
 export type Approvals = Awaited<ReturnType<typeof listApprovals>>;
-export type RuntimePage = ChangePage & {
-  identity: Identity;
-  intent: IntentView;
-  audit: { length: number };
-};
+export type RuntimePage = ChangePage & { identity: Identity; intent: IntentView; audit: { length: number } };
 
 export type Mandate = MandateView;
 export type MandateDetail = MandateDetailView;

@@ -111,16 +111,9 @@ export function makeProposalFields({ sets, kind, apply_when, value, ...texts }: 
 }
 
 /** Returns the fields on which the policy decides; unstated ones are absent. */
-export function readStatedFields({
-  tenant_id,
-  kind,
-  target,
-  affected_users,
-  reversible,
-  risk,
-  tier,
-  apply_when,
-}: Draft) {
+export function readStatedFields(props: Draft) {
+  const { tenant_id, kind, target, affected_users, reversible, risk, tier, apply_when } = props;
+
   const users = affected_users.trim();
   return {
     tenant_id: tenant_id.trim(),

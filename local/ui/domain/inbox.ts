@@ -54,14 +54,9 @@ export async function readInbox(name: string, signal: AbortSignal): Promise<Inbo
 }
 
 /** Lists concerns about a mandate that is suspended, ends soon, or waits for the reader's signature. */
-function mandateConcerns({
-  mandate_id,
-  agent,
-  state,
-  until,
-  reason,
-  waits_for_you,
-}: InboxAnswer["mandates"][number]): Concern[] {
+function mandateConcerns(props: InboxAnswer["mandates"][number]): Concern[] {
+  const { mandate_id, agent, state, until, reason, waits_for_you } = props;
+
   const concern = (title: string, detail: string): Concern[] => [{ tone: "warn", title, detail, mandate_id }];
   if (state === "suspended") return concern(`The mandate of ${agent} is suspended`, describeSuspension(reason));
   if (state === "active") return concern(`The mandate of ${agent} ends soon`, `It ends on ${formatDateTime(until)}.`);

@@ -75,15 +75,7 @@ function toBand(watched: WatchedKpi, { treated, control, treated_n, control_n, .
   const range = `worse by at least ${bound(at_least)}, at most ${bound(at_most)}; ${amount(allowed)}${unit} allowed`;
   const of = kind === "binary" ? "of" : "on average of";
   const levels = `${level(treated)} ${of} ${formatCount(treated_n, "user")} with the new value, ${level(control)} ${of} ${formatNumber(control_n)} without`;
-  return {
-    kpi,
-    badge: bandBadge({ at_least, at_most, allowed }),
-    range,
-    levels,
-    at_least,
-    at_most,
-    allowed,
-  };
+  return { kpi, badge: bandBadge({ at_least, at_most, allowed }), range, levels, at_least, at_most, allowed };
 }
 
 function bandBadge({ at_least, at_most, allowed }: Pick<Band, "at_least" | "at_most" | "allowed">): Badge {

@@ -61,12 +61,11 @@ export const isUnstated = ({ unstated }: Pick<Change, "unstated">, field: "risk"
   unstated?.includes(field) ?? false;
 
 /** "40 people are affected; it can be undone." */
-export function describeReach({
-  affected_users,
-  reversible,
-  erased,
-  unstated = [],
-}: Pick<Change, "affected_users" | "reversible"> & Partial<Pick<Change, "erased" | "unstated">>): Part[] {
+export function describeReach(
+  props: Pick<Change, "affected_users" | "reversible"> & Partial<Pick<Change, "erased" | "unstated">>,
+): Part[] {
+  const { affected_users, reversible, erased, unstated = [] } = props;
+
   const affected =
     affected_users === null
       ? `how many people are affected was ${erased ? "erased" : "not stated"}`

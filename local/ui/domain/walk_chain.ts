@@ -18,13 +18,9 @@ export interface Walk {
 }
 
 /** Checks the entries. Errors: `AbortError` when the signal aborts. */
-export async function walkChain({
-  from,
-  to,
-  signal,
-  onProgress,
-  expect,
-}: Walk): Promise<CheckResult & { length: number }> {
+export async function walkChain(props: Walk): Promise<CheckResult & { length: number }> {
+  const { from, to, signal, onProgress, expect } = props;
+
   let last: Link | undefined;
   let count = 0;
   let after = from - 1;

@@ -162,14 +162,7 @@ function PromoteAll({ of, from, to }: { of: readonly ComparedTarget[]; from: str
   );
 }
 
-function DifferenceRow({
-  row,
-  from,
-  to,
-  setBy,
-  isChosen,
-  onChoose,
-}: {
+function DifferenceRow(props: {
   row: ComparedTarget;
   from: string;
   to: string;
@@ -177,6 +170,8 @@ function DifferenceRow({
   isChosen: boolean;
   onChoose: (is: boolean) => void;
 }) {
+  const { row, from, to, setBy, isChosen, onChoose } = props;
+
   const [open, setOpen] = useState(false);
   const valueOf = (value: EnvironmentValue | undefined) => (value?.state === "governed" ? value : undefined);
   const isLong = [row.to, row.from].some((value) => formatJson(valueOf(value)?.value).length > MAX_SHORT);

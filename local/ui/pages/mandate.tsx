@@ -37,17 +37,9 @@ export function MandatePage({ id }: { id: string }) {
   return <PendingPage title={title} error={error} what="the mandate" />;
 }
 
-function MandateView({
-  mandate,
-  title,
-  error,
-  reload,
-}: {
-  mandate: MandateDetail;
-  title: string;
-  error: unknown;
-  reload: () => Promise<void>;
-}) {
+function MandateView(props: { mandate: MandateDetail; title: string; error: unknown; reload: () => Promise<void> }) {
+  const { mandate, title, error, reload } = props;
+
   const name = toRecordedName(useValue(personName));
   const { data: intent } = useIntent();
   const [action, setAction] = useState<"narrow" | "revoke" | undefined>();

@@ -61,15 +61,9 @@ export function ProposePage({ route: { query } }: { route: Route }) {
 }
 
 /** The form, and next to it a preview of its effect. */
-function Proposal({
-  begun: initial,
-  instead,
-  promotes,
-}: {
-  begun: Draft;
-  instead?: Superseding;
-  promotes?: ChangeDetail;
-}) {
+function Proposal(props: { begun: Draft; instead?: Superseding; promotes?: ChangeDetail }) {
+  const { begun: initial, instead, promotes } = props;
+
   const { data: intent, error: off } = useIntent();
   const { data: state } = useServiceState();
   const name = useValue(personName);

@@ -15,34 +15,28 @@ type RowChange = ShortChange &
   >;
 
 /** A change in a list; `children` stand before its age. */
-export const ChangeRow = ({
-  change,
-  drift,
-  children,
-}: {
-  change: RowChange;
-  drift: unknown;
-  children?: ComponentChildren;
-}) => (
+export const ChangeRow = (props: { change: RowChange; drift: unknown; children?: ComponentChildren }) => (
   <article class="change-row">
-    <StatusBadge of={statusBadge({ ...change, drift })} />
+    <StatusBadge of={statusBadge({ ...props.change, drift: props.drift })} />
     <div class="change-name">
-      <a data-row href={changeHref(change.change_id)}>
-        <UserText text={change.summary || change.change_id} />
+      <a data-row href={changeHref(props.change.change_id)}>
+        <UserText text={props.change.summary || props.change.change_id} />
       </a>
       <p class="quiet">
-        <Sentence parts={describeBriefly(change)} />
+        <Sentence parts={describeBriefly(props.change)} />
       </p>
     </div>
     <span class="quiet reach">
-      {change.affected_users === null ? "People affected: unknown" : `${formatNumber(change.affected_users)} affected`}
+      {props.change.affected_users === null
+        ? "People affected: unknown"
+        : `${formatNumber(props.change.affected_users)} affected`}
     </span>
     <span class="quiet gain">
-      {change.expected_delta_k === null ? "" : `expects ${formatSigned(change.expected_delta_k)}`}
+      {props.change.expected_delta_k === null ? "" : `expects ${formatSigned(props.change.expected_delta_k)}`}
     </span>
     <span class="quiet when">
-      {children}
-      <Age at={change.created_at} />
+      {props.children}
+      <Age at={props.change.created_at} />
     </span>
   </article>
 );

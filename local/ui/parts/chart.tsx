@@ -26,17 +26,14 @@ export interface ChartEvent {
 const [WIDTH, HEIGHT] = [1000, 240];
 
 /** The chart, its legend, and the same figures as a table. */
-export function Chart({
-  label,
-  points,
-  lines,
-  marks,
-}: {
+export function Chart(props: {
   label: string;
   points: readonly KpiPoint[];
   lines: readonly ChartLine[];
   marks: readonly ChartEvent[];
 }) {
+  const { label, points, lines, marks } = props;
+
   const values = [...points, ...lines].map(({ value }) => value);
   const [low, high] = widen(values, Math.abs(values[0] ?? 1) * 0.1 || 1);
   const [from, to] = widen([...points, ...marks].map(({ at }) => at), 3600); // prettier-ignore

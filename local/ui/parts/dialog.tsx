@@ -3,19 +3,15 @@ import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { openDialogs } from "../core/hooks.tsx";
 
 /** A dialog over the page. Escape closes it unless it is busy; the browser then gives the focus back. */
-export function Dialog({
-  title,
-  onClose,
-  busy = false,
-  wide = false,
-  children,
-}: {
+export function Dialog(props: {
   title: string;
   onClose: () => void;
   busy?: boolean;
   wide?: boolean;
   children: ComponentChildren;
 }) {
+  const { title, onClose, busy = false, wide = false, children } = props;
+
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   const open = useRef(true);

@@ -2,15 +2,9 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
 /** Details whose content is drawn once they are opened. */
-export function Disclosure({
-  summary,
-  class: extra = "",
-  children,
-}: {
-  summary: ComponentChildren;
-  class?: string;
-  children: () => ComponentChildren;
-}) {
+export function Disclosure(props: { summary: ComponentChildren; class?: string; children: () => ComponentChildren }) {
+  const { summary, class: extra = "", children } = props;
+
   const [open, setOpen] = useState(false);
   return (
     <details class={extra} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>

@@ -143,26 +143,21 @@ export interface FieldData<N extends string = string> extends Omit<
 }
 
 /** Fields in their order, with the values that are typed. */
-export const FieldList = <N extends string>({
-  of,
-  values,
-  onValue,
-  faultOf,
-}: {
+export const FieldList = <N extends string>(props: {
   of: readonly FieldData<N>[];
   values: Readonly<Partial<Record<N, unknown>>>;
   onValue: (name: N, value: string) => void;
   faultOf: (name: N) => string | undefined;
 }) => (
   <>
-    {of.map(({ name, options, rows, ...rest }) => {
+    {props.of.map(({ name, options, rows, ...rest }) => {
       const field = {
         ...rest,
         key: name,
         name,
-        value: (values[name] as string | undefined) ?? "",
-        onValue: (text: string) => onValue(name, text),
-        error: rest.error ?? faultOf(name),
+        value: (props.values[name] as string | undefined) ?? "",
+        onValue: (text: string) => props.onValue(name, text),
+        error: rest.error ?? props.faultOf(name),
       };
       if (options) return <Choice {...field} options={options} />;
       return rows ? (

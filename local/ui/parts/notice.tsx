@@ -11,15 +11,9 @@ import { UserText } from "./text.tsx";
 const SHAPE: Readonly<Record<Tone, Shape>> = { quiet: "dash", wait: "ring", good: "check", bad: "bang", warn: "bang" };
 
 /** A box with a sentence or two; `alert`: screen readers read it immediately. */
-export function Notice({
-  tone,
-  alert = false,
-  children,
-}: {
-  tone: Tone;
-  alert?: boolean;
-  children: ComponentChildren;
-}) {
+export function Notice(props: { tone: Tone; alert?: boolean; children: ComponentChildren }) {
+  const { tone, alert = false, children } = props;
+
   return (
     <div class={`notice ${tone}`} role={alert ? "alert" : undefined}>
       <Icon shape={SHAPE[tone]} />
@@ -29,15 +23,9 @@ export function Notice({
 }
 
 /** Error message of the service, or of the connection to it. */
-export function Failure({
-  error,
-  alert = false,
-  tokenHint: hint = describeToken("under “You”"),
-}: {
-  error: unknown;
-  alert?: boolean;
-  tokenHint?: string;
-}) {
+export function Failure(props: { error: unknown; alert?: boolean; tokenHint?: string }) {
+  const { error, alert = false, tokenHint: hint = describeToken("under “You”") } = props;
+
   if (error === undefined) return null;
   if (error instanceof ServiceError) {
     const { fields = [], code } = error.body;

@@ -5,17 +5,14 @@ import { Boundary } from "./boundary.tsx";
 import { Pending } from "./notice.tsx";
 
 /** A titled part of a page; `aside` is next to the title. */
-export function Panel({
-  title,
-  aside,
-  children,
-  class: extra = "",
-}: {
+export function Panel(props: {
   title: string;
   aside?: ComponentChildren;
   children: ComponentChildren;
   class?: string;
 }) {
+  const { title, aside, children, class: extra = "" } = props;
+
   const id = useId();
   return (
     <section class={`panel ${extra}`} aria-labelledby={id}>
@@ -38,21 +35,17 @@ export function Heading({ children }: { children: ComponentChildren }) {
 }
 
 /** The head of a page: heading, lead and actions. */
-export const PageHead = ({
-  title,
-  lead,
-  children,
-}: {
+export const PageHead = (props: {
   title: ComponentChildren;
   lead?: ComponentChildren;
   children?: ComponentChildren;
 }) => (
   <header class="page-head">
     <div>
-      <Heading>{title}</Heading>
-      {lead && <p class="lead">{lead}</p>}
+      <Heading>{props.title}</Heading>
+      {props.lead && <p class="lead">{props.lead}</p>}
     </div>
-    {children && <div class="page-actions">{children}</div>}
+    {props.children && <div class="page-actions">{props.children}</div>}
   </header>
 );
 

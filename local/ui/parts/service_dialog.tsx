@@ -39,15 +39,9 @@ const SERVICE_ACTIONS = {
 } as const satisfies Record<string, ActionForm>;
 
 /** Dialog of an action on the service: asks for a note, and for the end of a freeze. */
-export function ServiceDialog({
-  act,
-  onClose,
-  onDone = onClose,
-}: {
-  act: keyof typeof SERVICE_ACTIONS;
-  onClose: () => void;
-  onDone?: () => void;
-}) {
+export function ServiceDialog(props: { act: keyof typeof SERVICE_ACTIONS; onClose: () => void; onDone?: () => void }) {
+  const { act, onClose, onDone = onClose } = props;
+
   const [local, setUntil] = useState("");
   const until = local === "" ? undefined : new Date(local).toISOString();
   const done = () => {

@@ -22,18 +22,15 @@ export interface SigningProps {
 }
 
 /** Shows the statement (`children` in words, `facts` as a list) and the ways to sign it. */
-export function Signing({
-  name,
-  matter,
-  facts,
-  error,
-  onProve,
-  children,
-}: SigningProps & {
-  matter: Signable;
-  facts: readonly (readonly [string, ComponentChildren])[];
-  children: ComponentChildren;
-}) {
+export function Signing(
+  props: SigningProps & {
+    matter: Signable;
+    facts: readonly (readonly [string, ComponentChildren])[];
+    children: ComponentChildren;
+  },
+) {
+  const { name, matter, facts, error, onProve, children } = props;
+
   const [prefersSsh, preferSsh] = useState(false);
   const [signature, setSignature] = useState("");
   const intent = useIntent();
@@ -120,14 +117,7 @@ const SSH_SIGNATURE = /^-----BEGIN SSH SIGNATURE-----\s[^-]+-----END SSH SIGNATU
 const quoteForShell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** A command that signs the statement in a terminal, and a field for the signature. */
-function SshSigning({
-  text,
-  at,
-  isExpired,
-  renew,
-  signature,
-  onSignature,
-}: {
+function SshSigning(props: {
   text: string;
   at: string;
   isExpired: boolean;
@@ -135,6 +125,8 @@ function SshSigning({
   signature: string;
   onSignature: (signature: string) => void;
 }) {
+  const { text, at, isExpired, renew, signature, onSignature } = props;
+
   if (isExpired)
     return (
       <Notice tone="warn" alert>

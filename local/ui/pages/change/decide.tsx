@@ -56,18 +56,15 @@ export const ApproveInOneTap = ({ change, name, onDone, ...sending }: DecisionPr
 );
 
 /** Decides on the shown revision of a change; `onNext` opens the next waiting change once the decision is recorded. */
-export function DecideDialog({
-  change: opened,
-  action,
-  onDone,
-  onNext,
-  onRefused,
-  onClose,
-}: DecisionProps & {
-  action: ChangeAction;
-  onNext: ((decided: DecisionResult) => void) | undefined;
-  onClose: () => void;
-}) {
+export function DecideDialog(
+  props: DecisionProps & {
+    action: ChangeAction;
+    onNext: ((decided: DecisionResult) => void) | undefined;
+    onClose: () => void;
+  },
+) {
+  const { change: opened, action, onDone, onNext, onRefused, onClose } = props;
+
   const actionForm = CHANGE_ACTIONS[action];
   const { now: newer, reread, inDoubt } = useNewer(opened);
   // A rejected rollback records the drift, which raises the revision; the decision goes on with that revision.

@@ -16,14 +16,7 @@ const STYLE = { danger: "danger outline", secondary: "secondary" } as const;
 export type Rejections = Partial<Record<ChangeAction, string>>;
 
 /** The allowed actions, and blocked ones with the reason; `tap` approves without a dialog. */
-export function DecisionBar({
-  change,
-  offers,
-  refusals,
-  tap,
-  soon,
-  onDecide,
-}: {
+export function DecisionBar(props: {
   change: ChangeDetail;
   offers: readonly ChangeAction[];
   refusals: Rejections;
@@ -32,6 +25,8 @@ export function DecisionBar({
   soon: boolean;
   onDecide: (action: ChangeAction) => void;
 }) {
+  const { change, offers, refusals, tap, soon, onDecide } = props;
+
   const obstacles = listObstacles(change);
   // Actions of a drifted change stand next to the picture of it.
   const hasFollowUps = !change.drift && listFollowUps(change).length > 0;

@@ -17,19 +17,15 @@ const PlanDryRun = lazy(() => import("./plan.tsx").then((part) => part.PlanDryRu
 const Undoing = lazy(() => import("./rollback_preview.tsx").then((part) => part.RollbackPreview));
 
 /** The dry run of a change; `before` is the value that the service set last, `children` are shown without a dry run. */
-export function HostPreview({
-  change,
-  operation = "apply",
-  onToken,
-  before,
-  children,
-}: {
+export function HostPreview(props: {
   change: ChangeDetail;
   operation?: HostOperation;
   onToken?: () => void;
   before?: TargetValue;
   children?: ComponentChildren;
 }) {
+  const { change, operation = "apply", onToken, before, children } = props;
+
   const dryRun = useDryRun(change, operation, onToken);
   if (dryRun === undefined) return <>{children}</>;
   const { seen, adapter } = dryRun;

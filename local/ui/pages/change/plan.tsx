@@ -37,15 +37,9 @@ function WaitingPlan({ change, history }: { change: ChangeDetail; history: reado
   );
 }
 
-function PlanEntries({
-  change,
-  history,
-  held = [],
-}: {
-  change: ChangeDetail;
-  history: readonly Change[];
-  held?: readonly EntryResult[];
-}) {
+function PlanEntries(props: { change: ChangeDetail; history: readonly Change[]; held?: readonly EntryResult[] }) {
+  const { change, history, held = [] } = props;
+
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
   const left = readFailedResults(change);
   const sets = change.sets!;

@@ -78,23 +78,19 @@ function findStepState(index: number, change: ChangeDetail): StepState {
   return index < at ? "done" : index === at ? "current" : "ahead";
 }
 
-const Step = ({
-  of,
-  state,
-  needs,
-}: {
+const Step = (props: {
   of: NonNullable<ChangeDetail["stages"]>["steps"][number];
   state: StepState;
   needs: NonNullable<ChangeDetail["rollout"]>["estimate"][number] | undefined;
 }) => (
-  <li class={state} aria-current={state === "current" ? "step" : undefined}>
-    <Icon shape={SHAPES[state]} />
+  <li class={props.state} aria-current={props.state === "current" ? "step" : undefined}>
+    <Icon shape={SHAPES[props.state]} />
     <span>
-      <strong>{formatShare(of.share)}</strong>, goes on {describeAdvance(of)}.{" "}
-      {state !== "done" && needs?.users != null && needs.users > 0 && (
+      <strong>{formatShare(props.of.share)}</strong>, goes on {describeAdvance(props.of)}.{" "}
+      {props.state !== "done" && props.needs?.users != null && props.needs.users > 0 && (
         <span class="quiet">
-          At most {formatCount(needs.users, "user")} with the value
-          {needs.days !== null && `, about ${formatCount(needs.days, "day")}`}.
+          At most {formatCount(props.needs.users, "user")} with the value
+          {props.needs.days !== null && `, about ${formatCount(props.needs.days, "day")}`}.
         </span>
       )}
     </span>

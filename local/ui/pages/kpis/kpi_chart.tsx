@@ -21,19 +21,15 @@ export function useOperations(points: readonly KpiPoint[]): ChartEvent[] | undef
 }
 
 /** A KPI with the operations of its period, and what came just before its largest move for the worse. */
-export function KpiChart({
-  kpi,
-  points,
-  lines,
-  marks,
-  direction,
-}: {
+export function KpiChart(props: {
   kpi: string;
   points: readonly KpiPoint[];
   lines: readonly ChartLine[];
   marks: readonly ChartEvent[];
   direction: 1 | -1;
 }) {
+  const { kpi, points, lines, marks, direction } = props;
+
   const fall = findFall(points, direction, marks);
   return (
     <>

@@ -16,15 +16,9 @@ const GOAL_BADGES: Readonly<Record<State["goals"][number]["status"], MarkOf>> = 
 };
 
 /** Each KPI with its goal; choosing one draws it. */
-export function KpiTable({
-  state,
-  names,
-  chosen,
-}: {
-  state: State;
-  names: readonly string[];
-  chosen: string | undefined;
-}) {
+export function KpiTable(props: { state: State; names: readonly string[]; chosen: string | undefined }) {
+  const { state, names, chosen } = props;
+
   return (
     <Table
       columns={["KPI", "Now", "Baseline", "Target", "Standing", "Fed"]}

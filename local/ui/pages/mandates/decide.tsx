@@ -73,17 +73,14 @@ const NUMBERS = [
 const LISTS = ["targets", "kinds", "tenants"] as const;
 
 /** Asks for what the decision needs. */
-export function DecideMandate({
-  action,
-  mandate,
-  onClose,
-  onDone,
-}: {
+export function DecideMandate(props: {
   action: "narrow" | "revoke";
   mandate: MandateDetail;
   onClose: () => void;
   onDone: (answer: RecordedAnswer) => void;
 }) {
+  const { action, mandate, onClose, onDone } = props;
+
   const [text, setText] = useState<Readonly<Record<string, string>>>({});
   const [left, setLeft] = useState<Readonly<Record<string, readonly string[]>>>({});
   const numbers = NUMBERS.flatMap(([bound]) => (text[bound]?.trim() ? [[bound, Number(text[bound])] as const] : []));

@@ -55,17 +55,7 @@ const listFacts = (kpis: readonly string[]): FieldData<DraftField>[] => [
   { name: "tier", label: "Tier", options: [["", "standard"], ["minor", "minor, if the intent allows it"], ["major", "major"]] }, // prettier-ignore
 ];
 
-export function ProposalForm({
-  draft,
-  onDraft,
-  kpis,
-  automations,
-  isPromotion,
-  valueFault,
-  faultOf,
-  onSend,
-  onStartOver,
-}: {
+export function ProposalForm(props: {
   draft: Draft;
   onDraft: (draft: Draft) => void;
   kpis: readonly string[];
@@ -79,6 +69,8 @@ export function ProposalForm({
   /** Begins again; undefined while nothing is typed. */
   onStartOver: (() => void) | undefined;
 }) {
+  const { draft, onDraft, kpis, automations, isPromotion, valueFault, faultOf, onSend, onStartOver } = props;
+
   const { data: help } = useFindHelp();
   const { kind, sets } = draft;
   const onValue = (name: DraftField, text: string) => onDraft({ ...draft, [name]: text });
@@ -150,17 +142,9 @@ export function ProposalForm({
 }
 
 /** The new value: on or off for a flag unless another value is chosen, otherwise JSON or a patch. */
-function ValueField({
-  kind,
-  value,
-  onValue,
-  error,
-}: {
-  kind: Kind;
-  value: string;
-  onValue: (text: string) => void;
-  error: string | undefined;
-}) {
+function ValueField(props: { kind: Kind; value: string; onValue: (text: string) => void; error: string | undefined }) {
+  const { kind, value, onValue, error } = props;
+
   const [isOther, setOther] = useState(false);
   return (
     <FieldList
@@ -173,15 +157,9 @@ function ValueField({
 }
 
 /** The targets of a plan, each with its value. */
-function PlanEntries({
-  draft,
-  onDraft,
-  fault,
-}: {
-  draft: Draft;
-  onDraft: (draft: Draft) => void;
-  fault: string | undefined;
-}) {
+function PlanEntries(props: { draft: Draft; onDraft: (draft: Draft) => void; fault: string | undefined }) {
+  const { draft, onDraft, fault } = props;
+
   const { kind, sets = [] } = draft;
   const change = (index: number, fields: Partial<EntryDraft>) =>
     onDraft({ ...draft, sets: sets.map((entry, at) => (at === index ? { ...entry, ...fields } : entry)) });
@@ -216,15 +194,9 @@ function PlanEntries({
 }
 
 /** Asks who applies the change: a person, or the service once it is approved or at a time. */
-function ApplyWhen({
-  draft,
-  onDraft,
-  allowed,
-}: {
-  draft: Draft;
-  onDraft: (draft: Draft) => void;
-  allowed: readonly string[];
-}) {
+function ApplyWhen(props: { draft: Draft; onDraft: (draft: Draft) => void; allowed: readonly string[] }) {
+  const { draft, onDraft, allowed } = props;
+
   const [scheduled, setScheduled] = useState(draft.apply_when !== "" && draft.apply_when !== "approved");
   const set = (apply_when: string) => onDraft({ ...draft, apply_when });
   return (

@@ -19,18 +19,15 @@ import { PolicyAnswer } from "./policy_answer.tsx";
 import { type Draft, makeProposalFields, readStatedFields, splitDraft } from "../../domain/draft.ts";
 
 /** Preview of the intent's rules, before anything is sent; the button that sends is below. */
-export function ProposalPreview({
-  draft,
-  intent,
-  except,
-  children,
-}: {
+export function ProposalPreview(props: {
   draft: Draft;
   intent: IntentView;
   /** The change whose place it takes. */
   except: string | undefined;
   children: ComponentChildren;
 }) {
+  const { draft, intent, except, children } = props;
+
   const targets = splitDraft(draft);
   const hasNoValue = targets.every(({ value }) => value.trim() === "");
   const { affected_users, reversible, risk } = readStatedFields(draft);
@@ -119,15 +116,13 @@ function usePolicyAnswer(draft: Draft): PolicyReply | undefined {
 const MAX_CONFLICTS = 5;
 
 /** Other changes on the tenant's target that are under way. */
-function Conflicts({
-  place: { tenant_id, target },
-  except,
-  blocks,
-}: {
-  place: Pick<Draft, "tenant_id" | "target">;
-  except: string | undefined;
-  blocks: boolean;
-}) {
+function Conflicts(props: { place: Pick<Draft, "tenant_id" | "target">; except: string | undefined; blocks: boolean }) {
+  const {
+    place: { tenant_id, target },
+    except,
+    blocks,
+  } = props;
+
   const [tenant, on] = [tenant_id, target].map((name) => name.trim().replaceAll(/["*]/g, "")) as [string, string];
   const query = useDebounced(tenant && on && `is:pending_consent,approved tenant:"${tenant}" target:"${on}"`);
   const { data } = useFind(query || null, { limit: MAX_CONFLICTS });

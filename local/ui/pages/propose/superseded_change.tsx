@@ -22,15 +22,13 @@ export interface Superseding {
 }
 
 /** Reads the change, and asks the host product where its value is wanted, before the form is shown. */
-export function SupersededChange({
-  id,
-  take,
-  children,
-}: {
+export function SupersededChange(props: {
   id: string;
   take: FollowUp["take"];
   children: (of: ChangeDetail, held: TargetValue) => ComponentChildren;
 }) {
+  const { id, take, children } = props;
+
   const path = `api/product/changes/${encodeURIComponent(id)}`;
   const found = useResource(`change ${id}`, (signal) => get<ChangeDetail>(path, {}, signal));
   const { data: read, error, loading } = found;
@@ -70,14 +68,9 @@ async function readRestoredValue({ change_id, revision }: ChangeDetail): Promise
 }
 
 /** Preview of the effect on the change that is superseded. */
-export function SupersedeNotice({
-  of,
-  take,
-  held,
-  draft,
-  apart,
-  blocks,
-}: Superseding & { draft: Draft; apart: string | undefined; blocks: boolean }) {
+export function SupersedeNotice(props: Superseding & { draft: Draft; apart: string | undefined; blocks: boolean }) {
+  const { of, take, held, draft, apart, blocks } = props;
+
   const isBlocked = blocks && isBlockingDraft(of, draft);
   return (
     <Notice tone={apart !== undefined || isBlocked ? "warn" : "wait"}>
