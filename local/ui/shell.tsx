@@ -1,4 +1,5 @@
 /** The frame of every page: navigation, the current user, the state of the connection. */
+import { Button } from "./parts/button.tsx";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { findActiveFreeze } from "../../lib/changes/rules/current_state.ts";
@@ -45,27 +46,25 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
   return (
     <>
       <TitleCount isShown={here === ""} />
-      <button type="button" class="skip" onClick={() => document.querySelector<HTMLElement>("h1")?.focus()}>
-        Skip to the page
-      </button>
+      <Button
+        class="skip"
+        onClick={() => document.querySelector<HTMLElement>("h1")?.focus()}
+        label="Skip to the page"
+      />
       <header class="side">
         <div class="brand-row">
           <a class="brand" href={href([])}>
             <Logo /> Countersign
           </a>
           <FreshnessBadge />
-          <button type="button" class="stop danger outline small" onClick={() => setOpen("stop")}>
-            Stop…
-          </button>
-          <button
-            type="button"
+          <Button class="stop danger outline small" onClick={() => setOpen("stop")} label="Stop…" />
+          <Button
             class="menu-button icon"
             aria-expanded={menu}
             aria-controls="menu"
             onClick={() => setMenu(!menu)}
-          >
-            Menu
-          </button>
+            label="Menu"
+          />
         </div>
         <div id="menu" class={menu ? "menu open" : "menu"}>
           <nav aria-label="Pages">
@@ -126,9 +125,7 @@ function UpgradeNotice() {
     <Notice tone="wait" alert>
       <p>
         The service was upgraded, and this page is from before.{" "}
-        <button type="button" class="link" onClick={() => location.reload()}>
-          Reload
-        </button>
+        <Button class="link" onClick={() => location.reload()} label="Reload" />
       </p>
     </Notice>
   );
@@ -144,9 +141,7 @@ function ClockNotice() {
           <p>
             The clock of this service is far behind its log, so that nothing can be dated and nothing is taken but a
             rollback. Set the clock right. If it is right, and ran ahead before, somebody has to say so.{" "}
-            <button type="button" class="link" onClick={accepting.ask}>
-              Accept the clock…
-            </button>
+            <Button class="link" onClick={accepting.ask} label="Accept the clock…" />
           </p>
         </Notice>
       )}
@@ -169,9 +164,7 @@ function FreezeNotice() {
           </p>
           <p>
             <span class="freeze-effect">Only an emergency is applied meanwhile; a rollback is always possible. </span>
-            <button type="button" class="link" onClick={lifting.ask}>
-              Lift the freeze…
-            </button>
+            <Button class="link" onClick={lifting.ask} label="Lift the freeze…" />
           </p>
         </Notice>
       )}

@@ -1,4 +1,5 @@
 /** Components whose code is loaded when they are first shown. */
+import { Button } from "../parts/button.tsx";
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { subscribeToReconnect } from "./live.ts";
@@ -28,10 +29,7 @@ export function lazy<P extends object>(
     return failed ? (
       <p role="alert">
         This page could not be loaded. The service may be away, or have been upgraded:{" "}
-        <button type="button" class="link" onClick={() => location.reload()}>
-          Reload
-        </button>
-        .
+        <Button class="link" onClick={() => location.reload()} label="Reload" />.
       </p>
     ) : (
       <p class="quiet" aria-busy="true">

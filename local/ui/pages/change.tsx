@@ -25,7 +25,7 @@ import { StatusBadge } from "../parts/badge.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { Heading, PageHead } from "../parts/panel.tsx";
 import { Receipt } from "../parts/receipt.tsx";
-import { UserText, Sentence } from "../parts/text.tsx";
+import { UserText, Sentence, UserLink, SentenceLine } from "../parts/text.tsx";
 import { ChangedSince } from "./change/changed_since.tsx";
 import { DecisionBar, type Rejections } from "./change/decision_bar.tsx";
 import { Succession } from "./change/succession.tsx";
@@ -191,13 +191,9 @@ function ChangeView({ change, error, reload }: { change: ChangeDetail; error: un
             <UserText text={change.summary} />
           )}
         </Heading>
-        <p class="lead">
-          <Sentence parts={describeAsk(change)} />
-        </p>
+        <SentenceLine class="lead" parts={describeAsk(change)} />
         <ChangeFacts change={change} />
-        <p>
-          <Sentence parts={describeStatus(change, now)} />
-        </p>
+        <SentenceLine parts={describeStatus(change, now)} />
         {isLive(change.status) && <Cautions of={listCautions({ ...change, unstated: [] }, now)} />}
         <Succession change={change} onWithdraw={isOpen("withdraw") ? () => decide("withdraw") : undefined} />
       </header>
@@ -205,11 +201,7 @@ function ChangeView({ change, error, reload }: { change: ChangeDetail; error: un
       {before?.at === change.change_id && !decided && (
         <Done decided={before.decided}>
           <p>
-            It is on record of{" "}
-            <a href={changeHref(before.id)}>
-              <UserText text={before.title} />
-            </a>
-            .
+            It is on record of <UserLink href={changeHref(before.id)} text={before.title} />.
           </p>
         </Done>
       )}

@@ -1,4 +1,5 @@
 /** The differences between two environments, each with a way to promote it. */
+import { Button } from "../parts/button.tsx";
 import { useState } from "preact/hooks";
 import type { GovernedValue } from "../../../lib/operations/values.ts";
 import type { FindRow, IntentView } from "../core/api_types.ts";
@@ -23,7 +24,7 @@ import { ValueDiff } from "../parts/diff.tsx";
 import { Choice } from "../parts/field.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { PageHead, Panel, PendingPage } from "../parts/panel.tsx";
-import { CodeLine, UserText } from "../parts/text.tsx";
+import { CodeLine, UserText, UserLink } from "../parts/text.tsx";
 import { Age } from "../parts/time.tsx";
 import { MAX_ENTRIES } from "./propose/form.tsx";
 
@@ -54,9 +55,7 @@ export function ComparePage({ route: { query } }: { route: Route }) {
           onValue={(one) => choose({ to: one })}
           options={options([to]).filter(([one]) => isAlike(one))}
         />
-        <button type="button" class="secondary" disabled={!to} onClick={() => choose({ from: to!, to: from! })}>
-          Swap
-        </button>
+        <Button class="secondary" disabled={!to} onClick={() => choose({ from: to!, to: from! })} label="Swap" />
       </div>
       {from && to ? (
         <Differences key={`${from} ${to}`} from={from} to={to} intent={intent} />
@@ -149,16 +148,14 @@ function PromoteAll({ of, from, to }: { of: readonly ComparedTarget[]; from: str
     sets: of.map(({ destination: there }, index) => ({ ...there, value: formatValue(kind!, values[index]!.value) })),
   };
   return (
-    <button
-      type="button"
+    <Button
       onClick={() => {
         const address = href(["propose"], { plan: to });
         storedDraft.set(JSON.stringify({ address, draft }));
         navigate(address);
       }}
-    >
-      Promote these {of.length} as one plan…
-    </button>
+      label={`Promote these ${of.length} as one plan…`}
+    />
   );
 }
 
@@ -190,9 +187,12 @@ function DifferenceRow(props: {
             <UserText text={row.name} code />
           </label>
           {isLong && (
-            <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>
-              {open ? "Hide" : "Show"} the difference
-            </button>
+            <Button
+              class="link"
+              aria-expanded={open}
+              onClick={() => setOpen(!open)}
+              label={`${open ? "Hide" : "Show"} the difference`}
+            />
           )}
         </td>
         {(
@@ -244,9 +244,7 @@ const Cell = ({ held: value, by }: { held: EnvironmentValue; by: FindRow | undef
   <div>
     <ShortValue of={value} />
     <small class="quiet">
-      <a href={changeHref(value.change_id)}>
-        <UserText text={by?.summary || "The change that set it"} />
-      </a>
+      <UserLink href={changeHref(value.change_id)} text={by?.summary || "The change that set it"} />
       {by && by.approvers.length > 0 && (
         <>
           , approved by <UserText text={by.approvers.join(", ")} />
@@ -272,9 +270,7 @@ function ShortValue({ of }: { of: EnvironmentValue }) {
   const share = (of.exposure as { share?: number } | undefined)?.share;
   return (
     <>
-      <code>
-        <CodeLine text={text.length > MAX_SHORT ? `${text.slice(0, MAX_SHORT).toWellFormed()}…` : text} />
-      </code>
+      <CodeLine text={text.length > MAX_SHORT ? `${text.slice(0, MAX_SHORT).toWellFormed()}…` : text} />
       {share !== undefined && <> for {formatShare(share)} of the users</>}
     </>
   );

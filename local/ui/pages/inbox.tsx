@@ -1,4 +1,5 @@
 /** The first page: changes that wait for the reader, then concerns and own proposals. */
+import { Button } from "../parts/button.tsx";
 import type { InboxItem } from "../core/api_types.ts";
 import { apiUrl } from "../core/api.ts";
 import { formatCount } from "../core/format.ts";
@@ -9,11 +10,11 @@ import { adminToken, personName } from "../core/session.ts";
 import { useFind, useServiceState } from "../core/shared.ts";
 import { type Concern, readInbox, listServiceConcerns } from "../domain/inbox.ts";
 import { ChangeRow } from "../parts/change_row.tsx";
-import { CopyBlock } from "../parts/copy.tsx";
+import { CopyBlock } from "../parts/button.tsx";
 import { Icon } from "../parts/badge.tsx";
 import { Failure, Notice } from "../parts/notice.tsx";
 import { PageHead, Panel, PendingPage } from "../parts/panel.tsx";
-import { UserText } from "../parts/text.tsx";
+import { UserText, UserLink } from "../parts/text.tsx";
 import { InboxRow } from "./inbox/row.tsx";
 
 /** Waiting changes of the reader, then what else needs attention. */
@@ -46,9 +47,7 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
         <Notice tone="wait">
           <p>
             This window does not know who you are, so it shows everything.{" "}
-            <button type="button" class="link" onClick={onYou}>
-              Set your name
-            </button>
+            <Button class="link" onClick={onYou} label="Set your name" />
           </p>
         </Notice>
       )}
@@ -114,13 +113,7 @@ function ConcernRow({ concern: { tone, title, detail, change_id, page, kpi, mand
       <article class="row">
         <p class={`row-title mark ${tone}`}>
           <Icon shape="bang" />
-          {to ? (
-            <a data-row href={to}>
-              <UserText text={title} />
-            </a>
-          ) : (
-            <UserText text={title} />
-          )}
+          {to ? <UserLink data-row href={to} text={title} /> : <UserText text={title} />}
         </p>
         <p class="row-words">
           <UserText text={detail} />

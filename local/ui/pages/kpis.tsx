@@ -1,4 +1,5 @@
 /** Movements of KPIs, and the outcomes of changes. */
+import { Button } from "../parts/button.tsx";
 import { useRef, useState } from "preact/hooks";
 import type { State } from "../core/api_types.ts";
 import { formatPercent } from "../core/format.ts";
@@ -42,9 +43,7 @@ export function KpisPage({ route: { query } }: { route: Route }) {
             : `The KPIs are ${formatPercent(state.E)} of the way to their targets, by weight.`
         }
       >
-        <button type="button" onClick={() => setFeeding(true)}>
-          Enter KPI values…
-        </button>
+        <Button onClick={() => setFeeding(true)} label="Enter KPI values…" />
       </PageHead>
       <Panel title="KPIs">
         <KpiTable state={state} names={names} chosen={chosen} />

@@ -1,4 +1,5 @@
 /** One mandate: its bounds, its use, and the changes that it approved. */
+import { Button } from "../parts/button.tsx";
 import { useState } from "preact/hooks";
 import { normalizeName } from "../../../lib/changes/rules/names.ts";
 import type { MandateDetail } from "../core/api_types.ts";
@@ -19,7 +20,7 @@ import type { RecordedAnswer } from "../parts/action_dialog.tsx";
 import { StatusBadge } from "../parts/badge.tsx";
 import { Failure } from "../parts/notice.tsx";
 import { Facts, PageHead, Panel, PendingPage } from "../parts/panel.tsx";
-import { UserText, Prose } from "../parts/text.tsx";
+import { UserText, Prose, UserLink } from "../parts/text.tsx";
 import { Timeline } from "../parts/timeline.tsx";
 import { Age, Moment } from "../parts/time.tsx";
 import { BoundsList } from "./mandates/draft.tsx";
@@ -74,15 +75,9 @@ function MandateView(props: { mandate: MandateDetail; title: string; error: unkn
           </>
         }
       >
-        {brakes.includes("narrow") && (
-          <button type="button" class="secondary" onClick={() => setAction("narrow")}>
-            Narrow…
-          </button>
-        )}
+        {brakes.includes("narrow") && <Button class="secondary" onClick={() => setAction("narrow")} label="Narrow…" />}
         {brakes.includes("revoke") && (
-          <button type="button" class="danger outline" onClick={() => setAction("revoke")}>
-            Revoke…
-          </button>
+          <Button class="danger outline" onClick={() => setAction("revoke")} label="Revoke…" />
         )}
       </PageHead>
       <Failure error={error} />
@@ -163,10 +158,8 @@ function Results({ mandate: { changes } }: { mandate: MandateDetail }) {
       <ul class="plain">
         {changes.map(({ change_id, summary, target, tenant_id, status, at }) => (
           <li key={change_id}>
-            <a href={changeHref(change_id)}>
-              <UserText text={summary} />
-            </a>{" "}
-            <UserText text={target} code /> for <UserText text={tenant_id} />, <Age at={at} />{" "}
+            <UserLink href={changeHref(change_id)} text={summary} /> <UserText text={target} code /> for{" "}
+            <UserText text={tenant_id} />, <Age at={at} />{" "}
             <StatusBadge of={statusBadge({ status, resolution: null })} />{" "}
             {verdicts.has(change_id) && <StatusBadge of={VERDICT[verdicts.get(change_id)!]} />}
           </li>

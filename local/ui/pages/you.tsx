@@ -8,7 +8,7 @@ import { useIntent } from "../core/shared.ts";
 import type { IntentView, ShownKey } from "../core/api_types.ts";
 import { toRecordedName, isPasskey, listShownKeys } from "../domain/keys.ts";
 import { hasPasskeys, makePasskey } from "../domain/passkeys.ts";
-import { CopyBlock } from "../parts/copy.tsx";
+import { CopyBlock } from "../parts/button.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { UserText } from "../parts/text.tsx";

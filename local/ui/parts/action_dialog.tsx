@@ -1,4 +1,5 @@
 /** Forms of actions: sent under a name with a note, and signed if the intent lists a key of that name. */
+import { Button } from "./button.tsx";
 import type { ComponentChildren } from "preact";
 import { type MutableRef, useEffect, useRef, useState } from "preact/hooks";
 import type { AuditEntry } from "../core/api_types.ts";
@@ -208,9 +209,7 @@ export function ActionDialog<A extends RecordedAnswer>({
         <p class="quiet">{of.explanation}</p>
         <footer>
           {stale ? (
-            <button type="button" onClick={onClose}>
-              Close and look again
-            </button>
+            <Button onClick={onClose} label="Close and look again" />
           ) : (
             <>
               <button
@@ -227,9 +226,7 @@ export function ActionDialog<A extends RecordedAnswer>({
                   {label} and go to next
                 </button>
               )}
-              <button type="button" class="secondary" onClick={onClose} disabled={busy} data-first={isNameless}>
-                Cancel
-              </button>
+              <Button class="secondary" onClick={onClose} disabled={busy} data-first={isNameless} label="Cancel" />
             </>
           )}
         </footer>

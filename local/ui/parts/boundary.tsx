@@ -1,3 +1,4 @@
+import { Button } from "./button.tsx";
 import { Component, type ComponentChildren } from "preact";
 
 /** Keeps a fault of one part from taking the rest of the page with it. */
@@ -15,9 +16,7 @@ export class Boundary extends Component<{ children: ComponentChildren }, { faile
     return (
       <p role="alert">
         This part could not be shown.{" "}
-        <button type="button" class="link" onClick={() => this.setState({ failed: false })}>
-          Try again
-        </button>
+        <Button class="link" onClick={() => this.setState({ failed: false })} label="Try again" />
       </p>
     );
   }

@@ -1,4 +1,5 @@
 /** Check of the chain in this browser, with progress and a way to stop it. */
+import { Button } from "./button.tsx";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatCount, formatNumber } from "../core/format.ts";
 import { findReceipt } from "../domain/receipts.ts";
@@ -39,14 +40,10 @@ export function ChainCheck({ from, origin, label }: { from: number; origin: stri
           <span>
             {formatNumber(done.checked)} of {formatNumber(done.total)} entries checked
           </span>
-          <button type="button" class="secondary small" onClick={() => running.current?.abort()}>
-            Stop
-          </button>
+          <Button class="secondary small" onClick={() => running.current?.abort()} label="Stop" />
         </div>
       ) : (
-        <button type="button" class="secondary small" onClick={() => void check()}>
-          {label}
-        </button>
+        <Button class="secondary small" onClick={() => void check()} label={label} />
       )}
       <Failure error={error} alert />
       {result && <Verdict result={result} from={from} held={receipt !== undefined && receipt.length >= from} />}

@@ -6,16 +6,14 @@ import { useDrift } from "../core/shared.ts";
 import { splitMessage } from "../domain/messages.ts";
 import { statusBadge } from "../domain/statuses.ts";
 import { StatusBadge } from "./badge.tsx";
-import { UserText } from "./text.tsx";
+import { UserText, UserLink } from "./text.tsx";
 
 type NamedChange = Pick<RelatedChange, "change_id" | "summary" | "proposer" | "status" | "resolution">;
 
 /** A link to a change by its title, and who proposed it. */
 export const ChangeName = ({ of }: { of: Pick<RelatedChange, "change_id" | "summary" | "proposer"> }) => (
   <>
-    <a href={changeHref(of.change_id)}>
-      <UserText text={of.summary} />
-    </a>
+    <UserLink href={changeHref(of.change_id)} text={of.summary} />
     {of.proposer !== null && (
       <>
         {" "}

@@ -4,7 +4,7 @@ import { formatDateTime, formatDay, formatNumber } from "../core/format.ts";
 import { changeHref } from "../core/router.tsx";
 import type { KpiPoint } from "../domain/kpi_series.ts";
 import { Table } from "./table.tsx";
-import { UserText } from "./text.tsx";
+import { UserText, UserLink } from "./text.tsx";
 
 /** A level to compare with. */
 export interface ChartLine {
@@ -77,9 +77,7 @@ export function Chart(props: {
               {change && (
                 <>
                   {": "}
-                  <a href={changeHref(change.change_id)}>
-                    <UserText text={change.summary || change.target} />
-                  </a>
+                  <UserLink href={changeHref(change.change_id)} text={change.summary || change.target} />
                 </>
               )}
             </li>

@@ -1,3 +1,4 @@
+import { Button } from "./button.tsx";
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { openDialogs } from "../core/hooks.tsx";
@@ -44,9 +45,7 @@ export function Dialog(props: {
     >
       <header>
         <h2 id={heading}>{title}</h2>
-        <button type="button" class="icon" aria-label="Close" disabled={busy} onClick={onClose}>
-          ✕
-        </button>
+        <Button class="icon" aria-label="Close" disabled={busy} onClick={onClose} label="✕" />
       </header>
       {children}
     </dialog>

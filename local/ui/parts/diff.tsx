@@ -1,3 +1,4 @@
+import { Button } from "./button.tsx";
 import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatNumber, formatJson } from "../core/format.ts";
 import { type ChangedPath, listChangedPaths } from "../domain/changed_paths.ts";
@@ -51,10 +52,8 @@ function Paths({ of }: { of: readonly ChangedPath[] }) {
       <ul class="changed-paths">
         {of.slice(0, MAX_PATHS).map(({ path, before, after }) => (
           <li key={path}>
-            <code>
-              <CodeLine text={path || "the value"} />
-            </code>{" "}
-            <PathValue of={before} tag="del" /> → <PathValue of={after} tag="ins" />
+            <CodeLine text={path || "the value"} /> <PathValue of={before} tag="del" /> →{" "}
+            <PathValue of={after} tag="ins" />
           </li>
         ))}
         {of.length > MAX_PATHS && <li>and {formatNumber(of.length - MAX_PATHS)} more, below</li>}
@@ -68,9 +67,7 @@ const PathValue = ({ of, tag: Tag }: { of: string | undefined; tag: "del" | "ins
     <span class="quiet">nothing</span>
   ) : (
     <Tag>
-      <code>
-        <CodeLine text={of} />
-      </code>
+      <CodeLine text={of} />
     </Tag>
   );
 
@@ -89,9 +86,7 @@ function Lines({ lines, label }: { lines: readonly DiffLine[]; label: string }) 
           block.folded ? <Gap key={index} block={block} /> : <DiffLines key={index} of={block.lines} />,
         )}
         {cut > 0 && (
-          <button type="button" class="gap" onClick={() => setWhole(true)}>
-            Show {formatCount(cut, "more line")}
-          </button>
+          <Button class="gap" onClick={() => setWhole(true)} label={`Show ${formatCount(cut, "more line")}`} />
         )}
       </div>
     </>
@@ -110,9 +105,7 @@ function Gap({ block: { lines } }: { block: Block }) {
   const [open, setOpen] = useState(false);
   if (open) return <DiffLines of={lines} />;
   return (
-    <button type="button" class="gap" onClick={() => setOpen(true)}>
-      Show {formatCount(lines.length, "unchanged line")}
-    </button>
+    <Button class="gap" onClick={() => setOpen(true)} label={`Show ${formatCount(lines.length, "unchanged line")}`} />
   );
 }
 
@@ -125,11 +118,7 @@ const DiffLines = ({ of }: { of: readonly DiffLine[] }) => (
 );
 
 const Line = ({ line: { side, text, changed } }: { line: DiffLine }) => {
-  const content = (
-    <code dir="ltr">
-      <CodeLine text={text} marked={changed} />
-    </code>
-  );
+  const content = <CodeLine text={text} marked={changed} />;
   return (
     <div class={`line ${side}`}>
       <span class="gutter" aria-hidden="true">

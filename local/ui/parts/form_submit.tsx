@@ -1,4 +1,5 @@
 /** The buttons of a form, the state of its request, and its idempotency keys. */
+import { Button } from "./button.tsx";
 import { useRef, useState } from "preact/hooks";
 import { type Fields, findFieldFault, newKey } from "../core/api.ts";
 
@@ -19,11 +20,7 @@ export const FormButtons = ({
     <button type="submit" disabled={disabled} aria-disabled={busy} aria-busy={busy}>
       {busy ? "Sending…" : verb}
     </button>
-    {onClose && (
-      <button type="button" class="secondary" onClick={onClose} disabled={busy}>
-        Cancel
-      </button>
-    )}
+    {onClose && <Button class="secondary" onClick={onClose} disabled={busy} label="Cancel" />}
   </footer>
 );
 

@@ -1,3 +1,4 @@
+import { Button } from "./button.tsx";
 import { pageKeys, useValue } from "../core/hooks.tsx";
 import { shortcuts } from "../core/session.ts";
 import { Dialog } from "./dialog.tsx";
@@ -34,9 +35,7 @@ export function HelpDialog({ onClose }: { onClose: () => void }) {
         Single keys are on
       </label>
       <footer>
-        <button type="button" class="secondary" data-first onClick={onClose}>
-          Close
-        </button>
+        <Button class="secondary" data-first onClick={onClose} label="Close" />
       </footer>
     </Dialog>
   );

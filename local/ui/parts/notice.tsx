@@ -4,7 +4,7 @@ import { isAbsent, isRuntimeOff, NotSentError, ServiceError, UnreachableError } 
 import { adminToken } from "../core/session.ts";
 import { explainError } from "../domain/error_text.ts";
 import type { Shape, Tone } from "../domain/statuses.ts";
-import { CopyBlock } from "./copy.tsx";
+import { CopyBlock } from "./button.tsx";
 import { Icon } from "./badge.tsx";
 import { UserText } from "./text.tsx";
 

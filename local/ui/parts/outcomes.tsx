@@ -1,3 +1,4 @@
+import { Button } from "./button.tsx";
 import { useState } from "preact/hooks";
 import type { Outcome } from "../core/api_types.ts";
 import { formatSigned } from "../core/format.ts";
@@ -37,9 +38,7 @@ export function OutcomeTable({ outcomes }: { outcomes: readonly Outcome[] }) {
           ])}
       />
       {outcomes.length > shown && (
-        <button type="button" class="secondary small" onClick={() => setShown(shown + STEP)}>
-          Show more
-        </button>
+        <Button class="secondary small" onClick={() => setShown(shown + STEP)} label="Show more" />
       )}
     </>
   );

@@ -1,6 +1,6 @@
 import type { AuditEntry } from "../core/api_types.ts";
 import { shortenHash } from "../core/format.ts";
-import { CopyButton } from "./copy.tsx";
+import { CopyButton } from "./button.tsx";
 
 /** Receipt of the service: the entry's number and hash. Stored outside, it shows later that nothing was cut or rewritten. */
 export const Receipt = ({ entry }: { entry: AuditEntry }) => (

@@ -6,7 +6,7 @@ import { useIntent } from "../core/shared.ts";
 import { listShownKeys, listPasskeyUrls, listUsablePasskeys } from "../domain/keys.ts";
 import { hasPasskeys } from "../domain/passkeys.ts";
 import type { Signable } from "../domain/statement.ts";
-import { CopyBlock } from "./copy.tsx";
+import { CopyBlock } from "./button.tsx";
 import { Lines } from "./field.tsx";
 import { Failure, Notice } from "./notice.tsx";
 import { Facts } from "./panel.tsx";

@@ -33,6 +33,13 @@ export function UserText({ text, code = false }: { text: string; code?: boolean 
   return code ? <code>{isolated}</code> : isolated;
 }
 
+/** A link whose text comes from a user. */
+export const UserLink = ({ text, ...attributes }: { text: string; href: string; "data-row"?: boolean }) => (
+  <a {...attributes}>
+    <UserText text={text} />
+  </a>
+);
+
 /** The strings of JSON text. */
 const JSON_STRING = /("(?:[^"\\\n]|\\.)*")/u;
 
@@ -42,16 +49,13 @@ type Ranges = readonly (readonly [start: number, end: number])[];
 /** A line of code, left to right; each string in it is isolated, so that a key stays before its value. */
 export function CodeLine({ text, marked }: { text: string; marked?: Ranges | undefined }) {
   let end = 0;
-  return (
-    <bdi dir="ltr">
-      {text.split(JSON_STRING).map((part, index) => {
-        const start = end;
-        end += part.length;
-        const shown = marked ? highlightRanges(part, start, marked) : showInvisible(part);
-        return index % 2 === 1 ? <bdi key={index}>{shown}</bdi> : shown;
-      })}
-    </bdi>
-  );
+  const parts = text.split(JSON_STRING).map((part, index) => {
+    const start = end;
+    end += part.length;
+    const shown = marked ? highlightRanges(part, start, marked) : showInvisible(part);
+    return index % 2 === 1 ? <bdi key={index}>{shown}</bdi> : shown;
+  });
+  return <code dir="ltr">{parts}</code>;
 }
 
 /** Marks the parts of a piece of a line that begins at `start`. */
@@ -104,13 +108,18 @@ export function Sentence({ parts }: { parts: readonly Part[] }) {
   );
 }
 
+/** A sentence as a paragraph. */
+export const SentenceLine = ({ parts, ...attributes }: { parts: readonly Part[]; class?: string }) => (
+  <p {...attributes}>
+    <Sentence parts={parts} />
+  </p>
+);
+
 /** A block of JSON or other code. */
 export function Code({ children, label }: { children: string; label: string }) {
   return (
     <pre tabIndex={0} role="region" aria-label={label}>
-      <code dir="ltr">
-        <CodeLine text={children} />
-      </code>
+      <CodeLine text={children} />
     </pre>
   );
 }

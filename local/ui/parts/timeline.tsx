@@ -3,7 +3,7 @@ import { href } from "../core/router.tsx";
 import { makeSteps } from "../domain/timeline.ts";
 import { Icon } from "./badge.tsx";
 import { Panel } from "./panel.tsx";
-import { Prose, Sentence } from "./text.tsx";
+import { Prose, Sentence, SentenceLine } from "./text.tsx";
 import { Moment } from "./time.tsx";
 
 /** Lists who did what, and their reasons. */
@@ -17,11 +17,7 @@ export const Timeline = ({ entries }: { entries: readonly AuditEntry[] }) => (
             <p>
               <Sentence parts={sentence} />.
             </p>
-            {proof.length > 0 && (
-              <p class="quiet">
-                <Sentence parts={proof} />
-              </p>
-            )}
+            {proof.length > 0 && <SentenceLine class="quiet" parts={proof} />}
             {note !== "" && (
               <blockquote>
                 <Prose text={note} />

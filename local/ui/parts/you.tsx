@@ -1,3 +1,4 @@
+import { Button } from "./button.tsx";
 import { useRef, useState } from "preact/hooks";
 import { useValue } from "../core/hooks.tsx";
 import { fetchPermissions } from "../core/api.ts";
@@ -71,9 +72,7 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
           <button type="submit" aria-disabled={busy} aria-busy={busy}>
             Save
           </button>
-          <button type="button" class="secondary" onClick={onClose}>
-            Cancel
-          </button>
+          <Button class="secondary" onClick={onClose} label="Cancel" />
         </footer>
       </form>
     </Dialog>

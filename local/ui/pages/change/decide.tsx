@@ -14,7 +14,7 @@ import { ActionDialog, OneTapForm, type SendOptions, type StatementTexts } from 
 import { LinkedMessage } from "../../parts/change_name.tsx";
 import { Cautions } from "../../parts/cautions.tsx";
 import { Notice } from "../../parts/notice.tsx";
-import { UserText, Sentence } from "../../parts/text.tsx";
+import { UserText, Sentence, SentenceLine } from "../../parts/text.tsx";
 import { UnopenedEntries } from "../../parts/unopened.tsx";
 import { ChangedSince } from "./changed_since.tsx";
 import { CurrentValue, HostPreview } from "./host_preview.tsx";
@@ -95,9 +95,7 @@ export function DecideDialog(
       onClose={onClose}
       lead={(askToken) => (
         <>
-          <p class="lead">
-            <Sentence parts={describeRequest(change)} />
-          </p>
+          <SentenceLine class="lead" parts={describeRequest(change)} />
           <p>
             <UserText text={change.summary} />
           </p>

@@ -1,3 +1,4 @@
+import { Button } from "../../parts/button.tsx";
 import { isReviewDue } from "../../../../lib/changes/rules/current_state.ts";
 import type { ChangeDetail, RelatedChange } from "../../core/api_types.ts";
 import { formatDateTime, endSentence } from "../../core/format.ts";
@@ -37,14 +38,12 @@ export function DecisionBar(props: {
     const { label, style } = CHANGE_ACTIONS[action];
     const withNote = action === "approve" && tap !== undefined;
     return (
-      <button
+      <Button
         key={action}
-        type="button"
         class={withNote ? "secondary" : style && STYLE[style]}
         onClick={() => onDecide(action)}
-      >
-        {withNote ? "Approve with a note…" : `${label}…`}
-      </button>
+        label={withNote ? "Approve with a note…" : `${label}…`}
+      />
     );
   };
   return (

@@ -1,4 +1,5 @@
 /** A value that was changed outside Countersign: both values, and the allowed actions. */
+import { Button } from "../../parts/button.tsx";
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { href } from "../../core/router.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -25,11 +26,7 @@ export function Drifted({ change, onRestore }: { change: ChangeDetail; onRestore
         </p>
       )}
       <div class="buttons">
-        {change.caller?.may.includes("restore") && (
-          <button type="button" onClick={onRestore}>
-            Restore the consented value…
-          </button>
-        )}
+        {change.caller?.may.includes("restore") && <Button onClick={onRestore} label="Restore the consented value…" />}
         <FollowUpLinks change={change} />
       </div>
       <p class="quiet">

@@ -1,4 +1,5 @@
 /** Late notes: a reason that is missing can be added after a decision, once each. */
+import { Button } from "../../parts/button.tsx";
 import { useEffect, useState } from "preact/hooks";
 import { isItemMissing } from "../../../../lib/changes/rules/late_items.ts";
 import type { ChangeDetail } from "../../core/api_types.ts";
@@ -54,9 +55,7 @@ export function LateNotes({ change, onDone }: { change: ChangeDetail; onDone: ()
       {missing.map((one) => (
         <p key={one}>
           {one === "rationale" ? "Nobody said why." : "Nobody who decided left a note."}{" "}
-          <button type="button" class="link" onClick={() => add(one)}>
-            {ITEMS[one].label}…
-          </button>
+          <Button class="link" onClick={() => add(one)} label={`${ITEMS[one].label}…`} />
         </p>
       ))}
       {item && (

@@ -1,4 +1,5 @@
 /** The targets of a plan: a difference for each, folded until it is opened. */
+import { Button } from "../../parts/button.tsx";
 import { useState } from "preact/hooks";
 import { isLive } from "../../../../lib/changes/rules/current_state.ts";
 import { isSameTarget } from "../../../../lib/changes/rules/target_key.ts";
@@ -72,13 +73,11 @@ function PlanEntries(props: { change: ChangeDetail; history: readonly Change[]; 
           </li>
         ))}
       </ul>
-      <button
-        type="button"
+      <Button
         class="link"
         onClick={() => sets.forEach((_, index) => show(index, open.size < sets.length))}
-      >
-        {open.size < sets.length ? "Open all" : "Close all"}
-      </button>
+        label={open.size < sets.length ? "Open all" : "Close all"}
+      />
     </>
   );
 }
@@ -100,11 +99,7 @@ function ShortDifference({ kind, before, after }: { kind: Change["kind"]; before
   if (paths) return <span class="quiet">{formatCount(paths.length, "value changes", "values change")}</span>;
   if ((from ?? to).length > MAX_SHORT || to.length > MAX_SHORT)
     return <span class="quiet">{from === undefined ? "new" : "changes"}</span>;
-  return (
-    <code>
-      <CodeLine text={`${from ?? "nothing"} → ${to}`} />
-    </code>
-  );
+  return <CodeLine text={`${from ?? "nothing"} → ${to}`} />;
 }
 
 /** How a failed operation left a target. */

@@ -15,7 +15,7 @@ import { ValueDiff } from "../../parts/diff.tsx";
 import { StatusBadge } from "../../parts/badge.tsx";
 import { Failure } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { UserText, Prose, Sentence } from "../../parts/text.tsx";
+import { UserText, Prose, Sentence, SentenceLine } from "../../parts/text.tsx";
 import { Moment } from "../../parts/time.tsx";
 import { HostPreview } from "./host_preview.tsx";
 
@@ -79,9 +79,7 @@ export function ValuePanel({ change }: { change: ChangeDetail }) {
 /** The new value of the change, compared with the one that the service itself set there before. */
 const RecordedDifference = ({ change, before }: { change: ChangeDetail; before: ReturnType<typeof findReplaced> }) =>
   change.value === undefined ? (
-    <p>
-      <Sentence parts={describeNoValue(change.target)} />
-    </p>
+    <SentenceLine parts={describeNoValue(change.target)} />
   ) : (
     <>
       {!isPatch(change.value) && (

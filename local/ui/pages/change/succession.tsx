@@ -1,4 +1,5 @@
 /** The changes that a change supersedes, and those that supersede it. */
+import { Button } from "../../parts/button.tsx";
 import { isLive } from "../../../../lib/changes/rules/current_state.ts";
 import type { ChangeDetail, RelatedChange } from "../../core/api_types.ts";
 import { listRelated, isSupersededButOpen } from "../../domain/follow_ups.ts";
@@ -33,9 +34,7 @@ export function Succession({ change, onWithdraw }: { change: ChangeDetail; onWit
           <p>
             <strong>This one is still open</strong>, and can be decided as before.{" "}
             {onWithdraw ? (
-              <button type="button" class="link" onClick={onWithdraw}>
-                Withdraw it…
-              </button>
+              <Button class="link" onClick={onWithdraw} label="Withdraw it…" />
             ) : change.status === "approved" ? (
               "Its approvers may take their consent back."
             ) : (

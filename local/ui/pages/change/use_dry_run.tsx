@@ -1,4 +1,5 @@
 /** Dry runs of an apply or rollback, of which nothing is stored. */
+import { Button } from "../../parts/button.tsx";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ChangeDetail, Operation } from "../../core/api_types.ts";
 import { post, ServiceError } from "../../core/api.ts";
@@ -67,11 +68,7 @@ export function DryRunStatus({
         ) : (
           "What the host product holds is shown to those who may apply."
         )}{" "}
-        {!busy && (
-          <button type="button" class="link" onClick={ask}>
-            {seen ? "Ask again" : "Ask the host product"}
-          </button>
-        )}
+        {!busy && <Button class="link" onClick={ask} label={seen ? "Ask again" : "Ask the host product"} />}
       </p>
       {!moved && <Failure error={error} />}
     </>

@@ -10,7 +10,7 @@ import { describeTimeLeft } from "../../domain/expiry.ts";
 import { isUnstated, describeRequest } from "../../domain/sentences.ts";
 import { ConsentCount } from "../../parts/consent_count.tsx";
 import { Icon } from "../../parts/badge.tsx";
-import { UserText, Sentence } from "../../parts/text.tsx";
+import { UserText, Sentence, UserLink, SentenceLine } from "../../parts/text.tsx";
 import { Age } from "../../parts/time.tsx";
 
 /** More affected people than this are a warning. */
@@ -30,13 +30,9 @@ export function InboxRow({ item }: { item: InboxItem }) {
   return (
     <article class="row">
       <p class="row-title">
-        <a data-row href={changeHref(item.change_id)}>
-          <UserText text={item.title || `${item.kind} of ${item.target}`} />
-        </a>
+        <UserLink data-row href={changeHref(item.change_id)} text={item.title || `${item.kind} of ${item.target}`} />
       </p>
-      <p class="row-words">
-        <Sentence parts={describeRequest(item)} />
-      </p>
+      <SentenceLine class="row-words" parts={describeRequest(item)} />
       <p class="row-meta">
         {item.risk === "high" && <Warning>High risk</Warning>}
         {item.sets_nothing && <Warning>No value set</Warning>}

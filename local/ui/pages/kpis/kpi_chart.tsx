@@ -6,7 +6,7 @@ import type { KpiPoint } from "../../domain/kpi_series.ts";
 import { formatTitle } from "../../domain/statuses.ts";
 import { Chart } from "../../parts/chart.tsx";
 import type { ChartLine, ChartEvent } from "../../parts/chart.tsx";
-import { UserText } from "../../parts/text.tsx";
+import { UserText, UserLink } from "../../parts/text.tsx";
 
 const MAX_FOUND = 200;
 const DAY_S = 86_400;
@@ -52,9 +52,7 @@ function BeforeFall({ kpi, fall: { from, to, before } }: { kpi: string; fall: Fa
         {before.map(({ label, at, change }) => (
           <li key={`${label} ${at}`}>
             {formatDateTime(at * 1000)}, {label.toLowerCase()}:{" "}
-            <a href={changeHref(change!.change_id)}>
-              <UserText text={change!.summary || change!.target} />
-            </a>
+            <UserLink href={changeHref(change!.change_id)} text={change!.summary || change!.target} />
           </li>
         ))}
       </ul>

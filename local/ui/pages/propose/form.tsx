@@ -1,4 +1,5 @@
 /** The form of a proposal, in the order in which an approver will ask. */
+import { Button } from "../../parts/button.tsx";
 import { useState } from "preact/hooks";
 import { RISKS } from "../../../../lib/changes/rules/change_terms.ts";
 import type { Kind } from "../../core/api_types.ts";
@@ -121,9 +122,7 @@ export function ProposalForm(props: {
       )}
       {!isPromotion && sets && <PlanEntries draft={draft} onDraft={onDraft} fault={faultOf("sets")} />}
       {!isPromotion && (sets?.length ?? 1) < MAX_ENTRIES && (
-        <button type="button" class="link" onClick={() => onDraft(addEntry(draft))}>
-          Add another target
-        </button>
+        <Button class="link" onClick={() => onDraft(addEntry(draft))} label="Add another target" />
       )}
       <FieldList {...form} of={RATIONALE} />
       <div class="grid">
@@ -132,11 +131,7 @@ export function ProposalForm(props: {
       {automations.length > 1 && <ApplyWhen draft={draft} onDraft={onDraft} allowed={automations} />}
       {faultOf("apply_when") && <small class="error">{faultOf("apply_when")}</small>}
       <FieldList {...form} of={PROPOSER} />
-      {onStartOver && (
-        <button type="button" class="link" onClick={onStartOver}>
-          Start over
-        </button>
-      )}
+      {onStartOver && <Button class="link" onClick={onStartOver} label="Start over" />}
     </form>
   );
 }
@@ -183,9 +178,11 @@ function PlanEntries(props: { draft: Draft; onDraft: (draft: Draft) => void; fau
             onValue={(value) => change(index, { value })}
             error={parseValue(kind, entry.value).fault}
           />
-          <button type="button" class="link" onClick={() => onDraft(removeEntry(draft, index))}>
-            Remove target {index + 1}
-          </button>
+          <Button
+            class="link"
+            onClick={() => onDraft(removeEntry(draft, index))}
+            label={`Remove target ${index + 1}`}
+          />
         </fieldset>
       ))}
       {fault && <small class="error">{fault}</small>}

@@ -1,4 +1,5 @@
 /** The service itself: its figures, its peers, and what can be run now. */
+import { Button } from "../../parts/button.tsx";
 import { useState } from "preact/hooks";
 import type { ActionList, ActionName, ActionRecord, PeerRow, Peers, State } from "../../core/api_types.ts";
 import { post } from "../../core/api.ts";
@@ -142,16 +143,14 @@ function ActionRows({ of: { actions, available = ACTIONS }, reload }: { of: Acti
     <>
       <div class="buttons" role="group" aria-label="Run now">
         {available.map((action) => (
-          <button
+          <Button
             key={action}
-            type="button"
             class="secondary small"
             aria-disabled={running !== undefined}
             aria-busy={running === action}
             onClick={() => void run(action)}
-          >
-            {formatTitle(action)}
-          </button>
+            label={formatTitle(action)}
+          />
         ))}
       </div>
       <Failure error={failure} alert />

@@ -1,5 +1,13 @@
+import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Code } from "./text.tsx";
+
+/** A button that sends no form. */
+export const Button = ({ label, ...attributes }: { label: string } & JSX.ButtonHTMLAttributes<HTMLButtonElement>) => (
+  <button type="button" {...attributes}>
+    {label}
+  </button>
+);
 
 /** Copies text to the clipboard; asks the reader to copy it if the browser forbids that. */
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
