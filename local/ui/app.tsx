@@ -6,8 +6,7 @@ import { lazy } from "./core/lazy.tsx";
 import { href, type Route, useRoute } from "./core/router.tsx";
 import { ChangePage } from "./pages/change.tsx";
 import { InboxPage } from "./pages/inbox.tsx";
-import { Boundary } from "./parts/boundary.tsx";
-import { PageHead } from "./parts/panel.tsx";
+import { Boundary, PageHead } from "./parts/panel.tsx";
 import { YouDialog } from "./parts/you.tsx";
 import { Shell } from "./shell.tsx";
 

@@ -4,22 +4,23 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { findActiveFreeze } from "../../lib/changes/rules/current_state.ts";
 import { clockBehind } from "./core/api.ts";
-import { formatTime } from "./core/format.ts";
-import { useNow, useValue, waitingCount } from "./core/hooks.tsx";
+import { formatTime, formatDateTime } from "./core/format.ts";
+import { useNow, useValue, waitingCount, useWaitingCount } from "./core/hooks.tsx";
 import { useKeyboard } from "./core/keyboard.tsx";
 import { lazy } from "./core/lazy.tsx";
-import { type Freshness, freshness, POLL_MS } from "./core/live.ts";
+import { type Freshness, freshness, POLL_MS, type ServiceEvent } from "./core/live.ts";
 import { href, type Route } from "./core/router.tsx";
 import { personName, theme } from "./core/session.ts";
 import { findProvenName, useServiceState, useWhoami } from "./core/shared.ts";
 import { upgraded } from "./core/upgrade.ts";
-import { describeFreeze } from "./domain/freeze.ts";
 import { FindDialog } from "./parts/find.tsx";
 import { HelpDialog } from "./parts/help.tsx";
 import { Notice } from "./parts/notice.tsx";
 import { UserText, Sentence } from "./parts/text.tsx";
-import { TitleCount } from "./parts/title_count.tsx";
-import { useServiceAction } from "./parts/use_service_action.tsx";
+import type { State } from "./core/api_types.ts";
+import type { Part } from "../../lib/wording/part.ts";
+import { useResource } from "./core/resource.tsx";
+import { readWaiting } from "./domain/inbox.ts";
 
 const StopDialog = lazy(() => import("./parts/stop.tsx").then((part) => part.StopDialog));
 const Gate = lazy(() => import("./parts/sign_in.tsx").then((part) => part.SignInForm));
@@ -261,3 +262,55 @@ function FreshnessBadge() {
     </span>
   );
 }
+
+/** A freeze, as the state shows it. */
+export type Freeze = NonNullable<State["freeze"]>;
+
+/** "Ana froze the service until 24 Nov 2026, 08:00: the audit of the ledger." */
+export const describeFreeze = ({ actor, until, note }: Freeze): Part[] => [
+  { given: actor },
+  ` froze the service until ${until === null ? "somebody lifts it" : formatDateTime(until)}`,
+  ...(note === "" ? ["."] : [": ", { given: note }]),
+];
+
+const ServiceDialog = lazy(() => import("./service_dialog.tsx").then((part) => part.ServiceDialog));
+
+/** The dialog of an action whose button disappears once it is done: the heading then takes the focus. */
+export function useServiceAction(action: "unfreeze" | "accept_clock") {
+  const [stage, setStage] = useState<"asking" | "done" | undefined>();
+  useEffect(() => {
+    if (stage === "done") document.querySelector<HTMLElement>("h1")?.focus();
+  }, [stage]);
+  return {
+    ask: () => setStage("asking"),
+    dialog: stage === "asking" && (
+      <ServiceDialog act={action} onClose={() => setStage(undefined)} onDone={() => setStage("done")} />
+    ),
+  };
+}
+
+/** `isShown`: the page shows the count itself. */
+export function TitleCount({ isShown }: { isShown: boolean }) {
+  const name = useValue(personName);
+  const { data: state } = useServiceState();
+  const readsOwnCount = name !== "" && !isShown;
+  const own = useResource(
+    readsOwnCount ? `waiting for ${name}` : null,
+    async (signal) => (await readWaiting(name, signal, 1)).totals,
+    { concerns },
+  );
+  const pending = state && countPending(state);
+  useWaitingCount(
+    isShown ? undefined : readsOwnCount && !own.error ? (own.data?.waiting_for_you ?? own.data?.pending) : pending,
+  );
+  return null;
+}
+
+const MOVES = ["change_proposed", "consent_decision"];
+
+const concerns = (event: ServiceEvent): boolean =>
+  event === null || (event.type === "audit" && MOVES.includes(event.data.event_type));
+
+/** Returns the number of pending changes in the service's state. */
+const countPending = ({ dimensions }: { dimensions: { N: { items: { item: string; open: number }[] } } }): number =>
+  dimensions.N.items.find(({ item }) => item === "pending_changes")?.open ?? 0;

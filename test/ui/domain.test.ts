@@ -11,7 +11,7 @@ import { describeValue, isSwitchValue, parseValue } from "../../local/ui/domain/
 import { findJsonFault } from "../../local/ui/domain/json_fault.ts";
 import { listOfferedKpis } from "../../local/ui/domain/kpi_series.ts";
 import { listBrakes } from "../../local/ui/domain/mandates.ts";
-import { listObstacles, listAllowedActions } from "../../local/ui/domain/allowed_actions.ts";
+import { listObstacles, listAllowedActions } from "../../local/ui/domain/change_actions.ts";
 import { describeMeasuredEffect, formatExpectedGain } from "../../local/ui/domain/rollout.ts";
 import { toIsolatedText, describeRequest, describeStatus } from "../../local/ui/domain/sentences.ts";
 import { makeSteps } from "../../local/ui/domain/timeline.ts";

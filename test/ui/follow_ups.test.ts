@@ -11,7 +11,7 @@ import {
   findDraftSupersedeProblem,
 } from "../../local/ui/domain/follow_ups.ts";
 import { draftFromChange, parseDraft, draftCurrentValue, makeProposalFields } from "../../local/ui/domain/draft.ts";
-import { readHostValue } from "../../local/ui/domain/target_value.ts";
+import { readHostValue } from "../../local/ui/domain/plan.ts";
 import { KINDS, parseValue, formatValue } from "../../local/ui/domain/kinds.ts";
 import { splitMessage, describeGate } from "../../local/ui/domain/messages.ts";
 import { statusBadge } from "../../local/ui/domain/statuses.ts";

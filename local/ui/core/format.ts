@@ -1,7 +1,5 @@
 /** Numbers, durations and times in the reader's locale. */
 
-import { LOCALE } from "./locale.ts";
-
 const largeFormat = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 2 });
 const smallFormat = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 6 });
 const tenthsFormat = new Intl.NumberFormat(LOCALE, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
@@ -82,3 +80,22 @@ export const shortenId = (id: string): string => (id.length > 16 ? `${id.slice(0
 
 /** JSON with line breaks; "" for undefined. */
 export const formatJson = (json: unknown): string => JSON.stringify(json, null, 2) ?? "";
+
+/** The locale of numbers and dates. Texts are English; numbers and dates follow the reader's browser. */
+
+/** Returns the first supported locale; some browsers list invalid ones such as `en-US@posix`. */
+export function findUsableLocale(candidates: readonly string[]): string {
+  const usable = candidates.find((one) => {
+    try {
+      return Intl.NumberFormat.supportedLocalesOf(one).length > 0;
+    } catch {
+      return false;
+    }
+  });
+  return usable ?? "en-GB";
+}
+
+const browser: Partial<Navigator> | undefined = globalThis.document && globalThis.navigator;
+
+/** The reader's locale. */
+export const LOCALE = findUsableLocale(browser?.languages ?? []);

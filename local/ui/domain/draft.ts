@@ -1,7 +1,7 @@
 /** The draft of a proposal: empty, from the query of the address, or from another change. */
 import type { Change, ChangeDetail, Kind } from "../core/api_types.ts";
 import type { Fields } from "../core/api.ts";
-import type { TargetValue } from "./target_value.ts";
+import type { TargetValue } from "./plan.ts";
 import { KINDS, parseValue, formatValue } from "./kinds.ts";
 import { isUnstated } from "./sentences.ts";
 

@@ -1,7 +1,7 @@
 /** Feeds of each KPI, from the audit log. */
 import { STANDARD_KPIS } from "../../../lib/changes/rules/change_terms.ts";
 import { parseDetail } from "../../../lib/changes/rules/event.ts";
-import type { AuditEntry, AuditPage, State } from "../core/api_types.ts";
+import type { AuditEntry, AuditPage, State, Outcome } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 
 /** A value of a KPI; `at` in seconds, `entry` is the number of its log entry. */
@@ -44,3 +44,7 @@ export function findGoalDirection(kpi: string, goals: State["goals"]): 1 | -1 {
 
 /** Lists the KPIs that a form offers: those of the product, or the standard ones if it has none. */
 export const listOfferedKpis = (own: readonly string[]): readonly string[] => (own.length > 0 ? own : STANDARD_KPIS);
+
+/** Reads the newest outcomes. */
+export const readOutcomes = (signal: AbortSignal): Promise<{ outcomes: Outcome[]; next: string | null }> =>
+  get("api/product/outcomes", { limit: 200 }, signal);

@@ -1,6 +1,7 @@
 /** Replaces ids of changes in messages of the service by words. */
 import type { Gate } from "../core/api_types.ts";
-import { formatCount, localizeTimes } from "../core/format.ts";
+import { formatCount, localizeTimes, endSentence, formatTime } from "../core/format.ts";
+import type { ErrorBody } from "../core/api.ts";
 
 const ID = /\b(chg_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/g;
 
@@ -16,4 +17,24 @@ export function describeGate({ gate, message }: Pick<Gate, "gate" | "message">):
   const count = message.match(ID)?.length ?? 0;
   if (gate === "target_conflict" && count > 0) return `${formatCount(count, "other live change")} on this target`;
   return localizeTimes(message.replaceAll(ID, "another change"));
+}
+
+/** Returns the service's message with a capital and a full stop; a field's or a target's name keeps its spelling. */
+export const formatSentence = (message: string): string =>
+  endSentence(/^[a-z]+(?=[ ,;:])/.test(message) ? message.charAt(0).toUpperCase() + message.slice(1) : message);
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** Explains an error of the service to the reader. */
+export function explainError({ code, error, ...detail }: ErrorBody): string {
+  if (code === "restore_contested") {
+    const until = Date.parse(text(detail["contested_until"]));
+    const again = Number.isNaN(until) ? "" : ` It can be restored again from ${formatTime(until)}.`;
+    return `Another program keeps changing this value: it was restored three times within an hour. Stop that program, or roll the change back.${again}`;
+  }
+  if (code === "target_drifted")
+    return "The target holds a value that was set outside Countersign, so a rollback would replace that too.";
+  const id = text(detail["change_id"]);
+  const parts = splitMessage(localizeTimes(id === "" ? error : error.replaceAll(id, "this change")));
+  return formatSentence(parts.map((part) => part.text).join(""));
 }

@@ -1,7 +1,7 @@
 /** Plans: the state of each target after a failed operation, and the differences that the reader has not opened. */
 import { parseDetail } from "../../../lib/changes/rules/event.ts";
 import { isSameTarget } from "../../../lib/changes/rules/target_key.ts";
-import type { Change, ChangeDetail } from "../core/api_types.ts";
+import type { Change, ChangeDetail, Operation } from "../core/api_types.ts";
 import { useValue } from "../core/hooks.tsx";
 import { createValue } from "../core/value.ts";
 import type { Badge } from "./statuses.ts";
@@ -57,4 +57,23 @@ export const recordOpened = (change: Change, index: number): void =>
 export function useUnopenedEntries(change: Change): readonly Entry[] {
   const openedKeys = useValue(opened);
   return (change.sets ?? []).filter((_, index) => !openedKeys.has(entryKey(change, index)));
+}
+
+/** A value; `null`: the target has none; undefined: not known. */
+export type TargetValue = { value?: unknown } | null | undefined;
+
+/** A preview with the value before and after. */
+interface BeforeAfter {
+  before: unknown;
+  after: unknown;
+  present_before?: boolean;
+}
+
+/** Returns the current value in the host product; undefined if the answer does not contain it. */
+export function readHostValue({ adapter }: Operation): TargetValue {
+  if (adapter?.holds !== undefined) return adapter.holds;
+  const preview = adapter?.preview;
+  if (typeof preview !== "object" || preview === null || !("before" in preview && "after" in preview)) return undefined;
+  const { before, present_before } = preview as BeforeAfter;
+  return present_before === false ? null : { value: before };
 }

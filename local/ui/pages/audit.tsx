@@ -1,22 +1,25 @@
 /** The log: what happened, and whether the record can be believed. */
 import { useEffect, useState } from "preact/hooks";
-import { EVENT_NAMES } from "../../../lib/wording/describe.ts";
-import type { AuditEntry } from "../core/api_types.ts";
-import { shortenHash, formatNumber } from "../core/format.ts";
+import { EVENT_NAMES, describe, toSentence } from "../../../lib/wording/describe.ts";
+import type { AuditEntry, AuditVerdict } from "../core/api_types.ts";
+import { shortenHash, formatNumber, formatJson } from "../core/format.ts";
 import { useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import { href, replaceQuery, type Route } from "../core/router.tsx";
 import { type LogQuery, searchLog } from "../domain/log_search.ts";
-import { ChangeLink, useChangeTitles } from "../parts/change_link.tsx";
+import { ChangeLink, useChangeTitles } from "../parts/change_name.tsx";
 import { Download } from "../parts/download.tsx";
-import { EntryText } from "../parts/entry.tsx";
 import { Choice, Line } from "../parts/field.tsx";
-import { Pending } from "../parts/notice.tsx";
-import { PageHead, Panel } from "../parts/panel.tsx";
+import { Pending, Notice } from "../parts/notice.tsx";
+import { PageHead, Panel, Disclosure } from "../parts/panel.tsx";
 import { Table } from "../parts/table.tsx";
-import { UserText } from "../parts/text.tsx";
+import { UserText, Code, Sentence } from "../parts/text.tsx";
 import { Moment } from "../parts/time.tsx";
-import { Verify } from "./audit/verify.tsx";
+import { shorten } from "../../../lib/kit/quote.ts";
+import { get, type Query } from "../core/api.ts";
+import { findReceipt } from "../domain/receipts.ts";
+import { humanizeName } from "../domain/statuses.ts";
+import { ChainCheck } from "../parts/chain_check.tsx";
 
 /** Filters that are typed. */
 const TYPED = [
@@ -145,3 +148,90 @@ function Entries({ entries }: { entries: readonly AuditEntry[] }) {
     />
   );
 }
+
+const MAX_REASON = 200;
+
+/** An entry as a sentence, optionally with its reason, and its detail on demand. */
+export function EntryText({ entry, withReason = false }: { entry: AuditEntry; withReason?: boolean }) {
+  const { reason, ...described } = describe(entry);
+  const shown = typeof reason === "object" ? { ...reason, given: shorten(reason.given, MAX_REASON) } : reason;
+  const sentence = toSentence(withReason && shown ? { ...described, reason: shown } : described);
+  return (
+    <div class="event">
+      <span>
+        <Sentence parts={sentence} />
+      </span>{" "}
+      <details class="inline">
+        <summary>Detail</summary>
+        <Code label={`Detail of entry ${entry.id}`}>{formatDetail(entry.detail)}</Code>
+      </details>
+    </div>
+  );
+}
+
+/** Formats a detail that is JSON; any other text is returned unchanged. */
+function formatDetail(detail: string): string {
+  try {
+    return formatJson(JSON.parse(detail));
+  } catch {
+    return detail;
+  }
+}
+
+const NOT_CHECKED: Readonly<Record<string, string>> = {
+  tail_truncation: "entries removed from the end",
+  full_rewrite: "a rewritten log",
+};
+
+/** Lets this browser check the chain, which need not believe the service, and the service too. */
+export function Verify({ origin }: { origin: string }) {
+  const receipt = findReceipt(origin);
+  return (
+    <Panel title="Verify">
+      <p class="quiet">
+        {receipt
+          ? `Verified against this browser's newest receipt: entry ${formatNumber(receipt.length)}, ${shortenHash(receipt.head)}`
+          : "This browser has no receipt of this log yet. It gets one with your first decision."}
+      </p>
+      <ChainCheck from={1} origin={origin} label="Check in this browser" />
+      <Disclosure summary="Ask the service">
+        {() => <ServiceVerdict held={receipt && { expected_length: receipt.length, expected_head: receipt.head }} />}
+      </Disclosure>
+    </Panel>
+  );
+}
+
+function ServiceVerdict({ held = {} }: { held: Query | undefined }) {
+  const read = (signal: AbortSignal) => get<AuditVerdict>("api/product/audit/verify", held, signal);
+  const { data, error } = useResource(`verify ${JSON.stringify(held)}`, read, { concerns: () => false });
+  return data ? <VerdictText verdict={data} /> : <Pending error={error} what="the verdict" />;
+}
+
+const VerdictText = ({
+  verdict: { valid, length, head, first_invalid, reason, not_checked },
+}: {
+  verdict: AuditVerdict;
+}) => (
+  <Notice tone={valid ? "good" : "bad"} alert>
+    <p>
+      {valid ? (
+        <>
+          The service finds all {formatNumber(length)} entries sound, up to{" "}
+          <code title={head}>{shortenHash(head)}</code>.
+        </>
+      ) : (
+        <>
+          {first_invalid === null
+            ? "The chain holds, but the rest does not: "
+            : `The chain breaks at entry ${first_invalid}: `}
+          <UserText text={reason ?? "the service does not say why"} />.
+        </>
+      )}
+    </p>
+    {not_checked.length > 0 && (
+      <p class="quiet">
+        This cannot show {not_checked.map((one) => NOT_CHECKED[one] ?? humanizeName(one)).join(" or ")}.
+      </p>
+    )}
+  </Notice>
+);

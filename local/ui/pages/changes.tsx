@@ -1,9 +1,8 @@
 /** Changes: all of them, or those that match the query in the address. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { FindAnswer, FindRow, QueryField, SavedQuestion } from "../core/api_types.ts";
-import { formatCount, formatNumber } from "../core/format.ts";
+import { formatCount, formatNumber, LOCALE } from "../core/format.ts";
 import { focusPage, useTitle } from "../core/hooks.tsx";
-import { LOCALE } from "../core/locale.ts";
 import { navigate, href, type Route } from "../core/router.tsx";
 import { useFindHelp, useFind } from "../core/shared.ts";
 import { describeDuration, parseGroup, describeQueryFault, describeTimes } from "../domain/find_answer.ts";

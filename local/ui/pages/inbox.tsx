@@ -1,21 +1,26 @@
 /** The first page: changes that wait for the reader, then concerns and own proposals. */
-import { Button } from "../parts/button.tsx";
-import type { InboxItem } from "../core/api_types.ts";
+import { Button, CopyBlock } from "../parts/button.tsx";
+import type { InboxItem, Change, ChangeDetail } from "../core/api_types.ts";
 import { apiUrl } from "../core/api.ts";
-import { formatCount } from "../core/format.ts";
-import { useTitle, useValue, useWaitingCount } from "../core/hooks.tsx";
+import { formatCount, formatPeople } from "../core/format.ts";
+import { useTitle, useValue, useWaitingCount, useNow } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import { changeHref, href } from "../core/router.tsx";
 import { adminToken, personName } from "../core/session.ts";
 import { useFind, useServiceState } from "../core/shared.ts";
 import { type Concern, readInbox, listServiceConcerns } from "../domain/inbox.ts";
 import { ChangeRow } from "../parts/change_row.tsx";
-import { CopyBlock } from "../parts/button.tsx";
 import { Icon } from "../parts/badge.tsx";
 import { Failure, Notice } from "../parts/notice.tsx";
 import { PageHead, Panel, PendingPage } from "../parts/panel.tsx";
-import { UserText, UserLink } from "../parts/text.tsx";
-import { InboxRow } from "./inbox/row.tsx";
+import { UserText, UserLink, Sentence, SentenceLine } from "../parts/text.tsx";
+import { countApprovals, isUnstated, describeRequest } from "../domain/sentences.ts";
+import type { ComponentChildren } from "preact";
+import { describeAutomation } from "../../../lib/changes/rules/automation_words.ts";
+import { isLive } from "../../../lib/changes/rules/current_state.ts";
+import { describeGate } from "../domain/messages.ts";
+import { describeTimeLeft } from "../domain/expiry.ts";
+import { Age } from "../parts/time.tsx";
 
 /** Waiting changes of the reader, then what else needs attention. */
 export function InboxPage({ onYou }: { onYou: () => void }) {
@@ -160,4 +165,75 @@ const Empty = () => (
       Or <a href={href(["propose"])}>propose one here</a>.
     </p>
   </section>
+);
+
+type CountedChange = Pick<Change, "status" | "approvals" | "required_approvers"> &
+  Partial<Pick<ChangeDetail, "missing">>;
+
+/** "1 of 2 consents" of a pending change; only approvals that count under the intent in force, if the service lists what is missing. */
+export function ConsentCount({
+  change: { status, approvals, required_approvers, missing },
+}: {
+  change: CountedChange;
+}) {
+  if (status !== "pending_consent") return null;
+  const { received, needed } = missing
+    ? countApprovals({ required_approvers, missing })
+    : { received: approvals.filter(({ emergency }) => !emergency).length, needed: required_approvers };
+  return (
+    <span>
+      {received} of {formatCount(needed, "consent")}
+    </span>
+  );
+}
+
+/** More affected people than this are a warning. */
+const MANY_USERS = 1000;
+
+/** Gates that the row describes otherwise, and the freeze, which every page shows. */
+const SHOWN_ELSEWHERE: readonly string[] = ["consent", "reversible", "freeze"];
+
+/** A waiting change: title, request, warnings and blocking gates. The row is a link to it. */
+export function InboxRow({ item }: { item: InboxItem }) {
+  const now = useNow();
+  // An applied change shows the date of its review instead, from its gate.
+  const ends = isLive(item.status) ? item.expires_at : null;
+  const expiry = ends === null ? undefined : describeTimeLeft(item.status, Date.parse(ends), now);
+  const automation = describeAutomation(item, useNow());
+  const blocking = item.gates.filter(({ gate }) => !SHOWN_ELSEWHERE.includes(gate));
+  return (
+    <article class="row">
+      <p class="row-title">
+        <UserLink data-row href={changeHref(item.change_id)} text={item.title || `${item.kind} of ${item.target}`} />
+      </p>
+      <SentenceLine class="row-words" parts={describeRequest(item)} />
+      <p class="row-meta">
+        {item.risk === "high" && <Warning>High risk</Warning>}
+        {item.sets_nothing && <Warning>No value set</Warning>}
+        {automation && <Warning>{automation[0]!.toUpperCase() + automation.slice(1)}</Warning>}
+        {item.value_hint && <Warning>{item.value_hint}</Warning>}
+        {!item.reversible && <Warning>Cannot be undone</Warning>}
+        {(item.affected_users ?? 0) > MANY_USERS && <Warning>{formatPeople(item.affected_users!)}</Warning>}
+        <ConsentCount change={item} />
+        <span>
+          {item.tier}
+          {item.risk !== "high" && (isUnstated(item, "risk") ? ", risk not stated" : `, ${item.risk} risk`)}
+        </span>
+        <Age at={item.since} />
+        {expiry && (expiry.soon ? <Warning>{expiry.text}</Warning> : <span>{expiry.text}</span>)}
+        {blocking.map((gate) => (
+          <Warning key={gate.gate + gate.message}>
+            <UserText text={describeGate(gate)} />
+          </Warning>
+        ))}
+      </p>
+    </article>
+  );
+}
+
+const Warning = ({ children }: { children: ComponentChildren }) => (
+  <span class="mark warn">
+    <Icon shape="bang" />
+    {children}
+  </span>
 );

@@ -2,20 +2,31 @@
 import { Button } from "../parts/button.tsx";
 import { useRef, useState } from "preact/hooks";
 import type { State } from "../core/api_types.ts";
-import { formatPercent } from "../core/format.ts";
+import { formatPercent, formatNumber, formatDateTime } from "../core/format.ts";
 import { usePageKeys, useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
-import type { Route } from "../core/router.tsx";
-import { useServiceState } from "../core/shared.ts";
-import { findGoalDirection, type KpiSeries, readKpiSeries, listOfferedKpis } from "../domain/kpi_series.ts";
-import { readOutcomes } from "../domain/outcomes.ts";
-import { formatTitle } from "../domain/statuses.ts";
-import type { ChartLine } from "../parts/chart.tsx";
+import { type Route, href, replaceQuery, changeHref } from "../core/router.tsx";
+import { useServiceState, useFind } from "../core/shared.ts";
+import {
+  findGoalDirection,
+  type KpiSeries,
+  readKpiSeries,
+  listOfferedKpis,
+  readOutcomes,
+  type KpiPoint,
+} from "../domain/kpi_series.ts";
+import { formatTitle, type Badge as MarkOf } from "../domain/statuses.ts";
+import { type ChartLine, Chart, type ChartEvent } from "../parts/chart.tsx";
 import { OutcomeTable } from "../parts/outcomes.tsx";
 import { PageHead, Panel, PendingPage } from "../parts/panel.tsx";
-import { FeedDialog } from "./kpis/feed.tsx";
-import { KpiChart, useOperations } from "./kpis/kpi_chart.tsx";
-import { KpiTable } from "./kpis/table.tsx";
+import { StatusBadge } from "../parts/badge.tsx";
+import { Table } from "../parts/table.tsx";
+import { Age } from "../parts/time.tsx";
+import { type Fall, findFall, listOperations, listOperationQueries } from "../domain/kpi_operations.ts";
+import { UserText, UserLink } from "../parts/text.tsx";
+import { makeSignableAction } from "../domain/statement.ts";
+import { type ActionForm, ActionDialog } from "../parts/action_dialog.tsx";
+import { Line } from "../parts/field.tsx";
 
 /** KPIs and outcomes. */
 export function KpisPage({ route: { query } }: { route: Route }) {
@@ -87,4 +98,152 @@ function listGoalLines(kpi: string, { goals, dimensions }: State): ChartLine[] {
   if (!goal || goal.baseline === null) return [];
   const baseline: ChartLine = { kind: "baseline", label: "Baseline", value: goal.baseline };
   return goal.target === null ? [baseline] : [baseline, { kind: "target", label: "Target", value: goal.target }];
+}
+
+const GOAL_BADGES: Readonly<Record<State["goals"][number]["status"], MarkOf>> = {
+  no_data: { word: "No data", shape: "dash", tone: "quiet" },
+  stale: { word: "Not fed for a week", shape: "dash", tone: "warn" },
+  behind: { word: "Behind", shape: "bang", tone: "bad" },
+  under_way: { word: "Better than its baseline", shape: "half", tone: "wait" },
+  on_track: { word: "In time", shape: "half", tone: "wait" },
+  met: { word: "Target met", shape: "check", tone: "good" },
+};
+
+/** Each KPI with its goal; choosing one draws it. */
+export function KpiTable(props: { state: State; names: readonly string[]; chosen: string | undefined }) {
+  const { state, names, chosen } = props;
+
+  return (
+    <Table
+      columns={["KPI", "Now", "Baseline", "Target", "Standing", "Fed"]}
+      numbers={["Now", "Baseline", "Target"]}
+      rows={names.map((kpi) => {
+        const part = state.dimensions.E.parts.find((one) => one.kpi === kpi);
+        const goal = state.goals.find((one) => one.kpi === kpi);
+        const choose = (event: Event) => {
+          event.preventDefault();
+          replaceQuery(["kpis"], { kpi });
+        };
+        const cells = [
+          <a data-row href={href(["kpis"], { kpi })} onClick={choose}>
+            {formatTitle(kpi)}
+          </a>,
+          formatOptional(part?.value),
+          formatOptional(goal?.baseline ?? part?.baseline),
+          formatOptional(goal?.target ?? part?.target),
+          goal ? (
+            <StatusBadge of={GOAL_BADGES[goal.status]} />
+          ) : (
+            <span class="quiet">
+              {part?.reason ?? (part ? `${formatPercent(part.attainment)} attained` : "never fed")}
+            </span>
+          ),
+          part ? <Age at={part.at} /> : "never",
+        ];
+        return [kpi, cells, kpi === chosen] as const;
+      })}
+    />
+  );
+}
+
+const formatOptional = (value: number | null | undefined): string =>
+  value === null || value === undefined ? "–" : formatNumber(value);
+
+const MAX_FOUND = 200;
+const DAY_S = 86_400;
+
+/** Finds every apply and rollback in the period of these values; undefined while they are not all known. */
+export function useOperations(points: readonly KpiPoint[]): ChartEvent[] | undefined {
+  const [applied = null, rolledBack = null] = listOperationQueries(points);
+  const first = useFind(applied, { limit: MAX_FOUND });
+  const second = useFind(rolledBack, { limit: MAX_FOUND });
+  if (first.loading || second.loading) return undefined;
+  return listOperations([...(first.data?.rows ?? []), ...(second.data?.rows ?? [])], (points[0]?.at ?? 0) - DAY_S);
+}
+
+/** A KPI with the operations of its period, and what came just before its largest move for the worse. */
+export function KpiChart(props: {
+  kpi: string;
+  points: readonly KpiPoint[];
+  lines: readonly ChartLine[];
+  marks: readonly ChartEvent[];
+  direction: 1 | -1;
+}) {
+  const { kpi, points, lines, marks, direction } = props;
+
+  const fall = findFall(points, direction, marks);
+  return (
+    <>
+      <Chart label={`${formatTitle(kpi)} over time`} points={points} lines={lines} marks={marks} />
+      {fall && <BeforeFall kpi={kpi} fall={fall} />}
+    </>
+  );
+}
+
+function BeforeFall({ kpi, fall: { from, to, before } }: { kpi: string; fall: Fall }) {
+  return (
+    <>
+      <h3>Largest move for the worse</h3>
+      <p>
+        {formatTitle(kpi)} went from {formatNumber(from.value)} ({formatDateTime(from.at * 1000)}) to{" "}
+        {formatNumber(to.value)} ({formatDateTime(to.at * 1000)}).{" "}
+        {before.length === 0 ? "Nothing was applied before it in this period." : "Before it, newest first:"}
+      </p>
+      <ul class="plain">
+        {before.map(({ label, at, change }) => (
+          <li key={`${label} ${at}`}>
+            {formatDateTime(at * 1000)}, {label.toLowerCase()}:{" "}
+            <UserLink href={changeHref(change!.change_id)} text={change!.summary || change!.target} />
+          </li>
+        ))}
+      </ul>
+      <p class="quiet">The order in time is all that is known: it does not show that one of them caused it.</p>
+    </>
+  );
+}
+
+const FEED: ActionForm = {
+  label: "Save",
+  title: "Enter KPI values",
+  path: "api/product/kpi",
+  decision: "feed_kpis",
+  says: "enters these KPI values",
+  explanation: "Fields left empty keep their value. One invalid number rejects them all.",
+  noteHint: "Where do the values come from?",
+  isNameless: true,
+};
+
+/** Feeds the KPIs that are filled in. */
+export function FeedDialog({ names, onClose }: { names: readonly string[]; onClose: () => void }) {
+  const [values, setValues] = useState<Record<string, string>>({});
+  const stated = Object.entries(values).flatMap(([kpi, text]) => (text.trim() ? [[kpi, text.trim()] as const] : []));
+  const kpis = Object.fromEntries(stated.map(([kpi, text]) => [kpi, Number(text)]));
+  return (
+    <ActionDialog
+      of={FEED}
+      fields={Object.fromEntries(stated)}
+      signed={{
+        signable: ({ name, note }) => makeSignableAction({ decision: "feed_kpis", actor: name, note, kpis }),
+        facts: stated.map(([kpi, text]) => [formatTitle(kpi), text]),
+      }}
+      onClose={onClose}
+      onDone={onClose}
+    >
+      {(faultOf) => (
+        <div class="grid">
+          {names.map((kpi, index) => (
+            <Line
+              key={kpi}
+              label={formatTitle(kpi)}
+              inputMode="decimal"
+              value={values[kpi] ?? ""}
+              onValue={(text) => setValues({ ...values, [kpi]: text })}
+              error={faultOf(kpi)}
+              first={index === 0}
+            />
+          ))}
+        </div>
+      )}
+    </ActionDialog>
+  );
 }

@@ -14,7 +14,7 @@ import { useIntent } from "../core/shared.ts";
 import { toRecordedName, listShownKeys } from "../domain/keys.ts";
 import { describeSuspension } from "../domain/inbox.ts";
 import { describeBounds, listBrakes, MANDATE_BADGES, useMandates } from "../domain/mandates.ts";
-import { readOutcomes } from "../domain/outcomes.ts";
+import { readOutcomes } from "../domain/kpi_series.ts";
 import { statusBadge, VERDICT } from "../domain/statuses.ts";
 import type { RecordedAnswer } from "../parts/action_dialog.tsx";
 import { StatusBadge } from "../parts/badge.tsx";

@@ -23,12 +23,10 @@ import { listOfferedKpis } from "../domain/kpi_series.ts";
 import { statusBadge } from "../domain/statuses.ts";
 import { ChangeName } from "../parts/change_name.tsx";
 import { StatusBadge } from "../parts/badge.tsx";
-import { Failure, Notice } from "../parts/notice.tsx";
+import { Failure, Notice, Receipt } from "../parts/notice.tsx";
 import { PageHead, Panel, PendingPage } from "../parts/panel.tsx";
-import { Receipt } from "../parts/receipt.tsx";
 import { UserText } from "../parts/text.tsx";
-import { useCurrentValue } from "./propose/current_value.ts";
-import { ProposalPreview } from "./propose/proposal_preview.tsx";
+import { useCurrentValue, ProposalPreview } from "./propose/proposal_preview.tsx";
 import { SupersededChange, type Superseding, SupersedeNotice } from "./propose/superseded_change.tsx";
 import { PROPOSAL_FORM, ProposalForm } from "./propose/form.tsx";
 

@@ -3,7 +3,7 @@ import { Button } from "./button.tsx";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatCount, formatNumber } from "../core/format.ts";
 import { findReceipt } from "../domain/receipts.ts";
-import { walkChain } from "../domain/walk_chain.ts";
+import { walkChain } from "../domain/audit_check.ts";
 import { Failure, Notice } from "./notice.tsx";
 import { UserText } from "./text.tsx";
 

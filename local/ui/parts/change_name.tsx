@@ -2,11 +2,11 @@
 import type { RelatedChange } from "../core/api_types.ts";
 import { localizeTimes } from "../core/format.ts";
 import { changeHref } from "../core/router.tsx";
-import { useDrift } from "../core/shared.ts";
+import { useDrift, useFind } from "../core/shared.ts";
 import { splitMessage } from "../domain/messages.ts";
 import { statusBadge } from "../domain/statuses.ts";
 import { StatusBadge } from "./badge.tsx";
-import { UserText, UserLink } from "./text.tsx";
+import { UserText, UserLink, ShortId } from "./text.tsx";
 
 type NamedChange = Pick<RelatedChange, "change_id" | "summary" | "proposer" | "status" | "resolution">;
 
@@ -55,4 +55,19 @@ export const LinkedMessage = ({ text, related }: { text: string; related: readon
       );
     })}
   </>
+);
+
+const MAX_TITLES = 200;
+
+/** Reads the titles of the changes that a query finds, by id. */
+export function useChangeTitles(query: string): ReadonlyMap<string, string> {
+  const { data } = useFind(query, { limit: MAX_TITLES });
+  return new Map(data?.rows.map((row) => [row.change_id, row.summary || row.target]));
+}
+
+/** A link to a change by its title, or by its id where the title is not known. */
+export const ChangeLink = ({ id, titles }: { id: string; titles: ReadonlyMap<string, string> }) => (
+  <a data-row href={changeHref(id)} title={id}>
+    {titles.has(id) ? <UserText text={titles.get(id)!} /> : <ShortId of={id} />}
+  </a>
 );

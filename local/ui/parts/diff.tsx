@@ -2,7 +2,7 @@ import { Button } from "./button.tsx";
 import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatNumber, formatJson } from "../core/format.ts";
 import { type ChangedPath, listChangedPaths } from "../domain/changed_paths.ts";
-import type { TargetValue } from "../domain/target_value.ts";
+import type { TargetValue } from "../domain/plan.ts";
 import { type Block, diffLines, type DiffLine, foldUnchanged, isPatch, patchLines } from "../domain/text_diff.ts";
 import { CodeLine } from "./text.tsx";
 

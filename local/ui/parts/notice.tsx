@@ -2,11 +2,14 @@
 import type { ComponentChildren } from "preact";
 import { isAbsent, isRuntimeOff, NotSentError, ServiceError, UnreachableError } from "../core/api.ts";
 import { adminToken } from "../core/session.ts";
-import { explainError } from "../domain/error_text.ts";
+import { explainError } from "../domain/messages.ts";
 import type { Shape, Tone } from "../domain/statuses.ts";
-import { CopyBlock } from "./button.tsx";
+import { CopyBlock, CopyButton } from "./button.tsx";
 import { Icon } from "./badge.tsx";
-import { UserText } from "./text.tsx";
+import { UserText, Sentence } from "./text.tsx";
+import type { AuditEntry } from "../core/api_types.ts";
+import { shortenHash } from "../core/format.ts";
+import type { Part } from "../../../lib/wording/part.ts";
 
 const SHAPE: Readonly<Record<Tone, Shape>> = { quiet: "dash", wait: "ring", good: "check", bad: "bang", warn: "bang" };
 
@@ -103,3 +106,23 @@ export const RuntimeOff = () => (
     </p>
   </section>
 );
+
+/** Receipt of the service: the entry's number and hash. Stored outside, it shows later that nothing was cut or rewritten. */
+export const Receipt = ({ entry }: { entry: AuditEntry }) => (
+  <p class="receipt">
+    Receipt: entry {entry.id}, <code title={entry.current_hash}>{shortenHash(entry.current_hash)}</code>{" "}
+    <CopyButton label="Copy receipt" text={JSON.stringify(entry)} />
+  </p>
+);
+
+/** Facts to know before a decision, a sentence each. */
+export const Cautions = ({ of }: { of: readonly Part[][] }) =>
+  of.length === 0 ? null : (
+    <Notice tone="warn">
+      {of.map((sentence, index) => (
+        <p key={index}>
+          <Sentence parts={sentence} />
+        </p>
+      ))}
+    </Notice>
+  );

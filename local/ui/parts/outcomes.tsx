@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { Outcome } from "../core/api_types.ts";
 import { formatSigned } from "../core/format.ts";
 import { formatTitle } from "../domain/statuses.ts";
-import { ChangeLink, useChangeTitles } from "./change_link.tsx";
+import { ChangeLink, useChangeTitles } from "./change_name.tsx";
 import { Table } from "./table.tsx";
 import { Moment } from "./time.tsx";
 import { Verdict } from "./verdict.tsx";

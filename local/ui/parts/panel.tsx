@@ -1,8 +1,10 @@
-import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
+import { type ComponentChildren, Component } from "preact";
+import { useId, useState } from "preact/hooks";
 import { useHeadingFocus } from "../core/hooks.tsx";
-import { Boundary } from "./boundary.tsx";
 import { Pending } from "./notice.tsx";
+import { Button } from "./button.tsx";
+import { get, type Query } from "../core/api.ts";
+import { useResource } from "../core/resource.tsx";
 
 /** A titled part of a page; `aside` is next to the title. */
 export function Panel(props: {
@@ -74,3 +76,52 @@ export const Facts = ({
     ))}
   </dl>
 );
+
+/** Keeps a fault of one part from taking the rest of the page with it. */
+export class Boundary extends Component<{ children: ComponentChildren }, { failed: boolean }> {
+  override state = { failed: false };
+
+  override componentDidCatch(error: unknown): void {
+    // oxlint-disable-next-line no-console -- nothing else keeps the cause
+    console.error(error);
+    this.setState({ failed: true });
+  }
+
+  override render({ children }: { children: ComponentChildren }) {
+    if (!this.state.failed) return children;
+    return (
+      <p role="alert">
+        This part could not be shown.{" "}
+        <Button class="link" onClick={() => this.setState({ failed: false })} label="Try again" />
+      </p>
+    );
+  }
+}
+
+/** Details whose content is drawn once they are opened. */
+export function Disclosure(props: { summary: ComponentChildren; class?: string; children: () => ComponentChildren }) {
+  const { summary, class: extra = "", children } = props;
+
+  const [open, setOpen] = useState(false);
+  return (
+    <details class={extra} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{summary}</summary>
+      {open && children()}
+    </details>
+  );
+}
+
+/** A panel of an answer of the service; `path` is below `api`. */
+export function ReadPanel<T>(props: {
+  title: string;
+  path: string;
+  query?: Query;
+  children: (data: T, reload: () => Promise<void>) => ComponentChildren;
+}) {
+  const { title, path, query = {}, children } = props;
+
+  const { data, error, reload } = useResource(path, (signal) => get<T>(`api/${path}`, query, signal));
+  return (
+    <Panel title={title}>{data ? children(data, reload) : <Pending error={error} what={title.toLowerCase()} />}</Panel>
+  );
+}

@@ -6,7 +6,7 @@ import { href } from "../core/router.tsx";
 import { adminToken, personName } from "../core/session.ts";
 import { findProvenName, useIntent, useWhoami } from "../core/shared.ts";
 import { Dialog } from "./dialog.tsx";
-import { NameField, TokenField } from "./person_fields.tsx";
+import { NameField, TokenField } from "./field.tsx";
 import { UserText } from "./text.tsx";
 
 /** Asks for the reader's name, and for the token if the service needs one. */

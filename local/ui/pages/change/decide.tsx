@@ -8,14 +8,13 @@ import { useNow } from "../../core/hooks.tsx";
 import { subscribeToEvents } from "../../core/live.ts";
 import { listCautions, omitDescribed } from "../../domain/cautions.ts";
 import { type ChangeAction, CHANGE_ACTIONS, makeActionFields, makeSignable } from "../../domain/change_actions.ts";
-import { formatSentence } from "../../domain/error_text.ts";
+import { formatSentence } from "../../domain/messages.ts";
 import { describeRequest, describeBriefly } from "../../domain/sentences.ts";
 import { ActionDialog, OneTapForm, type SendOptions, type StatementTexts } from "../../parts/action_dialog.tsx";
 import { LinkedMessage } from "../../parts/change_name.tsx";
-import { Cautions } from "../../parts/cautions.tsx";
-import { Notice } from "../../parts/notice.tsx";
+import { Cautions, Notice } from "../../parts/notice.tsx";
 import { UserText, Sentence, SentenceLine } from "../../parts/text.tsx";
-import { UnopenedEntries } from "../../parts/unopened.tsx";
+import { UnopenedEntries } from "./decision_bar.tsx";
 import { ChangedSince } from "./changed_since.tsx";
 import { CurrentValue, HostPreview } from "./host_preview.tsx";
 

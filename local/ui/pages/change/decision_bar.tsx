@@ -1,15 +1,15 @@
 import { Button } from "../../parts/button.tsx";
 import { isReviewDue } from "../../../../lib/changes/rules/current_state.ts";
-import type { ChangeDetail, RelatedChange } from "../../core/api_types.ts";
+import type { ChangeDetail, RelatedChange, Change } from "../../core/api_types.ts";
 import { formatDateTime, endSentence } from "../../core/format.ts";
 import { listFollowUps } from "../../domain/follow_ups.ts";
-import { type ChangeAction, CHANGE_ACTIONS } from "../../domain/change_actions.ts";
-import { listObstacles } from "../../domain/allowed_actions.ts";
+import { type ChangeAction, CHANGE_ACTIONS, listObstacles } from "../../domain/change_actions.ts";
 import { LinkedMessage } from "../../parts/change_name.tsx";
 import { Icon } from "../../parts/badge.tsx";
-import { UnopenedEntries } from "../../parts/unopened.tsx";
-import { FollowUpLinks } from "./follow_up_links.tsx";
 import type { ComponentChildren } from "preact";
+import { href } from "../../core/router.tsx";
+import { useUnopenedEntries } from "../../domain/plan.ts";
+import { UserText } from "../../parts/text.tsx";
 
 const STYLE = { danger: "danger outline", secondary: "secondary" } as const;
 
@@ -106,3 +106,34 @@ const Obstacle = ({ label, reason, related }: { label: string; reason: string; r
     </span>
   </li>
 );
+
+/** Links to proposals that start from the change, filled with what they begin with. */
+export const FollowUpLinks = ({ change }: { change: ChangeDetail }) => (
+  <>
+    {listFollowUps(change).map(({ label, take, by = "supersedes" }) => (
+      <a key={label} class="button secondary" href={href(["propose"], { [by]: change.change_id, take })}>
+        {label}…
+      </a>
+    ))}
+  </>
+);
+
+/** Names the differences of a plan that the reader has not opened. */
+export function UnopenedEntries({ change }: { change: Change }) {
+  const left = useUnopenedEntries(change);
+  if (!change.sets) return null;
+  return (
+    <p class="whole" role="status">
+      {left.length === 0 ? (
+        `All ${change.sets.length} differences opened.`
+      ) : (
+        <>
+          <strong>
+            {left.length} of {change.sets.length} not opened
+          </strong>
+          : <UserText text={left.map(({ target }) => target).join(", ")} />.
+        </>
+      )}
+    </p>
+  );
+}

@@ -6,7 +6,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { UserText } from "../../parts/text.tsx";
 import { Age, Moment } from "../../parts/time.tsx";
 import { CurrentValue } from "./host_preview.tsx";
-import { FollowUpLinks } from "./follow_up_links.tsx";
+import { FollowUpLinks } from "./decision_bar.tsx";
 
 /** The panel of a drifted change; `onRestore` opens the dialog of a restore. */
 export function Drifted({ change, onRestore }: { change: ChangeDetail; onRestore: () => void }) {

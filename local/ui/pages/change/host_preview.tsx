@@ -3,15 +3,14 @@ import type { ComponentChildren } from "preact";
 import { canonicalJson } from "../../../../lib/kit/canonical_json.ts";
 import type { Change, ChangeDetail, Operation } from "../../core/api_types.ts";
 import { lazy } from "../../core/lazy.tsx";
-import { readHostValue, type TargetValue } from "../../domain/target_value.ts";
-import { listResults } from "../../domain/plan.ts";
+import { readHostValue, type TargetValue, listResults } from "../../domain/plan.ts";
 import { isPatch } from "../../domain/text_diff.ts";
 import { ChangeName } from "../../parts/change_name.tsx";
 import { ValueDiff } from "../../parts/diff.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Json } from "../../parts/text.tsx";
 import { DryRunStatus, type HostOperation, useDryRun } from "./use_dry_run.tsx";
-import { useSetter } from "./use_setter.tsx";
+import { useSetter } from "../../domain/change_history.ts";
 
 const PlanDryRun = lazy(() => import("./plan.tsx").then((part) => part.PlanDryRun));
 const Undoing = lazy(() => import("./rollback_preview.tsx").then((part) => part.RollbackPreview));

@@ -14,14 +14,14 @@ import {
   resultBadge,
   recordOpened,
   readFailedResults,
+  type TargetValue,
 } from "../../domain/plan.ts";
 import { describeValue } from "../../domain/kinds.ts";
-import type { TargetValue } from "../../domain/target_value.ts";
 import { formatTitle } from "../../domain/statuses.ts";
 import { ValueDiff } from "../../parts/diff.tsx";
 import { StatusBadge } from "../../parts/badge.tsx";
 import { CodeLine, UserText } from "../../parts/text.tsx";
-import { UnopenedEntries } from "../../parts/unopened.tsx";
+import { UnopenedEntries } from "./decision_bar.tsx";
 import { DryRunStatus, useDryRun } from "./use_dry_run.tsx";
 
 /** Compares the values of a plan with the current ones while it waits, otherwise with those set before it. */

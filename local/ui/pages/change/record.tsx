@@ -1,10 +1,13 @@
 /** The record of a change below its decision: history, verification, and the record itself. */
 import type { ChangeDetail, IntentView } from "../../core/api_types.ts";
-import { Disclosure } from "../../parts/disclosure.tsx";
-import { Facts } from "../../parts/panel.tsx";
+import { Disclosure, Facts, Panel } from "../../parts/panel.tsx";
 import { UserText, Json } from "../../parts/text.tsx";
 import { Timeline } from "../../parts/timeline.tsx";
-import { Verification } from "./verification.tsx";
+import { useMemo } from "preact/hooks";
+import { hasOwnHash } from "../../domain/audit_check.ts";
+import { ChainCheck } from "../../parts/chain_check.tsx";
+import { Download } from "../../parts/download.tsx";
+import { StatusBadge } from "../../parts/badge.tsx";
 
 /** Shows all three together, so that nothing moves while one is loaded. */
 export const Record = ({ change, intent }: { change: ChangeDetail; intent: IntentView | undefined }) => (
@@ -36,5 +39,43 @@ function Raw({ change, intent }: { change: ChangeDetail; intent: IntentView | un
         </>
       )}
     </Disclosure>
+  );
+}
+
+/** Checks the entries of a change in this browser, and the chain from the first of them on; offers the proof as files. */
+export function Verification({ change: { change_id, audit_entries: entries } }: { change: ChangeDetail }) {
+  const shown = entries.map(({ current_hash }) => current_hash).join();
+  const altered = useMemo(() => entries.filter((entry) => !hasOwnHash(entry)), [shown]);
+  return (
+    <Panel title="Verification">
+      <p class="verified">
+        {altered.length > 0
+          ? "An entry does not fit its hash: it was altered after it was written."
+          : entries.length === 1
+            ? "This browser computed the hash again: the entry fits its content."
+            : `This browser computed the hashes again: all ${entries.length} entries fit their content.`}
+      </p>
+      {altered.map(({ id }) => (
+        <p key={id}>
+          Entry {id}: <StatusBadge of={{ word: "altered", shape: "bang", tone: "bad" }} />
+        </p>
+      ))}
+      {entries.length > 0 && (
+        <ChainCheck
+          from={entries[0]!.id}
+          origin={entries[0]!.origin}
+          label={`Check the links from entry ${entries[0]!.id} to the newest`}
+        />
+      )}
+      <Download
+        label="Download proof of this change"
+        path={`api/product/changes/${encodeURIComponent(change_id)}/certificate`}
+        name={`${change_id}.certificate`}
+      />
+      <Download label="Download pack" path="api/product/pack" query={{ change_id }} name={`${change_id}.tar`} />
+      <p class="quiet">
+        <code>countersign-verify certificate FILE</code> checks the proof without this service.
+      </p>
+    </Panel>
   );
 }

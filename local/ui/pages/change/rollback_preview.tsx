@@ -4,7 +4,7 @@ import { changeHref } from "../../core/router.tsx";
 import { ChangeName } from "../../parts/change_name.tsx";
 import { ValueDiff } from "../../parts/diff.tsx";
 import { UserText } from "../../parts/text.tsx";
-import { useSetter } from "./use_setter.tsx";
+import { useSetter } from "../../domain/change_history.ts";
 
 /** State of the target: its owner, and the digest of its earlier value (`null`: nothing). */
 interface RollbackTarget {

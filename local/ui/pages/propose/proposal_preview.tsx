@@ -8,13 +8,11 @@ import { useResource } from "../../core/resource.tsx";
 import { useFind } from "../../core/shared.ts";
 import { listCautions } from "../../domain/cautions.ts";
 import { parseValue } from "../../domain/kinds.ts";
-import { Cautions } from "../../parts/cautions.tsx";
+import { Cautions, Notice } from "../../parts/notice.tsx";
 import { ChangeNames } from "../../parts/change_name.tsx";
 import { ValueDiff } from "../../parts/diff.tsx";
-import { Notice } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { UserText } from "../../parts/text.tsx";
-import { useCurrentValue } from "./current_value.ts";
 import { PolicyAnswer } from "./policy_answer.tsx";
 import { type Draft, makeProposalFields, readStatedFields, splitDraft } from "../../domain/draft.ts";
 
@@ -138,4 +136,21 @@ function Conflicts(props: { place: Pick<Draft, "tenant_id" | "target">; except: 
       <ChangeNames of={others} />
     </Notice>
   );
+}
+
+interface ValuePage {
+  values: { target: string; tenant_id: string; value?: unknown }[];
+}
+
+/** Returns the value that approved changes have set at the draft's target; `null`: nothing; undefined while that is not known. */
+export function useCurrentValue({ tenant_id, target }: Draft): { value: unknown } | null | undefined {
+  const query = { tenant_id: tenant_id.trim(), target: target.trim(), limit: 1 };
+  const rested = useDebounced(JSON.stringify(query));
+  const isComplete = rested === JSON.stringify(query) && query.tenant_id !== "" && query.target !== "";
+  const { data } = useResource(isComplete && !query.target.includes("*") ? `value ${rested}` : null, (signal) =>
+    get<ValuePage>("api/product/values", query, signal),
+  );
+  if (!data) return undefined;
+  const [found] = data.values;
+  return found && "value" in found ? { value: found.value } : null;
 }

@@ -5,7 +5,7 @@ import { get, post } from "../../core/api.ts";
 import { useResource } from "../../core/resource.tsx";
 import { describeFollowUp, isBlockingDraft, type FollowUp } from "../../domain/follow_ups.ts";
 import type { Draft } from "../../domain/draft.ts";
-import { readHostValue, type TargetValue } from "../../domain/target_value.ts";
+import { readHostValue, type TargetValue } from "../../domain/plan.ts";
 import { statusBadge } from "../../domain/statuses.ts";
 import { ChangeName } from "../../parts/change_name.tsx";
 import { StatusBadge } from "../../parts/badge.tsx";
