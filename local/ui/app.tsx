@@ -1,4 +1,4 @@
-/** From the address to the page. */
+/** The console: the page that the address names, in its frame. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { focusPage } from "./core/hooks.tsx";
 import { restoreScrollPosition } from "./core/scroll_position.ts";
@@ -10,7 +10,7 @@ import { Boundary, PageHead } from "./parts/panel.tsx";
 import { YouDialog } from "./parts/you.tsx";
 import { Shell } from "./shell.tsx";
 
-/** Decisions are made on the inbox and on a change's page; the code of the others comes when they are opened. */
+/** Decisions are made on the inbox and on a change's page; the code of other pages is loaded when they are opened. */
 const AuditLogPage = lazy(() => import("./pages/audit.tsx").then((page) => page.AuditLogPage));
 const ChangesPage = lazy(() => import("./pages/changes.tsx").then((page) => page.ChangesPage));
 const ComparePage = lazy(() => import("./pages/compare.tsx").then((page) => page.ComparePage));
@@ -21,27 +21,24 @@ const ProposePage = lazy(() => import("./pages/propose.tsx").then((page) => page
 const SettingsPage = lazy(() => import("./pages/settings.tsx").then((page) => page.SettingsPage));
 const YouPage = lazy(() => import("./pages/you.tsx").then((page) => page.YouPage));
 
-/** The console. */
 export function App() {
   const route = useRoute();
-  const [you, setYou] = useState(false);
+  const [asksIdentity, setAsksIdentity] = useState(false);
   const path = route.path.join("/");
-  const arrived = useRef(false);
+  const isFirstPage = useRef(true);
   useEffect(() => {
-    if (arrived.current) {
-      if (!restoreScrollPosition()) {
-        scrollTo(0, 0);
-        focusPage();
-      }
+    if (!isFirstPage.current && !restoreScrollPosition()) {
+      scrollTo(0, 0);
+      focusPage();
     }
-    arrived.current = true;
+    isFirstPage.current = false;
   }, [path]);
   return (
-    <Shell route={route} onYou={() => setYou(true)}>
+    <Shell route={route} onYou={() => setAsksIdentity(true)}>
       <Boundary key={path}>
-        <Page route={route} onYou={() => setYou(true)} />
+        <Page route={route} onYou={() => setAsksIdentity(true)} />
       </Boundary>
-      {you && <YouDialog onClose={() => setYou(false)} />}
+      {asksIdentity && <YouDialog onClose={() => setAsksIdentity(false)} />}
     </Shell>
   );
 }

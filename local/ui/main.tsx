@@ -3,10 +3,10 @@ import { render } from "preact";
 import { App } from "./app.tsx";
 import { startLive } from "./core/live.ts";
 import { trackScrollPositions } from "./core/scroll_position.ts";
-import { keepTheme } from "./core/session.ts";
+import { followTheme } from "./core/session.ts";
 import { watchUpgrade } from "./core/upgrade.ts";
 
-keepTheme(document.documentElement);
+followTheme(document.documentElement);
 startLive();
 trackScrollPositions();
 watchUpgrade();

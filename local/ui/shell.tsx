@@ -12,7 +12,7 @@ import { type Freshness, freshness, POLL_MS, type ServiceEvent } from "./core/li
 import { href, type Route } from "./core/router.tsx";
 import { personName, theme } from "./core/session.ts";
 import { findProvenName, useServiceState, useWhoami } from "./core/shared.ts";
-import { upgraded } from "./core/upgrade.ts";
+import { isUpgraded } from "./core/upgrade.ts";
 import { FindDialog } from "./parts/find.tsx";
 import { HelpDialog } from "./parts/help.tsx";
 import { Notice } from "./parts/notice.tsx";
@@ -23,10 +23,10 @@ import { useResource } from "./core/resource.tsx";
 import { readWaiting } from "./domain/inbox.ts";
 
 const StopDialog = lazy(() => import("./parts/stop.tsx").then((part) => part.StopDialog));
-const Gate = lazy(() => import("./parts/sign_in.tsx").then((part) => part.SignInForm));
+const SignInForm = lazy(() => import("./parts/sign_in.tsx").then((part) => part.SignInForm));
 
 /** First segment of the address, and title of each page. */
-export const PAGES: readonly (readonly [string, string])[] = [
+const PAGES: readonly (readonly [string, string])[] = [
   ["", "Inbox"],
   ["changes", "Changes"],
   ["kpis", "KPIs"],
@@ -36,17 +36,17 @@ export const PAGES: readonly (readonly [string, string])[] = [
 
 /** The frame around a page. */
 export function Shell({ route, onYou, children }: { route: Route; onYou: () => void; children: ComponentChildren }) {
-  const [open, setOpen] = useState<"help" | "find" | "stop" | undefined>();
-  const [menu, setMenu] = useState(false);
-  const here = route.path[0] ?? "";
-  useKeyboard({ help: () => setOpen("help"), find: () => setOpen("find") });
-  useEffect(() => setMenu(false), [route]);
-  const close = () => setOpen(undefined);
+  const [openDialog, setOpenDialog] = useState<"help" | "find" | "stop" | undefined>();
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  const currentPage = route.path[0] ?? "";
+  useKeyboard({ help: () => setOpenDialog("help"), find: () => setOpenDialog("find") });
+  useEffect(() => setMenuOpen(false), [route]);
+  const close = () => setOpenDialog(undefined);
   const { data: me } = useWhoami();
-  const closed = me !== undefined && !me.may.includes("read");
+  const needsSignIn = me !== undefined && !me.may.includes("read");
   return (
     <>
-      <TitleCount isShown={here === ""} />
+      <TitleCount isSetByPage={currentPage === ""} />
       <Button
         class="skip"
         onClick={() => document.querySelector<HTMLElement>("h1")?.focus()}
@@ -58,21 +58,21 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
             <Logo /> Countersign
           </a>
           <FreshnessBadge />
-          <Button class="stop danger outline small" onClick={() => setOpen("stop")} label="Stop…" />
+          <Button class="stop danger outline small" onClick={() => setOpenDialog("stop")} label="Stop…" />
           <Button
             class="menu-button icon"
-            aria-expanded={menu}
+            aria-expanded={isMenuOpen}
             aria-controls="menu"
-            onClick={() => setMenu(!menu)}
+            onClick={() => setMenuOpen(!isMenuOpen)}
             label="Menu"
           />
         </div>
-        <div id="menu" class={menu ? "menu open" : "menu"}>
+        <div id="menu" class={isMenuOpen ? "menu open" : "menu"}>
           <nav aria-label="Pages">
             <ul>
               {PAGES.map(([path, title]) => (
                 <li key={path}>
-                  <a href={href(path === "" ? [] : [path])} aria-current={path === here ? "page" : undefined}>
+                  <a href={href(path === "" ? [] : [path])} aria-current={path === currentPage ? "page" : undefined}>
                     {title}
                     {path === "" && <WaitingCount />}
                   </a>
@@ -84,10 +84,10 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
             <You onYou={onYou} />
             <ThemeChoice />
             <div class="side-tools">
-              <button type="button" class="link" onClick={() => setOpen("find")}>
+              <button type="button" class="link" onClick={() => setOpenDialog("find")}>
                 Find <kbd>/</kbd>
               </button>
-              <button type="button" class="link" onClick={() => setOpen("help")}>
+              <button type="button" class="link" onClick={() => setOpenDialog("help")}>
                 Keys <kbd>?</kbd>
               </button>
             </div>
@@ -97,8 +97,8 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
       </header>
       <main id="page">
         <UpgradeNotice />
-        {closed ? (
-          <Gate />
+        {needsSignIn ? (
+          <SignInForm />
         ) : (
           <>
             <FreezeNotice />
@@ -107,9 +107,9 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
           </>
         )}
       </main>
-      {open === "stop" && <StopDialog onClose={close} />}
-      {open === "help" && <HelpDialog onClose={close} />}
-      {open === "find" && (
+      {openDialog === "stop" && <StopDialog onClose={close} />}
+      {openDialog === "help" && <HelpDialog onClose={close} />}
+      {openDialog === "find" && (
         <FindDialog
           pages={PAGES.map(([path, title]) => [href(path === "" ? [] : [path]), title] as const)}
           onClose={close}
@@ -121,7 +121,7 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
 
 /** Offers a reload after an upgrade; the reader can first finish typing. */
 function UpgradeNotice() {
-  if (!useValue(upgraded)) return null;
+  if (!useValue(isUpgraded)) return null;
   return (
     <Notice tone="wait" alert>
       <p>
@@ -140,8 +140,8 @@ function ClockNotice() {
       {useValue(clockBehind) && (
         <Notice tone="bad" alert>
           <p>
-            The clock of this service is far behind its log, so that nothing can be dated and nothing is taken but a
-            rollback. Set the clock right. If it is right, and ran ahead before, somebody has to say so.{" "}
+            The clock of this service is far behind its log, so entries cannot be dated and only rollbacks are possible.
+            Set the clock right. If it is right now and ran ahead before, accept it.{" "}
             <Button class="link" onClick={accepting.ask} label="Accept the clock…" />
           </p>
         </Notice>
@@ -181,7 +181,7 @@ const Logo = () => (
   </svg>
 );
 
-/** Number of changes that wait for the reader. */
+/** The number of changes that wait for the reader. */
 function WaitingCount() {
   const waiting = useValue(waitingCount);
   return waiting === 0 ? null : (
@@ -240,14 +240,14 @@ function Product() {
 
 const FRESHNESS: Readonly<Record<Freshness["mode"], [word: (since: number) => string, title: string]>> = {
   connecting: [() => "Connecting", "The service has not answered yet."],
-  live: [() => "Live", "What happens at the service shows at once."],
+  live: [() => "Live", "Changes at the service appear immediately."],
   polling: [
     () => `Updates every ${POLL_MS / 1000} s`,
-    "The service is asked every few seconds; its event stream does not get through.",
+    "The page asks the service every few seconds, since its event stream cannot be opened.",
   ],
   offline: [
     (since) => `Offline since ${formatTime(since)}`,
-    "The service cannot be reached. What you see is from before; it is tried again every few seconds.",
+    "The service cannot be reached, so the page is out of date. It tries again every few seconds.",
   ],
 };
 
@@ -263,20 +263,17 @@ function FreshnessBadge() {
   );
 }
 
-/** A freeze, as the state shows it. */
-export type Freeze = NonNullable<State["freeze"]>;
-
 /** "Ana froze the service until 24 Nov 2026, 08:00: the audit of the ledger." */
-export const describeFreeze = ({ actor, until, note }: Freeze): Part[] => [
+const describeFreeze = ({ actor, until, note }: NonNullable<State["freeze"]>): Part[] => [
   { given: actor },
   ` froze the service until ${until === null ? "somebody lifts it" : formatDateTime(until)}`,
   ...(note === "" ? ["."] : [": ", { given: note }]),
 ];
 
-const ServiceDialog = lazy(() => import("./service_dialog.tsx").then((part) => part.ServiceDialog));
+const ServiceDialog = lazy(() => import("./parts/service_dialog.tsx").then((part) => part.ServiceDialog));
 
-/** The dialog of an action whose button disappears once it is done: the heading then takes the focus. */
-export function useServiceAction(action: "unfreeze" | "accept_clock") {
+/** Returns the dialog of an action whose button disappears afterwards; the heading takes the focus then. */
+function useServiceAction(action: "unfreeze" | "accept_clock") {
   const [stage, setStage] = useState<"asking" | "done" | undefined>();
   useEffect(() => {
     if (stage === "done") document.querySelector<HTMLElement>("h1")?.focus();
@@ -284,33 +281,29 @@ export function useServiceAction(action: "unfreeze" | "accept_clock") {
   return {
     ask: () => setStage("asking"),
     dialog: stage === "asking" && (
-      <ServiceDialog act={action} onClose={() => setStage(undefined)} onDone={() => setStage("done")} />
+      <ServiceDialog action={action} onClose={() => setStage(undefined)} onDone={() => setStage("done")} />
     ),
   };
 }
 
-/** `isShown`: the page shows the count itself. */
-export function TitleCount({ isShown }: { isShown: boolean }) {
+/** The number of waiting changes in the window title: for the reader, or for anybody if no name is set. */
+function TitleCount({ isSetByPage }: { isSetByPage: boolean }) {
   const name = useValue(personName);
   const { data: state } = useServiceState();
-  const readsOwnCount = name !== "" && !isShown;
+  const readsOwnCount = name !== "" && !isSetByPage;
   const own = useResource(
     readsOwnCount ? `waiting for ${name}` : null,
     async (signal) => (await readWaiting(name, signal, 1)).totals,
-    { concerns },
+    { concerns: changesWaitingCount },
   );
-  const pending = state && countPending(state);
-  useWaitingCount(
-    isShown ? undefined : readsOwnCount && !own.error ? (own.data?.waiting_for_you ?? own.data?.pending) : pending,
-  );
+  const ownCount = own.data?.waiting_for_you ?? own.data?.pending;
+  const count = readsOwnCount && !own.error ? ownCount : state && countPending(state);
+  useWaitingCount(isSetByPage ? undefined : count);
   return null;
 }
 
-const MOVES = ["change_proposed", "consent_decision"];
+const changesWaitingCount = (event: ServiceEvent): boolean =>
+  event === null || (event.type === "audit" && ["change_proposed", "consent_decision"].includes(event.data.event_type));
 
-const concerns = (event: ServiceEvent): boolean =>
-  event === null || (event.type === "audit" && MOVES.includes(event.data.event_type));
-
-/** Returns the number of pending changes in the service's state. */
-const countPending = ({ dimensions }: { dimensions: { N: { items: { item: string; open: number }[] } } }): number =>
+const countPending = ({ dimensions }: State): number =>
   dimensions.N.items.find(({ item }) => item === "pending_changes")?.open ?? 0;

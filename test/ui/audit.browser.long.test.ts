@@ -71,9 +71,9 @@ describe.skipIf(!browser)("the audit log in the console", () => {
       return page.locator(".chain-check .notice").innerText();
     };
     await visit(page, service.url, "audit");
-    expect(await tamper((entries) => entries)).toContain("each fits its hash");
+    expect(await tamper((entries) => entries)).toContain("each matches its hash");
     expect(await tamper((all) => all.map((one) => (one.id === 3 ? { ...one, tenant: "t2" } : one)))).toContain(
-      "The chain breaks at entry 3: its content does not give its hash.",
+      "The chain breaks at entry 3: its hash does not match its content.",
     );
     expect(await tamper((entries) => entries.filter(({ id }) => id !== 4))).toContain("The chain breaks at entry 5");
     const newest = (await service.get("api/product/audit?limit=1")).entries[0];

@@ -74,7 +74,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect(JSON.parse(decision.statement)).toMatchObject({ decision: "approve", change_id: id, digest, note: "" });
     const proofs = { verified: 1, as_named: 0, not_checked: 0 };
     expect(await verifyOffline(service, intent)).toMatchObject({ verdict: "consistent", proofs });
-    await page.getByText("Given with ana’s key, their presence verified.").waitFor();
+    await page.getByText("Given with ana’s key; their presence was verified.").waitFor();
   });
 
   /** Starts a service whose intent lists a passkey of Ana, with her window and the device that has the passkey. */
@@ -110,7 +110,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await approveInOneClick(page, service, id);
     expect(await readDecisions(service, id)).toMatchObject([{ approver: "ana", authenticated: "signature" }]);
     await page.getByRole("button", { name: "You ana" }).click();
-    await page.getByText("The proxy in front of this service says that you are ana.").waitFor();
+    await page.getByText("The proxy in front of this service identifies you as ana.").waitFor();
   });
 
   test("a failed or cancelled signature records nothing, and signing works afterwards", async () => {
@@ -147,7 +147,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
       await route.fulfill({ json: { ...change, value: 26 } });
     });
     await visit(page, localhostUrl(service), `changes/${id}`);
-    await page.getByText("What this page shows is not what the change's digest says.").waitFor();
+    await page.getByText("The content on this page does not match the change's digest.").waitFor();
     expect(await button(page, "Approve with your key").count()).toBe(0);
   });
 
@@ -249,7 +249,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     });
     await button(page, "Approve with your key").click();
     await page.getByText("Changed since you opened it.").waitFor();
-    await page.getByText("Nothing of yours was recorded.").waitFor();
+    await page.getByText("Your decision was not recorded.").waitFor();
     expect(await page.locator(".change-head .mark").innerText()).toBe("Withdrawn");
   });
 
@@ -282,7 +282,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     const { service, page } = await startWithPasskey();
     const id = await service.propose();
     await visit(page, service.url, `changes/${id}`);
-    await page.getByText("Your passkey can be asked for only where it was made.").waitFor();
+    await page.getByText("Your passkey works only at the address where it was made.").waitFor();
     expect(await button(page, "Approve with your key").count()).toBe(0);
     await page.getByRole("link", { name: localhostUrl(service) }).click();
     await button(page, "Approve with your key").click();
@@ -466,7 +466,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("ana adds this late rationale.").waitFor();
     expect(await findSerious(page, "signed late rationale")).toEqual([]);
     await button(page, "Add a late rationale with your key").click();
-    await page.getByText("Said late, by ana").waitFor();
+    await page.getByText("Added later by ana").waitFor();
     const { entries } = await service.get(`api/product/audit?change_id=${change_id}`);
     const detail = JSON.parse(entries.at(-1).detail);
     expect(detail).toMatchObject({ actor: "ana", item: "rationale", authenticated: "signature" });

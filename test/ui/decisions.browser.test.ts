@@ -73,7 +73,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
     expect(JSON.parse(readFileSync(service.config, "utf8")).values.northwind["limits.seats"]).toEqual({ seats: 40 });
 
     await button(bo, "Roll back…").click();
-    await bo.getByRole("dialog").getByText("limits.seats held nothing before.").waitFor();
+    await bo.getByRole("dialog").getByText("limits.seats had no value before.").waitFor();
     expect(JSON.parse(readFileSync(service.config, "utf8")).values.northwind["limits.seats"]).toEqual({ seats: 40 });
     await bo.getByLabel("Note").fill("As agreed.");
     await button(bo, "Roll back as bo").click();
@@ -127,7 +127,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
 
     await visit(ana, service.url, changePath(second));
     await button(ana, "Roll back…").click();
-    await dialog.getByText("The host product shows this change now.").waitFor();
+    await dialog.getByText("The host product has this change's value now.").waitFor();
     await dialog.getByText("limits.exports held what Raise the limit by pat set.").waitFor();
     expect((await dialog.locator(".diff .line").allInnerTexts()).map((line) => line.replaceAll(/\s+/g, " "))).toEqual([
       "− removed: 20",
@@ -138,7 +138,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
 
     await visit(ana, service.url, changePath(first));
     await button(ana, "Roll back…").click();
-    await dialog.getByText("only the record of this change is taken back").waitFor();
+    await dialog.getByText("only the record of this change is rolled back").waitFor();
     expect(await findSerious(ana, "superseded")).toEqual([]);
     await dialog.getByRole("link", { name: "a later change" }).click();
     await ana.waitForURL(`**/#/${changePath(second)}`);
@@ -152,7 +152,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
       await route.fulfill({ json: { ...answer, adapter: { ...answer.adapter, preview } } });
     });
     await button(ana, "Roll back…").click();
-    await dialog.getByText("a value that this page does not have").waitFor();
+    await dialog.getByText("a value that this page cannot show").waitFor();
   });
 
   inLong(test)("the service rejects a decision on an outdated revision", async () => {

@@ -126,12 +126,12 @@ test("the status sentence says what a change waits for", () => {
   expect(waits(quorum(1))).toBe("It has waited 5 h and needs 1 more consent (1 of 2).");
   expect(waits(quorum(3)), "the intent asks for more by now").toBe("It has waited 5 h and needs 3 more consents.");
   expect(waits(quorum(1), owners)).toBe(
-    "It has waited 5 h and needs 1 more consent (1 of 2); of those who own crm.*, 1 more must consent: cy, di.",
+    "It has waited 5 h and needs 1 more consent (1 of 2); of the owners of crm.*, 1 more must consent: cy, di.",
   );
   expect(waits(owners), "nothing but an owner's").toBe(
-    "It has waited 5 h; of those who own crm.*, 1 more must consent: cy, di.",
+    "It has waited 5 h; of the owners of crm.*, 1 more must consent: cy, di.",
   );
-  expect(waits({ ...owners, of: [] })).toContain("1 more must consent: nobody is left who may.");
+  expect(waits({ ...owners, of: [] })).toContain("1 more must consent: no person is left who may.");
   const approved = { ...CHANGE, status: "approved" as const, decided_at: CHANGE.created_at };
   expect(plain(describeStatus({ ...approved, approvals: [approval("bo"), approval("cy")] }, now))).toBe(
     "Approved by bo and cy 5 h ago; nothing has been applied yet.",

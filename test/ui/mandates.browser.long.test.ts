@@ -66,7 +66,7 @@ describe.skipIf(!browser)("mandates in the console", () => {
     await visit(page, localhostUrl(service), "");
     await page.getByRole("link", { name: "The mandate of agent:pricing is suspended" }).click();
     await page.locator(".lead").getByText("A change that it approved was rolled back.").waitFor();
-    await page.getByRole("region", { name: "What came of it" }).getByText("1 rolled back").waitFor();
+    await page.getByRole("region", { name: "Results" }).getByText("1 rolled back").waitFor();
     await button(page, "Resume with your key").click();
     await page.getByText("Active", { exact: true }).waitFor();
 

@@ -59,7 +59,7 @@ describe.skipIf(!browser)("mistakes at the console", () => {
     await page.getByLabel("Summary").fill("Kept");
     await page.getByLabel("People affected").fill("-3");
     await button(page, "Propose").click();
-    await page.getByRole("alert").getByText("Nothing was taken, since:").waitFor();
+    await page.getByRole("alert").getByText("Nothing was accepted, since:").waitFor();
     await page.waitForFunction(() => (document.activeElement as HTMLInputElement).name === "target");
     expect(await page.locator("small.error").allInnerTexts()).toEqual([
       expect.stringContaining("must be 1 to 200 characters"),

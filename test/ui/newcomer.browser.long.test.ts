@@ -20,7 +20,7 @@ describe.skipIf(!browser)("for a new approver", () => {
     await page.getByLabel("Your name").fill("ana");
     await page.getByLabel("Admin token").fill("not-the-right-one");
     await button(page, "Save").click();
-    await dialog.getByText("The service does not take this token.").waitFor();
+    await dialog.getByText("The service does not accept this token.").waitFor();
     expect(await page.evaluate(() => document.activeElement?.getAttribute("type"))).toBe("password");
     expect(await page.evaluate(() => sessionStorage.length), "nothing of it is kept").toBe(0);
     await page.getByLabel("Admin token").fill(TOKEN);

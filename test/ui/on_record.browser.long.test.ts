@@ -24,7 +24,7 @@ describe.skipIf(!browser)("additions to the record", () => {
     await dialog.getByLabel("Rationale").fill("Support asked for it.\n<b>Twice</b>");
     await button(page, "Add a late rationale as bo").click();
     await page.getByText("Rationale added late by bo.").waitFor();
-    await page.getByText("Said late, by bo").waitFor();
+    await page.getByText("Added later by bo").waitFor();
     await button(page, "Add a late rationale…").waitFor({ state: "detached" });
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe("H1");
     expect((await service.get(`api/product/changes/${id}`)).late_notes).toMatchObject([

@@ -152,7 +152,7 @@ describe.skipIf(!browser)("plans in the console", () => {
     await visit(page, at.url, `changes/${change_id}`);
     await button(page, "Roll back…").click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("two/b for t1: what it held before comes back").waitFor();
+    await dialog.getByText("two/b for t1: its earlier value comes back").waitFor();
     rmSync(join(folder, "two.json"));
     mkdirSync(join(folder, "two.json"));
     await dialog.getByRole("button", { name: "Roll back as ana" }).click();

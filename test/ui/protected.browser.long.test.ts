@@ -28,7 +28,7 @@ describe.skipIf(!browser)("protected reads", () => {
     const field = page.getByLabel("Admin token or read token");
     await field.fill("not-the-right-one");
     await button(page, "Open").click();
-    await page.getByText("This is not a token that opens this service.").waitFor();
+    await page.getByText("The service does not accept this token.").waitFor();
     expect(await findSerious(page, "gate")).toEqual([]);
     await field.fill(token);
     await button(page, "Open").click();

@@ -79,7 +79,7 @@ describe.skipIf(!browser)("a rollout", () => {
     await page.getByText("Everybody has the new value.").waitFor();
     await button(page, "Roll back…").click();
     await button(page, "Roll back as ana").click();
-    await page.getByText("It was taken back; everybody has what was there before.").waitFor();
+    await page.getByText("It was rolled back; everybody has the earlier value.").waitFor();
   });
 });
 

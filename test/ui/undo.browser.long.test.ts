@@ -50,7 +50,7 @@ describe.skipIf(!browser)("current values, drift and superseding proposals", () 
     await shown.waitFor();
     expect(await shown.innerText()).toMatch(/17[\s\S]*25/);
     await ana.getByText("The host product was asked just now, and nothing was changed.").waitFor();
-    await ana.getByText("somebody changed it elsewhere").waitFor();
+    await ana.getByText("it was changed elsewhere").waitFor();
     setByHand("limits.a", 25);
     await button(ana, "Ask again").click();
     await ana.getByText("holds this already").waitFor();
@@ -64,7 +64,7 @@ describe.skipIf(!browser)("current values, drift and superseding proposals", () 
     const id = await service.propose({ target: "limits.b", value: "25" });
     const guest = await open({ name: "ana" });
     await visit(guest, service.url, changePath(id));
-    await guest.getByText("What the host product holds is shown to those who may apply.").waitFor();
+    await guest.getByText("Only people who may apply can see the host product's value.").waitFor();
     expect(await diff(guest, "Before and after").innerText()).toMatch(/10[\s\S]*25/);
     await button(guest, "Ask the host product").click();
     await guest.getByText("Enter the token under “You” and try again.").waitFor();
@@ -183,7 +183,7 @@ describe.skipIf(!browser)("current values, drift and superseding proposals", () 
     expect(await pat.getByLabel("Rationale").inputValue()).toBe(PROPOSAL.rationale);
     expect(JSON.parse(await pat.getByLabel("New value").inputValue())).toEqual({ enabled: true, to: 5 });
     await pat.getByLabel("Tenant").fill("t9");
-    await pat.getByText("As it stands this is a proposal of its own").waitFor();
+    await pat.getByText("This draft is a proposal of its own").waitFor();
     await pat.getByLabel("Tenant").fill("t1");
     await pat.getByLabel("New value").fill('{"enabled": true, "to": 10}');
     await pat.getByLabel("Summary").fill("Switch it on for ten");
@@ -207,7 +207,7 @@ describe.skipIf(!browser)("current values, drift and superseding proposals", () 
     await visit(ana, service.url, changePath(id));
     await service.propose({ target: "limits.g", summary: "As it should be", supersedes: id });
     await ana.getByText("To be superseded by").getByRole("link", { name: "As it should be" }).waitFor();
-    await ana.getByText("This one is still open").waitFor();
+    await ana.getByText("This change is still open").waitFor();
   });
 
   test("a clock far behind the log is reported on the change, and can be accepted there", async () => {

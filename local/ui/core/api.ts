@@ -15,7 +15,7 @@ export interface ErrorBody {
 /** True if the service last rejected a write because its clock is far behind its log. */
 export const clockBehind = createValue(false);
 
-/** The service answered with an error. */
+/** An error that the service answered. */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   constructor(readonly body: ErrorBody) {
@@ -25,14 +25,14 @@ export class ServiceError extends Error {
 
 /** Finds the message of the service about a field of a form. */
 export const findFieldFault = (error: unknown, field: string): string | undefined =>
-  error instanceof ServiceError ? error.body.fields?.find((one) => one.field === field)?.message : undefined;
+  error instanceof ServiceError ? error.body.fields?.find((fault) => fault.field === field)?.message : undefined;
 
-/** No answer came from the service. */
+/** A request that the service did not answer. */
 export class UnreachableError extends Error {
   override readonly name = "UnreachableError";
 }
 
-/** The last request: `reached` if the service answered it; `at` in milliseconds. */
+/** The last request: `reached` is true if the service answered; `at` is in milliseconds. */
 export const lastContact = createValue<{ reached: boolean; at: number }>({ reached: true, at: Date.now() });
 
 /** Milliseconds by which the service's clock is ahead of this one, from its last answer. */
@@ -41,7 +41,7 @@ let clockOffsetMs = 0;
 /** Returns the service's current time in milliseconds, estimated from its last answer. */
 export const getServiceTime = (): number => Date.now() + clockOffsetMs;
 
-/** An action failed in this page before anything was sent; the message is for the user. */
+/** A failure in this page before anything was sent; the message is for the user. */
 export class NotSentError extends Error {
   override readonly name = "NotSentError";
 }
@@ -53,18 +53,18 @@ const WRITE_TIMEOUT_MS = 60_000;
 /** Returns the base address of the API, which the page names. */
 const apiBase = (): string => document.querySelector<HTMLMetaElement>('meta[name="countersign-api"]')?.content || "./";
 
-/** The query of a request; what is undefined or empty is left out. */
+/** The query of a request; undefined and empty values are left out. */
 export type Query = Record<string, string | number | undefined>;
 
-/** The address of an API path such as `api/state`. */
+/** Returns the address of an API path such as `api/state`. */
 export function apiUrl(path: string, query: Query = {}): string {
   const url = new URL(apiBase() + path, document.baseURI);
-  for (const [key, given] of Object.entries(query))
-    if (given !== undefined && given !== "") url.searchParams.set(key, String(given));
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== "") url.searchParams.set(name, String(value));
   return url.href;
 }
 
-/** Reads a JSON answer. Errors: `Refused`, `Unreachable`. */
+/** Reads a JSON answer. Errors: `ServiceError`, `UnreachableError`. */
 export async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
   return (await request(apiUrl(path, query), { signal: timeoutSignal(READ_TIMEOUT_MS, signal) })).json() as Promise<T>;
 }
@@ -89,7 +89,7 @@ export async function getText(path: string, query: Query = {}, signal?: AbortSig
 export const getStream = (path: string, query: Query, signal: AbortSignal): Promise<Response> =>
   request(apiUrl(path, query), { signal });
 
-/** The fields of a form; what is undefined is left out. */
+/** The fields of a form; undefined ones are left out. */
 export type Fields = Record<string, string | undefined>;
 
 /** Conditions of a write. */
@@ -100,7 +100,7 @@ export interface Conditions {
   key?: string | null | undefined;
 }
 
-/** Sends a form. Errors: `Refused`, `Unreachable`; after the latter it may have been done, and may be sent again. */
+/** Sends a form. Errors: `ServiceError`; `UnreachableError`, after which the form may have arrived and may be sent again. */
 export async function post<T>(path: string, fields: Fields, { revision, key }: Conditions = {}): Promise<T> {
   const headers = new Headers({ accept: "application/json" });
   if (key !== null) headers.set("idempotency-key", key ?? newKey());
@@ -112,7 +112,7 @@ export async function post<T>(path: string, fields: Fields, { revision, key }: C
   ).json() as Promise<T>;
 }
 
-/** Returns a token that a header can carry. Errors: `ServiceError` for others, worded as the service's. */
+/** Returns a token that a header can carry. Errors: `ServiceError` for any other token, as if the service had rejected it. */
 function requireSendableToken(token: string): string {
   if (isHeaderValue(token)) return token;
   const error = "the token holds characters that no header can carry";
@@ -129,8 +129,8 @@ export const makeTokenHeaders = (): Record<string, string> => ({
 
 /** Returns true if a caller with these headers alone may read. */
 export async function canRead(headers: Record<string, string>, signal?: AbortSignal): Promise<boolean> {
-  const may = await fetchPermissions(headers, signal);
-  return may === "unknown" || (may?.includes("read") ?? false);
+  const permissions = await fetchPermissions(headers, signal);
+  return permissions === "unknown" || (permissions?.includes("read") ?? false);
 }
 
 /** Returns the permissions of a caller with these headers; `unknown` if the service lists none, undefined if it does not answer. */
@@ -153,7 +153,7 @@ export async function fetchPermissions(
 /** Encodes fields as a form; undefined ones are left out. */
 export function encodeForm(fields: Fields): URLSearchParams {
   const form = new URLSearchParams();
-  for (const [name, given] of Object.entries(fields)) if (given !== undefined) form.set(name, given);
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) form.set(name, value);
   return form;
 }
 
@@ -176,11 +176,11 @@ async function request(url: string, init: RequestInit): Promise<Response> {
   try {
     response = await fetch(url, { cache: "no-store", credentials: "same-origin", ...init, headers });
   } catch (error) {
-    const cause = (error as Error).name;
-    if (cause === "AbortError") throw error;
+    const { name } = error as Error;
+    if (name === "AbortError") throw error;
     lastContact.set({ reached: false, at: Date.now() });
     throw new UnreachableError(
-      cause === "TimeoutError" ? "The service did not answer in time." : "The service cannot be reached.",
+      name === "TimeoutError" ? "The service did not answer in time." : "The service cannot be reached.",
     );
   }
   lastContact.set({ reached: true, at: Date.now() });
@@ -201,9 +201,8 @@ async function readErrorBody(response: Response): Promise<ErrorBody> {
     const error = typeof body.error === "string" ? body.error : describeStatus(status);
     return { ...body, error, code: String(body.code ?? ""), status };
   } catch {
-    // reported below
+    return { error: describeStatus(status), code: "", status };
   }
-  return { error: describeStatus(status), code: "", status };
 }
 
 const describeStatus = (status: number): string => `The service answered ${status} without saying why.`;

@@ -47,17 +47,17 @@ export type PolicyAnswer = ValuePolicy & { preview: Preview | null };
 
 /** The intent in force; its rules and KPIs where the service shows them. */
 export type IntentView = z.infer<ReturnType<typeof intentSummary>> & { policy?: Policy; kpis?: Intent["kpis"] };
-/** Keys of people, by name as names are compared. */
+/** Keys of people, by normalized name. */
 export type ShownKeys = IntentView["keys"];
 export type ShownKey = ShownKeys[string][number];
 export type Identity = z.infer<ReturnType<typeof identitySchema>>;
 
-/** One change with all that belongs to it. */
+/** A change with its entries, gates, relations and measurements. */
 export type ChangeDetail = Awaited<ReturnType<typeof readChangeDetail>> & {
   evidence?: Evidence | null;
   /** Present where the change has stages. */
   rollout?: z.infer<ReturnType<typeof rolloutSchema>>;
-  /** Absent where no place can be read. */
+  /** Current values of the targets; absent where none can be read. */
   seen?: readonly ObservedValue[];
 };
 /** Waiting items, as the service returns them. */

@@ -1,4 +1,21 @@
-/** Numbers, durations and times in the reader's locale. */
+/** Numbers, durations and times in the locale of the reader's browser; the texts are English. */
+
+/** Returns the first supported locale; some browsers list invalid ones such as `en-US@posix`. */
+function findUsableLocale(candidates: readonly string[]): string {
+  const usable = candidates.find((locale) => {
+    try {
+      return Intl.NumberFormat.supportedLocalesOf(locale).length > 0;
+    } catch {
+      return false;
+    }
+  });
+  return usable ?? "en-GB";
+}
+
+const navigatorInBrowser: Partial<Navigator> | undefined = globalThis.document && globalThis.navigator;
+
+/** The reader's locale. */
+export const LOCALE = findUsableLocale(navigatorInBrowser?.languages ?? []);
 
 const largeFormat = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 2 });
 const smallFormat = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 6 });
@@ -23,8 +40,8 @@ export const formatPercent = (part: number | null): string => (part === null ? "
 export const formatPeople = (count: number): string => (count === 1 ? "1 person" : `${formatNumber(count)} people`);
 
 /** `1 change`, `4 changes`. */
-export const formatCount = (count: number, one: string, many = `${one}s`): string =>
-  `${formatNumber(count)} ${count === 1 ? one : many}`;
+export const formatCount = (count: number, singular: string, plural = `${singular}s`): string =>
+  `${formatNumber(count)} ${count === 1 ? singular : plural}`;
 
 /** `20 Nov 2026, 14:03`, in the reader's own time zone. */
 export const formatDateTime = (at: string | number): string => dateTimeFormat.format(new Date(at));
@@ -80,22 +97,3 @@ export const shortenId = (id: string): string => (id.length > 16 ? `${id.slice(0
 
 /** JSON with line breaks; "" for undefined. */
 export const formatJson = (json: unknown): string => JSON.stringify(json, null, 2) ?? "";
-
-/** The locale of numbers and dates. Texts are English; numbers and dates follow the reader's browser. */
-
-/** Returns the first supported locale; some browsers list invalid ones such as `en-US@posix`. */
-export function findUsableLocale(candidates: readonly string[]): string {
-  const usable = candidates.find((one) => {
-    try {
-      return Intl.NumberFormat.supportedLocalesOf(one).length > 0;
-    } catch {
-      return false;
-    }
-  });
-  return usable ?? "en-GB";
-}
-
-const browser: Partial<Navigator> | undefined = globalThis.document && globalThis.navigator;
-
-/** The reader's locale. */
-export const LOCALE = findUsableLocale(browser?.languages ?? []);

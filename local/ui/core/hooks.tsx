@@ -24,9 +24,9 @@ const TYPING_PAUSE_MS = 200;
 
 /** Returns the typed text, once the typing pauses. */
 export function useDebounced(typed: string): string {
-  const [debounced, rest] = useState(typed);
+  const [debounced, setDebounced] = useState(typed);
   useEffect(() => {
-    const timer = setTimeout(() => rest(typed), TYPING_PAUSE_MS);
+    const timer = setTimeout(() => setDebounced(typed), TYPING_PAUSE_MS);
     return () => clearTimeout(timer);
   }, [typed]);
   return debounced;
@@ -55,7 +55,7 @@ export function usePageKeys(keys: readonly KeyAction[]): void {
       latest.current.map(({ key, label }) => ({
         key,
         label,
-        run: () => latest.current.find((one) => one.key === key)?.run(),
+        run: () => latest.current.find((action) => action.key === key)?.run(),
       })),
     );
     return () => pageKeys.set([]);
@@ -65,7 +65,7 @@ export function usePageKeys(keys: readonly KeyAction[]): void {
 /** True once the reader has left the first page. */
 let hasNavigated = false;
 
-/** Moves the focus to the heading of a new page; a heading that comes later takes it by `useHeadingFocus`. */
+/** Moves the focus to the heading of a new page; a heading that is drawn later takes the focus by `useHeadingFocus`. */
 export function focusPage(): void {
   hasNavigated = true;
   const heading = document.querySelector<HTMLElement>("h1");
@@ -85,8 +85,8 @@ export function useHeadingFocus(): { ref: (heading: HTMLElement | null) => void 
 const pageTitle = createValue("");
 /** Number of changes that wait for the reader, or for anybody if the reader has no name. */
 export const waitingCount = createValue(0);
-for (const part of [pageTitle, waitingCount])
-  part.subscribe(() => {
+for (const value of [pageTitle, waitingCount])
+  value.subscribe(() => {
     const count = waitingCount.get() === 0 ? "" : `(${waitingCount.get()}) `;
     const title = pageTitle.get() === "" ? "" : `${pageTitle.get()} · `;
     document.title = `${count}${title}Countersign`;

@@ -25,15 +25,11 @@ export function useKeyboard(open: { help: () => void; find: () => void }): void 
         event.preventDefault();
         return open.find();
       }
-      if (ctrlKey || metaKey || altKey || event.defaultPrevented || (event.repeat && key !== "j" && key !== "k"))
-        return;
+      const isIgnoredRepeat = event.repeat && key !== "j" && key !== "k";
+      if (ctrlKey || metaKey || altKey || event.defaultPrevented || isIgnoredRepeat) return;
       if (shortcuts.get() === "off" || openDialogs.get() > 0 || isTyping(target)) return;
-      const run =
-        key === "?" ? open.help
-        : key === "/" ? open.find
-        : key === "j" ? () => moveFocus(1)
-        : key === "k" ? () => moveFocus(-1)
-        : pageKeys.get().find((one) => one.key === key)?.run; // prettier-ignore
+      const everywhere = new Map([["?", open.help], ["/", open.find], ["j", () => moveFocus(1)], ["k", () => moveFocus(-1)]]); // prettier-ignore
+      const run = everywhere.get(key) ?? pageKeys.get().find((action) => action.key === key)?.run;
       if (!run) return;
       event.preventDefault();
       run();
@@ -46,8 +42,8 @@ export function useKeyboard(open: { help: () => void; find: () => void }): void 
 /** Moves the focus over the rows of the page, in their order. */
 function moveFocus(step: 1 | -1): void {
   const rows = [...document.querySelectorAll<HTMLElement>("main [data-row]")];
-  const at = rows.indexOf(document.activeElement as HTMLElement);
-  const next = at === -1 ? rows.find((row) => row.getBoundingClientRect().bottom > 0) : rows[at + step];
+  const focused = rows.indexOf(document.activeElement as HTMLElement);
+  const next = focused === -1 ? rows.find((row) => row.getBoundingClientRect().bottom > 0) : rows[focused + step];
   next?.focus();
   next?.scrollIntoView({ block: "nearest" });
 }

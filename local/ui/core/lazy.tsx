@@ -4,25 +4,25 @@ import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { subscribeToReconnect } from "./live.ts";
 
-/** Makes a component of a module that is loaded on demand; `ahead` loads the module before the component is shown. */
+/** Makes a component of a module that is loaded on demand; `preload` loads the module before the component is shown. */
 export function lazy<P extends object>(
   load: () => Promise<ComponentType<P>>,
-): ComponentType<P> & { ahead: () => Promise<void> } {
+): ComponentType<P> & { preload: () => Promise<void> } {
   let loaded: ComponentType<P> | undefined;
-  const ahead = async () => void (loaded ??= await load());
-  return Object.assign(Lazy, { ahead });
+  const preload = async () => void (loaded ??= await load());
+  return Object.assign(Lazy, { preload });
 
   function Lazy(props: P) {
     const [failed, setFailed] = useState(false);
     const [, draw] = useState({});
     useEffect(() => {
       if (loaded) return;
-      ahead().then(
+      preload().then(
         () => draw({}),
         () => setFailed(true),
       );
     }, []);
-    // Browsers cache a failed module, so only a reload fetches it; this page holds no typed text that could be lost.
+    // Browsers cache a failed module, so only a reload fetches it; nothing was typed yet that could be lost.
     useEffect(() => (failed ? subscribeToReconnect(() => location.reload()) : undefined), [failed]);
     const Page = loaded;
     if (Page) return <Page {...props} />;

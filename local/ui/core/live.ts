@@ -5,7 +5,7 @@ import { readEvents } from "./event_stream.ts";
 import { adminToken, readToken } from "./session.ts";
 import { createValue } from "./value.ts";
 
-/** An event of the service; `null`: anything may have changed. */
+/** An event of the service; `null` means that anything may have changed. */
 export type ServiceEvent =
   | { type: "audit"; data: AuditEntry }
   | { type: "growth" }
@@ -23,22 +23,23 @@ export const freshness = createValue<Freshness>({ mode: "connecting", since: Dat
 /** Milliseconds between two polls while there is no stream. */
 export const POLL_MS = 10_000;
 const OFFLINE_POLL_MS = 2_000;
-/** A stream that cannot be opened, or ends within this time, is tried again after it; one that the service rejects, later. */
+/** Wait before the next stream, after one that could not be opened or ended within this time. */
 const CUT_STREAM_RETRY_MS = 10_000;
+/** Wait before the next stream, after one that the service rejected. */
 const REJECTED_STREAM_RETRY_MS = 60_000;
 
-/** After a first stream that opens this fast, the page is read again only later: hardly anything can have been missed. */
+/** After a first stream that opens within this time, the page is read again only after `LATE_READ_MS`: few events were missed. */
 const MAX_PROMPT_OPEN_MS = 2_000;
 const LATE_READ_MS = 5_000;
 
-const TYPES: readonly string[] = ["audit", "growth", "tick"];
+const EVENT_TYPES: readonly string[] = ["audit", "growth", "tick"];
 const listeners = new Set<(event: ServiceEvent) => void>();
 
 /** The stream that is open or being opened. */
-let stream: { gone: AbortController; isOpen: boolean } | undefined;
-let timer: ReturnType<typeof setTimeout> | undefined;
+let stream: { controller: AbortController; isOpen: boolean } | undefined;
+let pollTimer: ReturnType<typeof setTimeout> | undefined;
 let earliestOpenAt = 0;
-let isFirst = true;
+let isFirstStream = true;
 
 /** Calls `listener` with each event until the returned function is called. */
 export function subscribeToEvents(listener: (event: ServiceEvent) => void): () => void {
@@ -48,11 +49,11 @@ export function subscribeToEvents(listener: (event: ServiceEvent) => void): () =
 
 /** Calls `listener` when the service can be reached again, until the returned function is called. */
 export function subscribeToReconnect(listener: () => void): () => void {
-  let away = freshness.get().mode === "offline";
+  let wasOffline = freshness.get().mode === "offline";
   return freshness.subscribe(() => {
     const { mode } = freshness.get();
-    if (away && mode !== "offline") listener();
-    away = mode === "offline";
+    if (wasOffline && mode !== "offline") listener();
+    wasOffline = mode === "offline";
   });
 }
 
@@ -76,18 +77,18 @@ export function startLive(): void {
 
 function start(): void {
   openStream();
-  schedule(OFFLINE_POLL_MS);
+  schedulePoll(OFFLINE_POLL_MS);
 }
 
 function pause(): void {
-  clearTimeout(timer);
-  stream?.gone.abort();
+  clearTimeout(pollTimer);
+  stream?.controller.abort();
   stream = undefined;
 }
 
 function openStream(): void {
   if (stream || Date.now() < earliestOpenAt) return;
-  const opening = { gone: new AbortController(), isOpen: false };
+  const opening = { controller: new AbortController(), isOpen: false };
   stream = opening;
   void readStream(opening).then((retryMs) => {
     if (stream !== opening) return;
@@ -98,8 +99,8 @@ function openStream(): void {
 
 /** Reads the stream to its end; resolves with the milliseconds to wait before the next one. */
 async function readStream(opening: NonNullable<typeof stream>): Promise<number> {
-  const { signal } = opening.gone;
-  const begun = Date.now();
+  const { signal } = opening.controller;
+  const startedAt = Date.now();
   let openedAt: number | undefined;
   try {
     const headers = { accept: "text/event-stream", ...makeTokenHeaders() };
@@ -107,14 +108,15 @@ async function readStream(opening: NonNullable<typeof stream>): Promise<number> 
     if (!response.ok) return REJECTED_STREAM_RETRY_MS;
     openedAt = Date.now();
     opening.isOpen = true;
-    clearTimeout(timer);
+    clearTimeout(pollTimer);
     setMode("live");
     // The page's first reads start together with the stream; events between the two are covered by a later read.
-    if (isFirst && openedAt - begun < MAX_PROMPT_OPEN_MS) setTimeout(() => notifyListeners(null), LATE_READ_MS);
+    if (isFirstStream && openedAt - startedAt < MAX_PROMPT_OPEN_MS)
+      setTimeout(() => notifyListeners(null), LATE_READ_MS);
     else notifyListeners(null);
-    isFirst = false;
+    isFirstStream = false;
     await readEvents(response, (type, data) => {
-      if (TYPES.includes(type)) notifyListeners({ type, data: JSON.parse(data) } as ServiceEvent);
+      if (EVENT_TYPES.includes(type)) notifyListeners({ type, data: JSON.parse(data) } as ServiceEvent);
     });
   } catch {
     // The service cannot be reached, or the stream was cut.
@@ -123,26 +125,24 @@ async function readStream(opening: NonNullable<typeof stream>): Promise<number> 
   return openedAt === undefined || Date.now() - openedAt < CUT_STREAM_RETRY_MS ? CUT_STREAM_RETRY_MS : 0;
 }
 
-/** Polls now and then every few seconds, and tries to open the stream again. */
+/** Polls now, and from then on every few seconds; each poll tries to open the stream again. */
 function startPolling(): void {
-  stream?.gone.abort();
+  stream?.controller.abort();
   stream = undefined;
   if (!document.hidden) void poll();
 }
 
-function schedule(ms: number): void {
-  clearTimeout(timer);
-  timer = setTimeout(() => void poll(), ms);
+function schedulePoll(ms: number): void {
+  clearTimeout(pollTimer);
+  pollTimer = setTimeout(() => void poll(), ms);
 }
 
 async function poll(): Promise<void> {
-  clearTimeout(timer);
+  clearTimeout(pollTimer);
   const reached = await fetch(apiUrl("api/product/identity"), { cache: "no-store", signal: AbortSignal.timeout(5000) })
     .then(() => true)
     .catch(() => false);
-  if (document.hidden || freshness.get().mode === "live") {
-    if (stream) return;
-  }
+  if (stream && (document.hidden || freshness.get().mode === "live")) return;
   if (reached && freshness.get().mode === "offline") earliestOpenAt = 0;
   lastContact.set({ reached, at: Date.now() });
   if (reached) {
@@ -150,7 +150,7 @@ async function poll(): Promise<void> {
     notifyListeners(null);
     openStream();
   } else setMode("offline");
-  schedule(reached ? POLL_MS : OFFLINE_POLL_MS);
+  schedulePoll(reached ? POLL_MS : OFFLINE_POLL_MS);
 }
 
 function setMode(mode: Freshness["mode"]): void {

@@ -15,7 +15,7 @@ export interface Resource<T> {
 
 /** Options of a resource. */
 export interface ResourceOptions {
-  /** Returns true for an event after which it is read again; by default any. */
+  /** Returns true for an event after which the data are read again; by default for any event. */
   concerns?: (event: ServiceEvent) => boolean;
 }
 
@@ -23,26 +23,26 @@ export interface ResourceOptions {
 const MIN_INTERVAL_MS = 800;
 const BATCH_MS = 120;
 const MAX_CACHED = 60;
-/** A newer answer is not read again for another part of the page; a dialog always reads, since decisions are made in it. */
+/** An answer younger than this serves other parts of the page too. A dialog always reads, since decisions are made in it. */
 const FRESH_MS = 2000;
 
 interface Cached {
   data: unknown;
   /** Number of events before the read began. */
-  since: number;
+  eventsBefore: number;
   at: number;
 }
 const cache = new Map<string, Cached>();
 
-function cacheAnswer(key: string, data: unknown, since: number): void {
+function cacheAnswer(key: string, data: unknown, eventsBefore: number): void {
   cache.delete(key);
-  cache.set(key, { data, since, at: Date.now() });
+  cache.set(key, { data, eventsBefore, at: Date.now() });
   if (cache.size > MAX_CACHED) cache.delete(cache.keys().next().value!);
 }
 
 const isFresh = (key: string): boolean => {
-  const { since, at } = cache.get(key) ?? { since: -1, at: 0 };
-  return openDialogs.get() === 0 && since === eventCount && Date.now() - at < FRESH_MS;
+  const { eventsBefore, at } = cache.get(key) ?? { eventsBefore: -1, at: 0 };
+  return openDialogs.get() === 0 && eventsBefore === eventCount && Date.now() - at < FRESH_MS;
 };
 
 /** Number of events so far: a read that began before the newest event may lack its effect. */
@@ -50,26 +50,33 @@ let eventCount = 0;
 subscribeToEvents(() => void eventCount++);
 
 /** Requests in flight, with the number of their readers. */
-const inFlight = new Map<string, { answer: Promise<unknown>; since: number; readers: number; gone: AbortController }>();
+const inFlight = new Map<string, SharedRead>();
 
-/** Reads by a key; concurrent readers share one request, which is cancelled when the last of them leaves. */
+interface SharedRead {
+  answer: Promise<unknown>;
+  eventsBefore: number;
+  readers: number;
+  controller: AbortController;
+}
+
+/** Reads by a key; concurrent readers share one request, which is cancelled when the last reader leaves. */
 async function readShared<T>(
   key: string,
   read: (signal: AbortSignal) => Promise<T>,
   { signal, isReload }: { signal: AbortSignal; isReload: boolean },
 ): Promise<T> {
   let shared = inFlight.get(key);
-  if (isReload || !shared || shared.since !== eventCount || shared.gone.signal.aborted) {
-    const gone = new AbortController();
-    const begun = { answer: read(gone.signal), since: eventCount, readers: 0, gone };
-    inFlight.set(key, begun);
-    const end = () => void (inFlight.get(key) === begun && inFlight.delete(key));
-    begun.answer.then(end, end);
-    shared = begun;
+  if (isReload || !shared || shared.eventsBefore !== eventCount || shared.controller.signal.aborted) {
+    const controller = new AbortController();
+    const started: SharedRead = { answer: read(controller.signal), eventsBefore: eventCount, readers: 0, controller };
+    inFlight.set(key, started);
+    const end = () => void (inFlight.get(key) === started && inFlight.delete(key));
+    started.answer.then(end, end);
+    shared = started;
   }
-  const { answer, gone } = shared;
+  const { answer, controller } = shared;
   shared.readers++;
-  const leave = () => --shared.readers === 0 && gone.abort();
+  const leave = () => --shared.readers === 0 && controller.abort();
   signal.addEventListener("abort", leave, { once: true });
   return (answer as Promise<T>).finally(() => signal.removeEventListener("abort", leave));
 }
@@ -80,7 +87,7 @@ export function useResource<T>(
   read: (signal: AbortSignal) => Promise<T>,
   { concerns }: ResourceOptions = {},
 ): Resource<T> {
-  const [shown, show] = useState<{ key: string | null; data?: T; error?: unknown; loading: boolean }>({
+  const [state, setState] = useState<{ key: string | null; data?: T; error?: unknown; loading: boolean }>({
     key: null,
     loading: true,
   });
@@ -89,60 +96,63 @@ export function useResource<T>(
   const runner = useRef<() => Promise<void>>(async () => {});
 
   useEffect(() => {
-    if (key === null) return show({ key, loading: false });
-    const gone = new AbortController();
+    if (key === null) return setState({ key, loading: false });
+    const controller = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let running = false;
-    let again = false;
-    let known = cache.has(key);
-    let last = 0;
+    let isReadDue = false;
+    let hasData = cache.has(key);
+    let lastReadAt = 0;
 
     const run = async ({ forced, isReload = false }: { forced: boolean; isReload?: boolean }): Promise<void> => {
-      if (running) return void (again = true);
+      if (running) return void (isReadDue = true);
       running = true;
-      again = false;
-      const since = eventCount;
+      isReadDue = false;
+      const eventsBefore = eventCount;
       try {
-        const data = await readShared(key, (signal) => latest.current.read(signal), { signal: gone.signal, isReload });
-        if (gone.signal.aborted) return;
-        if (!forced && known && openDialogs.get() > 0) again = true;
+        const data = await readShared(key, (signal) => latest.current.read(signal), {
+          signal: controller.signal,
+          isReload,
+        });
+        if (controller.signal.aborted) return;
+        if (!forced && hasData && openDialogs.get() > 0) isReadDue = true;
         else {
-          known = true;
-          cacheAnswer(key, data, since);
-          show({ key, data, loading: false });
+          hasData = true;
+          cacheAnswer(key, data, eventsBefore);
+          setState({ key, data, loading: false });
         }
       } catch (error) {
-        if (gone.signal.aborted) return;
+        if (controller.signal.aborted) return;
         const data = cache.get(key)?.data as T | undefined;
-        show({ key, error, loading: false, ...(data === undefined ? {} : { data }) });
+        setState({ key, error, loading: false, ...(data === undefined ? {} : { data }) });
       } finally {
         running = false;
-        last = Date.now();
-        if (again && openDialogs.get() === 0) scheduleRead();
+        lastReadAt = Date.now();
+        if (isReadDue && openDialogs.get() === 0) scheduleRead();
       }
     };
     const scheduleRead = (): void => {
-      if (timer !== undefined || gone.signal.aborted) return;
+      if (timer !== undefined || controller.signal.aborted) return;
       timer = setTimeout(
         () => {
           timer = undefined;
-          if (openDialogs.get() > 0) again = true;
+          if (openDialogs.get() > 0) isReadDue = true;
           else void run({ forced: false });
         },
-        Math.max(BATCH_MS, last + MIN_INTERVAL_MS - Date.now()),
+        Math.max(BATCH_MS, lastReadAt + MIN_INTERVAL_MS - Date.now()),
       );
     };
 
     const fresh = isFresh(key);
-    show({ key, loading: !fresh, ...(known ? { data: cache.get(key)!.data as T } : {}) });
+    setState({ key, loading: !fresh, ...(hasData ? { data: cache.get(key)!.data as T } : {}) });
     runner.current = () => run({ forced: true, isReload: true });
     if (!fresh) void run({ forced: true });
     const unsubscribeEvents = subscribeToEvents(
       (event) => (event === null || (latest.current.concerns?.(event) ?? true)) && scheduleRead(),
     );
-    const unsubscribeDialogs = openDialogs.subscribe(() => openDialogs.get() === 0 && again && scheduleRead());
+    const unsubscribeDialogs = openDialogs.subscribe(() => openDialogs.get() === 0 && isReadDue && scheduleRead());
     return () => {
-      gone.abort();
+      controller.abort();
       clearTimeout(timer);
       unsubscribeEvents();
       unsubscribeDialogs();
@@ -150,11 +160,7 @@ export function useResource<T>(
   }, [key]);
 
   const reload = useCallback(() => runner.current(), []);
-  const own = shown.key === key;
-  return {
-    data: own ? shown.data : key === null ? undefined : (cache.get(key)?.data as T | undefined),
-    error: own ? shown.error : undefined,
-    loading: own ? shown.loading : true,
-    reload,
-  };
+  if (state.key === key) return { data: state.data, error: state.error, loading: state.loading, reload };
+  const cached = key === null ? undefined : cache.get(key);
+  return { data: cached?.data as T | undefined, error: undefined, loading: true, reload };
 }

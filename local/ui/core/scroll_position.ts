@@ -9,30 +9,30 @@ interface ScrollPosition {
 }
 
 const positions = new Map<number, ScrollPosition>();
-let newest = 0;
-let current = 0;
-let returned = false;
+let lastPage = 0;
+let currentPage = 0;
+let isReturning = false;
 
 const readPageNumber = (): number | undefined => (history.state as { page?: number } | null)?.page;
 
 const enterPage = (): void => {
-  const known = readPageNumber();
-  returned = known !== undefined;
-  if (known !== undefined) current = known;
+  const page = readPageNumber();
+  isReturning = page !== undefined;
+  if (page !== undefined) currentPage = page;
   else {
-    current = ++newest;
-    history.replaceState({ page: current }, "");
+    currentPage = ++lastPage;
+    history.replaceState({ page: currentPage }, "");
   }
 };
 
-/** Starts to store positions; called once, before the first page is drawn. */
+/** Starts to store positions; to be called once, before the first page is drawn. */
 export function trackScrollPositions(): void {
   history.scrollRestoration = "manual";
-  newest = readPageNumber() ?? 0;
+  lastPage = readPageNumber() ?? 0;
   enterPage();
   const storePosition = () => {
     const link = document.activeElement?.closest("main a")?.getAttribute("href") ?? null;
-    positions.set(current, { top: scrollY, link });
+    positions.set(currentPage, { top: scrollY, link });
   };
   // The event comes before the new page is drawn: the position is that of the old one.
   addEventListener("popstate", () => {
@@ -41,19 +41,19 @@ export function trackScrollPositions(): void {
   });
 }
 
-/** Scrolls to the position at which the reader left this page; returns false if they have not been on it. */
+/** Scrolls to the position at which the reader left this page; returns false if there is none. */
 export function restoreScrollPosition(): boolean {
-  const position = returned ? positions.get(current) : undefined;
+  const position = isReturning ? positions.get(currentPage) : undefined;
   if (!position) return false;
   const until = Date.now() + WAIT_MS;
-  const page = current;
+  const page = currentPage;
   const attempt = () => {
-    if (page !== current) return;
+    if (page !== currentPage) return;
     scrollTo(0, position.top);
     const link = position.link && document.querySelector<HTMLElement>(`main a[href="${CSS.escape(position.link)}"]`);
     if (link) link.focus({ preventScroll: true });
-    if ((Math.abs(scrollY - position.top) < 2 && (link || !position.link)) || Date.now() > until) return;
-    requestAnimationFrame(attempt);
+    const isRestored = Math.abs(scrollY - position.top) < 2 && (link || !position.link);
+    if (!isRestored && Date.now() <= until) requestAnimationFrame(attempt);
   };
   attempt();
   return true;

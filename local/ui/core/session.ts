@@ -1,7 +1,7 @@
 /** Stored settings: tokens and the draft for this tab, name and theme for this browser. */
 import { type Value, createValue } from "./value.ts";
 
-/** A value in browser storage; in memory only where storage is switched off. */
+/** Creates a value in browser storage; in memory only where storage is switched off. */
 function storedValue(storage: () => Storage, key: string, initial: string): Value<string> {
   const read = (): string => {
     try {
@@ -16,7 +16,7 @@ function storedValue(storage: () => Storage, key: string, initial: string): Valu
       if (stored.get() === initial) storage().removeItem(key);
       else storage().setItem(key, stored.get());
     } catch {
-      // kept in memory only
+      // Storage is switched off: the value stays in memory.
     }
   });
   return stored;
@@ -35,7 +35,7 @@ export const adminToken = tabValue("token");
 /** The read token, sent as `X-Svc-Read-Token`; empty until it is entered. */
 export const readToken = tabValue("read_token");
 
-/** The unsent proposal as JSON: the address of its form, and the draft. */
+/** The proposal that is not sent yet, as JSON: the address of its form, and the draft. */
 export const storedDraft = tabValue("draft");
 
 /** `light`, `dark`, or empty for the system setting. */
@@ -48,7 +48,7 @@ export const shortcuts = browserValue("shortcuts", "on");
 export const lastReceipt = browserValue("receipt");
 
 /** Applies the chosen theme to the page, now and whenever it changes. */
-export function keepTheme(root: HTMLElement): void {
+export function followTheme(root: HTMLElement): void {
   const applyTheme = () => {
     if (theme.get() === "") root.removeAttribute("data-theme");
     else root.setAttribute("data-theme", theme.get());

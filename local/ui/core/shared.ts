@@ -2,6 +2,7 @@
 import type { CapabilityMap, Drift, FindAnswer, FindHelp, IntentView, State, Whoami } from "./api_types.ts";
 import { get } from "./api.ts";
 import { useValue } from "./hooks.tsx";
+import type { ServiceEvent } from "./live.ts";
 import { type ResourceOptions, type Resource, useResource } from "./resource.tsx";
 import { personName } from "./session.ts";
 
@@ -9,19 +10,20 @@ import { personName } from "./session.ts";
 export const useServiceState = (): Resource<State> =>
   useResource("state", (signal) => get<State>("api/state", {}, signal));
 
-/** Reads the intent in force if `wanted`. It changes only when the service restarts, so no event concerns it. */
-export const useIntent = (wanted = true): Resource<IntentView> =>
-  useResource(wanted ? "intent" : null, (signal) => get<IntentView>("api/product/intent", {}, signal), {
-    concerns: (news) => news === null,
-  });
+/** For data that no event of the service changes: they are read again only when anything may have changed. */
+const UNCHANGED_BY_EVENTS = { concerns: (event: ServiceEvent) => event === null };
 
-/** Reads the capabilities if `wanted`. */
-export const useCapabilities = (wanted = true): Resource<CapabilityMap> =>
-  useResource(wanted ? "capabilities" : null, (signal) => get<CapabilityMap>("api/capabilities", {}, signal));
+/** Reads the intent in force, which changes only when the service restarts. */
+export const useIntent = (): Resource<IntentView> =>
+  useResource("intent", (signal) => get<IntentView>("api/product/intent", {}, signal), UNCHANGED_BY_EVENTS);
 
-/** Reads the drifted changes, by id: their values were changed or removed outside Countersign. */
-export function useDrift(wanted = true): ReadonlyMap<string, unknown> {
-  const { data } = useResource(wanted ? "drift" : null, (signal) =>
+/** Reads the capabilities. */
+export const useCapabilities = (): Resource<CapabilityMap> =>
+  useResource("capabilities", (signal) => get<CapabilityMap>("api/capabilities", {}, signal));
+
+/** Reads the drifted changes by id, if `isWanted`: their values were changed or removed outside Countersign. */
+export function useDrift(isWanted: boolean): ReadonlyMap<string, unknown> {
+  const { data } = useResource(isWanted ? "drift" : null, (signal) =>
     get<Drift>("api/product/drift", {}, signal).catch(() => undefined),
   );
   return new Map([...(data?.drifted ?? []), ...(data?.missing ?? [])].map((episode) => [episode.change_id, episode]));
@@ -29,17 +31,15 @@ export function useDrift(wanted = true): ReadonlyMap<string, unknown> {
 
 /** Reads the identity and permissions of the reader. */
 export const useWhoami = (): Resource<Whoami> =>
-  useResource("whoami", (signal) => get<Whoami>("api/whoami", {}, signal), { concerns: (news) => news === null });
+  useResource("whoami", (signal) => get<Whoami>("api/whoami", {}, signal), UNCHANGED_BY_EVENTS);
 
-/** Returns the name that a proxy or a token proves, under which alone the service accepts decisions; null if there is none. */
+/** Returns the name that a proxy or a token proves, the only one under which the service accepts decisions; null if there is none. */
 export const findProvenName = (me: Whoami | undefined): string | null =>
   me?.authenticated === "proxy" || me?.authenticated === "jwt" ? me.name : null;
 
 /** Reads saved questions and the fields of the query language; new names appear after a reload. */
 export const useFindHelp = (): Resource<FindHelp> =>
-  useResource("find help", (signal) => get<FindHelp>("api/find/saved", {}, signal), {
-    concerns: (news) => news === null,
-  });
+  useResource("find help", (signal) => get<FindHelp>("api/find/saved", {}, signal), UNCHANGED_BY_EVENTS);
 
 /** Reads a page of the changes that match a query, with dates in the reader's time zone; `null` reads nothing. */
 export function useFind(

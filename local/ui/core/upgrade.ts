@@ -3,7 +3,7 @@ import { subscribeToReconnect } from "./live.ts";
 import { createValue } from "./value.ts";
 
 /** True if the console was replaced since this page was loaded. */
-export const upgraded = createValue(false);
+export const isUpgraded = createValue(false);
 
 /** Checks when the service or the window comes back. */
 export function watchUpgrade(): void {
@@ -13,9 +13,9 @@ export function watchUpgrade(): void {
 
 /** Compares the script name, which has the build id, with the one in the served page. */
 async function checkForUpgrade(): Promise<void> {
-  const own = document.querySelector("script[src]")!.getAttribute("src")!;
+  const ownScript = document.querySelector("script[src]")!.getAttribute("src")!;
   const answer = await fetch(document.baseURI.replace(/#.*/, ""), { cache: "no-store" }).catch(() => undefined);
   const page = answer?.ok ? await answer.text() : "";
   // A proxy's log-in page may be served instead.
-  if (page.includes("countersign-api") && !page.includes(own)) upgraded.set(true);
+  if (page.includes("countersign-api") && !page.includes(ownScript)) isUpgraded.set(true);
 }

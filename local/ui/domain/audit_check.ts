@@ -7,7 +7,7 @@ import { get } from "../core/api.ts";
 /** Returns true if the hash of an entry matches its content. */
 export const hasOwnHash = (entry: AuditEntry): boolean => hasValidHash(entry, portableSha256);
 
-/** The last valid entry. */
+/** An entry to which the next one must be linked. */
 export interface Link {
   origin: string;
   id: number;
@@ -35,64 +35,65 @@ export function checkEntries(entries: readonly AuditEntry[], before: Link | unde
 }
 
 function findEntryFault(entry: AuditEntry, last: Link | undefined): string | undefined {
-  if (!hasOwnHash(entry)) return "its content does not give its hash";
-  if (entry.id === 1 && entry.previous_hash !== FIRST_PREVIOUS_HASH) return "the first entry has something before it";
+  if (!hasOwnHash(entry)) return "its hash does not match its content";
+  if (entry.id === 1 && entry.previous_hash !== FIRST_PREVIOUS_HASH)
+    return "it is the first entry, but names an earlier one";
   if (last === undefined) return undefined;
-  if (entry.id !== last.id + 1) return `it follows entry ${last.id}; entries are missing or out of order`;
-  if (entry.origin !== last.origin) return "it belongs to another log";
-  return entry.previous_hash === last.hash ? undefined : `it is not linked to entry ${last.id}`;
+  if (entry.id !== last.id + 1) return `entry ${last.id} comes before it: entries are missing or out of order`;
+  if (entry.origin !== last.origin) return "it comes from another log";
+  return entry.previous_hash === last.hash ? undefined : `its previous hash is not the hash of entry ${last.id}`;
 }
 
 const PAGE_SIZE = 1000;
 
-/** Range of entries, a receipt to compare with, and a listener for progress. */
+/** The first entry to check, a receipt to compare with, and a listener for progress. */
 export interface Walk {
-  /** The first entry to check. */
   from: number;
-  /** The last entry; absent: the newest. */
-  to?: number;
   signal: AbortSignal;
   onProgress: (checked: number, total: number) => void;
-  /** The entry that must stand at this id with this hash, from a receipt. */
-  expect?: { id: number; hash: string } | undefined;
+  /** The id and hash of an entry that the log must have, from a receipt. */
+  receipt?: { id: number; hash: string } | undefined;
 }
 
-/** Checks the entries. Errors: `AbortError` when the signal aborts. */
-export async function walkChain(props: Walk): Promise<CheckResult & { length: number }> {
-  const { from, to, signal, onProgress, expect } = props;
-
+/** Checks the entries from `from` to the newest, page by page. Errors: `AbortError` when the signal aborts. */
+export async function walkChain(walk: Walk): Promise<CheckResult & { length: number }> {
+  const { from, signal, onProgress, receipt } = walk;
   let last: Link | undefined;
   let count = 0;
   let after = from - 1;
-  let length = to ?? Infinity;
   for (;;) {
     const page = await get<AuditPage>("api/product/audit", { after, limit: PAGE_SIZE }, signal);
-    length = Math.min(to ?? page.length, page.length);
+    const { length } = page;
     const entries = page.entries.filter(({ id }) => id <= length);
-    const run = checkEntries(entries, last);
-    const fault = run.fault ?? findMissing(entries, after) ?? findUnexpected(entries, expect);
-    count += run.count;
+    const checked = checkEntries(entries, last);
+    const fault = checked.fault ?? findMissing(entries, after) ?? findReplaced(entries, receipt);
+    count += checked.count;
     onProgress(count, length - from + 1);
-    if (fault) return { last: run.last, count, fault, length };
-    last = run.last;
+    last = checked.last;
+    if (fault) return { last, count, fault, length };
     after = entries.at(-1)?.id ?? after;
-    if (entries.length === 0 || after >= length) break;
+    if (after >= length) return { last, count, fault: findRemoved(length, receipt), length };
+    if (entries.length === 0) return { last, count, fault: { id: after + 1, reason: NOT_RETURNED }, length };
   }
-  const cut = after < length ? { id: after + 1, reason: "the service does not show it" } : undefined;
-  const lost =
-    expect && expect.id > length && to === undefined
-      ? { id: expect.id, reason: `it was there once, but the log has only ${length} entries: its tail was cut` }
-      : undefined;
-  return { last, count, fault: cut ?? lost, length };
 }
+
+const NOT_RETURNED = "the service did not return it";
 
 function findMissing(entries: readonly AuditEntry[], after: number): CheckResult["fault"] {
   const first = entries[0];
-  return first && first.id !== after + 1 ? { id: after + 1, reason: "the service does not show it" } : undefined;
+  return first && first.id !== after + 1 ? { id: after + 1, reason: NOT_RETURNED } : undefined;
 }
 
-function findUnexpected(entries: readonly AuditEntry[], expect: Walk["expect"]): CheckResult["fault"] {
-  const entry = expect && entries.find(({ id }) => id === expect.id);
-  if (!entry || entry.current_hash === expect.hash) return undefined;
-  return { id: entry.id, reason: "it is not the entry this browser was given a receipt for: the log was rewritten" };
+/** Finds the entry of the receipt if its hash has changed. */
+function findReplaced(entries: readonly AuditEntry[], receipt: Walk["receipt"]): CheckResult["fault"] {
+  const entry = receipt && entries.find(({ id }) => id === receipt.id);
+  if (!entry || entry.current_hash === receipt.hash) return undefined;
+  return { id: entry.id, reason: "its hash differs from this browser's receipt of it: the log was rewritten" };
+}
+
+/** Finds the entry of the receipt if the log ends before it. */
+function findRemoved(length: number, receipt: Walk["receipt"]): CheckResult["fault"] {
+  if (!receipt || receipt.id <= length) return undefined;
+  const reason = `this browser has its receipt, but the log has only ${length} entries: its tail was cut`;
+  return { id: receipt.id, reason };
 }

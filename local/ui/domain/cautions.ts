@@ -33,7 +33,7 @@ export function describeUnstated(unstated: ChangeDetail["unstated"] = []): Part[
   return [`Not stated: ${names.length === 1 ? last : `${names.slice(0, -1).join(", ")} and ${last}`}.`];
 }
 
-/** Describes the automatic apply of a change; undefined if only a person applies it. */
+/** Describes the automatic apply of a change; undefined if only a person can apply it. */
 function describeSelfApply(change: CautionedChange, now: number | undefined): Part[] | undefined {
   const words = describeAutomation(change, now);
   return words === undefined ? undefined : [`${words[0]!.toUpperCase()}${words.slice(1)}.`];

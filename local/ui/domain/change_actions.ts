@@ -1,4 +1,4 @@
-/** Actions on a change: labels, endpoints, and signed statements. */
+/** Actions on a change: labels, endpoints, signed statements, and the actions that the reader may take. */
 import type { LifecycleAction, ChangeDetail } from "../core/api_types.ts";
 import type { Fields } from "../core/api.ts";
 import { type Decision, isConsentDecision } from "../../../lib/changes/rules/statement.ts";
@@ -7,7 +7,7 @@ import { makeSignableDecision } from "./statement.ts";
 import { formatCount, endSentence, localizeTimes } from "../core/format.ts";
 import { countApprovals } from "./sentences.ts";
 
-/** Actions of the service, with variants that are sent to the same endpoints. */
+/** Actions of the service; several may be variants that are sent to one endpoint. */
 export type ChangeAction =
   | LifecycleAction
   | "hold"
@@ -18,10 +18,11 @@ export type ChangeAction =
   | "accept_emergency"
   | "reject_emergency";
 
-/** The form of an action on a change; `done` is shown afterwards. */
+/** The form of an action on a change. */
 export interface ChangeActionForm extends ActionForm {
   decision: Decision;
-  done: string;
+  /** Shown once the action is recorded. */
+  confirmation: string;
 }
 
 const NOTE_HINT = "Why? It stays on record.";
@@ -29,7 +30,7 @@ const CONSENT_HINT = "What convinced you? It stays on record.";
 const REJECTION_HINT = "Why not? The proposer will read it.";
 
 const VOTE = { person: "approver", noteHint: CONSENT_HINT } as const;
-const STAGE = { path: "api/product/stage", decision: "stage" } as const;
+const ROLLOUT_STEP = { path: "api/product/stage", decision: "stage" } as const;
 const REVIEW = { path: "api/product/review", decision: "review", person: "approver" } as const;
 
 export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = {
@@ -39,8 +40,8 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = 
     title: "Approve this change?",
     path: "api/product/approve",
     decision: "approve",
-    explanation: "Your consent is given to exactly this content, and stands in the audit log under your name.",
-    done: "Your consent is recorded.",
+    explanation: "You consent to exactly this content. The audit log records it under your name.",
+    confirmation: "Your consent is recorded.",
     says: "approves",
   },
   deny: {
@@ -50,7 +51,7 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = 
     path: "api/product/deny",
     decision: "deny",
     explanation: "One denial is final. The proposer can propose it again.",
-    done: "Your denial is recorded.",
+    confirmation: "Your denial is recorded.",
     says: "denies",
     noteHint: REJECTION_HINT,
     style: "danger",
@@ -62,7 +63,7 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = 
     person: "proposer",
     decision: "withdraw",
     explanation: "The proposal is taken back and closed.",
-    done: "The change is withdrawn.",
+    confirmation: "The change is withdrawn.",
     says: "withdraws the proposal",
     noteHint: NOTE_HINT,
     style: "secondary",
@@ -74,7 +75,7 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = 
     path: "api/product/revoke",
     decision: "revoke",
     explanation: "Your consent is taken back, and the change is closed. The proposer can propose it again.",
-    done: "Your consent is taken back, and the change is closed.",
+    confirmation: "Your consent is taken back, and the change is closed.",
     says: "takes their consent back",
     noteHint: REJECTION_HINT,
     style: "danger",
@@ -85,8 +86,8 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = 
     path: "api/product/apply",
     decision: "apply",
     isNameless: true,
-    explanation: "The change is carried to the host product now, and verified there.",
-    done: "The change is applied and verified.",
+    explanation: "Sets the value on the host product now, and verifies it there.",
+    confirmation: "The change is applied and verified.",
     says: "applies",
     noteHint: "Why now? It stays on record.",
   },
@@ -96,41 +97,41 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = 
     path: "api/product/rollback",
     decision: "rollback",
     isNameless: true,
-    explanation: "What was there before comes back, unless a later change has taken the place.",
-    done: "The change is rolled back.",
+    explanation: "Restores the value from before, unless a later change has set the target.",
+    confirmation: "The change is rolled back.",
     says: "rolls back",
     noteHint: NOTE_HINT,
     style: "danger",
   },
   hold: {
-    ...STAGE,
+    ...ROLLOUT_STEP,
     label: "Hold",
     title: "Hold this rollout?",
     fields: { action: "hold" },
     explanation:
       "It takes no further step until it is resumed. It is still rolled back where a KPI is worse than allowed.",
-    done: "The rollout is held.",
+    confirmation: "The rollout is held.",
     says: "holds the rollout",
     noteHint: NOTE_HINT,
     style: "secondary",
   },
   resume: {
-    ...STAGE,
+    ...ROLLOUT_STEP,
     label: "Resume",
     title: "Resume this rollout?",
     fields: { action: "resume" },
     explanation: "It takes its next step when the numbers allow it.",
-    done: "The rollout goes on.",
+    confirmation: "The rollout goes on.",
     says: "resumes the rollout",
     noteHint: CONSENT_HINT,
   },
   advance: {
-    ...STAGE,
+    ...ROLLOUT_STEP,
     label: "Next step",
     title: "Take the next step?",
     fields: { action: "advance" },
     explanation: "More users get the new value now.",
-    done: "The rollout took its next step.",
+    confirmation: "The rollout took its next step.",
     says: "takes the next step of the rollout",
     noteHint: CONSENT_HINT,
   },
@@ -140,7 +141,7 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = 
     path: "api/product/restore",
     decision: "restore",
     explanation: "Sets the consented value again, over what was set outside Countersign. It needs no new consent.",
-    done: "The consented value is restored.",
+    confirmation: "The consented value is restored.",
     says: "restores the consented value",
     noteHint: "Who changed it, and why is it set again? It stays on record.",
   },
@@ -152,7 +153,7 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = 
     decision: "approve_emergency",
     fields: { emergency: "true" },
     explanation: "Skips the usual approvals, freezes and change windows; someone else reviews it later.",
-    done: "Your emergency consent is recorded, and will be reviewed.",
+    confirmation: "Your emergency consent is recorded, and will be reviewed.",
     says: "approves as an emergency",
     noteHint: "What is the emergency? The review will ask.",
     isNoteRequired: true,
@@ -164,7 +165,7 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = 
     title: "Was the emergency consent right?",
     fields: { verdict: "accepted" },
     explanation: "You say that the emergency consent was right. The review is over.",
-    done: "Your review is recorded: justified.",
+    confirmation: "Your review is recorded: justified.",
     says: "accepts the emergency consent",
     noteHint: CONSENT_HINT,
     style: "secondary",
@@ -175,7 +176,7 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = 
     title: "Was the emergency consent wrong?",
     fields: { verdict: "not_accepted" },
     explanation: "You say that the emergency consent was not right. The review is over; the change stays as it is.",
-    done: "Your review is recorded: not justified.",
+    confirmation: "Your review is recorded: not justified.",
     says: "does not accept the emergency consent",
     noteHint: "What was wrong? It stays on record.",
     style: "danger",
@@ -214,7 +215,7 @@ export const makeSignable =
     });
   };
 
-/** Lists the allowed actions in the order of the service; a restore is offered next to the drift instead. */
+/** Lists the allowed actions in the order of the service, without a restore, which is offered next to the drift. */
 export const listAllowedActions = ({ caller }: ChangeDetail): ChangeAction[] =>
   caller!.may.flatMap((action): ChangeAction[] =>
     action === "review" ? ["accept_emergency", "reject_emergency"] : action === "restore" ? [] : [action],
@@ -231,15 +232,15 @@ const BLOCKED_TITLES: Partial<Record<string, string>> = {
 /** Lists the blocked actions, each with the reason. */
 export function listObstacles(change: ChangeDetail): [title: string, reason: string][] {
   const names = [...new Set(change.missing.flatMap(({ of }) => of))];
-  const closed = change.caller!.may_not.flatMap(({ action, reasons }): [string, string][] => {
+  const blocked = change.caller!.may_not.flatMap(({ action, reasons }): [string, string][] => {
     const title = BLOCKED_TITLES[action];
     const approvers = action === "approve" && names.length > 0 ? ` It can be approved by ${names.join(" or ")}.` : "";
     const reason = endSentence(localizeTimes(reasons.join("; "))) + approvers;
     return title ? [[title, reason]] : [];
   });
   const { received, more } = countApprovals(change);
-  const lost = change.approvals.filter(({ emergency }) => !emergency).length - received;
-  if (change.status !== "approved" && change.status !== "pending_consent") return closed;
-  const uncounted = `${formatCount(lost, "approval does", "approvals do")} not count under the intent in force.`;
-  return more > 0 && lost > 0 ? [...closed, ["Not counted", uncounted]] : closed;
+  const uncountedApprovals = change.approvals.filter(({ emergency }) => !emergency).length - received;
+  if (change.status !== "approved" && change.status !== "pending_consent") return blocked;
+  const uncounted = `${formatCount(uncountedApprovals, "approval does", "approvals do")} not count under the intent in force.`;
+  return more > 0 && uncountedApprovals > 0 ? [...blocked, ["Not counted", uncounted]] : blocked;
 }

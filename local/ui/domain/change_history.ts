@@ -10,25 +10,25 @@ import { useResource } from "../core/resource.tsx";
 
 type TargetKey = Pick<Change, "tenant_id" | "target">;
 
-/** Changes that set one of the targets of a change, newest first. */
+/** Reads the changes that set one of the targets of a change, newest first. */
 export async function readHistory(change: Change, signal: AbortSignal): Promise<Change[]> {
   const entries = listEntries(change);
   const read = (tenant_id: string) => get<RuntimePage>("api/product/runtime", { tenant_id, limit: 200 }, signal);
   const pages = await Promise.all([...new Set(entries.map(({ tenant_id }) => tenant_id))].map(read));
-  const found = new Map(pages.flatMap(({ changes }) => changes.map((one) => [one.change_id, one])));
-  return [...found.values()].filter((one) => entries.some((entry) => findEntry(one, entry)));
+  const changes = new Map(pages.flatMap((page) => page.changes.map((one) => [one.change_id, one])));
+  return [...changes.values()].filter((one) => entries.some((entry) => findEntry(one, entry)));
 }
 
 const findEntry = (change: Change, key: TargetKey) => listEntries(change).find((entry) => isSameTarget(entry, key));
 
-/** Finds the value that the service last set at a target before a change; undefined when it never did. */
+/** Finds the value that the service last set at a target before a change; undefined if it set none. */
 export function findReplaced(
   change: Change,
   history: readonly Change[],
   key: TargetKey = change,
 ): { value: unknown; by: string } | undefined {
   const until = change.applied_at ?? "9999";
-  const [owner] = history
+  const [previous] = history
     .filter(
       (one) =>
         one.change_id !== change.change_id &&
@@ -38,7 +38,7 @@ export function findReplaced(
         one.applied_at < until,
     )
     .sort((a, b) => (a.applied_at! < b.applied_at! ? 1 : -1));
-  return owner && { value: findEntry(owner, key)!.value, by: owner.change_id };
+  return previous && { value: findEntry(previous, key)!.value, by: previous.change_id };
 }
 
 /** Finds the change on a target whose value has the digest; undefined while the history is read, `by` undefined if no change has it. */

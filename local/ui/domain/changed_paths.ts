@@ -1,4 +1,4 @@
-/** The members of a JSON value that differ from another: "limits.per_day 400 → 900". */
+/** The members in which two JSON values differ: "limits.per_day 400 → 900". */
 
 /** A member that differs; an absent side is `undefined`. */
 export interface ChangedPath {
@@ -42,28 +42,25 @@ function* compare(path: string, a: unknown, b: unknown): Generator<ChangedPath> 
 
 const getOwn = (value: Container, name: string): unknown => (Object.hasOwn(value, name) ? value[name] : undefined);
 
-const joinPath = (path: string, name: string, isIndex: boolean): string =>
-  isIndex
-    ? `${path}[${name}]`
-    : /^[\w$-]+$/.test(name)
-      ? path
-        ? `${path}.${name}`
-        : name
-      : `${path}[${JSON.stringify(name)}]`;
+function joinPath(path: string, name: string, isIndex: boolean): string {
+  if (isIndex) return `${path}[${name}]`;
+  if (!/^[\w$-]+$/.test(name)) return `${path}[${JSON.stringify(name)}]`;
+  return path ? `${path}.${name}` : name;
+}
 
-/** Cuts long texts to the part in which they differ, with a little of what stands around it. */
+/** Cuts long texts to the part in which they differ, with `CONTEXT` characters before and after it. */
 function cutToDifference(before: string | undefined, after: string | undefined): Pick<ChangedPath, "before" | "after"> {
   const maxLength = Math.max(before?.length ?? 0, after?.length ?? 0);
   if (maxLength <= MAX_SHOWN) return { before, after };
   const [a, b] = [before ?? "", after ?? ""];
   let start = 0;
   while (start < a.length && a[start] === b[start]) start++;
-  let left = 0;
-  while (left < Math.min(a.length, b.length) - start && a.at(-1 - left) === b.at(-1 - left)) left++;
+  let equalEnd = 0;
+  while (equalEnd < Math.min(a.length, b.length) - start && a.at(-1 - equalEnd) === b.at(-1 - equalEnd)) equalEnd++;
   const cut = (text: string | undefined): string | undefined => {
     if (text === undefined) return undefined;
     const from = Math.max(0, start - CONTEXT);
-    const to = Math.min(text.length, Math.max(text.length - left, start) + CONTEXT, from + 2 * MAX_SHOWN);
+    const to = Math.min(text.length, Math.max(text.length - equalEnd, start) + CONTEXT, from + 2 * MAX_SHOWN);
     return `${from > 0 ? "…" : ""}${text.slice(from, to)}${to < text.length ? "…" : ""}`.toWellFormed();
   };
   return { before: cut(before), after: cut(after) };

@@ -8,7 +8,7 @@ import { get } from "../core/api.ts";
 /** Maximum number of pages (of 1,000 values) read for an environment. */
 const MAX_PAGES = 5;
 
-/** A value, or the reason why it is withheld; `shared`: the value of all tenants that have none of their own. */
+/** A value, or the reason why it is withheld; `shared` marks the value of `*`, which tenants without a value of their own have. */
 export type EnvironmentValue = Value & { shared?: true };
 
 /** A target with its value in each environment. `destination`: where a promotion sets the value in the second one. */
@@ -19,9 +19,11 @@ export interface ComparedTarget {
   destination: { tenant_id: string; target: string };
 }
 
-/** Values by comparison key. `wildcardPart`: what `*` matches of the target; all of it in a tenant. `isCut`: more values exist. */
+/** The values of an environment. */
 type EnvironmentValues = {
+  /** By comparison key; `wildcardPart` is the part of the target that `*` matches, in a tenant the complete target. */
   found: ReadonlyMap<string, { name: string; wildcardPart: string; value: EnvironmentValue }>;
+  /** More values exist. */
   isCut: boolean;
 };
 

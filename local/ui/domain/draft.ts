@@ -73,7 +73,7 @@ export const draftFromChange = (change: Change, proposer: string): Draft => ({
   apply_when: "",
 });
 
-/** Drafts the promotion of a value to another target; its reach and risk there must be stated again. */
+/** Drafts the promotion of a value to another target, for which reach and risk must be stated again. */
 export const draftPromotion = (change: Change, query: URLSearchParams, name: string): Draft => ({
   ...parseDraft(query, name),
   ...copyContent(change),

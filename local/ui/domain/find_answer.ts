@@ -1,4 +1,4 @@
-/** Words for queries, their answers and their faults; queries named in a chat reply. */
+/** Describes queries, their answers and their faults; finds the queries named in a chat reply. */
 import type { FindAnswer } from "../core/api_types.ts";
 import { ServiceError } from "../core/api.ts";
 import { endSentence, formatDuration } from "../core/format.ts";

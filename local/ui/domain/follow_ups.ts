@@ -8,11 +8,12 @@ import type { Draft } from "./draft.ts";
 import { readFailedResults } from "./plan.ts";
 import { isRollingOut } from "./rollout.ts";
 
-/** A proposal that starts from a change; `take: "held"` begins with the current value of the host product. */
+/** A proposal that starts from a change. */
 export interface FollowUp {
   label: "Revise" | "Propose again" | "Propose what it holds now" | "Promote";
+  /** The draft starts with the current value of the host product; absent: with that of the change. */
   take?: "held";
-  /** The field that names the change; absent: `supersedes`. */
+  /** Field of the address that names the change; absent: `supersedes`. */
   by?: "promotes";
 }
 
@@ -43,18 +44,18 @@ export function describeFollowUp({ status, drift }: ChangeDetail, take: FollowUp
 }
 
 /** Explains why the draft cannot supersede a change; undefined if it can. */
-export const findDraftSupersedeProblem = (of: ChangeDetail, { tenant_id, target }: Draft): string | undefined =>
-  findSupersedeProblem(of, { tenant_id: tenant_id.trim(), target: target.trim() });
+export const findDraftSupersedeProblem = (change: ChangeDetail, { tenant_id, target }: Draft): string | undefined =>
+  findSupersedeProblem(change, { tenant_id: tenant_id.trim(), target: target.trim() });
 
 /** Returns true if a change blocks the draft under an intent that allows one live change for each target. */
-export const isBlockingDraft = (of: ChangeDetail, { tenant_id, target }: Draft): boolean =>
-  isLive(of.status) && isSameTarget(of, { tenant_id: tenant_id.trim(), target: target.trim() });
+export const isBlockingDraft = (change: ChangeDetail, { tenant_id, target }: Draft): boolean =>
+  isLive(change.status) && isSameTarget(change, { tenant_id: tenant_id.trim(), target: target.trim() });
 
 /** Returns the related changes with a relation. */
 export const listRelated = ({ related }: ChangeDetail, relation: RelatedChange["relations"][number]): RelatedChange[] =>
   related.filter(({ relations }) => relations.includes(relation));
 
-/** Returns true if a change is still live although another one that supersedes it is live or applied. */
+/** Returns true if a change is live although a change that supersedes it is live or applied. */
 export const isSupersededButOpen = (change: ChangeDetail): boolean =>
   isLive(change.status) &&
   listRelated(change, "superseded_by").some(({ status }) => isLive(status) || status === "applied");

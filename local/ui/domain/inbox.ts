@@ -4,51 +4,50 @@ import { getForPerson } from "../core/api.ts";
 import { formatCount, formatDateTime } from "../core/format.ts";
 import { formatTitle } from "./statuses.ts";
 
-/** Maximum number of rows of a list; a link leads to the others. */
-const SHOWN = 40;
+/** Maximum number of rows of a list; a link leads to the remaining items. */
+const MAX_ROWS = 40;
 
 /** A change, mandate, KPI or part of the service that needs attention. */
 export interface Concern {
   tone: "bad" | "warn";
   title: string;
   detail: string;
-  /** The change it is about, or the page where it shows. */
+  /** The subject: a change, a mandate or a KPI, or else the page that shows it. */
   change_id?: string;
-  page?: string;
   mandate_id?: string;
-  /** The KPI that it is about. */
   kpi?: string;
+  page?: string;
 }
 
 /** Waiting items, as the first page shows them. */
 export interface Inbox {
   totals: InboxAnswer["totals"];
-  /** Pending changes that this person can decide; all of them if no name is set. */
-  mine: InboxItem[];
+  /** Pending changes that this person can decide; all pending changes if no name is set. */
+  decidable: InboxItem[];
   approved: InboxItem[];
   /** Changes, not listed above, whose emergency consent waits for review. */
   reviews: InboxItem[];
   /** Some changes are not listed. */
-  more: boolean;
+  hasMore: boolean;
   concerns: Concern[];
 }
 
 /** Reads the inbox of a person; an empty name is no person. */
 export async function readInbox(name: string, signal: AbortSignal): Promise<Inbox> {
-  const waits = await readWaiting(name, signal);
-  const { person, totals, pending, approved, review_due, drifted } = waits;
-  const decidable = person === null ? pending.items : waits.waiting_for_you.items;
+  const answer = await readWaiting(name, signal);
+  const { person, totals, pending, approved, review_due, drifted } = answer;
+  const decidable = person === null ? pending.items : answer.waiting_for_you.items;
   return {
     totals,
-    mine: decidable,
+    decidable,
     approved: approved.items,
     // Approved changes stay in their own list: their row shows the review, which is not urgent.
     reviews: review_due.items.filter(({ status }) => status !== "approved" && status !== "pending_consent"),
-    more: (totals.waiting_for_you ?? totals.pending) > decidable.length || approved.total > approved.items.length,
+    hasMore: (totals.waiting_for_you ?? totals.pending) > decidable.length || approved.total > approved.items.length,
     concerns: [
       ...drifted.items.map(driftConcern),
-      ...waits.mandates.flatMap(mandateConcerns),
-      ...waits.worse_kpis.map(kpiConcern),
+      ...answer.mandates.flatMap(mandateConcerns),
+      ...answer.worse_kpis.map(kpiConcern),
     ],
   };
 }
@@ -74,7 +73,7 @@ const SUSPENSION_REASONS: Readonly<Record<string, string>> = {
 /** Says why a mandate is suspended. */
 export const describeSuspension = (reason: string | null | undefined): string => SUSPENSION_REASONS[reason ?? ""] ?? "";
 
-/** A KPI that got worse since changes were applied, without naming one of them as the cause. */
+/** Describes a KPI that got worse since changes were applied, without naming a change as the cause. */
 const kpiConcern = (kpi: string): Concern => ({
   tone: "warn",
   title: `${formatTitle(kpi)} has got worse`,
@@ -83,7 +82,7 @@ const kpiConcern = (kpi: string): Concern => ({
 });
 
 /** Reads what waits for a person. */
-export const readWaiting = (person: string, signal: AbortSignal, limit = SHOWN): Promise<InboxAnswer> =>
+export const readWaiting = (person: string, signal: AbortSignal, limit = MAX_ROWS): Promise<InboxAnswer> =>
   getForPerson(person, "api/inbox", { limit }, signal);
 
 /** Concerns about overdue items, by their name in the state. */

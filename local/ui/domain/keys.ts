@@ -25,13 +25,13 @@ export const toRecordedName = (name: string): string => name.normalize("NFKC").t
 /** A passkey with the ids that a browser needs to request it. */
 export type Passkey = ShownKey & { type: "webauthn"; credential_id: string; rp_id: string };
 
-/** Returns whether a key is a passkey. */
+/** Returns true if a key is a passkey. */
 export const isPasskey = (key: ShownKey): key is Passkey => key.type === "webauthn";
 
-/** Lists the passkeys that work at this address; a browser requests those of one relying party at a time. */
+/** Lists the passkeys that work at this address, of one relying party, since a browser requests no others together. */
 export function listUsablePasskeys(keys: readonly ShownKey[], origin: string): readonly Passkey[] {
-  const here = keys.filter(isPasskey).filter((key) => isKeyOrigin(origin, key));
-  return here.filter(({ rp_id }) => rp_id === here[0]!.rp_id);
+  const usable = keys.filter(isPasskey).filter((key) => isKeyOrigin(origin, key));
+  return usable.filter(({ rp_id }) => rp_id === usable[0]!.rp_id);
 }
 
 /** Lists this page's addresses under the origins at which a person's passkeys work. */

@@ -25,7 +25,7 @@ export const KINDS: Readonly<Record<Kind, { meaning: string; target: string; hin
   code_patch: {
     meaning: "Changes the product's code.",
     target: "pricing/rounding",
-    hint: "The patch as text. It is carried to the adapter as it is, and never run here.",
+    hint: "The patch as text. It is sent to the adapter unchanged, and never run here.",
   },
   experiment: {
     meaning: "Tries something on a part of the users.",

@@ -1,4 +1,4 @@
-/** Feeds of each KPI, from the audit log. */
+/** Values of each KPI, from the audit log, and outcomes of changes. */
 import { STANDARD_KPIS } from "../../../lib/changes/rules/change_terms.ts";
 import { parseDetail } from "../../../lib/changes/rules/event.ts";
 import type { AuditEntry, AuditPage, State, Outcome } from "../core/api_types.ts";
@@ -26,9 +26,9 @@ export function makeSeries(entries: readonly AuditEntry[]): KpiSeries {
   for (const entry of entries) {
     const values = parseDetail(entry.detail).values;
     if (typeof values !== "object" || values === null) continue;
-    for (const [kpi, fed] of Object.entries(values))
-      if (typeof fed === "number")
-        (series[kpi] ??= []).push({ at: Date.parse(entry.timestamp) / 1000, value: fed, entry: entry.id });
+    for (const [kpi, value] of Object.entries(values))
+      if (typeof value === "number")
+        (series[kpi] ??= []).push({ at: Date.parse(entry.timestamp) / 1000, value, entry: entry.id });
   }
   return series;
 }

@@ -5,7 +5,7 @@ import { get } from "../core/api.ts";
 import { toPlainText } from "./sentences.ts";
 
 const PAGE_SIZE = 50;
-/** Entries of one request that the browser filters. */
+/** Entries per request when the browser filters them. */
 const SCAN_PAGE_SIZE = 1000;
 const MAX_REQUESTS = 10;
 
@@ -38,16 +38,16 @@ export function isMatch(entry: AuditEntry, { person, text }: Pick<LogQuery, "per
 /** Reads a page of entries, newest first; `next` continues the search, also after a page with few matches. */
 export async function searchLog(query: LogQuery, signal: AbortSignal): Promise<AuditPage> {
   const { event_type, tenant, change_id, from, to, person, text } = query;
-  const isCompared = [from, to, person, text].some((one) => one !== "");
+  const needsScan = [from, to, person, text].some((one) => one !== "");
   const since = from === "" ? -Infinity : new Date(`${from}T00:00`).getTime();
   const until = to === "" ? Infinity : new Date(`${to}T23:59:59.999`).getTime();
   const entries: AuditEntry[] = [];
   let before = query.before;
   for (let requests = 1; ; requests++) {
-    const limit = isCompared ? SCAN_PAGE_SIZE : PAGE_SIZE;
+    const limit = needsScan ? SCAN_PAGE_SIZE : PAGE_SIZE;
     const fields = { event_type, tenant, change_id, before, order: "desc", limit };
     const page = await get<AuditPage>("api/product/audit", fields, signal);
-    if (!isCompared) return page;
+    if (!needsScan) return page;
     for (const entry of page.entries) {
       const at = Date.parse(entry.timestamp);
       if (at < since) return { ...page, entries, next: null };

@@ -25,9 +25,13 @@ export const MANDATE_BADGES: Readonly<Record<Mandate["state"], Badge>> = {
   ended: { word: "Ended", shape: "dash", tone: "quiet" },
 };
 
-/** Lists the decisions that end or narrow a mandate: a draft can only be revoked, an ended one neither. */
-export const listBrakes = (state: Mandate["state"]): readonly ("narrow" | "revoke")[] =>
-  state === "ended" ? [] : state === "draft" ? ["revoke"] : ["narrow", "revoke"];
+/** Decisions that narrow or end a mandate, by its state. */
+export const RESTRICTIONS: Readonly<Record<Mandate["state"], readonly ("narrow" | "revoke")[]>> = {
+  draft: ["revoke"],
+  active: ["narrow", "revoke"],
+  suspended: ["narrow", "revoke"],
+  ended: [],
+};
 
 type Bounds = Omit<MandateBounds, "until"> & { until?: string | undefined };
 
@@ -35,21 +39,10 @@ type Bounds = Omit<MandateBounds, "until"> & { until?: string | undefined };
 export function describeBounds(bounds: Bounds): string[] {
   const { agent, targets, kinds, tenants, limits, max_affected_users, max_per_day, max_open, kpi_floor, from, until } =
     bounds;
-  const step = limits?.max_step;
-  const within = step && (step.relative === undefined ? formatNumber(step.absolute!) : formatPercent(step.relative));
   return [
     `${agent} may set ${targets.join(", ")} for ${tenants === "all" ? "all tenants" : tenants.join(", ")} without asking a person each time.`,
     `Kinds of changes: ${kinds.map(humanizeName).join(", ")}.`,
-    ...(limits?.schema
-      ? describeSchema(limits.schema as Readonly<Record<string, unknown>>, "Value")
-      : step
-        ? []
-        : ["Any value."]),
-    ...(step
-      ? [
-          `${step.members ? `${step.members.join(", ")}: no more` : "No more"} than ${within}${limits?.unit ? ` (${limits.unit})` : ""} away from what it was ${formatNumber(step.hours)} h before.`,
-        ]
-      : []),
+    ...describeLimits(limits),
     max_affected_users === undefined
       ? "Any number of users."
       : `At most ${formatPeople(max_affected_users)} affected by a change.`,
@@ -57,8 +50,22 @@ export function describeBounds(bounds: Bounds): string[] {
     ...Object.entries(kpi_floor ?? {}).map(
       ([kpi, floor]) => `Suspended when ${formatTitle(kpi)} is worse than ${formatNumber(floor)}.`,
     ),
-    "Only changes that can be undone and whose risk is not high. Any rollback of one suspends the mandate.",
+    "Only changes that can be undone and whose risk is not high. A rollback of such a change suspends the mandate.",
     `From ${from ? formatDateTime(from) : "its last signature"}${until ? ` until ${formatDateTime(until)}` : ""}.`,
+  ];
+}
+
+function describeLimits(limits: Bounds["limits"]): string[] {
+  const { schema, max_step: step, unit } = limits ?? {};
+  if (!schema && !step) return ["Any value."];
+  const sentences = schema ? [...describeSchema(schema as Readonly<Record<string, unknown>>, "Value")] : [];
+  if (!step) return sentences;
+  const distance = step.relative === undefined ? formatNumber(step.absolute!) : formatPercent(step.relative);
+  const members = step.members ? `${step.members.join(", ")}: no more` : "No more";
+  const measure = unit ? ` (${unit})` : "";
+  return [
+    ...sentences,
+    `${members} than ${distance}${measure} away from what it was ${formatNumber(step.hours)} h before.`,
   ];
 }
 

@@ -1,4 +1,4 @@
-/** Replaces ids of changes in messages of the service by words. */
+/** Messages and errors of the service in words for a person, without ids of changes. */
 import type { Gate } from "../core/api_types.ts";
 import { formatCount, localizeTimes, endSentence, formatTime } from "../core/format.ts";
 import type { ErrorBody } from "../core/api.ts";

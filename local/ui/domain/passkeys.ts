@@ -9,7 +9,7 @@ const TIMEOUT_MS = 300_000;
 /** Returns true if this browser supports passkeys at this address. */
 export const hasPasskeys = (): boolean => "PublicKeyCredential" in globalThis;
 
-/** Signs the challenge with one of these passkeys of one relying party. Errors: `NotDone`. */
+/** Signs the challenge with one of these passkeys of one relying party. Errors: `NotSentError`. */
 export async function signChallenge(keys: readonly Passkey[], challenge: Uint8Array<ArrayBuffer>): Promise<Assertion> {
   const options = {
     challenge,
@@ -32,8 +32,8 @@ export async function signChallenge(keys: readonly Passkey[], challenge: Uint8Ar
 /** ES256, Ed25519, RS256, as COSE numbers them. */
 const ALGORITHMS = [-7, -8, -257];
 
-/** Creates a passkey for this page's host, and returns its entry for the intent. Errors: `NotDone`. */
-export async function makePasskey(name: string, product: string, known: readonly Passkey[]): Promise<object> {
+/** Creates a passkey for this page's host, and returns its entry for the intent. Errors: `NotSentError`. */
+export async function makePasskey(name: string, product: string, existing: readonly Passkey[]): Promise<object> {
   const { hostname, origin } = location;
   const options = {
     rp: { id: hostname, name: product },
@@ -42,7 +42,7 @@ export async function makePasskey(name: string, product: string, known: readonly
     pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: "public-key" as const, alg })),
     authenticatorSelection: { residentKey: "preferred", userVerification: "required" },
     attestation: "none",
-    excludeCredentials: known
+    excludeCredentials: existing
       .filter(({ rp_id }) => rp_id === hostname)
       .map(({ credential_id }) => descriptor(credential_id)),
     timeout: TIMEOUT_MS,
@@ -53,7 +53,7 @@ export async function makePasskey(name: string, product: string, known: readonly
   );
   const key = (credential.response as AuthenticatorAttestationResponse).getPublicKey();
   if (key === null)
-    throw new NotSentError("This browser cannot read the public key of what was made. Try another one.");
+    throw new NotSentError("This browser cannot read the public key of the new passkey. Try another browser.");
   return {
     type: "webauthn",
     credential_id: toBase64Url(new Uint8Array(credential.rawId)),
@@ -69,16 +69,17 @@ type ErrorTexts = Readonly<Record<string, string>>;
 
 const SIGNING_ERRORS: ErrorTexts = {
   NotAllowedError:
-    "Nothing was signed. It was cancelled or took too long, or this device has none of your keys: then take the device that has one.",
-  SecurityError: "The browser does not let this page ask for your key: it was made for another address.",
+    "Nothing was signed: it was cancelled, took too long, or this device has none of your keys. Use a device that has one.",
+  SecurityError: "The browser cannot use your key here: it was made for another address.",
   "": "The browser could not ask for your key.",
 };
 
 const CREATION_ERRORS: ErrorTexts = {
   NotAllowedError: "No passkey was made. It was cancelled, or took too long.",
   InvalidStateError: "This device has a passkey for this address already, and the intent lists it.",
-  SecurityError: "The browser makes no passkey for this address. It needs https, or http://localhost.",
-  NotSupportedError: "This device makes no passkey that checks who is there, of a kind that is taken here.",
+  SecurityError: "The browser makes no passkey for this address: only for https or http://localhost.",
+  NotSupportedError:
+    "This device makes no passkey that verifies its user, or none of a kind that this service accepts.",
   "": "The browser could not make a passkey.",
 };
 

@@ -1,4 +1,4 @@
-/** Plans: the state of each target after a failed operation, and the differences that the reader has not opened. */
+/** Current values of targets; for plans, the state of each target after a failed operation, and the differences not opened yet. */
 import { parseDetail } from "../../../lib/changes/rules/event.ts";
 import { isSameTarget } from "../../../lib/changes/rules/target_key.ts";
 import type { Change, ChangeDetail, Operation } from "../core/api_types.ts";
@@ -16,7 +16,7 @@ export interface EntryResult {
   host?: string | null;
   holds?: { value: unknown } | null;
   error?: string;
-  /** The change that has the target once it is rolled back. */
+  /** Once the target is rolled back: the change whose value it has then; null if none. */
   target_holds?: string | null;
 }
 
@@ -26,14 +26,14 @@ export const listResults = (answer: unknown): readonly EntryResult[] =>
 
 /** Lists the results of failed operations for each target of a plan; empty once an operation succeeds. */
 export function readFailedResults({ audit_entries }: ChangeDetail): EntryResult[] {
-  let left: EntryResult[] = [];
+  let failed: EntryResult[] = [];
   for (const { event_type, detail } of audit_entries) {
-    if (event_type === "change_applied" || event_type === "change_rolled_back") left = [];
+    if (event_type === "change_applied" || event_type === "change_rolled_back") failed = [];
     if (event_type !== "change_apply_failed" && event_type !== "change_rollback_failed") continue;
     const results = listResults(parseDetail(detail));
-    left = [...left.filter((one) => !results.some((result) => isSameTarget(one, result))), ...results];
+    failed = [...failed.filter((one) => !results.some((result) => isSameTarget(one, result))), ...results];
   }
-  return left;
+  return failed;
 }
 
 /** The badge of a target after a failed operation. */
@@ -45,17 +45,17 @@ export function resultBadge({ host, target_holds }: EntryResult, { status }: Pic
   return { word: "As before", shape: "dash", tone: "quiet" };
 }
 
-const opened = createValue<ReadonlySet<string>>(new Set());
+const openedEntries = createValue<ReadonlySet<string>>(new Set());
 
 const entryKey = ({ digest }: Pick<Change, "digest">, index: number): string => `${digest} ${index}`;
 
 /** Records that the difference of a target was opened. */
 export const recordOpened = (change: Change, index: number): void =>
-  opened.set(new Set([...opened.get(), entryKey(change, index)]));
+  openedEntries.set(new Set([...openedEntries.get(), entryKey(change, index)]));
 
 /** Returns the targets of a plan whose difference this window has not opened. */
 export function useUnopenedEntries(change: Change): readonly Entry[] {
-  const openedKeys = useValue(opened);
+  const openedKeys = useValue(openedEntries);
   return (change.sets ?? []).filter((_, index) => !openedKeys.has(entryKey(change, index)));
 }
 

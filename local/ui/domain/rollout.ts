@@ -24,26 +24,26 @@ export const describeNextStep = ({ exposure, rollout, stages }: ChangeDetail): s
     not_before: rollout?.not_before && formatDateTime(rollout.not_before),
   }) ??
   rollout?.error ??
-  "what the last hold in its history names";
+  "the reason of the last hold in its history";
 
 /** Describes the condition of the next step. */
-export const describeAdvance = ({ advance, min_hours, min_users }: Stages["steps"][number]): string =>
-  `${
-    {
-      budget: "when the worst that is possible at the next share is allowed",
-      proven: "when it is proven to be no worse than allowed",
-      unless_worse: `unless it is worse, with ${formatNumber(min_users ?? 0)} users or more on each side`,
-      manual: "when a person takes the next step",
-    }[advance]
-  }${min_hours > 0 ? `; ${formatCount(min_hours, "hour")} at least` : ""}`;
+export function describeAdvance({ advance, min_hours, min_users }: Stages["steps"][number]): string {
+  const conditions = {
+    budget: "when the worst that is possible at the next share is allowed",
+    proven: "when it is proven to be no worse than allowed",
+    unless_worse: `unless it is worse, with ${formatNumber(min_users ?? 0)} users or more on each side`,
+    manual: "when a person takes the next step",
+  };
+  return conditions[advance] + (min_hours > 0 ? `; ${formatCount(min_hours, "hour")} at least` : "");
+}
 
-/** How much worse a KPI is, in the unit of what is allowed; `at_least` or `at_most` is null while there is no bound. */
+/** The measured bounds of how much worse a KPI is, in the unit of `allowed`; null while a bound is not known. */
 export interface Band {
   kpi: string;
   badge: Badge;
-  /** How much worse it is at least and at most, and how much is allowed. */
+  /** The bounds in words. */
   range: string;
-  /** The value of users with and without the change. */
+  /** The KPI's values for users with and without the change, in words. */
   levels: string;
   at_least: number | null;
   at_most: number | null;
@@ -73,8 +73,8 @@ function toBand(watched: WatchedKpi, { treated, control, treated_n, control_n, .
     kind === "binary" ? formatPercent(value) : formatNumber(Number(value.toPrecision(4)));
   const bound = (value: number | null) => (value === null ? "not known yet" : amount(value) + unit);
   const range = `worse by at least ${bound(at_least)}, at most ${bound(at_most)}; ${amount(allowed)}${unit} allowed`;
-  const of = kind === "binary" ? "of" : "on average of";
-  const levels = `${level(treated)} ${of} ${formatCount(treated_n, "user")} with the new value, ${level(control)} ${of} ${formatNumber(control_n)} without`;
+  const preposition = kind === "binary" ? "of" : "on average of";
+  const levels = `${level(treated)} ${preposition} ${formatCount(treated_n, "user")} with the new value, ${level(control)} ${preposition} ${formatNumber(control_n)} without`;
   return { kpi, badge: bandBadge({ at_least, at_most, allowed }), range, levels, at_least, at_most, allowed };
 }
 

@@ -56,7 +56,7 @@ function describeProposer(change: Request): Part[] {
   ];
 }
 
-/** Checks that no user stated this field, so that its value is a default. */
+/** Returns true if no user stated this field, so that its value is a default. */
 export const isUnstated = ({ unstated }: Pick<Change, "unstated">, field: "risk" | "reversible"): boolean =>
   unstated?.includes(field) ?? false;
 
@@ -127,10 +127,10 @@ export const listMissingOwners = ({ missing }: ChangeDetail): Part[][] =>
   missing
     .filter(({ rule }) => rule !== QUORUM)
     .map(({ rule, count, of }) => [
-      "of those who own ",
+      "of the owners of ",
       { given: rule.replace(/^owners /, ""), code: true },
       `, ${count} more must consent: `,
-      of.length === 0 ? "nobody is left who may" : { given: of.join(", ") },
+      of.length === 0 ? "no person is left who may" : { given: of.join(", ") },
     ]);
 
 const formatAge = (at: string, now: number): string => {

@@ -1,4 +1,4 @@
-/** Statements of decisions, built from the shown content, so that the reader signs nothing but that. */
+/** Statements of decisions, built from the shown content, so that the reader signs exactly that content. */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
@@ -16,9 +16,9 @@ export interface Statement {
 
 /** A decision or action that can be signed. */
 export interface Signable {
-  /** Differs whenever a stated fact differs. */
+  /** Changes with each stated fact. */
   key: string;
-  /** Makes the statement under an intent at a time. Errors: `NotDone`. */
+  /** Makes the statement for an intent and a time. Errors: `NotSentError`. */
   makeStatement(manifest_hash: string, at: string): Promise<Statement>;
 }
 
@@ -36,25 +36,24 @@ export interface DecisionFacts {
   action?: string | undefined;
   /** Digests of the current values of its targets. */
   seen?: readonly string[] | undefined;
-  /** A rollback over a value that was set outside Countersign. */
+  /** Rolls back although the current value was set outside Countersign. */
   over_drift?: true | undefined;
 }
 
 /** Makes a decision on a change signable; rejects a digest that does not match the shown content. */
-export function makeSignableDecision(change: ChangeDetail, decided: DecisionFacts): Signable {
+export function makeSignableDecision(change: ChangeDetail, decisionFacts: DecisionFacts): Signable {
   const { digest } = change;
-  const facts = changeFacts(decided.decision, change);
+  const facts = changeFacts(decisionFacts.decision, change);
   return {
-    key: JSON.stringify([facts, decided]),
+    key: JSON.stringify([facts, decisionFacts]),
     async makeStatement(manifest_hash, at) {
       const origin = change.audit_entries[0]?.origin;
-      if (origin === undefined)
-        throw new NotSentError("The log has no entry of this change, so nothing can be signed.");
+      if (origin === undefined) throw new NotSentError("The log has no entry of this change, so it cannot be signed.");
       if (portableSha256(canonicalContent(change)) !== digest)
         throw new NotSentError(
-          "What this page shows is not what the change's digest says. Sign nothing, and tell who runs this.",
+          "The content on this page does not match the change's digest. Do not sign; report it to your operator.",
         );
-      return toStatement(statementText({ origin, ...facts, ...decided, manifest_hash, at }));
+      return toStatement(statementText({ origin, ...facts, ...decisionFacts, manifest_hash, at }));
     },
   };
 }
@@ -70,13 +69,13 @@ export interface ActionFacts {
 }
 
 /** Makes an action on the service signable; the log's origin is read from the service. */
-export const makeSignableAction = (done: ActionFacts): Signable => ({
-  key: JSON.stringify(done),
+export const makeSignableAction = (facts: ActionFacts): Signable => ({
+  key: JSON.stringify(facts),
   async makeStatement(manifest_hash, at) {
     const { origin } = await get<AuditPage>("api/product/audit", { limit: 1 });
-    return toStatement(statementText({ origin, ...done, manifest_hash, at }));
+    return toStatement(statementText({ origin, ...facts, manifest_hash, at }));
   },
 });
 
-/** Adds the challenge of a passkey to a text. */
+/** Returns a text with the hash that a passkey signs. */
 export const toStatement = (text: string): Statement => ({ text, challenge: sha256(utf8ToBytes(text)) });

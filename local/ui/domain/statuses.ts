@@ -30,13 +30,10 @@ const RESOLUTION = {
 } as const;
 
 /** The badge of a change; an applied one with drift has its own. */
-export function statusBadge({ status, resolution, drift }: Pick<Change, "status" | "resolution"> & Drifts): Badge {
+export function statusBadge(change: Pick<Change, "status" | "resolution"> & { drift?: unknown }): Badge {
+  const { status, resolution, drift } = change;
   if (status === "applied" && drift) return DRIFTED;
   return resolution ? { ...STATUS.denied, word: RESOLUTION[resolution] } : STATUS[status];
-}
-
-interface Drifts {
-  drift?: unknown;
 }
 
 /** The current value differs from the applied one. */
@@ -59,9 +56,9 @@ export const humanizeName = (name: string): string =>
     .replace(/^follow_/, "projection ")
     .replace(/^target:/, "target system ")
     .replaceAll("_", " ")
-    .replace(/\b(?:nrr|csat|kpis?)\b/g, (short) => SHORT[short] ?? short);
+    .replace(/\b(?:nrr|csat|kpis?)\b/g, (word) => ABBREVIATIONS[word] ?? word);
 
-const SHORT: Readonly<Record<string, string>> = { nrr: "NRR", csat: "CSAT", kpi: "KPI", kpis: "KPIs" };
+const ABBREVIATIONS: Readonly<Record<string, string>> = { nrr: "NRR", csat: "CSAT", kpi: "KPI", kpis: "KPIs" };
 
 /** Returns a sentence of the service with names such as `nrr_quarterly` as words. */
 export const humanizeSentence = (sentence: string): string =>
@@ -69,8 +66,8 @@ export const humanizeSentence = (sentence: string): string =>
 
 /** A name with a capital. */
 export const formatTitle = (name: string): string => {
-  const spoken = humanizeName(name);
-  return ACRONYMS[spoken] ?? spoken.charAt(0).toUpperCase() + spoken.slice(1);
+  const words = humanizeName(name);
+  return SPECIAL_TITLES[words] ?? words.charAt(0).toUpperCase() + words.slice(1);
 };
 
-const ACRONYMS: Readonly<Record<string, string>> = { ui: "Console", llm: "Language model", mcp: "MCP" };
+const SPECIAL_TITLES: Readonly<Record<string, string>> = { ui: "Console", llm: "Language model", mcp: "MCP" };

@@ -17,13 +17,13 @@ export interface Block {
   lines: readonly DiffLine[];
 }
 
-/** Texts that differ in more lines are shown one after the other: a comparison would take seconds and help nobody. */
+/** Texts that differ in more lines are shown one after the other: comparing them would take seconds. */
 const MAX_CHANGED_LINES = 1000;
 /** Lines that differ in more words are not compared word by word. */
 const MAX_CHANGED_WORDS = 500;
 /** Unchanged lines that are shown on either side of a change. */
 const CONTEXT = 3;
-/** A gap this small is shown: a button would not be shorter. */
+/** A smaller gap is not folded: the button would need as much room. */
 const MIN_FOLDED = 3;
 
 /** Compares two texts line by line. */
@@ -57,11 +57,11 @@ function findChangedWords(before: string, after: string, side: "before" | "after
   const parts = diffWordsWithSpace(before, after, { maxEditLength: MAX_CHANGED_WORDS });
   // Highlights help only if some words stay.
   if (!parts?.some(({ added, removed, value }) => !added && !removed && /\p{L}|\p{N}/u.test(value))) return undefined;
-  let at = 0;
+  let position = 0;
   return parts.flatMap(({ added, removed, value }): Range[] => {
     if (side === "before" ? added : removed) return [];
-    at += value.length;
-    return added || removed ? [[at - value.length, at]] : [];
+    position += value.length;
+    return added || removed ? [[position - value.length, position]] : [];
   });
 }
 
@@ -91,7 +91,7 @@ export function foldUnchanged(lines: readonly DiffLine[]): Block[] {
 export const isPatch = (value: unknown): value is { patch: string } =>
   typeof value === "object" && value !== null && typeof (value as { patch?: unknown }).patch === "string";
 
-/** Reads the lines of a patch in the unified format; what stands outside its hunks stays as it is. */
+/** Reads the lines of a patch in the unified format; lines outside its hunks stay as they are. */
 export function patchLines(text: string): DiffLine[] {
   const lines = text.replace(/\n$/, "").split("\n");
   let inHunk = false;

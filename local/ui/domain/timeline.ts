@@ -11,7 +11,7 @@ export interface Step {
   change_id: string;
   at: string;
   sentence: Part[];
-  /** Proof of the person, if there is one. */
+  /** How the person proved the action; empty without a signature. */
   proof: Part[];
   note: string;
   shape: Shape;
@@ -50,7 +50,7 @@ function makeStep(entry: AuditEntry): Step {
 const QUIET: Icon = ["dash", "quiet"];
 
 /** Icons by decision, verdict or event. */
-const SIGNS: readonly (readonly [RegExp, Icon])[] = [
+const ICONS: readonly (readonly [RegExp, Icon])[] = [
   [/failed|drifted|automation_stopped|rebuilt|suspended/, ["bang", "bad"]],
   [/^change_applied/, ["full", "good"]],
   [/^change_rolled_back/, ["back", "warn"]],
@@ -64,15 +64,15 @@ const SIGNS: readonly (readonly [RegExp, Icon])[] = [
 function findIcon(event: EventType, facts: Facts): Icon {
   const word =
     event === "consent_decision" ? facts["decision"] : event === "emergency_reviewed" ? facts["verdict"] : event;
-  return SIGNS.find(([pattern]) => pattern.test(readText(word)))?.[1] ?? QUIET;
+  return ICONS.find(([pattern]) => pattern.test(readText(word)))?.[1] ?? QUIET;
 }
 
 /** Describes the proof of a signature: the key and the presence of its owner, not their understanding. */
 function describeProof(facts: Facts): Part[] {
   const actor = readText(facts["approver"]) || readText(facts["proposer"]) || readText(facts["actor"]);
   if (facts["authenticated"] === "signature")
-    return ["Given with ", { given: actor }, "’s key, their presence verified."];
+    return ["Given with ", { given: actor }, "’s key; their presence was verified."];
   if (facts["authenticated"] === "signature_unattended")
-    return ["Signed unattended, by a key of ", { given: actor }, " that signs by itself: nobody need have been there."];
+    return ["Signed unattended, by a key of ", { given: actor }, " that signs by itself: no person had to be present."];
   return [];
 }

@@ -1,4 +1,4 @@
-/** The log: what happened, and whether the record can be believed. */
+/** The audit log: its entries, their verification, and downloads. */
 import { useEffect, useState } from "preact/hooks";
 import { EVENT_NAMES, describe, toSentence } from "../../../lib/wording/describe.ts";
 import type { AuditEntry, AuditVerdict } from "../core/api_types.ts";
@@ -21,8 +21,8 @@ import { findReceipt } from "../domain/receipts.ts";
 import { humanizeName } from "../domain/statuses.ts";
 import { ChainCheck } from "../parts/chain_check.tsx";
 
-/** Filters that are typed. */
-const TYPED = [
+/** Text and date filters; the event is chosen from a list. */
+const TEXT_FILTERS = [
   { name: "from", label: "From", type: "date" },
   { name: "to", label: "To", type: "date" },
   { name: "person", label: "Person" },
@@ -30,14 +30,13 @@ const TYPED = [
   { name: "tenant", label: "Tenant" },
   { name: "change_id", label: "Change", placeholder: "chg_…" },
 ] as const satisfies readonly { name: keyof LogQuery; label: string; type?: "date"; placeholder?: string }[];
-type Typed = Record<(typeof TYPED)[number]["name"], string>;
+type TextFilters = Record<(typeof TEXT_FILTERS)[number]["name"], string>;
 
-/** The log. */
 export function AuditLogPage({ route: { query } }: { route: Route }) {
   const readFilter = (name: string) => query.get(name) ?? "";
   const filter = {
     event_type: readFilter("event_type"),
-    ...(Object.fromEntries(TYPED.map(({ name }) => [name, readFilter(name)])) as Typed),
+    ...(Object.fromEntries(TEXT_FILTERS.map(({ name }) => [name, readFilter(name)])) as TextFilters),
   };
   const before = readFilter("before");
 
@@ -45,10 +44,10 @@ export function AuditLogPage({ route: { query } }: { route: Route }) {
     searchLog({ ...filter, before }, signal),
   );
   const { event_type: _, ...typed } = filter;
-  const [text, setText] = useState<Typed>(typed);
+  const [text, setText] = useState<TextFilters>(typed);
   useEffect(() => setText(typed), [JSON.stringify(typed)]);
   useTitle("Audit");
-  const set = (more: Record<string, string>) => replaceQuery(["audit"], { ...filter, ...more });
+  const changeFilter = (more: Record<string, string>) => replaceQuery(["audit"], { ...filter, ...more });
   return (
     <>
       <PageHead
@@ -61,8 +60,8 @@ export function AuditLogPage({ route: { query } }: { route: Route }) {
           <div class="columns">
             <Verify origin={page.origin} />
             <Panel title="Download">
-              <Download label="Pack of the days below" {...packOf(filter)} />
-              <Download label={`Log of ${formatNumber(page.length)} entries`} {...LOG} />
+              <Download label="Pack of the days below" {...describePack(filter)} />
+              <Download label={`Log of ${formatNumber(page.length)} entries`} {...LOG_FILE} />
               <Download label="Checkpoint" path="api/product/audit/checkpoint" name="checkpoint.json" />
               <p class="quiet">
                 The pack has entries, contents and certificates of a change or of a period. All of them can be verified
@@ -76,16 +75,16 @@ export function AuditLogPage({ route: { query } }: { route: Route }) {
               role="search"
               onSubmit={(event) => {
                 event.preventDefault();
-                set(text);
+                changeFilter(text);
               }}
             >
               <Choice
                 label="Event"
                 value={filter.event_type}
-                onValue={(event_type) => set({ event_type })}
+                onValue={(event_type) => changeFilter({ event_type })}
                 options={[["", "Any"], ...Object.entries(EVENT_NAMES)]}
               />
-              {TYPED.map(({ name, label, ...rest }) => (
+              {TEXT_FILTERS.map(({ name, label, ...rest }) => (
                 <Line
                   key={name}
                   label={label}
@@ -115,10 +114,10 @@ export function AuditLogPage({ route: { query } }: { route: Route }) {
   );
 }
 
-const LOG = { path: "api/product/audit", query: { format: "jsonl" }, name: "audit.jsonl" };
+const LOG_FILE = { path: "api/product/audit", query: { format: "jsonl" }, name: "audit.jsonl" };
 
-/** Returns the auditor's pack of the change or of the days in the filter; the end of a period is exclusive. */
-function packOf({ change_id, from, to }: Typed) {
+/** Returns the request for the auditor's pack of the change or of the days in the filter; the end of a period is exclusive. */
+function describePack({ change_id, from, to }: TextFilters) {
   if (change_id !== "") return { path: "api/product/pack", query: { change_id }, name: `${change_id}.tar` };
   const start = new Date(`${from || "2000-01-01"}T00:00`);
   const end = to === "" ? undefined : new Date(`${to}T00:00`);
@@ -154,8 +153,8 @@ const MAX_REASON = 200;
 /** An entry as a sentence, optionally with its reason, and its detail on demand. */
 export function EntryText({ entry, withReason = false }: { entry: AuditEntry; withReason?: boolean }) {
   const { reason, ...described } = describe(entry);
-  const shown = typeof reason === "object" ? { ...reason, given: shorten(reason.given, MAX_REASON) } : reason;
-  const sentence = toSentence(withReason && shown ? { ...described, reason: shown } : described);
+  const shortReason = typeof reason === "object" ? { ...reason, given: shorten(reason.given, MAX_REASON) } : reason;
+  const sentence = toSentence(withReason && shortReason ? { ...described, reason: shortReason } : described);
   return (
     <div class="event">
       <span>
@@ -183,7 +182,7 @@ const NOT_CHECKED: Readonly<Record<string, string>> = {
   full_rewrite: "a rewritten log",
 };
 
-/** Lets this browser check the chain, which need not believe the service, and the service too. */
+/** Offers to check the chain in this browser, without trusting the service, or to ask the service. */
 export function Verify({ origin }: { origin: string }) {
   const receipt = findReceipt(origin);
   return (
@@ -195,15 +194,17 @@ export function Verify({ origin }: { origin: string }) {
       </p>
       <ChainCheck from={1} origin={origin} label="Check in this browser" />
       <Disclosure summary="Ask the service">
-        {() => <ServiceVerdict held={receipt && { expected_length: receipt.length, expected_head: receipt.head }} />}
+        {() => (
+          <ServiceVerdict expected={receipt && { expected_length: receipt.length, expected_head: receipt.head }} />
+        )}
       </Disclosure>
     </Panel>
   );
 }
 
-function ServiceVerdict({ held = {} }: { held: Query | undefined }) {
-  const read = (signal: AbortSignal) => get<AuditVerdict>("api/product/audit/verify", held, signal);
-  const { data, error } = useResource(`verify ${JSON.stringify(held)}`, read, { concerns: () => false });
+function ServiceVerdict({ expected = {} }: { expected: Query | undefined }) {
+  const read = (signal: AbortSignal) => get<AuditVerdict>("api/product/audit/verify", expected, signal);
+  const { data, error } = useResource(`verify ${JSON.stringify(expected)}`, read, { concerns: () => false });
   return data ? <VerdictText verdict={data} /> : <Pending error={error} what="the verdict" />;
 }
 
@@ -222,9 +223,9 @@ const VerdictText = ({
       ) : (
         <>
           {first_invalid === null
-            ? "The chain holds, but the rest does not: "
+            ? "The chain is valid, but another check failed: "
             : `The chain breaks at entry ${first_invalid}: `}
-          <UserText text={reason ?? "the service does not say why"} />.
+          <UserText text={reason ?? "the service gives no reason"} />.
         </>
       )}
     </p>

@@ -33,16 +33,13 @@ import { Gates, ValuePanel } from "./change/sections.tsx";
 import { ChangeFacts } from "./change/facts.tsx";
 import { NextWaiting, useNeighbours } from "./change/next_waiting.tsx";
 
-/** The history stands below the decision, so its code comes after the page. */
+/** Loaded after the page, since the history is below the decision. */
 const Record = lazy(() => import("./change/record.tsx").then((part) => part.Record));
 
-/** Loaded behind the page, so that it is there when it is wanted. */
+/** Loaded once the page is shown, before a decision is begun. */
 const DecideDialog = lazy(() => import("./change/decide.tsx").then((part) => part.DecideDialog));
-/** Only what has drifted needs it. */
 const Drifted = lazy(() => import("./change/drifted.tsx").then((part) => part.Drifted));
-/** Only a rollout needs it. */
 const Rollout = lazy(() => import("./change/rollout.tsx").then((part) => part.Rollout));
-/** Only those who have passkeys need it. */
 const ApproveInOneTap = lazy(() => import("./change/decide.tsx").then((part) => part.ApproveInOneTap));
 
 const KEYS: readonly (readonly [string, ChangeAction])[] = [
@@ -59,41 +56,41 @@ const KEYS: readonly (readonly [string, ChangeAction])[] = [
 export function ChangePage({ id }: { id: string }) {
   const path = `api/product/changes/${encodeURIComponent(id)}`;
   const name = useValue(personName);
-  const shown = useRef<ChangeDetail | undefined>();
+  const lastRead = useRef<ChangeDetail | undefined>();
   const { data, error, reload } = useResource(
     `change ${id} of ${name}`,
     (signal) => getForPerson<ChangeDetail>(name, path, { seen: 1 }, signal),
     {
       concerns: (event) =>
         event?.type === "audit"
-          ? isRelevantEntry(event.data, id, shown.current)
-          : event?.type === "tick" && (!!shown.current?.drift || !!shown.current?.exposure),
+          ? isRelevantEntry(event.data, id, lastRead.current)
+          : event?.type === "tick" && (!!lastRead.current?.drift || !!lastRead.current?.exposure),
     },
   );
   // A name entered in a dialog starts another read: the change stays shown meanwhile, with the dialog over it.
-  const change = data ?? (shown.current?.change_id === id ? shown.current : undefined);
-  shown.current = change;
-  const { data: intent, error: noIntent } = useIntent();
+  const change = data ?? (lastRead.current?.change_id === id ? lastRead.current : undefined);
+  lastRead.current = change;
+  const { data: intent, error: intentError } = useIntent();
   // The history is read first, so that a value is not shown as new before its predecessor is known.
-  const { data: history, error: noHistory } = useResource(change ? `history ${id}` : null, (signal) =>
+  const { data: history, error: historyError } = useResource(change ? `history ${id}` : null, (signal) =>
     readHistory(change!, signal),
   );
-  const isRead = (data: unknown, fault: unknown) => data !== undefined || fault !== undefined;
-  const known = change !== undefined && isRead(intent, noIntent) && isRead(history, noHistory);
-  const signs = hasPasskey(name, intent);
-  const needed = [signs && ApproveInOneTap, change?.drift && Drifted, change?.stages && Rollout];
-  const [ready, setReady] = useState(false);
+  const isIntentRead = (intent ?? intentError) !== undefined;
+  const isHistoryRead = (history ?? historyError) !== undefined;
+  const isRead = change !== undefined && isIntentRead && isHistoryRead;
+  const parts = [hasPasskey(name, intent) && ApproveInOneTap, change?.drift && Drifted, change?.stages && Rollout];
+  const [areLoaded, setLoaded] = useState(false);
   useEffect(() => {
-    if (known) void Promise.allSettled(needed.map((part) => part && part.ahead())).then(() => setReady(true));
-  }, [known]);
+    if (isRead) void Promise.allSettled(parts.map((part) => part && part.preload())).then(() => setLoaded(true));
+  }, [isRead]);
   useTitle(change ? toIsolatedText(describeBriefly(change)) : "Change");
-  // Buttons are shown immediately: one that moves under a finger is pressed in place of another.
-  if (known && ready) return <ChangeView key={id} change={change} error={error} reload={reload} />;
-  const unknown = error instanceof ServiceError && error.body.code === "change_not_found";
+  // All buttons are drawn together: a button that moves under a finger is pressed in place of another.
+  if (isRead && areLoaded) return <ChangeView key={id} change={change} error={error} reload={reload} />;
+  const isNotFound = error instanceof ServiceError && error.body.code === "change_not_found";
   return (
     <>
       <PageHead title="Change" />
-      {unknown ? (
+      {isNotFound ? (
         <Notice tone="warn">
           <p>
             There is no change <UserText text={id} code />. <a href={href(["changes"])}>See all changes</a>.
@@ -106,10 +103,14 @@ export function ChangePage({ id }: { id: string }) {
   );
 }
 
-/** A decision after which the reader went on to another change; the page of that change confirms it. */
-const lastDecision = createValue<{ at: string; decided: DecisionResult; title: string; id: string } | undefined>(
-  undefined,
-);
+/** A decision after which the reader went on to the change `confirmedAt`, whose page confirms it. */
+interface LastDecision {
+  confirmedAt: string;
+  result: DecisionResult;
+  title: string;
+  id: string;
+}
+const lastDecision = createValue<LastDecision | undefined>(undefined);
 
 const isVote = (action: ChangeAction): boolean => action === "approve" || action === "deny";
 
@@ -121,21 +122,23 @@ function ChangeView({ change, error, reload }: { change: ChangeDetail; error: un
   const name = useValue(personName);
   const now = useNow();
   const [deciding, setDeciding] = useState<{ action: ChangeAction; change: ChangeDetail } | undefined>();
-  const [decided, setDecided] = useState<DecisionResult | undefined>();
-  const [refusals, setRefusals] = useState<Rejections>({});
-  const [missed, setMissed] = useState<ServiceError | undefined>();
-  useEffect(() => void DecideDialog.ahead().catch(() => {}), []);
+  const [result, setResult] = useState<DecisionResult | undefined>();
+  const [rejections, setRejections] = useState<Rejections>({});
+  const [staleError, setStaleError] = useState<ServiceError | undefined>();
+  useEffect(() => void DecideDialog.preload().catch(() => {}), []);
   const decide = (action: ChangeAction) => {
-    setDecided(undefined);
-    setMissed(undefined);
+    setResult(undefined);
+    setStaleError(undefined);
     setDeciding({ action, change });
   };
-  const offers = listAllowedActions(change);
-  const isOpen = (action: ChangeAction) => offers.includes(action);
+  const allowed = listAllowedActions(change);
+  const isAllowed = (action: ChangeAction) => allowed.includes(action);
   const neighbours = useNeighbours(change.change_id);
   usePageKeys([
     ...KEYS.flatMap(([key, action]) =>
-      isOpen(action) ? [{ key, label: `${CHANGE_ACTIONS[action].label} this change`, run: () => decide(action) }] : [],
+      isAllowed(action)
+        ? [{ key, label: `${CHANGE_ACTIONS[action].label} this change`, run: () => decide(action) }]
+        : [],
     ),
     ...neighbours.keys,
   ]);
@@ -143,35 +146,35 @@ function ChangeView({ change, error, reload }: { change: ChangeDetail; error: un
   useEffect(() => {
     if (query.get("do") !== "rollback") return;
     replaceQuery(["changes", change.change_id], {});
-    if (isOpen("rollback")) decide("rollback");
+    if (isAllowed("rollback")) decide("rollback");
   }, [query]);
-  // The button that was pressed is gone when the change has moved on.
+  // The pressed button may be gone after the decision, so the heading takes the focus.
   useEffect(() => {
-    if (decided) document.querySelector<HTMLElement>("h1")?.focus();
-  }, [decided]);
+    if (result) document.querySelector<HTMLElement>("h1")?.focus();
+  }, [result]);
   const close = () => {
     setDeciding(undefined);
     void reload();
   };
-  const done = (result: DecisionResult) => {
-    setDecided(result);
-    setMissed(undefined);
-    setRefusals({});
+  const confirm = (recorded: DecisionResult) => {
+    setResult(recorded);
+    setStaleError(undefined);
+    setRejections({});
     close();
   };
-  const goToNext = (next: string) => (result: DecisionResult) => {
-    lastDecision.set({ at: next, decided: result, title: change.summary, id: change.change_id });
+  const goToNext = (next: string) => (recorded: DecisionResult) => {
+    lastDecision.set({ confirmedAt: next, result: recorded, title: change.summary, id: change.change_id });
     setDeciding(undefined);
     navigate(changeHref(next));
   };
-  const before = useValue(lastDecision);
+  const previous = useValue(lastDecision);
   const recordRejection = (action: ChangeAction) => (message: string) =>
-    setRefusals({ ...refusals, [action]: message });
-  const stale = async (failure: ServiceError) => {
+    setRejections({ ...rejections, [action]: message });
+  const showStale = async (failure: ServiceError) => {
     await reload();
-    setMissed(failure);
+    setStaleError(failure);
   };
-  const taps = hasPasskey(name, intent) && isOpen("approve");
+  const canApproveInOneTap = hasPasskey(name, intent) && isAllowed("approve");
   const expiry = describeExpiry(change, intent?.policy, now);
   return (
     <article class="change">
@@ -192,36 +195,36 @@ function ChangeView({ change, error, reload }: { change: ChangeDetail; error: un
         <ChangeFacts change={change} />
         <SentenceLine parts={describeStatus(change, now)} />
         {isLive(change.status) && <Cautions of={listCautions({ ...change, unstated: [] }, now)} />}
-        <Succession change={change} onWithdraw={isOpen("withdraw") ? () => decide("withdraw") : undefined} />
+        <Succession change={change} onWithdraw={isAllowed("withdraw") ? () => decide("withdraw") : undefined} />
       </header>
       {error !== undefined && <Failure error={error} />}
-      {before?.at === change.change_id && !decided && (
-        <Done decided={before.decided}>
+      {previous?.confirmedAt === change.change_id && !result && (
+        <Confirmation of={previous.result}>
           <p>
-            It is on record of <UserLink href={changeHref(before.id)} text={before.title} />.
+            It is on record of <UserLink href={changeHref(previous.id)} text={previous.title} />.
           </p>
-        </Done>
+        </Confirmation>
       )}
-      {decided && (
-        <Done decided={decided}>
+      {result && (
+        <Confirmation of={result}>
           <NextWaiting of={neighbours} />
-        </Done>
+        </Confirmation>
       )}
-      {missed && !taps && <ChangedSince now={change} error={missed} />}
+      {staleError && !canApproveInOneTap && <ChangedSince change={change} error={staleError} />}
       <DecisionBar
         change={change}
-        offers={offers}
-        refusals={refusals}
+        allowed={allowed}
+        rejections={rejections}
         onDecide={decide}
-        soon={expiry?.soon ?? false}
+        expiresSoon={expiry?.soon ?? false}
         tap={
-          taps ? (
+          canApproveInOneTap ? (
             <ApproveInOneTap
               change={change}
               name={name}
-              onDone={done}
+              onDone={confirm}
               onRefused={recordRejection("approve")}
-              onStale={stale}
+              onStale={showStale}
             />
           ) : undefined
         }
@@ -244,7 +247,7 @@ function ChangeView({ change, error, reload }: { change: ChangeDetail; error: un
         <DecideDialog
           change={deciding.change}
           action={deciding.action}
-          onDone={done}
+          onDone={confirm}
           onRefused={recordRejection(deciding.action)}
           onNext={isVote(deciding.action) && neighbours.next ? goToNext(neighbours.next.change_id) : undefined}
           onClose={close}
@@ -254,15 +257,18 @@ function ChangeView({ change, error, reload }: { change: ChangeDetail; error: un
   );
 }
 
-const Done = ({ decided: { action, answer }, children }: { decided: DecisionResult; children: ComponentChildren }) => (
-  <Notice tone="good" alert>
-    <p>{CHANGE_ACTIONS[action].done}</p>
-    {"adapter" in answer && answer.adapter && (
-      <p class="quiet">
-        The {answer.adapter.name} adapter says {humanizeName(answer.adapter.result)}.
-      </p>
-    )}
-    {answer.audit_entry && <Receipt entry={answer.audit_entry} />}
-    {children}
-  </Notice>
-);
+const Confirmation = (props: { of: DecisionResult; children: ComponentChildren }) => {
+  const { action, answer } = props.of;
+  return (
+    <Notice tone="good" alert>
+      <p>{CHANGE_ACTIONS[action].confirmation}</p>
+      {"adapter" in answer && answer.adapter && (
+        <p class="quiet">
+          The {answer.adapter.name} adapter says {humanizeName(answer.adapter.result)}.
+        </p>
+      )}
+      {answer.audit_entry && <Receipt entry={answer.audit_entry} />}
+      {props.children}
+    </Notice>
+  );
+};

@@ -15,14 +15,13 @@ import { PageHead } from "../parts/panel.tsx";
 import { Table } from "../parts/table.tsx";
 import { UserText } from "../parts/text.tsx";
 
-const PAGE = 50;
+const PAGE_SIZE = 50;
 
-/** The page. */
 export function ChangesPage({ route: { query } }: { route: Route }) {
   const q = query.get("q") ?? "";
   const after = query.get("after") ?? undefined;
   const { data: help } = useFindHelp();
-  const { data, error } = useFind(q, { limit: PAGE, after });
+  const { data, error } = useFind(q, { limit: PAGE_SIZE, after });
   const fault = describeQueryFault(error);
   useTitle(q === "" ? "Changes" : `${q} · Changes`);
   useEffect(() => {
@@ -32,7 +31,7 @@ export function ChangesPage({ route: { query } }: { route: Route }) {
   }, [after]);
   return (
     <>
-      <PageHead title="Changes" lead={<span role="status">{leadOf(q, data, error)}</span>}>
+      <PageHead title="Changes" lead={<span role="status">{describeAnswer(q, data, error)}</span>}>
         <a class="button secondary" href={href(["compare"])}>
           Compare environments
         </a>
@@ -41,7 +40,7 @@ export function ChangesPage({ route: { query } }: { route: Route }) {
         </a>
       </PageHead>
       <QueryForm q={q} fields={help?.fields ?? []} />
-      <Saved questions={help?.saved ?? []} q={q} />
+      <SavedQuestions questions={help?.saved ?? []} q={q} />
       {fault !== undefined && (
         <Notice tone="bad" alert>
           <p>
@@ -50,34 +49,36 @@ export function ChangesPage({ route: { query } }: { route: Route }) {
         </Notice>
       )}
       {fault === undefined && (!data || error !== undefined) && <Pending error={error} what="changes" />}
-      {data && error === undefined && <Found key={`${q} ${after}`} answer={data} q={q} isFirst={after === undefined} />}
+      {data && error === undefined && (
+        <FoundChanges key={`${q} ${after}`} answer={data} q={q} isFirst={after === undefined} />
+      )}
     </>
   );
 }
 
-/** Returns a line for each state, so that nothing below moves when an answer comes. */
-function leadOf(q: string, answer: FindAnswer | undefined, error: unknown): string {
-  if (error !== undefined) return "The query did not run.";
+/** Returns a line in each state, so that nothing below moves when the answer comes. */
+function describeAnswer(q: string, answer: FindAnswer | undefined, error: unknown): string {
+  if (error !== undefined) return "The query failed.";
   if (!answer) return "Looking…";
   return q === ""
     ? `${formatCount(answer.total, "change")}, newest first.`
     : `${formatCount(answer.total, "change matches", "changes match")}.`;
 }
 
-/** Keeps the rows that are shown in their places; `refresh` shows the list as it is now. */
+/** Keeps the shown rows in their places while they are updated; `refresh` shows the current list. */
 function useSteadyRows(rows: readonly FindRow[]) {
   const shownRows = useRef(rows);
   const [, draw] = useState({});
   const current = new Map(rows.map((row) => [row.change_id, row]));
-  const known = new Set(shownRows.current.map(({ change_id }) => change_id));
-  const newer = rows.filter(({ change_id }) => !known.has(change_id)).length;
+  const shownIds = new Set(shownRows.current.map(({ change_id }) => change_id));
+  const newerCount = rows.filter(({ change_id }) => !shownIds.has(change_id)).length;
   shownRows.current = shownRows.current.map((row) => current.get(row.change_id) ?? row);
   const refresh = () => {
     shownRows.current = rows;
     draw({});
   };
-  const isMoved = newer > 0 || rows.length !== shownRows.current.length;
-  return { rows: shownRows.current, newer, isMoved, refresh };
+  const isChanged = newerCount > 0 || rows.length !== shownRows.current.length;
+  return { rows: shownRows.current, newerCount, isChanged, refresh };
 }
 
 function QueryForm({ q, fields }: { q: string; fields: readonly QueryField[] }) {
@@ -111,9 +112,9 @@ function QueryForm({ q, fields }: { q: string; fields: readonly QueryField[] }) 
   );
 }
 
-function Found({ answer, q, isFirst }: { answer: FindAnswer; q: string; isFirst: boolean }) {
+function FoundChanges({ answer, q, isFirst }: { answer: FindAnswer; q: string; isFirst: boolean }) {
   const { query, groups, next } = answer;
-  const { rows, newer, isMoved, refresh } = useSteadyRows(answer.rows);
+  const { rows, newerCount, isChanged, refresh } = useSteadyRows(answer.rows);
   const times = describeTimes(answer);
   return (
     <div class="answer">
@@ -148,9 +149,9 @@ function Found({ answer, q, isFirst }: { answer: FindAnswer; q: string; isFirst:
           ))}
         </ul>
       )}
-      {isMoved && (
+      {isChanged && (
         <button type="button" class="secondary small newer" onClick={refresh}>
-          {newer > 0 ? formatCount(newer, "newer change") : "This list has changed"}: show
+          {newerCount > 0 ? formatCount(newerCount, "newer change") : "This list has changed"}: show
         </button>
       )}
       <p class="pager">
@@ -175,7 +176,7 @@ const RowTime = ({ of: { seconds, status, approvers, required_approvers } }: { o
 const LANGUAGE = LOCALE.toLowerCase().startsWith("zh") ? "zh" : "en";
 
 /** Saved questions, as links. */
-const Saved = ({ questions, q }: { questions: readonly SavedQuestion[]; q: string }) => (
+const SavedQuestions = ({ questions, q }: { questions: readonly SavedQuestion[]; q: string }) => (
   <details key={q} class="saved">
     <summary>Saved questions</summary>
     <ul lang={LANGUAGE}>

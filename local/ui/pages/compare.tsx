@@ -1,4 +1,4 @@
-/** The differences between two environments, each with a way to promote it. */
+/** The differences between two environments, and links that promote their values. */
 import { Button } from "../parts/button.tsx";
 import { useState } from "preact/hooks";
 import type { GovernedValue } from "../../../lib/operations/values.ts";
@@ -28,32 +28,31 @@ import { CodeLine, UserText, UserLink } from "../parts/text.tsx";
 import { Age } from "../parts/time.tsx";
 import { MAX_ENTRIES } from "./propose/form.tsx";
 
-/** The page. */
 export function ComparePage({ route: { query } }: { route: Route }) {
   const { data: intent, error } = useIntent();
-  const { data: help, error: noHelp } = useFindHelp();
+  const { data: help, error: helpError } = useFindHelp();
   useTitle("Compare environments");
   if (!intent || !help)
-    return <PendingPage title="Compare environments" error={error ?? noHelp} what="the environments" />;
+    return <PendingPage title="Compare environments" error={error ?? helpError} what="the environments" />;
   const tenants = help.fields.find(({ field }) => field === "tenant")?.values ?? [];
-  const known = listEnvironments(tenants, intent);
+  const environments = listEnvironments(tenants, intent);
   const [rule] = intent.policy?.promotion ?? [];
-  const from = query.get("from") ?? rule?.from[0] ?? known[0];
-  const isAlike = (one: string) => one !== from && one.split(":")[0] === from?.split(":")[0];
-  const to = [query.get("to"), ...(rule?.to ?? []), ...known].find((one) => one && isAlike(one)) ?? undefined;
+  const from = query.get("from") ?? rule?.from[0] ?? environments[0];
+  const isSameKind = (one: string) => one !== from && one.split(":")[0] === from?.split(":")[0];
+  const to = [query.get("to"), ...(rule?.to ?? []), ...environments].find((one) => one && isSameKind(one)) ?? undefined;
   const choose = (next: { from?: string; to?: string }) => replaceQuery(["compare"], { from, to, ...next });
-  const options = (of: readonly (string | undefined)[]) =>
-    [...new Set([...of, ...known])].flatMap((one) => (one ? [[one, one.replace(":", " ")] as const] : []));
+  const listOptions = (...chosen: (string | undefined)[]) =>
+    [...new Set([...chosen, ...environments])].flatMap((one) => (one ? [[one, one.replace(":", " ")] as const] : []));
   return (
     <>
       <PageHead title="Compare environments" lead="The values that approved changes set, in two tenants or systems." />
       <div class="compare-choice">
-        <Choice label="From" value={from ?? ""} onValue={(one) => choose({ from: one })} options={options([from])} />
+        <Choice label="From" value={from ?? ""} onValue={(one) => choose({ from: one })} options={listOptions(from)} />
         <Choice
           label="To"
           value={to ?? ""}
           onValue={(one) => choose({ to: one })}
-          options={options([to]).filter(([one]) => isAlike(one))}
+          options={listOptions(to).filter(([one]) => isSameKind(one))}
         />
         <Button class="secondary" disabled={!to} onClick={() => choose({ from: to!, to: from! })} label="Swap" />
       </div>
@@ -68,8 +67,8 @@ export function ComparePage({ route: { query } }: { route: Route }) {
   );
 }
 
-/** Changes of which the summaries are read. */
-const MAX_NAMES = 1000;
+/** Maximum number of changes whose summaries are read. */
+const MAX_SETTERS = 1000;
 
 function Differences({ from, to, intent }: { from: string; to: string; intent: IntentView }) {
   const { data, error } = useResource(
@@ -77,12 +76,12 @@ function Differences({ from, to, intent }: { from: string; to: string; intent: I
     (signal) => compare(from, to, intent, signal),
     { concerns: (event) => event === null || (event.type === "audit" && /applied|rolled|stage/.test(event.data.event_type)) }, // prettier-ignore
   );
-  const { data: names, error: noNames } = useFind("is:applied sort:applied", { limit: MAX_NAMES });
-  if (!data || (!names && noNames === undefined)) return <Pending error={error} what="the values" />;
+  const { data: setters, error: settersError } = useFind("is:applied sort:applied", { limit: MAX_SETTERS });
+  if (!data || (!setters && settersError === undefined)) return <Pending error={error} what="the values" />;
   const same = data.rows.filter(hasSameValue);
   const different = data.rows.filter((row) => !hasSameValue(row));
   const [chosen, setChosen] = useState<readonly string[]>([]);
-  const setBy = new Map(names?.rows.map((row) => [row.change_id, row]));
+  const setBy = new Map(setters?.rows.map((row) => [row.change_id, row]));
   return (
     <Panel title={different.length === 0 ? "Nothing differs" : formatCount(different.length, "difference")}>
       <Failure error={error} />
@@ -107,7 +106,9 @@ function Differences({ from, to, intent }: { from: string; to: string; intent: I
                 to={parseName(to)}
                 setBy={setBy}
                 isChosen={chosen.includes(row.name)}
-                onChoose={(is) => setChosen(is ? [...chosen, row.name] : chosen.filter((name) => name !== row.name))}
+                onChoose={(isAdded) =>
+                  setChosen(isAdded ? [...chosen, row.name] : chosen.filter((name) => name !== row.name))
+                }
               />
             ))}
           </tbody>
@@ -130,7 +131,7 @@ function Differences({ from, to, intent }: { from: string; to: string; intent: I
   );
 }
 
-/** Leads to a plan of the chosen differences. */
+/** Offers to promote the chosen differences as one plan. */
 function PromoteAll({ of, from, to }: { of: readonly ComparedTarget[]; from: string; to: string }) {
   const values = of.map((row) => row.from as GovernedValue);
   const kinds = new Set(values.map(({ kind }) => kind));
@@ -145,7 +146,7 @@ function PromoteAll({ of, from, to }: { of: readonly ComparedTarget[]; from: str
   };
   const draft: Draft = {
     ...parseDraft(new URLSearchParams(query), personName.get()),
-    sets: of.map(({ destination: there }, index) => ({ ...there, value: formatValue(kind!, values[index]!.value) })),
+    sets: of.map(({ destination }, index) => ({ ...destination, value: formatValue(kind!, values[index]!.value) })),
   };
   return (
     <Button
@@ -165,13 +166,12 @@ function DifferenceRow(props: {
   to: string;
   setBy: ReadonlyMap<string, FindRow>;
   isChosen: boolean;
-  onChoose: (is: boolean) => void;
+  onChoose: (isAdded: boolean) => void;
 }) {
   const { row, from, to, setBy, isChosen, onChoose } = props;
-
   const [open, setOpen] = useState(false);
-  const valueOf = (value: EnvironmentValue | undefined) => (value?.state === "governed" ? value : undefined);
-  const isLong = [row.to, row.from].some((value) => formatJson(valueOf(value)?.value).length > MAX_SHORT);
+  const shownValue = (value: EnvironmentValue | undefined) => (value?.state === "governed" ? value : undefined);
+  const isLong = [row.to, row.from].some((value) => formatJson(shownValue(value)?.value).length > MAX_SHORT);
   return (
     <>
       <tr>
@@ -203,7 +203,7 @@ function DifferenceRow(props: {
         ).map(([name, value]) => (
           <td key={name} data-label={name}>
             {value ? (
-              <Cell held={value} by={setBy.get(value.change_id)} />
+              <ValueCell value={value} setter={setBy.get(value.change_id)} />
             ) : (
               <div class="quiet">Only in {name === from ? to : from}</div>
             )}
@@ -224,7 +224,7 @@ function DifferenceRow(props: {
       {open && (
         <tr>
           <td colSpan={4}>
-            <ValueDiff label={`${to}, and ${from}`} before={valueOf(row.to)} after={valueOf(row.from)} />
+            <ValueDiff label={`${to}, and ${from}`} before={shownValue(row.to)} after={shownValue(row.from)} />
           </td>
         </tr>
       )}
@@ -232,22 +232,22 @@ function DifferenceRow(props: {
   );
 }
 
-/** Returns the address of a proposal that promotes a value; one of a plan goes without the plan's other targets. */
-function promotionHref({ from, destination: there }: ComparedTarget, by?: FindRow): string {
+/** Returns the address of a proposal that promotes a value; if a plan set the value, without the plan's other targets. */
+function promotionHref({ from, destination }: ComparedTarget, setter?: FindRow): string {
   const { change_id, kind, value } = from as GovernedValue;
-  if (by?.targets === undefined) return href(["propose"], { promotes: change_id, ...there });
-  return href(["propose"], { kind, ...there, value: JSON.stringify(value) });
+  if (setter?.targets === undefined) return href(["propose"], { promotes: change_id, ...destination });
+  return href(["propose"], { kind, ...destination, value: JSON.stringify(value) });
 }
 
-/** A value, who consented to it, and since when it is set. */
-const Cell = ({ held: value, by }: { held: EnvironmentValue; by: FindRow | undefined }) => (
+/** A value, its approvers, and the time of its apply. */
+const ValueCell = ({ value, setter }: { value: EnvironmentValue; setter: FindRow | undefined }) => (
   <div>
     <ShortValue of={value} />
     <small class="quiet">
-      <UserLink href={changeHref(value.change_id)} text={by?.summary || "The change that set it"} />
-      {by && by.approvers.length > 0 && (
+      <UserLink href={changeHref(value.change_id)} text={setter?.summary || "The change that set it"} />
+      {setter && setter.approvers.length > 0 && (
         <>
-          , approved by <UserText text={by.approvers.join(", ")} />
+          , approved by <UserText text={setter.approvers.join(", ")} />
         </>
       )}
       , <Age at={value.applied_at} />
@@ -256,7 +256,7 @@ const Cell = ({ held: value, by }: { held: EnvironmentValue; by: FindRow | undef
   </div>
 );
 
-/** Longer values are cut. */
+/** Maximum characters of a value in a row; longer ones are cut. */
 const MAX_SHORT = 60;
 
 function ShortValue({ of }: { of: EnvironmentValue }) {

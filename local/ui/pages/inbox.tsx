@@ -22,16 +22,15 @@ import { describeGate } from "../domain/messages.ts";
 import { describeTimeLeft } from "../domain/expiry.ts";
 import { Age } from "../parts/time.tsx";
 
-/** Waiting changes of the reader, then what else needs attention. */
 export function InboxPage({ onYou }: { onYou: () => void }) {
   const name = useValue(personName);
   const { data, error } = useResource(`inbox of ${name}`, (signal) => readInbox(name, signal));
-  const { data: state, error: noState } = useServiceState();
-  const isReady = data !== undefined && (state !== undefined || noState !== undefined);
+  const { data: state, error: stateError } = useServiceState();
+  const isReady = data !== undefined && (state !== undefined || stateError !== undefined);
   useTitle("Inbox");
   useWaitingCount(data && (data.totals.waiting_for_you ?? data.totals.pending));
   if (!isReady) return <PendingPage title="Inbox" error={error} what="what waits" />;
-  const { totals, mine, approved, reviews, more } = data;
+  const { totals, decidable, approved, reviews, hasMore } = data;
   const { pending, waiting_for_you } = totals;
   const own = waiting_for_you ?? pending;
   const others = pending - own;
@@ -56,19 +55,23 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
           </p>
         </Notice>
       )}
-      {isEmpty && <Empty />}
-      <Group title="Review due" items={reviews} total={reviews.length} />
-      <Group title={waiting_for_you === null ? "Waiting for consent" : "Waits for you"} items={mine} total={own} />
-      <Group title="Approved, not applied" items={approved} total={totals.approved} />
-      {(more || others > 0) && (
+      {isEmpty && <EmptyInbox />}
+      <InboxGroup title="Review due" items={reviews} total={reviews.length} />
+      <InboxGroup
+        title={waiting_for_you === null ? "Waiting for consent" : "Waits for you"}
+        items={decidable}
+        total={own}
+      />
+      <InboxGroup title="Approved, not applied" items={approved} total={totals.approved} />
+      {(hasMore || others > 0) && (
         <p>
           {others > 0 && (
             <a href={href(["changes"], { q: "is:pending_consent" })}>
               {formatCount(others, "more waits", "more wait")} for others
             </a>
           )}
-          {others > 0 && more && ". "}
-          {more && <a href={href(["changes"], { q: "is:approved,pending_consent" })}>Show everything that waits</a>}
+          {others > 0 && hasMore && ". "}
+          {hasMore && <a href={href(["changes"], { q: "is:approved,pending_consent" })}>Show everything that waits</a>}
         </p>
       )}
       {concerns.length > 0 && (
@@ -87,8 +90,8 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
 
 const Count = ({ of }: { of: number }) => <span class="count">{of}</span>;
 
-/** The first items of a list and their total; nothing if the list is empty. */
-function Group({ title, items, total }: { title: string; items: readonly InboxItem[]; total: number }) {
+/** The first items of a list and their total; draws nothing if the list is empty. */
+function InboxGroup({ title, items, total }: { title: string; items: readonly InboxItem[]; total: number }) {
   if (total === 0) return null;
   return (
     <Panel title={title} aside={<Count of={total} />}>
@@ -104,21 +107,17 @@ function Group({ title, items, total }: { title: string; items: readonly InboxIt
 }
 
 function ConcernRow({ concern: { tone, title, detail, change_id, page, kpi, mandate_id } }: { concern: Concern }) {
-  const to = change_id
-    ? changeHref(change_id)
-    : mandate_id
-      ? href(["mandates", mandate_id])
-      : kpi
-        ? href(["kpis"], { kpi })
-        : page
-          ? href([page])
-          : undefined;
+  const address =
+    (change_id && changeHref(change_id)) ??
+    (mandate_id && href(["mandates", mandate_id])) ??
+    (kpi && href(["kpis"], { kpi })) ??
+    (page && href([page]));
   return (
     <li>
       <article class="row">
         <p class={`row-title mark ${tone}`}>
           <Icon shape="bang" />
-          {to ? <UserLink data-row href={to} text={title} /> : <UserText text={title} />}
+          {address ? <UserLink data-row href={address} text={title} /> : <UserText text={title} />}
         </p>
         <p class="row-words">
           <UserText text={detail} />
@@ -128,12 +127,12 @@ function ConcernRow({ concern: { tone, title, detail, change_id, page, kpi, mand
   );
 }
 
-const SHOWN_OWN = 5;
+const MAX_OWN_PROPOSALS = 5;
 
-/** The reader's newest proposals, and what became of them. */
+/** The reader's newest proposals and their statuses. */
 function YourProposals() {
   const q = "is:mine";
-  const { data } = useFind(q, { limit: SHOWN_OWN });
+  const { data } = useFind(q, { limit: MAX_OWN_PROPOSALS });
   if (!data || data.total === 0) return null;
   return (
     <Panel title="Your proposals" aside={<Count of={data.total} />}>
@@ -144,12 +143,12 @@ function YourProposals() {
           </li>
         ))}
       </ul>
-      {data.total > SHOWN_OWN && <a href={href(["changes"], { q })}>All your proposals</a>}
+      {data.total > MAX_OWN_PROPOSALS && <a href={href(["changes"], { q })}>All your proposals</a>}
     </Panel>
   );
 }
 
-const Empty = () => (
+const EmptyInbox = () => (
   <section class="empty">
     <h2>Nothing waits</h2>
     <p>
@@ -170,7 +169,7 @@ const Empty = () => (
 type CountedChange = Pick<Change, "status" | "approvals" | "required_approvers"> &
   Partial<Pick<ChangeDetail, "missing">>;
 
-/** "1 of 2 consents" of a pending change; only approvals that count under the intent in force, if the service lists what is missing. */
+/** "1 of 2 consents" of a pending change. Approvals count under the intent in force, if the service lists the missing ones. */
 export function ConsentCount({
   change: { status, approvals, required_approvers, missing },
 }: {
@@ -187,19 +186,19 @@ export function ConsentCount({
   );
 }
 
-/** More affected people than this are a warning. */
+/** More affected people are a warning. */
 const MANY_USERS = 1000;
 
-/** Gates that the row describes otherwise, and the freeze, which every page shows. */
+/** Gates that other parts of the row describe, and the freeze, which every page shows. */
 const SHOWN_ELSEWHERE: readonly string[] = ["consent", "reversible", "freeze"];
 
 /** A waiting change: title, request, warnings and blocking gates. The row is a link to it. */
 export function InboxRow({ item }: { item: InboxItem }) {
   const now = useNow();
-  // An applied change shows the date of its review instead, from its gate.
-  const ends = isLive(item.status) ? item.expires_at : null;
-  const expiry = ends === null ? undefined : describeTimeLeft(item.status, Date.parse(ends), now);
-  const automation = describeAutomation(item, useNow());
+  // An applied change has no expiry; its review gate shows the date of its review.
+  const deadline = isLive(item.status) ? item.expires_at : null;
+  const expiry = deadline === null ? undefined : describeTimeLeft(item.status, Date.parse(deadline), now);
+  const automation = describeAutomation(item, now);
   const blocking = item.gates.filter(({ gate }) => !SHOWN_ELSEWHERE.includes(gate));
   return (
     <article class="row">

@@ -15,7 +15,7 @@ import {
   readOutcomes,
   type KpiPoint,
 } from "../domain/kpi_series.ts";
-import { formatTitle, type Badge as MarkOf } from "../domain/statuses.ts";
+import { formatTitle, type Badge } from "../domain/statuses.ts";
 import { type ChartLine, Chart, type ChartEvent } from "../parts/chart.tsx";
 import { OutcomeTable } from "../parts/outcomes.tsx";
 import { PageHead, Panel, PendingPage } from "../parts/panel.tsx";
@@ -28,11 +28,10 @@ import { makeSignableAction } from "../domain/statement.ts";
 import { type ActionForm, ActionDialog } from "../parts/action_dialog.tsx";
 import { Line } from "../parts/field.tsx";
 
-/** KPIs and outcomes. */
 export function KpisPage({ route: { query } }: { route: Route }) {
   const [feeding, setFeeding] = useState(false);
   const { data: state, error } = useServiceState();
-  const { data: series, error: off } = useResource("kpi series", readKpiSeries);
+  const { data: series, error: seriesError } = useResource("kpi series", readKpiSeries);
   const { data: found } = useResource("outcomes", readOutcomes);
   useTitle("KPIs");
   usePageKeys([{ key: "f", label: "Enter KPI values", run: () => setFeeding(true) }]);
@@ -40,17 +39,18 @@ export function KpisPage({ route: { query } }: { route: Route }) {
   const chosen = names.includes(query.get("kpi") ?? "") ? query.get("kpi")! : names[0];
   const points = (chosen && series?.[chosen]) || [];
   const events = useOperations(points);
-  // The first chart stands complete, or its legend would move what is below it.
-  const stood = useRef(false);
-  if (state && series && events) stood.current = true;
-  if (!state || !series || !stood.current) return <PendingPage title="KPIs" error={off ?? error} what="KPIs" />;
+  // The page is first drawn with all events, or the chart's legend would grow and move the content below.
+  const isComplete = useRef(false);
+  if (state && series && events) isComplete.current = true;
+  if (!state || !series || !isComplete.current)
+    return <PendingPage title="KPIs" error={seriesError ?? error} what="KPIs" />;
   return (
     <>
       <PageHead
         title="KPIs"
         lead={
           state.E === null
-            ? "No KPI has a target and data yet, so nobody can say what the changes did."
+            ? "No KPI has a target and data yet, so the effect of changes is not known."
             : `The KPIs are ${formatPercent(state.E)} of the way to their targets, by weight.`
         }
       >
@@ -100,7 +100,7 @@ function listGoalLines(kpi: string, { goals, dimensions }: State): ChartLine[] {
   return goal.target === null ? [baseline] : [baseline, { kind: "target", label: "Target", value: goal.target }];
 }
 
-const GOAL_BADGES: Readonly<Record<State["goals"][number]["status"], MarkOf>> = {
+const GOAL_BADGES: Readonly<Record<State["goals"][number]["status"], Badge>> = {
   no_data: { word: "No data", shape: "dash", tone: "quiet" },
   stale: { word: "Not fed for a week", shape: "dash", tone: "warn" },
   behind: { word: "Behind", shape: "bang", tone: "bad" },
@@ -109,10 +109,9 @@ const GOAL_BADGES: Readonly<Record<State["goals"][number]["status"], MarkOf>> = 
   met: { word: "Target met", shape: "check", tone: "good" },
 };
 
-/** Each KPI with its goal; choosing one draws it. */
-export function KpiTable(props: { state: State; names: readonly string[]; chosen: string | undefined }) {
+/** Each KPI with its goal; choosing a KPI draws its chart. */
+function KpiTable(props: { state: State; names: readonly string[]; chosen: string | undefined }) {
   const { state, names, chosen } = props;
-
   return (
     <Table
       columns={["KPI", "Now", "Baseline", "Target", "Standing", "Fed"]}
@@ -152,17 +151,17 @@ const formatOptional = (value: number | null | undefined): string =>
 const MAX_FOUND = 200;
 const DAY_S = 86_400;
 
-/** Finds every apply and rollback in the period of these values; undefined while they are not all known. */
-export function useOperations(points: readonly KpiPoint[]): ChartEvent[] | undefined {
-  const [applied = null, rolledBack = null] = listOperationQueries(points);
-  const first = useFind(applied, { limit: MAX_FOUND });
-  const second = useFind(rolledBack, { limit: MAX_FOUND });
-  if (first.loading || second.loading) return undefined;
-  return listOperations([...(first.data?.rows ?? []), ...(second.data?.rows ?? [])], (points[0]?.at ?? 0) - DAY_S);
+/** Finds every apply and rollback in the period of these values; undefined until all are read. */
+function useOperations(points: readonly KpiPoint[]): ChartEvent[] | undefined {
+  const [appliedQuery = null, rolledBackQuery = null] = listOperationQueries(points);
+  const applies = useFind(appliedQuery, { limit: MAX_FOUND });
+  const rollbacks = useFind(rolledBackQuery, { limit: MAX_FOUND });
+  if (applies.loading || rollbacks.loading) return undefined;
+  return listOperations([...(applies.data?.rows ?? []), ...(rollbacks.data?.rows ?? [])], (points[0]?.at ?? 0) - DAY_S);
 }
 
-/** A KPI with the operations of its period, and what came just before its largest move for the worse. */
-export function KpiChart(props: {
+/** A KPI with the operations of its period, and the operations just before its largest move for the worse. */
+function KpiChart(props: {
   kpi: string;
   points: readonly KpiPoint[];
   lines: readonly ChartLine[];
@@ -170,7 +169,6 @@ export function KpiChart(props: {
   direction: 1 | -1;
 }) {
   const { kpi, points, lines, marks, direction } = props;
-
   const fall = findFall(points, direction, marks);
   return (
     <>
@@ -197,7 +195,7 @@ function BeforeFall({ kpi, fall: { from, to, before } }: { kpi: string; fall: Fa
           </li>
         ))}
       </ul>
-      <p class="quiet">The order in time is all that is known: it does not show that one of them caused it.</p>
+      <p class="quiet">Only the order in time is known: it does not show that a change caused the move.</p>
     </>
   );
 }
@@ -214,17 +212,17 @@ const FEED: ActionForm = {
 };
 
 /** Feeds the KPIs that are filled in. */
-export function FeedDialog({ names, onClose }: { names: readonly string[]; onClose: () => void }) {
+function FeedDialog({ names, onClose }: { names: readonly string[]; onClose: () => void }) {
   const [values, setValues] = useState<Record<string, string>>({});
-  const stated = Object.entries(values).flatMap(([kpi, text]) => (text.trim() ? [[kpi, text.trim()] as const] : []));
-  const kpis = Object.fromEntries(stated.map(([kpi, text]) => [kpi, Number(text)]));
+  const entered = Object.entries(values).flatMap(([kpi, text]) => (text.trim() ? [[kpi, text.trim()] as const] : []));
+  const kpis = Object.fromEntries(entered.map(([kpi, text]) => [kpi, Number(text)]));
   return (
     <ActionDialog
       of={FEED}
-      fields={Object.fromEntries(stated)}
+      fields={Object.fromEntries(entered)}
       signed={{
         signable: ({ name, note }) => makeSignableAction({ decision: "feed_kpis", actor: name, note, kpis }),
-        facts: stated.map(([kpi, text]) => [formatTitle(kpi), text]),
+        facts: entered.map(([kpi, text]) => [formatTitle(kpi), text]),
       }}
       onClose={onClose}
       onDone={onClose}

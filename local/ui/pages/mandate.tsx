@@ -13,7 +13,7 @@ import { personName } from "../core/session.ts";
 import { useIntent } from "../core/shared.ts";
 import { toRecordedName, listShownKeys } from "../domain/keys.ts";
 import { describeSuspension } from "../domain/inbox.ts";
-import { describeBounds, listBrakes, MANDATE_BADGES, useMandates } from "../domain/mandates.ts";
+import { describeBounds, RESTRICTIONS, MANDATE_BADGES, useMandates } from "../domain/mandates.ts";
 import { readOutcomes } from "../domain/kpi_series.ts";
 import { statusBadge, VERDICT } from "../domain/statuses.ts";
 import type { RecordedAnswer } from "../parts/action_dialog.tsx";
@@ -28,7 +28,6 @@ import { BoundsList } from "./mandates/draft.tsx";
 const DecideMandate = lazy(() => import("./mandates/decide.tsx").then((part) => part.DecideMandate));
 const SignMandate = lazy(() => import("./mandates/decide.tsx").then((part) => part.SignMandate));
 
-/** The page. */
 export function MandatePage({ id }: { id: string }) {
   const path = `api/product/mandates/${encodeURIComponent(id)}`;
   const { data, error, reload } = useResource(`mandate ${id}`, (signal) => get<MandateDetail>(path, {}, signal));
@@ -40,7 +39,6 @@ export function MandatePage({ id }: { id: string }) {
 
 function MandateView(props: { mandate: MandateDetail; title: string; error: unknown; reload: () => Promise<void> }) {
   const { mandate, title, error, reload } = props;
-
   const name = toRecordedName(useValue(personName));
   const { data: intent } = useIntent();
   const [action, setAction] = useState<"narrow" | "revoke" | undefined>();
@@ -48,15 +46,15 @@ function MandateView(props: { mandate: MandateDetail; title: string; error: unkn
   const maySign = missing.some(({ of }) => of.some((one) => normalizeName(one) === normalizeName(name)));
   const hasKey = listShownKeys(name, intent?.keys).length > 0;
   const { reload: reloadList } = useMandates();
-  const brakes = hasKey ? listBrakes(state) : [];
-  const done = () => {
+  const restrictions = hasKey ? RESTRICTIONS[state] : [];
+  const closeAndReload = () => {
     setAction(undefined);
     void reload();
   };
-  const decided = ({ audit_entry }: RecordedAnswer) => {
+  const onDecided = ({ audit_entry }: RecordedAnswer) => {
     // An unsigned draft is removed without an entry: nothing is left to show, and no event updates the list.
     if (!audit_entry) void reloadList().then(() => navigate(href(["mandates"])));
-    else done();
+    else closeAndReload();
   };
   return (
     <>
@@ -75,8 +73,10 @@ function MandateView(props: { mandate: MandateDetail; title: string; error: unkn
           </>
         }
       >
-        {brakes.includes("narrow") && <Button class="secondary" onClick={() => setAction("narrow")} label="Narrow…" />}
-        {brakes.includes("revoke") && (
+        {restrictions.includes("narrow") && (
+          <Button class="secondary" onClick={() => setAction("narrow")} label="Narrow…" />
+        )}
+        {restrictions.includes("revoke") && (
           <Button class="danger outline" onClick={() => setAction("revoke")} label="Revoke…" />
         )}
       </PageHead>
@@ -105,7 +105,7 @@ function MandateView(props: { mandate: MandateDetail; title: string; error: unkn
                   .
                 </p>
               ))}
-              {maySign && <SignMandate key={name} mandate={mandate} name={name} onDone={done} />}
+              {maySign && <SignMandate key={name} mandate={mandate} name={name} onDone={closeAndReload} />}
             </Panel>
           )}
           <Results mandate={mandate} />
@@ -126,25 +126,25 @@ function MandateView(props: { mandate: MandateDetail; title: string; error: unkn
         </div>
       </div>
       {action && (
-        <DecideMandate action={action} mandate={mandate} onClose={() => setAction(undefined)} onDone={decided} />
+        <DecideMandate action={action} mandate={mandate} onClose={() => setAction(undefined)} onDone={onDecided} />
       )}
     </>
   );
 }
 
-/** The changes that the mandate approved, and what became of each. */
+/** The changes that the mandate approved, with their statuses and verdicts. */
 function Results({ mandate: { changes } }: { mandate: MandateDetail }) {
   const { data } = useResource(changes.length > 0 ? "outcomes" : null, readOutcomes);
   const verdicts = new Map(data?.outcomes.map((one) => [one.change_id, one.verdict]));
   const counts = Object.entries(Object.groupBy(changes, ({ status }) => status));
   if (changes.length === 0)
     return (
-      <Panel title="What came of it">
+      <Panel title="Results">
         <p class="quiet">It has approved nothing yet.</p>
       </Panel>
     );
   return (
-    <Panel title="What came of it">
+    <Panel title="Results">
       <p>
         {changes.length === 100 ? "The newest 100 changes" : formatCount(changes.length, "change")}:{" "}
         {counts

@@ -1,4 +1,4 @@
-/** Mandates: those that are signed, and a new one. */
+/** Mandates: signed ones and drafts, and the form of a new one. */
 import type { Mandate } from "../core/api_types.ts";
 import { formatCount } from "../core/format.ts";
 import { useTitle } from "../core/hooks.tsx";
@@ -14,16 +14,15 @@ import { Moment } from "../parts/time.tsx";
 
 const DraftForm = lazy(() => import("./mandates/draft.tsx").then((part) => part.DraftForm));
 
-/** The page. */
 export function MandatesPage() {
-  const { data: intent, error: noIntent } = useIntent();
+  const { data: intent, error: intentError } = useIntent();
   const { data, error } = useMandates();
   useTitle("Mandates");
   const rule = intent?.policy?.mandates;
-  const isOver = ({ state }: Mandate) => state === "ended";
+  const hasEnded = ({ state }: Mandate) => state === "ended";
   return (
     <>
-      <PageHead title="Mandates" lead="What agents may do alone, as people have signed it." />
+      <PageHead title="Mandates" lead="Changes that agents may make alone, signed by people." />
       {intent && !rule ? (
         <Notice tone="quiet">
           <p>
@@ -31,21 +30,21 @@ export function MandatesPage() {
           </p>
         </Notice>
       ) : !data ? (
-        <Pending error={error ?? noIntent} what="the mandates" />
+        <Pending error={error ?? intentError} what="the mandates" />
       ) : (
         <>
           <Panel title="In force and drafts">
-            {data.mandates.every(isOver) ? (
+            {data.mandates.every(hasEnded) ? (
               <p class="quiet">None.</p>
             ) : (
-              <Rows of={data.mandates.filter((one) => !isOver(one))} />
+              <Rows of={data.mandates.filter((one) => !hasEnded(one))} />
             )}
-            {data.mandates.some(isOver) && (
+            {data.mandates.some(hasEnded) && (
               <details>
                 <summary>
-                  {formatCount(data.mandates.filter(isOver).length, "mandate has", "mandates have")} ended
+                  {formatCount(data.mandates.filter(hasEnded).length, "mandate has", "mandates have")} ended
                 </summary>
-                <Rows of={data.mandates.filter(isOver)} />
+                <Rows of={data.mandates.filter(hasEnded)} />
               </details>
             )}
           </Panel>

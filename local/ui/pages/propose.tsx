@@ -33,25 +33,25 @@ import { PROPOSAL_FORM, ProposalForm } from "./propose/form.tsx";
 /** The largest request that the service takes. */
 const MAX_REQUEST_BYTES = 65_536;
 
-/** A new proposal, or one that supersedes or promotes the change in the address. */
+/** A new proposal, or a proposal that supersedes or promotes the change in the address. */
 export function ProposePage({ route: { query } }: { route: Route }) {
   const name = useValue(personName);
   const promotes = query.get("promotes");
   if (promotes !== null)
     return (
       <SupersededChange id={promotes} take={undefined}>
-        {(of) => <Proposal begun={draftPromotion(of, query, name)} promotes={of} />}
+        {(of) => <Proposal initial={draftPromotion(of, query, name)} promotes={of} />}
       </SupersededChange>
     );
   const id = query.get("supersedes");
-  if (id === null) return <Proposal begun={parseDraft(query, name)} />;
+  if (id === null) return <Proposal initial={parseDraft(query, name)} />;
   const take = query.get("take") === "held" ? "held" : undefined;
   return (
     <SupersededChange id={id} take={take}>
-      {(of, currentText) => (
+      {(of, current) => (
         <Proposal
-          begun={take ? draftCurrentValue(of, currentText, name) : draftFromChange(of, name)}
-          instead={{ of, take, held: currentText }}
+          initial={take ? draftCurrentValue(of, current, name) : draftFromChange(of, name)}
+          superseding={{ of, take, current }}
         />
       )}
     </SupersededChange>
@@ -59,10 +59,9 @@ export function ProposePage({ route: { query } }: { route: Route }) {
 }
 
 /** The form, and next to it a preview of its effect. */
-function Proposal(props: { begun: Draft; instead?: Superseding; promotes?: ChangeDetail }) {
-  const { begun: initial, instead, promotes } = props;
-
-  const { data: intent, error: off } = useIntent();
+function Proposal(props: { initial: Draft; superseding?: Superseding; promotes?: ChangeDetail }) {
+  const { initial, superseding, promotes } = props;
+  const { data: intent, error: intentError } = useIntent();
   const { data: state } = useServiceState();
   const name = useValue(personName);
   const address = location.hash;
@@ -73,29 +72,29 @@ function Proposal(props: { begun: Draft; instead?: Superseding; promotes?: Chang
   const [key, setKey] = useState(newKey);
   const title = promotes ? "Promote a change" : "Propose a change";
   useTitle(title);
-  const known = useRef(name);
+  const previousName = useRef(name);
   useEffect(() => {
-    if (draft.proposer === known.current) setDraft({ ...draft, proposer: name });
-    known.current = name;
+    if (draft.proposer === previousName.current) setDraft({ ...draft, proposer: name });
+    previousName.current = name;
   }, [name]);
   useEffect(() => {
     if (error) focusFirstFault();
   }, [error]);
-  const faultsOfValues = splitDraft(draft).flatMap(({ kind, value }) => parseValue(kind, value).fault ?? []);
+  const valueFaults = splitDraft(draft).flatMap(({ kind, value }) => parseValue(kind, value).fault ?? []);
   const isTooLong = encodeForm(makeProposalFields(draft)).toString().length > MAX_REQUEST_BYTES;
-  const valueFault = isTooLong ? "The proposal is over 64 KiB. Shorten the value." : faultsOfValues[0];
+  const valueFault = isTooLong ? "The proposal is over 64 KiB. Shorten the value." : valueFaults[0];
   const current = useCurrentValue(draft);
-  // The form starts from the current value, until something is typed.
-  const filled = useRef("");
+  // The value field shows the current value until another is typed.
+  const filledIn = useRef("");
   const currentText = current && formatValue(draft.kind, current.value);
   useEffect(() => {
     if (currentText === undefined || promotes) return;
-    const before = filled.current;
-    const value = (filled.current = currentText ?? "");
+    const before = filledIn.current;
+    const value = (filledIn.current = currentText ?? "");
     if (value !== before) setDraft((now) => (now.value === before ? { ...now, value } : now));
   }, [currentText]);
-  const supersedeProblem = instead && findDraftSupersedeProblem(instead.of, draft);
-  const supersedes = instead && supersedeProblem === undefined ? instead.of.change_id : undefined;
+  const supersedeProblem = superseding && findDraftSupersedeProblem(superseding.of, draft);
+  const supersedes = superseding && supersedeProblem === undefined ? superseding.of.change_id : undefined;
   const fields = promotes
     ? {
         ...makeProposalFields({ ...draft, ...(draft.sets && { target: "" }), sets: undefined, value: "" }),
@@ -103,7 +102,7 @@ function Proposal(props: { begun: Draft; instead?: Superseding; promotes?: Chang
         promotes: promotes.change_id,
       }
     : { ...makeProposalFields(draft), supersedes };
-  const change = (next: Draft) => {
+  const changeDraft = (next: Draft) => {
     setDraft(next);
     setKey(newKey());
     setError(undefined);
@@ -125,7 +124,7 @@ function Proposal(props: { begun: Draft; instead?: Superseding; promotes?: Chang
     }
     setBusy(false);
   };
-  if (!intent) return <PendingPage title={title} error={off} what="the intent" />;
+  if (!intent) return <PendingPage title={title} error={intentError} what="the intent" />;
   const startOver = () => {
     storedDraft.set("");
     setDraft(initial);
@@ -138,7 +137,7 @@ function Proposal(props: { begun: Draft; instead?: Superseding; promotes?: Chang
         lead={
           promotes
             ? "Choose where the value goes, and state its reach and risk there."
-            : "Say what is to change, why, and how you will know that it was worth it."
+            : "State what is to change, why, and how its success will show."
         }
       />
       {promotes && (
@@ -147,14 +146,14 @@ function Proposal(props: { begun: Draft; instead?: Superseding; promotes?: Chang
         </p>
       )}
       {sent ? (
-        <Sent proposed={sent.answer} instead={instead} />
+        <Sent proposed={sent.answer} superseding={superseding} />
       ) : (
-        instead && (
+        superseding && (
           <SupersedeNotice
-            {...instead}
-            apart={supersedeProblem}
+            {...superseding}
+            problem={supersedeProblem}
             draft={draft}
-            blocks={intent.policy?.on_conflict === "block"}
+            blocksConflicts={intent.policy?.on_conflict === "block"}
           />
         )
       )}
@@ -162,7 +161,7 @@ function Proposal(props: { begun: Draft; instead?: Superseding; promotes?: Chang
         <Panel title="The proposal">
           <ProposalForm
             draft={draft}
-            onDraft={change}
+            onDraft={changeDraft}
             kpis={kpis}
             isPromotion={promotes !== undefined}
             automations={intent.policy?.apply_when ?? []}
@@ -180,7 +179,7 @@ function Proposal(props: { begun: Draft; instead?: Superseding; promotes?: Chang
                 : draft
             }
             intent={intent}
-            except={supersedes}
+            supersedes={supersedes}
           >
             <Failure error={error} alert />
             {sent?.draft === draft ? (
@@ -197,7 +196,7 @@ function Proposal(props: { begun: Draft; instead?: Superseding; promotes?: Chang
   );
 }
 
-/** Returns the draft that was begun at this address and not sent. */
+/** Returns the draft that was typed at this address and not sent. */
 function readStoredDraft(address: string): Draft | undefined {
   if (storedDraft.get() === "") return undefined;
   const stored = JSON.parse(storedDraft.get()) as { address: string; draft: Draft };
@@ -207,15 +206,15 @@ function readStoredDraft(address: string): Draft | undefined {
 /** Focuses the first invalid field, which may be out of sight. */
 const focusFirstFault = () => document.querySelector<HTMLElement>(`#${PROPOSAL_FORM} [aria-invalid]`)?.focus();
 
-const Sent = ({ proposed, instead }: { proposed: ProposalAnswer; instead: Superseding | undefined }) => (
+const Sent = ({ proposed, superseding }: { proposed: ProposalAnswer; superseding: Superseding | undefined }) => (
   <Notice tone="good" alert>
     <p>
       Proposed. <StatusBadge of={statusBadge(proposed)} /> <a href={changeHref(proposed.change_id)}>Open the change</a>
     </p>
     {proposed.conflicts.length > 0 && <p>Other changes on this target are under way; the change shows them.</p>}
-    {instead && isLive(instead.of.status) && (
+    {superseding && isLive(superseding.of.status) && (
       <p>
-        <ChangeName of={instead.of} /> is still open: its proposer may withdraw it there.
+        <ChangeName of={superseding.of} /> is still open: its proposer may withdraw it there.
       </p>
     )}
     <Receipt entry={proposed.audit_entry} />

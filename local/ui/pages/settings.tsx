@@ -7,7 +7,7 @@ import { useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import { href } from "../core/router.tsx";
 import { useCapabilities, useIntent, useServiceState } from "../core/shared.ts";
-import { type Badge as MarkOf, formatTitle } from "../domain/statuses.ts";
+import { type Badge, formatTitle } from "../domain/statuses.ts";
 import { Disclosure, PageHead, Panel, ReadPanel } from "../parts/panel.tsx";
 import { StatusBadge } from "../parts/badge.tsx";
 import { Failure, Pending, RuntimeOff } from "../parts/notice.tsx";
@@ -15,7 +15,6 @@ import { Code, UserText } from "../parts/text.tsx";
 import { Age } from "../parts/time.tsx";
 import { Actions, Figures, PeerTable } from "./settings/internals.tsx";
 
-/** The page. */
 export function SettingsPage() {
   const { data: state, error } = useServiceState();
   const { data: map } = useCapabilities();
@@ -56,14 +55,14 @@ export function SettingsPage() {
   );
 }
 
-const CAPABILITY_BADGES: Readonly<Record<Capability["status"], MarkOf>> = {
+const CAPABILITY_BADGES: Readonly<Record<Capability["status"], Badge>> = {
   available: { word: "Available", shape: "check", tone: "good" },
   degraded: { word: "Degraded", shape: "half", tone: "warn" },
   disabled: { word: "Off", shape: "ring", tone: "quiet" },
   failing: { word: "Failing", shape: "bang", tone: "bad" },
 };
 
-/** Shows what fails, and on request what works and what would switch on the rest. */
+/** The failing parts of the service, and folded the working ones and those that are off. */
 function Health({ map: { capabilities } }: { map: CapabilityMap }) {
   const filterByStatus = (...statuses: Capability["status"][]) =>
     capabilities.filter(({ status }) => statuses.includes(status));
@@ -74,7 +73,7 @@ function Health({ map: { capabilities } }: { map: CapabilityMap }) {
   ];
   return (
     <Panel title="Health">
-      {failing.length === 0 ? <p>Nothing fails.</p> : <Capabilities of={failing} />}
+      {failing.length === 0 ? <p>All parts work.</p> : <Capabilities of={failing} />}
       <details>
         <summary>{formatCount(available.length, "part works", "parts work")}</summary>
         <Capabilities of={available} />
@@ -157,11 +156,11 @@ interface Checks {
 
 /** Checks the clock against the log, so that the page warns before a write is rejected. */
 function checkClock(): () => void {
-  const gone = new AbortController();
+  const controller = new AbortController();
   const report = (checks: Checks | undefined): void => void (checks?.clock && clockBehind.set(!checks.clock.ok));
-  get<{ checks: Checks }>("readyz", {}, gone.signal).then(
+  get<{ checks: Checks }>("readyz", {}, controller.signal).then(
     ({ checks }) => report(checks),
     (error: unknown) => report(error instanceof ServiceError ? (error.body["checks"] as Checks) : undefined),
   );
-  return () => gone.abort();
+  return () => controller.abort();
 }

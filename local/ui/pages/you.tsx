@@ -13,7 +13,6 @@ import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { UserText } from "../parts/text.tsx";
 
-/** The reader's keys. */
 export function YouPage({ onYou }: { onYou: () => void }) {
   const name = toRecordedName(useValue(personName));
   const { data: intent, error } = useIntent();
@@ -22,12 +21,12 @@ export function YouPage({ onYou }: { onYou: () => void }) {
     <>
       <PageHead
         title="Your keys"
-        lead="Once the intent lists a key of yours, what you decide counts only when it is signed with one."
+        lead="Once the intent lists a key of yours, your decisions count only if you sign them with a key."
       />
       {name === "" && (
         <Notice tone="wait">
           <p>
-            A key stands under a name.{" "}
+            Keys are listed under a name.{" "}
             <button type="button" class="link" onClick={onYou}>
               Set your name
             </button>
@@ -37,7 +36,7 @@ export function YouPage({ onYou }: { onYou: () => void }) {
       {!intent && <Pending error={error} what="the intent" />}
       {intent && name !== "" && (
         <div class="columns">
-          <Listed name={name} keys={listShownKeys(name, intent.keys)} />
+          <ListedKeys name={name} keys={listShownKeys(name, intent.keys)} />
           <NewPasskey key={name} name={name} intent={intent} />
         </div>
       )}
@@ -45,7 +44,7 @@ export function YouPage({ onYou }: { onYou: () => void }) {
   );
 }
 
-const Listed = ({ name, keys }: { name: string; keys: readonly ShownKey[] }) => (
+const ListedKeys = ({ name, keys }: { name: string; keys: readonly ShownKey[] }) => (
   <Panel title="Listed by the intent">
     {keys.length === 0 ? (
       <p>
@@ -70,9 +69,9 @@ const Listed = ({ name, keys }: { name: string; keys: readonly ShownKey[] }) => 
   </Panel>
 );
 
-/** Creates a passkey without sending anything. */
+/** Makes a passkey on this device; nothing is sent. */
 function NewPasskey({ name, intent }: { name: string; intent: IntentView }) {
-  const [line, setLine] = useState<object | undefined>();
+  const [entry, setEntry] = useState<object | undefined>();
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const keys = listShownKeys(name, intent.keys);
@@ -81,7 +80,7 @@ function NewPasskey({ name, intent }: { name: string; intent: IntentView }) {
     setBusy(true);
     setError(undefined);
     try {
-      setLine(await makePasskey(name, intent.product_id, keys.filter(isPasskey)));
+      setEntry(await makePasskey(name, intent.product_id, keys.filter(isPasskey)));
     } catch (failure) {
       setError(failure instanceof NotSentError ? failure : new NotSentError("The passkey could not be made here."));
     }
@@ -90,25 +89,25 @@ function NewPasskey({ name, intent }: { name: string; intent: IntentView }) {
   return (
     <Panel title="A new passkey">
       <p>
-        This device makes it, and asks for you whenever it signs. Its secret stays on the device; the intent is given
-        the public part.
+        This device makes the passkey, and verifies you whenever it signs. Its secret stays on the device; the intent
+        lists only its public part.
       </p>
       <WrongAddress />
-      {hasPasskeys() && !isAddress() && (
+      {hasPasskeys() && !isIpAddress() && (
         <div class="buttons">
-          <button type="button" class={line ? "secondary" : ""} aria-busy={busy} aria-disabled={busy} onClick={make}>
-            {busy ? "Waiting for this device…" : line ? "Make another one" : "Make a passkey"}
+          <button type="button" class={entry ? "secondary" : ""} aria-busy={busy} aria-disabled={busy} onClick={make}>
+            {busy ? "Waiting for this device…" : entry ? "Make another one" : "Make a passkey"}
           </button>
         </div>
       )}
       <Failure error={error} alert />
-      {line && <Line name={name} line={line} isFirst={keys.length === 0} />}
+      {entry && <Instructions name={name} entry={entry} isFirst={keys.length === 0} />}
     </Panel>
   );
 }
 
-/** Instructions for the line, in words. */
-const Line = ({ name, line, isFirst }: { name: string; line: object; isFirst: boolean }) => (
+/** The new key's entry for the intent, and how to add it. */
+const Instructions = ({ name, entry, isFirst }: { name: string; entry: object; isFirst: boolean }) => (
   <>
     <Notice tone="good" alert>
       The passkey is made. It counts once the intent lists it.
@@ -129,11 +128,11 @@ const Line = ({ name, line, isFirst }: { name: string; line: object; isFirst: bo
         , raise <code>update_epoch</code>, and have the change of that file reviewed. Nothing on this service adds a
         key.
       </li>
-      <li>The service takes it when it is next started.</li>
+      <li>Restart the service to use the key.</li>
     </ol>
     <CopyBlock
       label="For the intent"
-      text={isFirst ? `${JSON.stringify(name)}: ${formatJson({ kind: "person", keys: [line] })}` : formatJson(line)}
+      text={isFirst ? `${JSON.stringify(name)}: ${formatJson({ kind: "person", keys: [entry] })}` : formatJson(entry)}
     />
     {isFirst && (
       <p class="quiet">
@@ -143,23 +142,23 @@ const Line = ({ name, line, isFirst }: { name: string; line: object; isFirst: bo
   </>
 );
 
-/** Browsers make no passkey for a bare IP address, nor without https. */
-const isAddress = (): boolean => /^(?:\d+\.\d+\.\d+\.\d+|\[.*\])$/.test(location.hostname);
+/** Browsers make no passkey for an IP address. */
+const isIpAddress = (): boolean => /^(?:\d+\.\d+\.\d+\.\d+|\[.*\])$/.test(location.hostname);
 
 function WrongAddress() {
-  if (hasPasskeys() && !isAddress()) return null;
+  if (hasPasskeys() && !isIpAddress()) return null;
   const { port, pathname, hash, hostname } = location;
-  const isHere = /^(?:127\.|\[::1\])/.test(hostname);
+  const isThisMachine = /^(?:127\.|\[::1\])/.test(hostname);
   const local = `http://localhost${port === "" ? "" : `:${port}`}`;
   return (
     <Notice tone="warn">
-      {isHere ? (
+      {isThisMachine ? (
         <p>
           Browsers make no passkey for an IP address. Open this page as{" "}
           <a href={`${local}${pathname}${hash}`}>{local}</a>.
         </p>
       ) : (
-        <p>Browsers make passkeys only for a name that is reached over https. Open this page under such a name.</p>
+        <p>Browsers make passkeys only for a host name over https. Open this page under such an address.</p>
       )}
     </Notice>
   );

@@ -33,19 +33,20 @@ export interface ActionForm {
   isNoteRequired?: boolean;
   /** The field that names the person; absent: `actor`. */
   person?: "actor" | "approver" | "proposer";
-  /** Sent with it each time. */
+  /** Fields that are always sent. */
   fields?: Fields;
-  /** It needs no name; the dialog then focuses Cancel first. */
+  /** The action needs no name; the dialog then focuses Cancel first. */
   isNameless?: boolean;
   style?: "danger" | "secondary";
 }
 
-/** An answer with its receipt; absent where nothing was recorded. */
+/** An answer with its receipt. */
 export interface RecordedAnswer {
+  /** Absent where nothing was recorded. */
   audit_entry?: AuditEntry | null;
 }
 
-/** Condition of the request, and its listeners. */
+/** The revision that a request requires, and its listeners. */
 export interface SendOptions<A extends RecordedAnswer> {
   /** The revision of the change that is shown. */
   revision?: number;
@@ -55,7 +56,7 @@ export interface SendOptions<A extends RecordedAnswer> {
   onStale?: ((failure: ServiceError) => Promise<void>) | undefined;
 }
 
-/** A statement to sign, and its words. */
+/** A statement to sign, and its description. */
 export interface StatementTexts {
   signable: (by: { name: string; note: string }) => Signable;
   /** Replaces `says` of the action. */
@@ -63,20 +64,21 @@ export interface StatementTexts {
   facts?: readonly (readonly [string, ComponentChildren])[];
 }
 
-const STALE = [400, 404, 409, 412];
+/** Statuses after which the shown change may be out of date. */
+const STALE_STATUSES = [400, 404, 409, 412];
 
-/** Sends an action; `send` takes a function that makes the fields and may ask for a key. */
+/** Sends an action; `send` takes a function that makes the fields, which may ask for a signature. */
 function useSend<A extends RecordedAnswer>(path: string, { revision, onDone, onRefused, onStale }: SendOptions<A>) {
   const [stage, setStage] = useState<"proving" | "sending" | undefined>();
   const [error, setError] = useState<unknown>();
   const [asksToken, setAsksToken] = useState(false);
   const key = useIdempotencyKeys();
-  const send = async (fieldsOf: () => Promise<Fields>): Promise<void> => {
+  const send = async (makeFields: () => Promise<Fields>): Promise<void> => {
     if (stage) return;
     setStage("proving");
     setError(undefined);
     try {
-      const fields = await fieldsOf();
+      const fields = await makeFields();
       setStage("sending");
       const answer = await post<A>(path, fields, { revision, key: key(fields) });
       storeReceipt(answer.audit_entry);
@@ -88,7 +90,7 @@ function useSend<A extends RecordedAnswer>(path: string, { revision, onDone, onR
         const { status, code } = failure.body;
         if (code === "unauthorized") setAsksToken(true);
         if (status === 403) onRefused?.(failure.message);
-        if (STALE.includes(status)) await onStale?.(failure);
+        if (STALE_STATUSES.includes(status)) await onStale?.(failure);
       }
     }
   };
@@ -101,9 +103,7 @@ const SendFailure = ({ error, asksToken }: { error: unknown; asksToken: boolean 
     {asksToken && <StoredTokenField />}
     <Failure error={error} alert tokenHint={describeToken("above")} />
     {error instanceof UnreachableError && (
-      <p class="quiet">
-        It may have arrived. Send it again as it is: the service answers a repeated request and does it once.
-      </p>
+      <p class="quiet">It may have arrived. Send it again unchanged: the service does a repeated request only once.</p>
     )}
   </>
 );
@@ -126,14 +126,14 @@ export function ActionDialog<A extends RecordedAnswer>({
   of: ActionForm;
   fields: Fields;
   signed: StatementTexts;
-  /** Everybody who has a key must sign. */
+  /** Requires a signature of each person who has a key. */
   mustSign?: boolean;
   /** Shown above the inputs; may ask for the token. */
   lead?: (askToken: () => void) => ComponentChildren;
   children?: ((faultOf: (field: string) => string | undefined) => ComponentChildren) | undefined;
-  /** Explains that the shown change has been altered meanwhile; nothing can be sent then. */
+  /** Explains that the shown change was altered meanwhile, after which nothing can be sent. */
   stale?: ((error: unknown) => ComponentChildren) | undefined;
-  /** True while a sent request may have been done. */
+  /** Set to true while a request without an answer may have been done. */
   inDoubt?: MutableRef<boolean>;
   /** Opens the next waiting change once the action is recorded. */
   onNext?: ((answer: A) => void) | undefined;
@@ -195,7 +195,7 @@ export function ActionDialog<A extends RecordedAnswer>({
         {signs && (
           <Signing
             name={name}
-            matter={signable({ name, note })}
+            signable={signable({ name, note })}
             facts={facts}
             error={error}
             onProve={(next) => setProve(() => next)}
@@ -218,7 +218,7 @@ export function ActionDialog<A extends RecordedAnswer>({
                 aria-disabled={busy}
                 aria-busy={busy}
               >
-                {busy ? (signs && stage === "proving" ? "Signing…" : "Sending…") : buttonLabel(label, name, signs)}
+                {busy ? (signs && stage === "proving" ? "Signing…" : "Sending…") : describeButton(label, name, signs)}
               </button>
               {onNext && !busy && (
                 <button type="submit" value="next" class="secondary" disabled={!isReady}>
@@ -234,10 +234,10 @@ export function ActionDialog<A extends RecordedAnswer>({
   );
 }
 
-const buttonLabel = (label: string, name: string, signs: boolean): string =>
+const describeButton = (label: string, name: string, signs: boolean): string =>
   signs ? `${label} with your key` : name === "" ? `${label} now` : `${label} as ${name}`;
 
-/** An action in one tap: the statement, and a button that signs it. */
+/** An action in one tap: the statement, and a button that signs and sends it. */
 export function OneTapForm<A extends RecordedAnswer>({
   of,
   name,
@@ -255,7 +255,7 @@ export function OneTapForm<A extends RecordedAnswer>({
     <form class="one-tap" onSubmit={onSubmit}>
       <Signing
         name={name}
-        matter={signable({ name, note: "" })}
+        signable={signable({ name, note: "" })}
         facts={facts}
         error={error}
         onProve={(next) => setProve(() => next)}

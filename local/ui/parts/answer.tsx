@@ -7,7 +7,7 @@ import { changeHref, href } from "../core/router.tsx";
 import { personName } from "../core/session.ts";
 import { listNamedQueries } from "../domain/find_answer.ts";
 import { Failure } from "./notice.tsx";
-import { FormButtons, useSubmit } from "./form_submit.tsx";
+import { SubmitButton, useSubmit } from "./form_submit.tsx";
 import { UserText, Prose, ShortId } from "./text.tsx";
 
 /** Asks the service; a question never approves, applies or rolls back anything. */
@@ -47,21 +47,18 @@ export const Answer = ({ of: { reply, memories, drafts } }: { of: ChatAnswer }) 
   </section>
 );
 
-/** A draft of a change or a task; a change is stored as a proposal or proposed under the reader's name. */
+/** A draft of a change or a task; a drafted change is stored as a proposal, or proposed under the reader's name. */
 function Draft({ of }: { of: ChatAnswer["drafts"][number] }) {
   const [{ kind, stored, draft_id, change_id, reason, content }, setShown] = useState(of);
   const fields = Object.fromEntries(
-    Object.entries(content).map(([name, given]) => [name, typeof given === "string" ? given : JSON.stringify(given)]),
+    Object.entries(content).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]),
   );
-  const isOwn = draft_id === null;
-  const { send, busy, error } = useSubmit(
-    async () => {
-      if (isOwn) return post("api/tasks", fields);
-      const [confirmed] = (await askService({ confirm_draft: draft_id })).drafts;
-      if (confirmed) setShown(confirmed);
-    },
-    () => {},
-  );
+  const isUnstored = draft_id === null;
+  const { send, busy, error } = useSubmit(async () => {
+    if (isUnstored) return post("api/tasks", fields);
+    const [confirmed] = (await askService({ confirm_draft: draft_id })).drafts;
+    if (confirmed) setShown(confirmed);
+  });
   return (
     <article class="draft">
       <p>
@@ -71,12 +68,12 @@ function Draft({ of }: { of: ChatAnswer["drafts"][number] }) {
       {[fields["rationale"], reason].map((text) => text && <Prose key={text} text={text} />)}
       {stored && change_id ? (
         <a href={changeHref(change_id)}>Read it and decide</a>
-      ) : isOwn && kind === "change" ? (
+      ) : isUnstored && kind === "change" ? (
         <a href={href(["propose"], fields)}>Propose it as yours…</a>
       ) : (
         <form onSubmit={send}>
           <Failure error={error} alert />
-          <FormButtons verb={kind === "change" ? "Store as a proposal" : "Submit the task"} busy={busy} />
+          <SubmitButton verb={kind === "change" ? "Store as a proposal" : "Submit the task"} busy={busy} />
         </form>
       )}
     </article>

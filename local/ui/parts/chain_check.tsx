@@ -7,12 +7,12 @@ import { walkChain } from "../domain/audit_check.ts";
 import { Failure, Notice } from "./notice.tsx";
 import { UserText } from "./text.tsx";
 
-type Walked = Awaited<ReturnType<typeof walkChain>>;
+type ChainResult = Awaited<ReturnType<typeof walkChain>>;
 
 /** A button that checks the entries from `from` to the newest, and the result. */
 export function ChainCheck({ from, origin, label }: { from: number; origin: string; label: string }) {
-  const [done, setDone] = useState<{ checked: number; total: number } | undefined>();
-  const [result, setResult] = useState<Walked | undefined>();
+  const [progress, setProgress] = useState<{ checked: number; total: number } | undefined>();
+  const [result, setResult] = useState<ChainResult | undefined>();
   const [error, setError] = useState<unknown>();
   const running = useRef<AbortController>();
   useEffect(() => () => running.current?.abort(), []);
@@ -22,23 +22,30 @@ export function ChainCheck({ from, origin, label }: { from: number; origin: stri
     const { signal } = (running.current = new AbortController());
     setResult(undefined);
     setError(undefined);
-    setDone({ checked: 0, total: 1 });
+    setProgress({ checked: 0, total: 1 });
     try {
-      const expect = receipt && { id: receipt.length, hash: receipt.head };
-      setResult(await walkChain({ from, signal, expect, onProgress: (checked, total) => setDone({ checked, total }) }));
+      const expected = receipt && { id: receipt.length, hash: receipt.head };
+      setResult(
+        await walkChain({
+          from,
+          signal,
+          receipt: expected,
+          onProgress: (checked, total) => setProgress({ checked, total }),
+        }),
+      );
     } catch (failure) {
       if (!signal.aborted) setError(failure);
     }
-    setDone(undefined);
+    setProgress(undefined);
   };
 
   return (
     <div class="chain-check">
-      {done ? (
+      {progress ? (
         <div class="progress">
-          <progress value={done.checked} max={Math.max(1, done.total)} aria-label="Entries checked" />
+          <progress value={progress.checked} max={Math.max(1, progress.total)} aria-label="Entries checked" />
           <span>
-            {formatNumber(done.checked)} of {formatNumber(done.total)} entries checked
+            {formatNumber(progress.checked)} of {formatNumber(progress.total)} entries checked
           </span>
           <Button class="secondary small" onClick={() => running.current?.abort()} label="Stop" />
         </div>
@@ -46,12 +53,22 @@ export function ChainCheck({ from, origin, label }: { from: number; origin: stri
         <Button class="secondary small" onClick={() => void check()} label={label} />
       )}
       <Failure error={error} alert />
-      {result && <Verdict result={result} from={from} held={receipt !== undefined && receipt.length >= from} />}
+      {result && (
+        <Verdict result={result} from={from} isReceiptChecked={receipt !== undefined && receipt.length >= from} />
+      )}
     </div>
   );
 }
 
-function Verdict({ result: { fault, count, length }, from, held }: { result: Walked; from: number; held: boolean }) {
+function Verdict({
+  result: { fault, count, length },
+  from,
+  isReceiptChecked,
+}: {
+  result: ChainResult;
+  from: number;
+  isReceiptChecked: boolean;
+}) {
   if (fault)
     return (
       <Notice tone="bad" alert>
@@ -63,9 +80,9 @@ function Verdict({ result: { fault, count, length }, from, held }: { result: Wal
   return (
     <Notice tone="good" alert>
       <p>
-        {formatCount(count, "entry", "entries")} checked here, {from} to {length}: each fits its hash and is linked to
-        the one before it.{" "}
-        {held
+        {formatCount(count, "entry", "entries")} checked here, {from} to {length}: each matches its hash and is linked
+        to the entry before.{" "}
+        {isReceiptChecked
           ? "The newest receipt of this browser is among them, so nothing before it was cut off or rewritten."
           : "Without a receipt, entries removed from the end or a rewritten log would not show."}
       </p>

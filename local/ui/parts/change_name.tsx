@@ -1,4 +1,4 @@
-/** Changes by title and proposer instead of ids. */
+/** Links to changes by title and proposer instead of ids. */
 import type { RelatedChange } from "../core/api_types.ts";
 import { localizeTimes } from "../core/format.ts";
 import { changeHref } from "../core/router.tsx";
@@ -45,9 +45,9 @@ export const LinkedMessage = ({ text, related }: { text: string; related: readon
   <>
     {splitMessage(localizeTimes(text)).map(({ text: part, id }, index) => {
       if (id === undefined) return <UserText key={index} text={part} />;
-      const known = related.find(({ change_id }) => change_id === id);
-      return known ? (
-        <ChangeName key={index} of={known} />
+      const change = related.find(({ change_id }) => change_id === id);
+      return change ? (
+        <ChangeName key={index} of={change} />
       ) : (
         <a key={index} href={changeHref(id)}>
           {part}

@@ -6,7 +6,7 @@ import type { KpiPoint } from "../domain/kpi_series.ts";
 import { Table } from "./table.tsx";
 import { UserText, UserLink } from "./text.tsx";
 
-/** A level to compare with. */
+/** A reference level. */
 export interface ChartLine {
   kind: "baseline" | "expected" | "guardrail" | "target";
   label: string;
@@ -33,10 +33,9 @@ export function Chart(props: {
   marks: readonly ChartEvent[];
 }) {
   const { label, points, lines, marks } = props;
-
   const values = [...points, ...lines].map(({ value }) => value);
-  const [low, high] = widen(values, Math.abs(values[0] ?? 1) * 0.1 || 1);
-  const [from, to] = widen([...points, ...marks].map(({ at }) => at), 3600); // prettier-ignore
+  const [low, high] = widenRange(values, Math.abs(values[0] ?? 1) * 0.1 || 1);
+  const [from, to] = widenRange([...points, ...marks].map(({ at }) => at), 3600); // prettier-ignore
   const x = (at: number): number => Math.round(((at - from) / (to - from)) * WIDTH);
   const y = (value: number): number => Math.round((1 - (value - low) / (high - low)) * HEIGHT);
   const steps = points.map(({ at, value }, index) => `${index === 0 ? "M" : "H"}${x(at)}${index === 0 ? " " : "V"}${y(value)}`); // prettier-ignore
@@ -103,9 +102,9 @@ export function Chart(props: {
   );
 }
 
-/** Returns the range of values with a margin; `room` is the margin of a single value. */
-function widen(values: readonly number[], room: number): [number, number] {
+/** Returns the range of values with a margin on both sides, `singleValueMargin` if all values are equal. */
+function widenRange(values: readonly number[], singleValueMargin: number): [number, number] {
   const [from, to] = [Math.min(...values), Math.max(...values)];
-  const margin = to === from ? room : (to - from) * 0.08;
+  const margin = to === from ? singleValueMargin : (to - from) * 0.08;
   return [from - margin, to + margin];
 }

@@ -12,7 +12,6 @@ export function Dialog(props: {
   children: ComponentChildren;
 }) {
   const { title, onClose, busy = false, wide = false, children } = props;
-
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   const open = useRef(true);

@@ -9,13 +9,13 @@ import { CodeLine } from "./text.tsx";
 const SIGN = { same: " ", before: "−", after: "+" } as const;
 const SPOKEN_SIGN = { same: "", before: "removed: ", after: "added: " } as const;
 
-/** More lines than these are shown on request: a page with thousands of them takes seconds to open. */
+/** More lines are shown on request: a page with thousands of lines takes seconds to open. */
 const MAX_LINES = 400;
 const MAX_PATHS = 12;
 
 /** Two texts: the members that differ, then all lines with unchanged ones folded; `undefined` is no text. */
 function Diff({ before, after, label }: { before: string | undefined; after: string | undefined; label: string }) {
-  // The page is drawn again with each event of the log; the comparison is made once.
+  // The page is drawn again after each event; the comparison is made once.
   const { lines, paths } = useMemo(
     () => ({
       lines: diffLines(before ?? "", after ?? ""),
@@ -42,7 +42,7 @@ export function ValueDiff({ before, after, label }: { before: TargetValue; after
 /** A patch in the unified format. */
 const Patch = ({ text, label }: { text: string; label: string }) => <Lines lines={patchLines(text)} label={label} />;
 
-/** The members that differ, at most twelve. */
+/** The first members that differ. */
 function Paths({ of }: { of: readonly ChangedPath[] }) {
   return (
     <>
@@ -72,10 +72,10 @@ const PathValue = ({ of, tag: Tag }: { of: string | undefined; tag: "del" | "ins
   );
 
 function Lines({ lines, label }: { lines: readonly DiffLine[]; label: string }) {
-  const [showsAll, setWhole] = useState(false);
+  const [showsAll, setShowsAll] = useState(false);
   const count = (side: DiffLine["side"]): number => lines.filter((line) => line.side === side).length;
-  const blocks = foldUnchanged(showsAll ? lines : lines.slice(0, cutAt(lines)));
-  const cut = lines.length - blocks.reduce((sum, block) => sum + block.lines.length, 0);
+  const blocks = foldUnchanged(showsAll ? lines : lines.slice(0, countShownLines(lines)));
+  const hiddenCount = lines.length - blocks.reduce((sum, block) => sum + block.lines.length, 0);
   return (
     <>
       <p class="quiet">
@@ -85,8 +85,12 @@ function Lines({ lines, label }: { lines: readonly DiffLine[]; label: string }) 
         {blocks.map((block, index) =>
           block.folded ? <Gap key={index} block={block} /> : <DiffLines key={index} of={block.lines} />,
         )}
-        {cut > 0 && (
-          <Button class="gap" onClick={() => setWhole(true)} label={`Show ${formatCount(cut, "more line")}`} />
+        {hiddenCount > 0 && (
+          <Button
+            class="gap"
+            onClick={() => setShowsAll(true)}
+            label={`Show ${formatCount(hiddenCount, "more line")}`}
+          />
         )}
       </div>
     </>
@@ -94,7 +98,7 @@ function Lines({ lines, label }: { lines: readonly DiffLine[]; label: string }) 
 }
 
 /** Returns the number of lines that are shown at first; folded lines do not count towards the limit. */
-function cutAt(lines: readonly DiffLine[]): number {
+function countShownLines(lines: readonly DiffLine[]): number {
   let changed = 0;
   const end = lines.findIndex(({ side }) => side !== "same" && ++changed > MAX_LINES);
   return end === -1 ? lines.length : end;

@@ -12,7 +12,6 @@ export function Download(props: {
   name: string;
 }) {
   const { label, path, query = {}, name } = props;
-
   const [size, setSize] = useState<number | undefined>();
   const [saved, setSaved] = useState("");
   const [error, setError] = useState<unknown>();

@@ -92,9 +92,9 @@ export function Choice({
     <Labelled label={label} hint={hint} error={error}>
       {(ids) => (
         <select {...ids} value={value} onChange={({ currentTarget }) => onValue(currentTarget.value)}>
-          {options.map(([given, shown]) => (
-            <option key={given} value={given}>
-              {shown}
+          {options.map(([option, text]) => (
+            <option key={option} value={option}>
+              {text}
             </option>
           ))}
         </select>
@@ -109,13 +109,13 @@ export const CheckList = ({
   options,
   chosen,
   onChosen,
-  show = (option) => option,
+  format = (option) => option,
 }: {
   legend: string;
   options: readonly string[];
   chosen: readonly string[];
   onChosen: (chosen: string[]) => void;
-  show?: (option: string) => string;
+  format?: (option: string) => string;
 }) => (
   <fieldset class="buttons">
     <legend>{legend}</legend>
@@ -128,7 +128,7 @@ export const CheckList = ({
             onChosen(options.filter((one) => (one === option ? checked : chosen.includes(one))))
           }
         />
-        <span>{show(option)}</span>
+        <span>{format(option)}</span>
       </label>
     ))}
   </fieldset>
@@ -180,7 +180,7 @@ export const Suggestions = ({ id, names = [] }: { id: string; names: readonly st
   </datalist>
 );
 
-/** Properties of both fields. */
+/** Properties of the name field and the token field. */
 interface FieldProps {
   value: string;
   onValue: (value: string) => void;
@@ -191,16 +191,16 @@ interface FieldProps {
 }
 
 /** A person's name, as it will be recorded with their decisions. */
-export const NameField = ({ hint = "Stands in the audit log, and is kept for this browser.", ...rest }: FieldProps) => (
+export const NameField = ({ hint = "Recorded in the audit log, and stored in this browser.", ...rest }: FieldProps) => (
   <Line label="Your name" hint={hint} autocomplete="username" maxLength={200} {...rest} />
 );
 
-/** The service's token. */
-export const TokenField = ({ hint = "Kept for this tab.", ...rest }: FieldProps) => (
+/** The admin token of the service. */
+export const TokenField = ({ hint = "Stored for this tab.", ...rest }: FieldProps) => (
   <Line label="Admin token" hint={hint} type="password" autocomplete="current-password" {...rest} />
 );
 
-/** The token of this tab, stored while it is typed. */
+/** The token of this tab, stored as it is typed. */
 export const StoredTokenField = () => (
   <TokenField value={useValue(adminToken)} onValue={(entered) => adminToken.set(entered.trim())} />
 );

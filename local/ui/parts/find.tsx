@@ -12,29 +12,28 @@ import { Dialog } from "./dialog.tsx";
 import { Line } from "./field.tsx";
 import { StatusBadge } from "./badge.tsx";
 import { Failure } from "./notice.tsx";
-import { FormButtons, useSubmit } from "./form_submit.tsx";
+import { SubmitButton, useSubmit } from "./form_submit.tsx";
 import { UserText, Sentence } from "./text.tsx";
 
 const Answer = lazy(() => import("./answer.tsx").then((part) => part.Answer));
 
-const SHOWN = 8;
-const MAX_QUERY = 1000;
+const MAX_ROWS = 8;
+const MAX_QUERY_LENGTH = 1000;
 
-/** Finds a page, or a change by a query; arrows move, Enter opens. Other words are a question to the service. */
+/** Finds a page, or a change by a query; arrows move, Enter opens. Any other text can be asked as a question. */
 export function FindDialog({ pages, onClose }: { pages: readonly (readonly [string, string])[]; onClose: () => void }) {
   const [text, setText] = useState("");
   const [answer, setAnswer] = useState<ChatAnswer | undefined>();
   const typed = text.trim();
   const query = makePrefixQuery(useDebounced(typed));
-  const isQuery = query !== "" && query.length <= MAX_QUERY;
-  const { data, error, loading } = useFind(isQuery ? query : null, { limit: SHOWN, concerns: () => false });
+  const isQuery = query !== "" && query.length <= MAX_QUERY_LENGTH;
+  const { data, error, loading } = useFind(isQuery ? query : null, { limit: MAX_ROWS, concerns: () => false });
   const isLooking = typed !== "" && (loading || query !== makePrefixQuery(typed));
   const rows = (!isLooking && data?.rows) || [];
-  const named = pages.filter(([, title]) => title.toLowerCase().includes(typed.toLowerCase()));
+  const matchingPages = pages.filter(([, title]) => title.toLowerCase().includes(typed.toLowerCase()));
   const fault = describeQueryFault(error);
-  const asking = useSubmit(
-    async () => setAnswer(await import("./answer.tsx").then(({ askService }) => askService({ message: typed }))),
-    () => {},
+  const asking = useSubmit(async () =>
+    setAnswer(await import("./answer.tsx").then(({ askService }) => askService({ message: typed }))),
   );
   return (
     <Dialog title="Find" onClose={onClose}>
@@ -44,7 +43,9 @@ export function FindDialog({ pages, onClose }: { pages: readonly (readonly [stri
           event.preventDefault();
           if (typed === "" || isLooking) return;
           onClose();
-          navigate(rows[0] ? changeHref(rows[0].change_id) : (named[0]?.[0] ?? href(["changes"], { q: typed })));
+          navigate(
+            rows[0] ? changeHref(rows[0].change_id) : (matchingPages[0]?.[0] ?? href(["changes"], { q: typed })),
+          );
         }}
         onKeyDown={moveByArrows}
         onClick={({ target }) => (target as Element).closest("a") && onClose()}
@@ -71,18 +72,18 @@ export function FindDialog({ pages, onClose }: { pages: readonly (readonly [stri
               <StatusBadge of={statusBadge(row)} />
             </li>
           ))}
-          {named.map(([to, title]) => (
-            <li key={to}>
-              <a href={to}>{title}</a>
+          {matchingPages.map(([address, title]) => (
+            <li key={address}>
+              <a href={address}>{title}</a>
             </li>
           ))}
         </ul>
-        {rows.length + named.length === 0 && !isLooking && error === undefined && (
+        {rows.length + matchingPages.length === 0 && !isLooking && error === undefined && (
           <p class="quiet" role="status">
             No change matches.
           </p>
         )}
-        {data && data.total > SHOWN && !isLooking && (
+        {data && data.total > MAX_ROWS && !isLooking && (
           <p>
             <a href={href(["changes"], { q: query })}>All {formatNumber(data.total)} in Changes</a>
           </p>
@@ -96,18 +97,18 @@ export function FindDialog({ pages, onClose }: { pages: readonly (readonly [stri
       {typed !== "" && (
         <form onSubmit={asking.send}>
           <Failure error={asking.error} alert />
-          <FormButtons verb="Ask the service" busy={asking.busy} />
+          <SubmitButton verb="Ask the service" busy={asking.busy} />
         </form>
       )}
     </Dialog>
   );
 }
 
-/** Moves the focus between the field and what was found. */
+/** Moves the focus between the field and the results. */
 function moveByArrows(event: KeyboardEvent): void {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (step === undefined) return;
-  const stops = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>("input, .found a")];
-  stops[stops.indexOf(document.activeElement as HTMLElement) + step]?.focus();
+  const focusable = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>("input, .found a")];
+  focusable[focusable.indexOf(document.activeElement as HTMLElement) + step]?.focus();
   event.preventDefault();
 }

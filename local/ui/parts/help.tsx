@@ -7,7 +7,7 @@ const EVERYWHERE: readonly (readonly [string, string])[] = [
   ["?", "This help"],
   ["/", "Find a change or a page; so does Ctrl or Command with k"],
   ["j", "Next row"],
-  ["k", "Row before"],
+  ["k", "Previous row"],
   ["Enter", "Open the row"],
   ["Esc", "Close a dialog"],
   ["Ctrl Enter", "Send the form"],

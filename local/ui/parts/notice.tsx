@@ -1,4 +1,4 @@
-/** Notices and errors of a page. */
+/** Notices, cautions, receipts and errors of a page. */
 import type { ComponentChildren } from "preact";
 import { isAbsent, isRuntimeOff, NotSentError, ServiceError, UnreachableError } from "../core/api.ts";
 import { adminToken } from "../core/session.ts";
@@ -16,7 +16,6 @@ const SHAPE: Readonly<Record<Tone, Shape>> = { quiet: "dash", wait: "ring", good
 /** A box with a sentence or two; `alert`: screen readers read it immediately. */
 export function Notice(props: { tone: Tone; alert?: boolean; children: ComponentChildren }) {
   const { tone, alert = false, children } = props;
-
   return (
     <div class={`notice ${tone}`} role={alert ? "alert" : undefined}>
       <Icon shape={SHAPE[tone]} />
@@ -25,16 +24,15 @@ export function Notice(props: { tone: Tone; alert?: boolean; children: Component
   );
 }
 
-/** Error message of the service, or of the connection to it. */
+/** The message of an error: of the service, or of the connection to the service. */
 export function Failure(props: { error: unknown; alert?: boolean; tokenHint?: string }) {
   const { error, alert = false, tokenHint: hint = describeToken("under “You”") } = props;
-
   if (error === undefined) return null;
   if (error instanceof ServiceError) {
     const { fields = [], code } = error.body;
     return (
       <Notice tone="bad" alert={alert}>
-        <p>{fields.length > 1 ? "Nothing was taken, since:" : <UserText text={explainError(error.body)} />}</p>
+        <p>{fields.length > 1 ? "Nothing was accepted, since:" : <UserText text={explainError(error.body)} />}</p>
         {fields.length > 1 && (
           <ul>
             {fields.map(({ field, message }) => (
@@ -63,7 +61,7 @@ export function Failure(props: { error: unknown; alert?: boolean; tokenHint?: st
 export const describeToken = (where: string): string =>
   adminToken.get() === ""
     ? `Enter the token ${where} and try again.`
-    : `The token that was sent is not the right one. Enter it again ${where}.`;
+    : `The token is not the right one. Enter it again ${where}.`;
 
 /** A placeholder until data are read, or the error. */
 export function Pending({ error, what }: { error: unknown; what: string }) {
@@ -78,7 +76,7 @@ export function Pending({ error, what }: { error: unknown; what: string }) {
   return <Failure error={error} />;
 }
 
-export const START_COMMAND =
+const START_COMMAND =
   "countersign serve --product-intent product_intent.json --product-config data/product_config.json";
 
 const INTENT = `{
@@ -98,7 +96,7 @@ export const RuntimeOff = () => (
     </p>
     <CopyBlock label="Start command" text={START_COMMAND} />
     <p>
-      The smallest <code>product_intent.json</code> names the product and who stands for it:
+      The smallest <code>product_intent.json</code> names the product and its approver:
     </p>
     <CopyBlock label="Product intent" text={INTENT} />
     <p class="quiet">
@@ -107,7 +105,7 @@ export const RuntimeOff = () => (
   </section>
 );
 
-/** Receipt of the service: the entry's number and hash. Stored outside, it shows later that nothing was cut or rewritten. */
+/** The number and hash of an entry. Stored elsewhere, they show later that the log was not cut or rewritten. */
 export const Receipt = ({ entry }: { entry: AuditEntry }) => (
   <p class="receipt">
     Receipt: entry {entry.id}, <code title={entry.current_hash}>{shortenHash(entry.current_hash)}</code>{" "}
@@ -115,7 +113,7 @@ export const Receipt = ({ entry }: { entry: AuditEntry }) => (
   </p>
 );
 
-/** Facts to know before a decision, a sentence each. */
+/** Facts to know before a decision, each as a sentence. */
 export const Cautions = ({ of }: { of: readonly Part[][] }) =>
   of.length === 0 ? null : (
     <Notice tone="warn">

@@ -1,3 +1,4 @@
+/** The parts of a page: heads, panels, facts, foldable details, and the handling of faults in them. */
 import { type ComponentChildren, Component } from "preact";
 import { useId, useState } from "preact/hooks";
 import { useHeadingFocus } from "../core/hooks.tsx";
@@ -14,7 +15,6 @@ export function Panel(props: {
   class?: string;
 }) {
   const { title, aside, children, class: extra = "" } = props;
-
   const id = useId();
   return (
     <section class={`panel ${extra}`} aria-labelledby={id}>
@@ -59,7 +59,7 @@ export const PendingPage = ({ title, error, what }: { title: string; error: unkn
   </>
 );
 
-/** Pairs of a name and what goes with it; `wide` gives each a line of its own. */
+/** Names with their contents; `wide` puts each name on a line of its own. */
 export const Facts = ({
   of,
   wide = false,
@@ -77,12 +77,12 @@ export const Facts = ({
   </dl>
 );
 
-/** Keeps a fault of one part from taking the rest of the page with it. */
+/** Shows a message in place of a part that throws, so that the rest of the page stays. */
 export class Boundary extends Component<{ children: ComponentChildren }, { failed: boolean }> {
   override state = { failed: false };
 
   override componentDidCatch(error: unknown): void {
-    // oxlint-disable-next-line no-console -- nothing else keeps the cause
+    // oxlint-disable-next-line no-console -- the cause is reported nowhere else
     console.error(error);
     this.setState({ failed: true });
   }
@@ -101,7 +101,6 @@ export class Boundary extends Component<{ children: ComponentChildren }, { faile
 /** Details whose content is drawn once they are opened. */
 export function Disclosure(props: { summary: ComponentChildren; class?: string; children: () => ComponentChildren }) {
   const { summary, class: extra = "", children } = props;
-
   const [open, setOpen] = useState(false);
   return (
     <details class={extra} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
@@ -111,7 +110,7 @@ export function Disclosure(props: { summary: ComponentChildren; class?: string; 
   );
 }
 
-/** A panel of an answer of the service; `path` is below `api`. */
+/** A panel that reads its data from the service; `path` is relative to `api/`. */
 export function ReadPanel<T>(props: {
   title: string;
   path: string;
@@ -119,7 +118,6 @@ export function ReadPanel<T>(props: {
   children: (data: T, reload: () => Promise<void>) => ComponentChildren;
 }) {
   const { title, path, query = {}, children } = props;
-
   const { data, error, reload } = useResource(path, (signal) => get<T>(`api/${path}`, query, signal));
   return (
     <Panel title={title}>{data ? children(data, reload) : <Pending error={error} what={title.toLowerCase()} />}</Panel>

@@ -14,17 +14,17 @@ const SERVICE_ACTIONS = {
     decision: "freeze",
     says: "freezes the service",
     explanation:
-      "Nothing is applied until it is lifted or over, except what is approved as an emergency. A rollback is always possible.",
-    noteHint: "Why? Everybody who wants to apply something will read it.",
+      "Until the freeze is lifted or ends, only changes approved as an emergency are applied. A rollback is always possible.",
+    noteHint: "Why? It is shown to everyone who wants to apply a change.",
   },
   accept_clock: {
-    title: "Date entries by the clock as it is?",
+    title: "Accept the clock?",
     path: "api/product/audit/accept-clock",
     label: "Accept the clock",
     decision: "accept_clock",
-    says: "accepts the clock as it is",
+    says: "accepts the clock",
     explanation:
-      "One entry is written that is dated before the one before it, and stands in the log for ever; after it everything is taken again. Set the clock right first.",
+      "Writes an entry dated before its predecessor, which stays in the log forever. After it, all writes are accepted again. Set the clock right first.",
     noteHint: "What was wrong with the clock, and until when? It stays on record.",
   },
   unfreeze: {
@@ -33,40 +33,43 @@ const SERVICE_ACTIONS = {
     label: "Lift it",
     decision: "unfreeze",
     says: "lifts the freeze",
-    explanation: "What is approved can be applied again.",
+    explanation: "Approved changes can be applied again.",
     noteHint: "Why now? It stays on record.",
   },
 } as const satisfies Record<string, ActionForm>;
 
 /** Dialog of an action on the service: asks for a note, and for the end of a freeze. */
-export function ServiceDialog(props: { act: keyof typeof SERVICE_ACTIONS; onClose: () => void; onDone?: () => void }) {
-  const { act, onClose, onDone = onClose } = props;
-
-  const [local, setUntil] = useState("");
-  const until = local === "" ? undefined : new Date(local).toISOString();
+export function ServiceDialog(props: {
+  action: keyof typeof SERVICE_ACTIONS;
+  onClose: () => void;
+  onDone?: () => void;
+}) {
+  const { action, onClose, onDone = onClose } = props;
+  const [localTime, setLocalTime] = useState("");
+  const until = localTime === "" ? undefined : new Date(localTime).toISOString();
   const done = () => {
-    if (act === "accept_clock") clockBehind.set(false);
+    if (action === "accept_clock") clockBehind.set(false);
     onDone();
   };
   return (
     <ActionDialog
-      of={SERVICE_ACTIONS[act]}
+      of={SERVICE_ACTIONS[action]}
       fields={{ until }}
       signed={{
-        signable: ({ name, note }) => makeSignableAction({ actor: name, note, until, decision: act }),
+        signable: ({ name, note }) => makeSignableAction({ actor: name, note, until, decision: action }),
         facts: until === undefined ? [] : [["Until", formatDateTime(until)]],
       }}
       onClose={onClose}
       onDone={done}
     >
       {(faultOf) =>
-        act === "freeze" && (
+        action === "freeze" && (
           <Line
             label="Until"
             hint="In your time zone. Left empty, it lasts until somebody lifts it."
             type="datetime-local"
-            value={local}
-            onValue={setUntil}
+            value={localTime}
+            onValue={setLocalTime}
             error={faultOf("until")}
           />
         )

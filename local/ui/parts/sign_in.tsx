@@ -5,7 +5,7 @@ import { adminToken, readToken } from "../core/session.ts";
 import { Line } from "./field.tsx";
 import { PageHead, Panel } from "./panel.tsx";
 
-/** Asks for a token, and stores it as admin or read token, whichever it is. */
+/** Asks for a token, and stores it as admin token or as read token. */
 export function SignInForm() {
   const [token, setToken] = useState("");
   const [fault, setFault] = useState<string | undefined>();
@@ -17,7 +17,7 @@ export function SignInForm() {
     const entered = token.trim();
     if (await canRead({ "x-svc-admin-token": entered })) adminToken.set(entered);
     else if (await canRead({ "x-svc-read-token": entered })) readToken.set(entered);
-    else setFault("This is not a token that opens this service.");
+    else setFault("The service does not accept this token.");
     setBusy(false);
   };
   return (
@@ -27,7 +27,7 @@ export function SignInForm() {
         <form onSubmit={(event) => void enter(event)}>
           <Line
             label="Admin token or read token"
-            hint="Sent with each request as a header, never in an address. Kept for this tab and forgotten when you close it."
+            hint="Sent with each request as a header, never in an address. Forgotten when you close this tab."
             type="password"
             autocomplete="current-password"
             value={token}

@@ -13,46 +13,48 @@ import { Facts } from "./panel.tsx";
 import { Code, UserText } from "./text.tsx";
 import { type Prove, useSignature, signWithPasskey } from "./use_signature.tsx";
 
-/** The signer, and the listener that gets the function which signs; `undefined` while nothing can be signed. */
+/** The signer, and a listener. */
 export interface SigningProps {
   name: string;
   /** Error of the last proof. */
   error: unknown;
+  /** Gets the function that signs; undefined while nothing can be signed. */
   onProve: (prove: Prove | undefined) => void;
 }
 
-/** Shows the statement (`children` in words, `facts` as a list) and the ways to sign it. */
+/** Shows the statement (`children` in words, `facts` as a list), and signs it with a passkey or an SSH key. */
 export function Signing(
   props: SigningProps & {
-    matter: Signable;
+    signable: Signable;
     facts: readonly (readonly [string, ComponentChildren])[];
     children: ComponentChildren;
   },
 ) {
-  const { name, matter, facts, error, onProve, children } = props;
-
+  const { name, signable, facts, error, onProve, children } = props;
   const [prefersSsh, preferSsh] = useState(false);
   const [signature, setSignature] = useState("");
   const intent = useIntent();
   const keys = listShownKeys(name, intent.data?.keys);
   const passkeys = hasPasskeys() ? listUsablePasskeys(keys, location.origin) : [];
   const hasSsh = keys.some(({ type }) => type === "ssh");
-  const bySsh = hasSsh && (prefersSsh || passkeys.length === 0);
-  const { statement, problem, at, intentChanged, isExpired, renew, prove } = useSignature(matter, intent, {
-    isSignedElsewhere: bySsh,
+  const signsBySsh = hasSsh && (prefersSsh || passkeys.length === 0);
+  const { statement, problem, at, intentChanged, isExpired, renew, prove } = useSignature(signable, intent, {
+    isSignedElsewhere: signsBySsh,
     error,
   });
   const text = statement?.text ?? "";
   useEffect(() => setSignature(""), [text]);
 
   // A passkey can be used immediately: the statement is rebuilt when the button is pressed.
-  const able =
+  const canSign =
     problem === undefined &&
-    (bySsh ? statement !== undefined && SSH_SIGNATURE.test(signature.trim()) && !isExpired : passkeys.length > 0);
+    (signsBySsh ? statement !== undefined && SSH_SIGNATURE.test(signature.trim()) && !isExpired : passkeys.length > 0);
   useLayoutEffect(() => {
-    const sign = bySsh ? async () => ({ type: "ssh", signature: `${signature.trim()}\n` }) : signWithPasskey(passkeys);
-    onProve(able ? () => prove(sign) : undefined);
-  }, [able, bySsh, signature, name, passkeys.length]);
+    const sign = signsBySsh
+      ? async () => ({ type: "ssh", signature: `${signature.trim()}\n` })
+      : signWithPasskey(passkeys);
+    onProve(canSign ? () => prove(sign) : undefined);
+  }, [canSign, signsBySsh, signature, name, passkeys.length]);
 
   return (
     <section class="signing" aria-label="What you sign">
@@ -72,10 +74,10 @@ export function Signing(
       <Failure error={problem} />
       {intentChanged && (
         <Notice tone="warn" alert>
-          The intent was changed meanwhile. What you sign names the new one now; look again first.
+          The intent was changed meanwhile. The statement names the new one now: read it again before you sign.
         </Notice>
       )}
-      {bySsh && (
+      {signsBySsh && (
         <SshSigning
           text={text}
           at={at}
@@ -85,10 +87,10 @@ export function Signing(
           onSignature={setSignature}
         />
       )}
-      {passkeys.length === 0 && !hasSsh && <PasskeyElsewhere places={listPasskeyUrls(keys, location)} />}
+      {passkeys.length === 0 && !hasSsh && <PasskeyElsewhere addresses={listPasskeyUrls(keys, location)} />}
       {passkeys.length > 0 && hasSsh && (
         <button type="button" class="link" onClick={() => preferSsh(!prefersSsh)}>
-          {bySsh ? "Sign with a passkey instead" : "Sign with an SSH key instead"}
+          {signsBySsh ? "Sign with a passkey instead" : "Sign with an SSH key instead"}
         </button>
       )}
     </section>
@@ -96,11 +98,11 @@ export function Signing(
 }
 
 /** Links to the addresses at which the passkeys work. */
-const PasskeyElsewhere = ({ places }: { places: readonly string[] }) => (
+const PasskeyElsewhere = ({ addresses }: { addresses: readonly string[] }) => (
   <Notice tone="warn">
-    <p>Your passkey can be asked for only where it was made. Go on with this page there:</p>
+    <p>Your passkey works only at the address where it was made. Open this page there:</p>
     <ul class="plain">
-      {places.map((url) => (
+      {addresses.map((url) => (
         <li key={url}>
           <a href={url}>{new URL(url).origin}</a>
         </li>
@@ -126,12 +128,11 @@ function SshSigning(props: {
   onSignature: (signature: string) => void;
 }) {
   const { text, at, isExpired, renew, signature, onSignature } = props;
-
   if (isExpired)
     return (
       <Notice tone="warn" alert>
         <p>
-          Ten minutes are over, and the service does not take this statement any more.{" "}
+          This statement is older than ten minutes, so the service no longer accepts it.{" "}
           <button type="button" class="link" onClick={renew}>
             Renew it
           </button>
@@ -147,7 +148,7 @@ function SshSigning(props: {
       />
       <Lines
         label="Signature"
-        hint="What the command writes, from BEGIN SSH SIGNATURE to END SSH SIGNATURE."
+        hint="The output of the command, from BEGIN SSH SIGNATURE to END SSH SIGNATURE."
         value={signature}
         onValue={onSignature}
         rows={4}

@@ -11,15 +11,15 @@ import { Pending } from "./notice.tsx";
 import { UserText, Sentence } from "./text.tsx";
 import { Age } from "./time.tsx";
 
-const SHOWN = 8;
+const MAX_ROWS = 8;
 
 /** Offers a freeze, and a rollback of each of the newest applied changes. */
 export function StopDialog({ onClose }: { onClose: () => void }) {
   const [freezing, setFreezing] = useState(false);
   const { data: state } = useServiceState();
-  const { data, error } = useFind("is:applied sort:applied", { limit: SHOWN, concerns: () => false });
+  const { data, error } = useFind("is:applied sort:applied", { limit: MAX_ROWS, concerns: () => false });
   const freeze = findActiveFreeze(state?.freeze, useNow());
-  if (freezing) return <ServiceDialog act="freeze" onClose={onClose} />;
+  if (freezing) return <ServiceDialog action="freeze" onClose={onClose} />;
   return (
     <Dialog title="Freeze or roll back" onClose={onClose}>
       <button type="button" class="danger" data-first onClick={() => setFreezing(true)}>

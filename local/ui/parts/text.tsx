@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { shortenId, formatNumber, formatJson } from "../core/format.ts";
 import type { Part } from "../../../lib/wording/part.ts";
 
-/** Characters that change the text direction or are invisible; shown by their code points, so that they deceive nobody. */
+/** Characters that are invisible or change the text direction; their code points are shown, so that they cannot deceive. */
 // oxlint-disable-next-line no-misleading-character-class
 const INVISIBLE = /([\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff])/u;
 
@@ -58,7 +58,7 @@ export function CodeLine({ text, marked }: { text: string; marked?: Ranges | und
   return <code dir="ltr">{parts}</code>;
 }
 
-/** Marks the parts of a piece of a line that begins at `start`. */
+/** Marks the ranges of a line in a part of the line that begins at `start`. */
 function highlightRanges(part: string, start: number, marked: Ranges): ComponentChildren {
   const shown: ComponentChildren[] = [];
   let at = 0;
@@ -71,23 +71,24 @@ function highlightRanges(part: string, start: number, marked: Ranges): Component
   return [...shown, showInvisible(part.slice(at))];
 }
 
-/** The last part of a change's id, on one line. */
+/** A shortened id of a change, on one line. */
 export const ShortId = ({ of }: { of: string }) => <span class="short-id">{shortenId(of)}</span>;
 
-const LONG = 1200;
+/** Maximum characters of a paragraph that are shown at first. */
+const MAX_SHOWN = 1200;
 
 /** A paragraph of a user with its line breaks; a long one is cut until the reader asks for all. */
 export function Prose({ text, empty = "Nothing was written." }: { text: string; empty?: string }) {
-  const [whole, setWhole] = useState(false);
+  const [showsAll, setShowsAll] = useState(false);
   if (text.trim() === "") return <p class="quiet">{empty}</p>;
-  const cut = !whole && text.length > LONG;
+  const cut = !showsAll && text.length > MAX_SHOWN;
   return (
     <>
       <p class="prose" dir="auto">
-        {showInvisible(cut ? `${text.slice(0, LONG - 100).toWellFormed()}…` : text)}
+        {showInvisible(cut ? `${text.slice(0, MAX_SHOWN - 100).toWellFormed()}…` : text)}
       </p>
       {cut && (
-        <button type="button" class="link" onClick={() => setWhole(true)}>
+        <button type="button" class="link" onClick={() => setShowsAll(true)}>
           Show all {formatNumber(text.length)} characters
         </button>
       )}

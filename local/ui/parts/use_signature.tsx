@@ -8,7 +8,7 @@ import type { Passkey } from "../domain/keys.ts";
 import { signChallenge } from "../domain/passkeys.ts";
 import type { Signable, Statement } from "../domain/statement.ts";
 
-/** Age at which a statement is rebuilt, and at which it expires; the service accepts one for ten minutes. */
+/** Ages at which a statement is rebuilt and at which it expires; the service accepts a statement for ten minutes. */
 const FRESH_MS = 4 * 60_000;
 const VALID_MS = 9.5 * 60_000;
 
@@ -19,7 +19,7 @@ export type Prove = () => Promise<Fields>;
 
 /**
  * Builds the statement to sign. With `isSignedElsewhere` (in a terminal) it is not renewed automatically, so its time stays.
- * `error` is that of the last proof.
+ * `error` is the error of the last proof.
  */
 export function useSignature(
   signable: Signable,
@@ -31,7 +31,7 @@ export function useSignature(
   const [result, setResult] = useState<{ statement?: Statement; problem?: unknown }>({});
   const [intentChanged, setIntentChanged] = useState(false);
   const signed = useRef<{ text: string; proof: string }>();
-  const hash = useRef<string>();
+  const lastHash = useRef<string>();
   const manifest_hash = intent?.manifest_hash;
   const latest = useRef({ signable, manifest_hash, at });
   latest.current = { signable, manifest_hash, at };
@@ -47,12 +47,12 @@ export function useSignature(
   });
   useEffect(() => {
     if (manifest_hash === undefined) return;
-    setIntentChanged(hash.current !== undefined && hash.current !== manifest_hash);
-    hash.current = manifest_hash;
+    setIntentChanged(lastHash.current !== undefined && lastHash.current !== manifest_hash);
+    lastHash.current = manifest_hash;
   }, [manifest_hash]);
   useEffect(() => {
     if (!(error instanceof ServiceError) || error.body.code !== "proof_invalid") return;
-    // A statement that is signed elsewhere stays: its signature may have been mispasted.
+    // A statement that is signed elsewhere stays: the signature may have been pasted wrongly.
     if (isSignedElsewhere) signed.current = undefined;
     else renew();
     void reload();

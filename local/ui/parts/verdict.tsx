@@ -12,11 +12,11 @@ const END_REASONS: Readonly<Record<NonNullable<Outcome["ended_by"]>, string>> = 
   change: "replaced by another change",
 };
 
-/** The badge; in brackets its finality and caveats. */
+/** The badge of the verdict, with its state and caveats in brackets. */
 export function Verdict({ of: outcome }: { of: Outcome }) {
   const { ended_by, verdict, judged_from } = outcome;
-  const open = verdict === "too_early" ? `judged from ${formatDateTime(judged_from)}` : "so far";
-  const notes = [ended_by === null ? open : END_REASONS[ended_by], ...listCaveats(outcome)];
+  const openState = verdict === "too_early" ? `judged from ${formatDateTime(judged_from)}` : "so far";
+  const notes = [ended_by === null ? openState : END_REASONS[ended_by], ...listCaveats(outcome)];
   return (
     <>
       <StatusBadge of={VERDICT[verdict]} />

@@ -25,11 +25,11 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
     const entered = token.trim();
     if (entered !== "" && entered !== adminToken.get() && intent) {
       setBusy(true);
-      const may = await fetchPermissions({ "x-svc-admin-token": entered });
+      const permissions = await fetchPermissions({ "x-svc-admin-token": entered });
       setBusy(false);
       // A caller who may write at all may feed KPIs.
-      if (may && may !== "unknown" && !may.includes("kpi")) {
-        setFault("The service does not take this token. Without one you can look, and decide nothing.");
+      if (permissions && permissions !== "unknown" && !permissions.includes("kpi")) {
+        setFault("The service does not accept this token. Without a token you can read, but not decide.");
         return form.current?.querySelector<HTMLElement>('[type="password"]')?.focus();
       }
     }
@@ -42,18 +42,18 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
       <form ref={form} onSubmit={(event) => void save(event)}>
         {proxyName === null ? (
           <NameField
-            hint="Recorded in the audit log with each of your decisions, for example ana@acme.example. Kept for this browser."
+            hint="Recorded in the audit log with each of your decisions, for example ana@acme.example. Stored in this browser."
             value={name}
             onValue={setName}
             first
           />
         ) : (
           <p>
-            The proxy in front of this service says that you are <UserText text={proxyName} />.
+            The proxy in front of this service identifies you as <UserText text={proxyName} />.
           </p>
         )}
         <TokenField
-          hint="Only if the service asks for one. Sent with each request as a header, kept for this tab and forgotten when you close it."
+          hint="Only if the service asks for it. Sent with each request as a header, and forgotten when you close this tab."
           value={token}
           error={fault}
           onValue={(text) => {
@@ -66,7 +66,7 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
           <a href={href(["you"])} onClick={onClose}>
             Your keys
           </a>{" "}
-          sign what you decide, where the intent lists them.
+          sign your decisions if the intent lists them.
         </p>
         <footer>
           <button type="submit" aria-disabled={busy} aria-busy={busy}>

@@ -5,14 +5,14 @@ import { describeStatus } from "../../domain/sentences.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { UserText, Sentence } from "../../parts/text.tsx";
 
-/** Explains that the change was altered meanwhile, with the error of the decision if it was sent. */
-export function ChangedSince({ now, error }: { now: ChangeDetail; error: unknown }) {
-  const time = useNow();
+/** Explains that the change was altered meanwhile, with the service's error if the decision was sent. */
+export function ChangedSince({ change, error }: { change: ChangeDetail; error: unknown }) {
+  const now = useNow();
   return (
     <Notice tone="warn" alert>
       <p>
-        <strong>Changed since you opened it.</strong> Nothing of yours was recorded.{" "}
-        <Sentence parts={describeStatus(now, time)} />
+        <strong>Changed since you opened it.</strong> Your decision was not recorded.{" "}
+        <Sentence parts={describeStatus(change, now)} />
       </p>
       {error instanceof ServiceError && (
         <p class="quiet">

@@ -5,7 +5,7 @@ import type { ChangeDetail, Decision, Operation } from "../../core/api_types.ts"
 import { get } from "../../core/api.ts";
 import { shortenHash } from "../../core/format.ts";
 import { useNow } from "../../core/hooks.tsx";
-import { subscribeToEvents } from "../../core/live.ts";
+import { type ServiceEvent, subscribeToEvents } from "../../core/live.ts";
 import { listCautions, omitDescribed } from "../../domain/cautions.ts";
 import { type ChangeAction, CHANGE_ACTIONS, makeActionFields, makeSignable } from "../../domain/change_actions.ts";
 import { formatSentence } from "../../domain/messages.ts";
@@ -20,7 +20,7 @@ import { CurrentValue, HostPreview } from "./host_preview.tsx";
 
 type Answer = Decision | Operation;
 
-/** A decision and its answer. */
+/** A recorded decision and its answer. */
 export interface DecisionResult {
   action: ChangeAction;
   answer: Answer;
@@ -63,15 +63,14 @@ export function DecideDialog(
   },
 ) {
   const { change: opened, action, onDone, onNext, onRefused, onClose } = props;
-
   const actionForm = CHANGE_ACTIONS[action];
-  const { now: newer, reread, inDoubt } = useNewer(opened);
+  const { newer, reread, inDoubt } = useNewerRevision(opened);
   // A rejected rollback records the drift, which raises the revision; the decision goes on with that revision.
   const [drifted, setDrifted] = useState(false);
-  const [isOver, setOver] = useState(false);
-  const isSame = drifted && newer?.status === "applied";
-  const change = (isSame && newer) || opened;
-  const over_drift = (drifted && isOver) || undefined;
+  const [overwritesDrift, setOverwritesDrift] = useState(false);
+  const isDriftOnly = drifted && newer?.status === "applied";
+  const change = isDriftOnly ? newer : opened;
+  const over_drift = (drifted && overwritesDrift) || undefined;
   const now = useNow();
   const isOperation = action === "apply" || action === "rollback";
   return (
@@ -83,12 +82,12 @@ export function DecideDialog(
       revision={change.revision}
       wide={isOperation || action === "restore"}
       inDoubt={inDoubt}
-      stale={newer && !isSame ? (error) => <ChangedSince now={newer} error={error} /> : undefined}
+      stale={newer && !isDriftOnly ? (error) => <ChangedSince change={newer} error={error} /> : undefined}
       onDone={(answer) => onDone({ action, answer })}
       onNext={onNext && ((answer) => onNext({ action, answer }))}
       onRefused={onRefused}
-      onStale={async ({ body: refusal }) => {
-        if (refusal.code === "target_drifted") setDrifted(true);
+      onStale={async ({ body }) => {
+        if (body.code === "target_drifted") setDrifted(true);
         await reread();
       }}
       onClose={onClose}
@@ -115,7 +114,11 @@ export function DecideDialog(
       {() =>
         drifted && (
           <label class="check">
-            <input type="checkbox" checked={isOver} onChange={({ currentTarget }) => setOver(currentTarget.checked)} />
+            <input
+              type="checkbox"
+              checked={overwritesDrift}
+              onChange={({ currentTarget }) => setOverwritesDrift(currentTarget.checked)}
+            />
             <span>Roll back over what was set outside Countersign. It needs a note.</span>
           </label>
         )
@@ -124,22 +127,19 @@ export function DecideDialog(
   );
 }
 
-/** Reads the change again once it differs from the shown one; `inDoubt`: the difference may come from the reader's own request. */
-function useNewer(change: ChangeDetail) {
-  const [now, setNow] = useState<ChangeDetail | undefined>();
+/** Reads the change again once its revision is another; `inDoubt`: the reader's own request may have caused that. */
+function useNewerRevision(change: ChangeDetail) {
+  const [newer, setNewer] = useState<ChangeDetail | undefined>();
   const inDoubt = useRef(false);
   const reread = async () => {
     const path = `api/product/changes/${encodeURIComponent(change.change_id)}`;
     const found = await get<ChangeDetail>(path).catch(() => undefined);
-    if (found && found.revision !== change.revision && !inDoubt.current) setNow(found);
+    if (found && found.revision !== change.revision && !inDoubt.current) setNewer(found);
   };
-  useEffect(
-    () =>
-      subscribeToEvents((event) => {
-        if (inDoubt.current) return;
-        if (event === null || (event.type === "audit" && event.data.change_id === change.change_id)) void reread();
-      }),
-    [],
-  );
-  return { now, reread, inDoubt };
+  const rereadAfter = (event: ServiceEvent) => {
+    if (inDoubt.current) return;
+    if (event === null || (event.type === "audit" && event.data.change_id === change.change_id)) void reread();
+  };
+  useEffect(() => subscribeToEvents(rereadAfter), []);
+  return { newer, reread, inDoubt };
 }

@@ -1,3 +1,4 @@
+/** The actions on a change that the reader may take, and the reasons why others are blocked. */
 import { Button } from "../../parts/button.tsx";
 import { isReviewDue } from "../../../../lib/changes/rules/current_state.ts";
 import type { ChangeDetail, RelatedChange, Change } from "../../core/api_types.ts";
@@ -19,30 +20,29 @@ export type Rejections = Partial<Record<ChangeAction, string>>;
 /** The allowed actions, and blocked ones with the reason; `tap` approves without a dialog. */
 export function DecisionBar(props: {
   change: ChangeDetail;
-  offers: readonly ChangeAction[];
-  refusals: Rejections;
+  allowed: readonly ChangeAction[];
+  rejections: Rejections;
   tap?: ComponentChildren;
   /** It expires within twelve hours. */
-  soon: boolean;
+  expiresSoon: boolean;
   onDecide: (action: ChangeAction) => void;
 }) {
-  const { change, offers, refusals, tap, soon, onDecide } = props;
-
+  const { change, allowed, rejections, tap, expiresSoon, onDecide } = props;
   const obstacles = listObstacles(change);
-  // Actions of a drifted change stand next to the picture of it.
+  // A drifted change has its follow-ups in the panel of the drift.
   const hasFollowUps = !change.drift && listFollowUps(change).length > 0;
-  const isUnusual = (action: ChangeAction) => action === "approve_emergency" && !isUrgent(change, soon);
-  const shown = offers.filter((action) => !isUnusual(action));
-  const unusual = offers.filter(isUnusual);
-  const choose = (action: ChangeAction) => {
+  const isFolded = (action: ChangeAction) => action === "approve_emergency" && !isUrgent(change, expiresSoon);
+  const shown = allowed.filter((action) => !isFolded(action));
+  const folded = allowed.filter(isFolded);
+  const drawButton = (action: ChangeAction) => {
     const { label, style } = CHANGE_ACTIONS[action];
-    const withNote = action === "approve" && tap !== undefined;
+    const offersNote = action === "approve" && tap !== undefined;
     return (
       <Button
         key={action}
-        class={withNote ? "secondary" : style && STYLE[style]}
+        class={offersNote ? "secondary" : style && STYLE[style]}
         onClick={() => onDecide(action)}
-        label={withNote ? "Approve with a note…" : `${label}…`}
+        label={offersNote ? "Approve with a note…" : `${label}…`}
       />
     );
   };
@@ -53,31 +53,31 @@ export function DecisionBar(props: {
       {isReviewDue(change) && (
         <p class="whole">
           It was approved as an emergency, and the consent is to be reviewed by {formatDateTime(change.review!.due_at)}.
-          {offers.includes("accept_emergency") && " Was it right?"}
+          {allowed.includes("accept_emergency") && " Was it right?"}
         </p>
       )}
       {(shown.length > 0 || hasFollowUps) && (
         <div class="buttons">
-          {shown.map(choose)}
+          {shown.map(drawButton)}
           {hasFollowUps && <FollowUpLinks change={change} />}
         </div>
       )}
       <ul class="refused">
-        {offers
-          .filter((action) => refusals[action])
+        {allowed
+          .filter((action) => rejections[action])
           .map((action) => (
             <Obstacle
               key={action}
               label={`${CHANGE_ACTIONS[action].label} was refused`}
-              reason={endSentence(refusals[action]!)}
+              reason={endSentence(rejections[action]!)}
               related={change.related}
             />
           ))}
       </ul>
-      {unusual.length > 0 && (
+      {folded.length > 0 && (
         <details>
           <summary>In an emergency</summary>
-          {unusual.map(choose)}
+          {folded.map(drawButton)}
         </details>
       )}
       {obstacles.length > 0 && (
@@ -94,9 +94,9 @@ export function DecisionBar(props: {
   );
 }
 
-/** Returns true if a freeze or window blocks the change, or it expires soon. */
-const isUrgent = ({ gates }: ChangeDetail, soon: boolean): boolean =>
-  soon || gates.some(({ gate, state }) => state === "block" && (gate === "freeze" || gate === "window"));
+/** Returns true if a freeze or window blocks the change, or it expires expiresSoon. */
+const isUrgent = ({ gates }: ChangeDetail, expiresSoon: boolean): boolean =>
+  expiresSoon || gates.some(({ gate, state }) => state === "block" && (gate === "freeze" || gate === "window"));
 
 const Obstacle = ({ label, reason, related }: { label: string; reason: string; related: readonly RelatedChange[] }) => (
   <li>
@@ -107,7 +107,7 @@ const Obstacle = ({ label, reason, related }: { label: string; reason: string; r
   </li>
 );
 
-/** Links to proposals that start from the change, filled with what they begin with. */
+/** Links to proposals that start from the change. */
 export const FollowUpLinks = ({ change }: { change: ChangeDetail }) => (
   <>
     {listFollowUps(change).map(({ label, take, by = "supersedes" }) => (
@@ -120,18 +120,18 @@ export const FollowUpLinks = ({ change }: { change: ChangeDetail }) => (
 
 /** Names the differences of a plan that the reader has not opened. */
 export function UnopenedEntries({ change }: { change: Change }) {
-  const left = useUnopenedEntries(change);
+  const unopened = useUnopenedEntries(change);
   if (!change.sets) return null;
   return (
     <p class="whole" role="status">
-      {left.length === 0 ? (
+      {unopened.length === 0 ? (
         `All ${change.sets.length} differences opened.`
       ) : (
         <>
           <strong>
-            {left.length} of {change.sets.length} not opened
+            {unopened.length} of {change.sets.length} not opened
           </strong>
-          : <UserText text={left.map(({ target }) => target).join(", ")} />.
+          : <UserText text={unopened.map(({ target }) => target).join(", ")} />.
         </>
       )}
     </p>

@@ -1,3 +1,4 @@
+/** The facts of a change, and what is not stated, as chips. */
 import { isReviewDue } from "../../../../lib/changes/rules/current_state.ts";
 import type { ComponentChildren } from "preact";
 import type { ChangeDetail } from "../../core/api_types.ts";
@@ -8,13 +9,15 @@ import { UserText } from "../../parts/text.tsx";
 
 const NOT_STATED = "not stated";
 
-/** Begins the name of a mandate as an approver. */
-const MANDATE = "mandate:";
+/** Prefix of the approver's name where a mandate approved. */
+const MANDATE_PREFIX = "mandate:";
 
-/** The facts of a change as chips: its reach, and what was stated about it. Target and tenant stand in the sentence above. */
+/** Shows all facts but target and tenant, which the sentence above names. */
 export function ChangeFacts({ change }: { change: ChangeDetail }) {
   const { affected_users: affected, reversible, risk, tier, erased, required_approvers: needed } = change;
-  const mandate = change.approvals.find(({ approver }) => approver.startsWith(MANDATE))?.approver.slice(MANDATE.length);
+  const mandate = change.approvals
+    .find(({ approver }) => approver.startsWith(MANDATE_PREFIX))
+    ?.approver.slice(MANDATE_PREFIX.length);
   const unstated = (field: "risk" | "reversible") => isUnstated(change, field);
   return (
     <ul class="chips" aria-label="Facts">

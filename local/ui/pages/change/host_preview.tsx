@@ -13,7 +13,7 @@ import { DryRunStatus, type HostOperation, useDryRun } from "./use_dry_run.tsx";
 import { useSetter } from "../../domain/change_history.ts";
 
 const PlanDryRun = lazy(() => import("./plan.tsx").then((part) => part.PlanDryRun));
-const Undoing = lazy(() => import("./rollback_preview.tsx").then((part) => part.RollbackPreview));
+const RollbackPreview = lazy(() => import("./rollback_preview.tsx").then((part) => part.RollbackPreview));
 
 /** The dry run of a change; `before` is the value that the service set last, `children` are shown without a dry run. */
 export function HostPreview(props: {
@@ -24,24 +24,23 @@ export function HostPreview(props: {
   children?: ComponentChildren;
 }) {
   const { change, operation = "apply", onToken, before, children } = props;
-
   const dryRun = useDryRun(change, operation, onToken);
   if (dryRun === undefined) return <>{children}</>;
-  const { seen, adapter } = dryRun;
-  const answer = seen?.answer;
+  const { result, adapter } = dryRun;
+  const answer = result?.answer;
   const isPlan = answer !== undefined && listResults(answer.adapter).length > 0;
   return (
     <>
       {answer?.adapter === null || (adapter === null && !onToken) ? (
         <Notice tone="quiet">
-          This service has no adapter: {operation === "apply" ? "an apply" : "a rollback"} is recorded, and nothing is
-          carried anywhere.
+          This service has no adapter: {operation === "apply" ? "an apply" : "a rollback"} is only recorded, and no
+          value is set anywhere.
         </Notice>
       ) : (
         <div class="dry-run" aria-live="polite">
-          <DryRunStatus look={dryRun} />
+          <DryRunStatus of={dryRun} />
           {isPlan && <PlanDryRun answer={answer} operation={operation} />}
-          {answer && !change.sets && operation === "rollback" && <Undoing change={change} answer={answer} />}
+          {answer && !change.sets && operation === "rollback" && <RollbackPreview change={change} answer={answer} />}
           {answer && !change.sets && operation === "apply" && <ApplyPreview answer={answer} before={before} />}
         </div>
       )}
@@ -56,18 +55,18 @@ const isSame = (a: TargetValue, b: TargetValue): boolean =>
 /** The value that an apply replaces, and the new one. */
 function ApplyPreview({ answer, before }: { answer: Operation; before: TargetValue }) {
   const { change, adapter } = answer;
-  const host = readHostValue(answer);
+  const current = readHostValue(answer);
   const after = change.value === undefined ? undefined : { value: change.value };
   return (
     <>
       <p>
-        {host === null ? (
-          "The host product holds nothing there now."
-        ) : isSame(host, after) ? (
+        {current === null ? (
+          "The host product has no value there now."
+        ) : isSame(current, after) ? (
           <>
             The host product <strong>holds this already</strong>.
           </>
-        ) : host ? (
+        ) : current ? (
           <>
             Against what <strong>the host product holds now</strong>:
           </>
@@ -77,13 +76,13 @@ function ApplyPreview({ answer, before }: { answer: Operation; before: TargetVal
           </>
         )}
       </p>
-      {host !== undefined && after && !isPatch(after.value) && (
-        <ValueDiff label="What the host product holds, and would hold" before={host} after={after} />
+      {current !== undefined && after && !isPatch(after.value) && (
+        <ValueDiff label="What the host product holds, and would hold" before={current} after={after} />
       )}
-      {host === undefined && adapter?.preview != null && <Json label="Preview" of={adapter.preview} />}
-      {before && host !== undefined && !isSame(host, before) && (
+      {current === undefined && adapter?.preview != null && <Json label="Preview" of={adapter.preview} />}
+      {before && current !== undefined && !isSame(current, before) && (
         <Notice tone="warn">
-          <p>That is not what was set there last through this service: somebody changed it elsewhere.</p>
+          <p>This differs from the value that this service set last: it was changed elsewhere.</p>
         </Notice>
       )}
     </>
@@ -94,10 +93,10 @@ function ApplyPreview({ answer, before }: { answer: Operation; before: TargetVal
 export function CurrentValue({ change }: { change: ChangeDetail }) {
   const dryRun = useDryRun(change, "rollback");
   if (dryRun === undefined || dryRun.adapter === null) return null;
-  const current = dryRun.seen && readHostValue(dryRun.seen.answer);
+  const current = dryRun.result && readHostValue(dryRun.result.answer);
   return (
     <div class="dry-run">
-      <DryRunStatus look={dryRun} />
+      <DryRunStatus of={dryRun} />
       {current === undefined ? (
         <CurrentValueByDigest change={change} digest={change.drift?.held_digest} />
       ) : (
@@ -117,14 +116,14 @@ export function CurrentValue({ change }: { change: ChangeDetail }) {
 function CurrentValueByDigest({ change, digest }: { change: ChangeDetail; digest: string | null | undefined }) {
   const setter: Change | undefined = useSetter(change, digest ?? undefined)?.by;
   if (digest === undefined) return null;
-  if (digest === null) return <p>The host product held nothing there when it was asked last.</p>;
+  if (digest === null) return <p>The host product had no value there when it was asked last.</p>;
   return setter ? (
     <p>
       It held what <ChangeName of={setter} /> set.
     </p>
   ) : (
     <p>
-      The SHA-256 of what it held is <code>{digest}</code>
+      The SHA-256 of its value was <code>{digest}</code>
     </p>
   );
 }

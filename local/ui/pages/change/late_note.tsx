@@ -11,7 +11,7 @@ import { Panel } from "../../parts/panel.tsx";
 const LATE_NOTE = {
   path: "api/product/note",
   decision: "note",
-  explanation: "It is an entry of its own, under your name and dated now. Content and decisions stay as they are.",
+  explanation: "It becomes a new entry under your name, dated now. Content and decisions stay as they are.",
   isNoteRequired: true,
 } as const;
 
@@ -35,19 +35,19 @@ const ITEMS = {
 
 /** Lists the reasons that a decided change lacks, with a form for each. A minor change needs no note. */
 export function LateNotes({ change, onDone }: { change: ChangeDetail; onDone: () => void }) {
-  const [item, add] = useState<keyof typeof ITEMS | undefined>();
-  const [added, setAdded] = useState(0);
+  const [item, setItem] = useState<keyof typeof ITEMS | undefined>();
+  const [addedCount, setAddedCount] = useState(0);
   // The pressed button is gone, so the heading takes the focus.
   useEffect(() => {
-    if (added > 0) document.querySelector<HTMLElement>("h1")?.focus();
-  }, [added]);
+    if (addedCount > 0) document.querySelector<HTMLElement>("h1")?.focus();
+  }, [addedCount]);
   const missing = (["rationale", "note"] as const).filter(
     (one) => isItemMissing(change, one) && (one === "rationale" || change.tier !== "minor"),
   );
   if (missing.length === 0) return null;
   const done = () => {
-    add(undefined);
-    setAdded(added + 1);
+    setItem(undefined);
+    setAddedCount(addedCount + 1);
     onDone();
   };
   return (
@@ -55,7 +55,7 @@ export function LateNotes({ change, onDone }: { change: ChangeDetail; onDone: ()
       {missing.map((one) => (
         <p key={one}>
           {one === "rationale" ? "Nobody said why." : "Nobody who decided left a note."}{" "}
-          <Button class="link" onClick={() => add(one)} label={`${ITEMS[one].label}…`} />
+          <Button class="link" onClick={() => setItem(one)} label={`${ITEMS[one].label}…`} />
         </p>
       ))}
       {item && (
@@ -67,7 +67,7 @@ export function LateNotes({ change, onDone }: { change: ChangeDetail; onDone: ()
               makeSignableDecision(change, { decision: "note", approver: name, note, item }),
             facts: [["Content", <code title={change.digest}>{shortenHash(change.digest)}</code>]],
           }}
-          onClose={() => add(undefined)}
+          onClose={() => setItem(undefined)}
           onDone={done}
         />
       )}

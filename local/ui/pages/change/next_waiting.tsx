@@ -8,12 +8,12 @@ import { changeHref, navigate, href } from "../../core/router.tsx";
 import { personName } from "../../core/session.ts";
 import { readInbox } from "../../domain/inbox.ts";
 import { describeBriefly, toPlainText } from "../../domain/sentences.ts";
-import { UserText } from "../../parts/text.tsx";
+import { UserLink } from "../../parts/text.tsx";
 
 interface Neighbours {
   next: InboxItem | undefined;
-  /** Changes that wait for the reader, apart from this one. */
-  left: number | undefined;
+  /** Number of other changes that wait for the reader. */
+  otherCount: number | undefined;
   keys: KeyAction[];
 }
 
@@ -21,29 +21,31 @@ interface Neighbours {
 export function useNeighbours(id: string): Neighbours {
   const name = useValue(personName);
   const { data } = useResource(`inbox of ${name}`, (signal) => readInbox(name, signal));
-  const waiting = data ? [...data.reviews, ...data.mine] : [];
+  const waiting = data ? [...data.reviews, ...data.decidable] : [];
   // A decided change is no longer in the list, so its last index is remembered.
   const lastIndex = useRef(0);
-  const at = waiting.findIndex(({ change_id }) => change_id === id);
-  if (at !== -1) lastIndex.current = at;
-  const next = at === -1 ? (waiting[lastIndex.current] ?? waiting[0]) : waiting[at + 1];
-  const before = waiting[(at === -1 ? lastIndex.current : at) - 1];
-  const left = data && data.reviews.length + (data.totals.waiting_for_you ?? data.totals.pending) - (at === -1 ? 0 : 1);
+  const index = waiting.findIndex(({ change_id }) => change_id === id);
+  const isListed = index !== -1;
+  if (isListed) lastIndex.current = index;
+  const next = isListed ? waiting[index + 1] : (waiting[lastIndex.current] ?? waiting[0]);
+  const previous = waiting[lastIndex.current - 1];
+  const waitingCount = data && data.reviews.length + (data.totals.waiting_for_you ?? data.totals.pending);
+  const otherCount = waitingCount && waitingCount - (isListed ? 1 : 0);
   const open = (item: InboxItem | undefined) => item && navigate(changeHref(item.change_id));
   return {
     next,
-    left,
+    otherCount,
     keys: [
       { key: "n", label: "Next change that waits for you", run: () => open(next) },
-      { key: "b", label: "The one before", run: () => open(before) },
+      { key: "b", label: "Previous change that waits for you", run: () => open(previous) },
       { key: "u", label: "Back to the inbox", run: () => navigate(href([])) },
     ],
   };
 }
 
 /** "Next: Raise the limit (3 left)" */
-export function NextWaiting({ of: { next, left } }: { of: Neighbours }) {
-  if (left === undefined) return null;
+export function NextWaiting({ of: { next, otherCount } }: { of: Neighbours }) {
+  if (otherCount === undefined) return null;
   if (!next)
     return (
       <p>
@@ -52,9 +54,8 @@ export function NextWaiting({ of: { next, left } }: { of: Neighbours }) {
     );
   return (
     <p>
-      Next:{" "}
-      <a href={changeHref(next.change_id)}>{<UserText text={next.title || toPlainText(describeBriefly(next))} />}</a> (
-      {formatNumber(left)} left)
+      Next: <UserLink href={changeHref(next.change_id)} text={next.title || toPlainText(describeBriefly(next))} /> (
+      {formatNumber(otherCount)} left)
     </p>
   );
 }

@@ -24,7 +24,7 @@ import { CodeLine, UserText } from "../../parts/text.tsx";
 import { UnopenedEntries } from "./decision_bar.tsx";
 import { DryRunStatus, useDryRun } from "./use_dry_run.tsx";
 
-/** Compares the values of a plan with the current ones while it waits, otherwise with those set before it. */
+/** Compares the values of a plan with the current ones while it waits, otherwise with the values set before it. */
 export const PlanChanges = (shown: { change: ChangeDetail; history: readonly Change[] }) =>
   isLive(shown.change.status) ? <WaitingPlan {...shown} /> : <PlanEntries {...shown} />;
 
@@ -32,24 +32,23 @@ function WaitingPlan({ change, history }: { change: ChangeDetail; history: reado
   const dryRun = useDryRun(change, "apply");
   return (
     <>
-      {dryRun?.adapter && <DryRunStatus look={dryRun} />}
-      <PlanEntries change={change} history={history} held={listResults(dryRun?.seen?.answer.adapter)} />
+      {dryRun?.adapter && <DryRunStatus of={dryRun} />}
+      <PlanEntries change={change} history={history} results={listResults(dryRun?.result?.answer.adapter)} />
     </>
   );
 }
 
-function PlanEntries(props: { change: ChangeDetail; history: readonly Change[]; held?: readonly EntryResult[] }) {
-  const { change, history, held = [] } = props;
-
+function PlanEntries(props: { change: ChangeDetail; history: readonly Change[]; results?: readonly EntryResult[] }) {
+  const { change, history, results = [] } = props;
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
-  const left = readFailedResults(change);
+  const failed = readFailedResults(change);
   const sets = change.sets!;
   const show = (index: number, isOpen: boolean) => {
     if (isOpen) recordOpened(change, index);
     setOpen((now) => new Set(isOpen ? [...now, index] : [...now].filter((one) => one !== index)));
   };
   const before = (entry: Entry): TargetValue => {
-    const holds = held.find((one) => isSameTarget(one, entry))?.holds;
+    const holds = results.find((one) => isSameTarget(one, entry))?.holds;
     return holds === undefined ? findReplaced(change, history, entry) : holds;
   };
   return (
@@ -63,7 +62,7 @@ function PlanEntries(props: { change: ChangeDetail; history: readonly Change[]; 
                 <span>
                   <EntryName of={entry} />{" "}
                   <ShortDifference kind={change.kind} before={before(entry)} after={entry.value} />
-                  <FailedResult of={left.find((one) => isSameTarget(one, entry))} change={change} />
+                  <FailedResult of={failed.find((one) => isSameTarget(one, entry))} change={change} />
                 </span>
               </summary>
               {open.has(index) && (
@@ -102,7 +101,7 @@ function ShortDifference({ kind, before, after }: { kind: Change["kind"]; before
   return <CodeLine text={`${from ?? "nothing"} → ${to}`} />;
 }
 
-/** How a failed operation left a target. */
+/** The state of a target after a failed operation. */
 const FailedResult = ({ of, change }: { of: EntryResult | undefined; change: Change }) =>
   of ? (
     <>
@@ -125,10 +124,10 @@ export const PlanDryRun = ({ answer: { adapter }, operation }: { answer: Operati
   </>
 );
 
-const APPLY = "If one of them fails, those that were set are set back.";
-const ROLLBACK = "Each goes back to what it held before, the last one first.";
+const APPLY = "If a target fails, the targets set before it are set back.";
+const ROLLBACK = "Each target goes back to its earlier value, the last one first.";
 
 const RESULTS: Readonly<Record<string, string>> = {
-  restores: "what it held before comes back",
-  superseded: "a later change set it, and it stays as it is",
+  restores: "its earlier value comes back",
+  superseded: "a later change set it, so it stays as it is",
 };

@@ -6,20 +6,20 @@ import { ValueDiff } from "../../parts/diff.tsx";
 import { UserText } from "../../parts/text.tsx";
 import { useSetter } from "../../domain/change_history.ts";
 
-/** State of the target: its owner, and the digest of its earlier value (`null`: nothing). */
+/** State of the target: the change whose value it has, and the digest of its earlier value (`null`: none). */
 interface RollbackTarget {
   target_owner: string | null;
-  /** The change that held it before, where that was rolled back since. */
+  /** The change that set it before, if that was rolled back since. */
   passes?: string;
   previous_digest?: string | null;
 }
 
 const HOST_STATES: Readonly<Record<string, string>> = {
-  applied: "The host product shows this change now.",
-  rolled_back: "The host product shows it as rolled back already.",
-  absent: "The host product does not show this change now.",
-  unknown: "The host product holds something else now.",
-  silent: "The host product cannot be asked what it shows now.",
+  applied: "The host product has this change's value now.",
+  rolled_back: "The host product reports it as rolled back already.",
+  absent: "The host product does not have this change now.",
+  unknown: "The host product has another value now.",
+  silent: "The host product cannot be asked for its current value.",
 };
 
 /** The result of the dry run of a rollback. */
@@ -30,12 +30,12 @@ export function RollbackPreview({ change, answer }: { change: ChangeDetail; answ
   if (adapter.result === "superseded")
     return (
       <p>
-        Dry run: <strong>only the record of this change is taken back</strong>. {target}{" "}
+        Dry run: <strong>only the record of this change is rolled back</strong>. {target}{" "}
         {owner === null ? (
-          "is not this change's any more"
+          "no longer has this change's value"
         ) : (
           <>
-            is now what <a href={changeHref(owner)}>a later change</a> made it
+            was set by <a href={changeHref(owner)}>a later change</a>
           </>
         )}
         , and stays as it is.
@@ -44,20 +44,20 @@ export function RollbackPreview({ change, answer }: { change: ChangeDetail; answ
   return (
     <>
       <p>
-        Dry run: the target <strong>goes back to what it held before</strong>. {HOST_STATES[adapter.host ?? "silent"]}
+        Dry run: the target <strong>goes back to its earlier value</strong>. {HOST_STATES[adapter.host ?? "silent"]}
       </p>
       {change.value === undefined ? (
         <p class="quiet">No value was set. Rolling back won't change {target}.</p>
       ) : passes !== undefined ? (
         <p>
-          <a href={changeHref(passes)}>The change that held it before</a> was rolled back meanwhile, so that what was
-          there before that one comes back.
+          <a href={changeHref(passes)}>The change before</a> was rolled back meanwhile, so the value before both comes
+          back.
         </p>
       ) : previous_digest === undefined ? (
-        <p>What that was is not on record: the adapter did not say it at the apply.</p>
+        <p>The earlier value is not on record: the adapter did not report it at the apply.</p>
       ) : previous_digest === null ? (
         <>
-          <p>{target} held nothing before.</p>
+          <p>{target} had no value before.</p>
           <ValueDiff label="What the change set, and what comes back" before={change} after={null} />
         </>
       ) : (
@@ -73,20 +73,20 @@ function Restored({ change, digest }: { change: ChangeDetail; digest: string }) 
   if (setter === undefined)
     return (
       <p class="quiet" aria-busy="true">
-        Looking for what that was…
+        Looking for the earlier value…
       </p>
     );
   const target = <UserText text={change.target} code />;
   if (setter.by === undefined)
     return (
       <p>
-        {target} held a value that this page does not have; its SHA-256 is <code>{digest}</code>.
+        {target} had a value that this page cannot show; its SHA-256 is <code>{digest}</code>.
       </p>
     );
   return (
     <>
       <p>
-        {target} held what <ChangeName of={setter.by} /> set.
+        {target} had the value that <ChangeName of={setter.by} /> set.
       </p>
       <ValueDiff label="What the change set, and what comes back" before={change} after={setter.by} />
     </>

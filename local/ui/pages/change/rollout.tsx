@@ -54,7 +54,7 @@ export function Rollout({ change }: { change: ChangeDetail }) {
           </ul>
           <p class="quiet">
             Counted <Age at={newest!.as_of} />. From better on the left to worse on the right; the line is no
-            difference, the dashed one what is allowed. The bounds hold however often anybody looks.
+            difference, the dashed one what is allowed. The bounds are valid however often they are read.
           </p>
         </>
       )}
@@ -64,8 +64,8 @@ export function Rollout({ change }: { change: ChangeDetail }) {
 
 function describeEnd({ status, exposure, stages }: ChangeDetail): string {
   if (status === "applied") return exposure ? "Everybody has the new value." : "It is not rolled out any more.";
-  if (status === "rolled_back") return "It was taken back; everybody has what was there before.";
-  if (status === "denied") return "It was never begun.";
+  if (status === "rolled_back") return "It was rolled back; everybody has the earlier value.";
+  if (status === "denied") return "It was never started.";
   return `One consent covers ${formatCount(stages!.steps.length, "step")} and then everybody. It is rolled back by itself where a KPI is worse than allowed.`;
 }
 
@@ -74,8 +74,9 @@ type StepState = "done" | "current" | "ahead";
 const SHAPES: Readonly<Record<StepState, Shape>> = { done: "check", current: "half", ahead: "ring" };
 
 function findStepState(index: number, change: ChangeDetail): StepState {
-  const at = change.status === "applied" ? (change.exposure?.step ?? -1) : -1;
-  return index < at ? "done" : index === at ? "current" : "ahead";
+  const current = change.status === "applied" ? (change.exposure?.step ?? -1) : -1;
+  if (index === current) return "current";
+  return index < current ? "done" : "ahead";
 }
 
 const Step = (props: {
@@ -107,15 +108,15 @@ const BandItem = ({ band }: { band: Band }) => (
   </li>
 );
 
-/** Maximum range of the picture, in multiples of the allowed loss. */
+/** Maximum range of the picture in each direction, in multiples of the allowed loss. */
 const MAX_ALLOWANCES = 4;
 const WIDTH = 400;
 
 /** The band between both bounds on a line from better to worse, with a stroke at no difference and one at what is allowed. */
 function BandPicture({ band: { at_least, at_most, allowed } }: { band: Band }) {
   const widest = Math.max(Math.abs(at_least ?? Infinity), Math.abs(at_most ?? Infinity), allowed) * 1.1;
-  const reach = Math.min(widest, allowed > 0 ? allowed * MAX_ALLOWANCES : Number.MAX_VALUE) || 1;
-  const x = (value: number): number => Math.round(Math.max(0, Math.min(WIDTH, (WIDTH / 2) * (1 + value / reach))));
+  const limit = Math.min(widest, allowed > 0 ? allowed * MAX_ALLOWANCES : Number.MAX_VALUE) || 1;
+  const x = (value: number): number => Math.round(Math.max(0, Math.min(WIDTH, (WIDTH / 2) * (1 + value / limit))));
   const [from, to] = [at_least === null ? 0 : x(at_least), at_most === null ? WIDTH : x(at_most)];
   return (
     <svg class="band" viewBox={`0 0 ${WIDTH} 28`} preserveAspectRatio="none" aria-hidden="true">

@@ -8,7 +8,7 @@ import { changeHref } from "../../core/router.tsx";
 import { listRelated } from "../../domain/follow_ups.ts";
 import { readHistory, findReplaced } from "../../domain/change_history.ts";
 import { isPatch } from "../../domain/text_diff.ts";
-import { type Badge as MarkOf, formatTitle } from "../../domain/statuses.ts";
+import { type Badge, formatTitle } from "../../domain/statuses.ts";
 import { Cautions, Failure } from "../../parts/notice.tsx";
 import { ChangeNames, LinkedMessage } from "../../parts/change_name.tsx";
 import { ValueDiff } from "../../parts/diff.tsx";
@@ -24,29 +24,29 @@ const PlanChanges = lazy(() => import("./plan.tsx").then((part) => part.PlanChan
 export function ValuePanel({ change }: { change: ChangeDetail }) {
   const { data: history, error } = useResource(`history ${change.change_id}`, (signal) => readHistory(change, signal));
   const before = history && findReplaced(change, history);
-  const known = history ? <RecordedDifference change={change} before={before} /> : <Failure error={error} />;
+  const recorded = history ? <RecordedDifference change={change} before={before} /> : <Failure error={error} />;
   const live = listRelated(change, "live");
-  const named = [change, ...live].map(({ change_id }) => change_id);
-  const others = (history ?? []).filter(({ change_id }) => !named.includes(change_id)).slice(0, 5);
+  const shownIds = [change, ...live].map(({ change_id }) => change_id);
+  const others = (history ?? []).filter(({ change_id }) => !shownIds.includes(change_id)).slice(0, 5);
   return (
     <Panel title="Changes">
       {change.erased ? (
         <p>
-          Its content was erased on <Moment at={change.erased.at} />: what it said and set is gone. The log and the
-          digest stay.
+          Its content was erased on <Moment at={change.erased.at} />: texts and values are gone. The log and the digest
+          stay.
         </p>
       ) : change.sets && history ? (
         <PlanChanges change={change} history={history} />
       ) : !isLive(change.status) || change.sets ? (
-        known
+        recorded
       ) : isPatch(change.value) ? (
         <>
-          {known}
+          {recorded}
           <HostPreview change={change} />
         </>
       ) : (
         <HostPreview change={change} before={before}>
-          {change.value !== undefined && known}
+          {change.value !== undefined && recorded}
         </HostPreview>
       )}
       {!change.erased && !isLive(change.status) && change.value_hint !== undefined && (
@@ -75,7 +75,7 @@ export function ValuePanel({ change }: { change: ChangeDetail }) {
   );
 }
 
-/** The new value of the change, compared with the one that the service itself set there before. */
+/** The new value of the change, compared with the value that the service set there before. */
 const RecordedDifference = ({ change, before }: { change: ChangeDetail; before: ReturnType<typeof findReplaced> }) =>
   change.value === undefined ? (
     <SentenceLine parts={describeNoValue(change.target)} />
@@ -105,7 +105,7 @@ function LateRationale({ change: { late_notes = [] } }: { change: ChangeDetail }
   return (
     <>
       <p class="quiet">
-        Said late, by <UserText text={late.actor ?? "somebody"} />, <Moment at={late.at} />:
+        Added later by <UserText text={late.actor ?? "somebody"} />, <Moment at={late.at} />:
       </p>
       <Prose text={late.note} />
     </>
@@ -116,9 +116,9 @@ function LateRationale({ change: { late_notes = [] } }: { change: ChangeDetail }
 const isAwaited = (gate: Gate["gate"], { status }: ChangeDetail): boolean =>
   status === "pending_consent" && (gate === "consent" || gate === "owners");
 
-const AWAITED_BADGE: MarkOf = { word: "Waits", shape: "quarter", tone: "wait" };
+const AWAITED_BADGE: Badge = { word: "Waits", shape: "quarter", tone: "wait" };
 
-const GATE_BADGES: Readonly<Record<Gate["state"], MarkOf>> = {
+const GATE_BADGES: Readonly<Record<Gate["state"], Badge>> = {
   pass: { shape: "check", tone: "good", word: "Passes" },
   block: { shape: "cross", tone: "bad", word: "Blocks" },
   warn: { shape: "bang", tone: "warn", word: "Warns" },

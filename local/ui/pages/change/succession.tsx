@@ -10,8 +10,8 @@ import { Notice } from "../../parts/notice.tsx";
 export function Succession({ change, onWithdraw }: { change: ChangeDetail; onWithdraw: (() => void) | undefined }) {
   const [before] = listRelated(change, "supersedes");
   const after = listRelated(change, "superseded_by");
-  const [owner] = listRelated(change, "holds");
-  const taken = change.status === "applied" && owner !== undefined && !after.includes(owner);
+  const [holder] = listRelated(change, "holds");
+  const isReplaced = change.status === "applied" && holder !== undefined && !after.includes(holder);
   return (
     <>
       {before && (
@@ -24,15 +24,15 @@ export function Succession({ change, onWithdraw }: { change: ChangeDetail; onWit
           {describeSuccession(one)} <ChangeName of={one} />. <ChangeBadge of={one} />
         </p>
       ))}
-      {taken && (
+      {isReplaced && (
         <p>
-          Its target is now what <ChangeName of={owner} /> made it.
+          Its target now has the value that <ChangeName of={holder} /> set.
         </p>
       )}
       {isSupersededButOpen(change) && (
         <Notice tone="warn">
           <p>
-            <strong>This one is still open</strong>, and can be decided as before.{" "}
+            <strong>This change is still open</strong>, and can be decided as before.{" "}
             {onWithdraw ? (
               <Button class="link" onClick={onWithdraw} label="Withdraw it…" />
             ) : change.status === "approved" ? (

@@ -1,4 +1,4 @@
-/** Dry runs of an apply or rollback, of which nothing is stored. */
+/** Dry runs of an apply or rollback; the service stores nothing about them. */
 import { Button } from "../../parts/button.tsx";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ChangeDetail, Operation } from "../../core/api_types.ts";
@@ -20,57 +20,54 @@ export function useDryRun(
   const adapter = intent?.adapter;
   const may = me?.may.includes(operation) ?? false;
   const isAuto = onToken !== undefined || (may && adapter !== null && adapter !== undefined);
-  const [seen, setSeen] = useState<{ answer: Operation; at: number } | undefined>();
+  const [result, setResult] = useState<{ answer: Operation; at: number } | undefined>();
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(isAuto);
   const newest = useRef(0);
   const ask = async () => {
-    const own = ++newest.current;
+    const request = ++newest.current;
     setBusy(true);
     setError(undefined);
     try {
       const fields = { change_id, dry_run: "true" };
       const answer = await post<Operation>(`api/product/${operation}`, fields, { revision, key: null });
-      if (own === newest.current) setSeen({ answer, at: Date.now() });
+      if (request === newest.current) setResult({ answer, at: Date.now() });
     } catch (failure) {
-      if (own !== newest.current) return;
+      if (request !== newest.current) return;
       setError(failure);
       if (failure instanceof ServiceError && failure.body.code === "unauthorized") onToken?.();
     }
-    if (own === newest.current) setBusy(false);
+    if (request === newest.current) setBusy(false);
   };
   useEffect(() => {
     if (isAuto) void ask();
     return () => void newest.current++;
   }, [isAuto, change_id, revision]);
   const isKnown = onToken !== undefined || (adapter !== undefined && me !== undefined);
-  return isKnown ? { seen, error, busy, ask: () => void ask(), may, adapter: adapter?.name ?? null } : undefined;
+  return isKnown ? { result, error, busy, ask: () => void ask(), may, adapter: adapter?.name ?? null } : undefined;
 }
 
 /** The time or error of the dry run, and a button to repeat it. */
-export function DryRunStatus({
-  look: { seen, error, busy, ask, may },
-}: {
-  look: NonNullable<ReturnType<typeof useDryRun>>;
-}) {
-  const moved = error instanceof ServiceError && error.body.status === 412;
+export function DryRunStatus({ of }: { of: NonNullable<ReturnType<typeof useDryRun>> }) {
+  const { result, error, busy, ask, may } = of;
+  const isChangedMeanwhile = error instanceof ServiceError && error.body.status === 412;
   return (
     <>
       <p class="quiet" aria-busy={busy}>
         {busy ? (
           "Asking the host product…"
-        ) : seen ? (
+        ) : result ? (
           <>
-            The host product was asked <Age at={seen.at} />, and nothing was changed.
+            The host product was asked <Age at={result.at} />, and nothing was changed.
           </>
         ) : may ? (
-          "The host product did not say what it holds."
+          "The host product did not report its value."
         ) : (
-          "What the host product holds is shown to those who may apply."
+          "Only people who may apply can see the host product's value."
         )}{" "}
-        {!busy && <Button class="link" onClick={ask} label={seen ? "Ask again" : "Ask the host product"} />}
+        {!busy && <Button class="link" onClick={ask} label={result ? "Ask again" : "Ask the host product"} />}
       </p>
-      {!moved && <Failure error={error} />}
+      {!isChangedMeanwhile && <Failure error={error} />}
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** Decisions on a mandate: it is signed or resumed in one tap, narrowed and revoked in a dialog. */
+/** Decisions on a mandate: signing and resuming in one tap, narrowing and revoking in a dialog. */
 import { useState } from "preact/hooks";
 import type { MandateDetail } from "../../core/api_types.ts";
 import { makeSignableMandate } from "../../domain/mandates.ts";
@@ -14,7 +14,7 @@ const MANDATE_ACTIONS = {
     title: "Sign this mandate?",
     path: "api/product/mandate-sign",
     decision: "mandate",
-    says: "lets this agent do all that stands above, alone",
+    says: "lets this agent make all changes listed above alone",
     explanation: "",
   },
   resume: {
@@ -42,11 +42,11 @@ const MANDATE_ACTIONS = {
     path: "api/product/mandate-revoke",
     decision: "mandate_revoke",
     says: "revokes this mandate",
-    explanation: "It ends now and can no longer be signed. What it approved and is not applied yet needs people.",
+    explanation: "It ends now. Changes that it approved and that are not applied yet need approval by people.",
   },
 } as const satisfies Record<string, ActionForm>;
 
-/** Has a draft, or the resumption of a suspended mandate, signed. */
+/** Signs a draft, or the resumption of a suspended mandate. */
 export function SignMandate({ mandate, name, onDone }: { mandate: MandateDetail; name: string; onDone: () => void }) {
   const form = MANDATE_ACTIONS[mandate.state === "draft" ? "sign" : "resume"];
   return (
@@ -63,7 +63,7 @@ export function SignMandate({ mandate, name, onDone }: { mandate: MandateDetail;
   );
 }
 
-/** Bounds that the dialog makes smaller. */
+/** Numeric bounds that can be narrowed. */
 const NUMBERS = [
   ["max_per_day", "Changes a day"],
   ["max_open", "Waiting to be applied"],
@@ -72,7 +72,7 @@ const NUMBERS = [
 
 const LISTS = ["targets", "kinds", "tenants"] as const;
 
-/** Asks for what the decision needs. */
+/** The dialog that narrows or revokes a mandate. */
 export function DecideMandate(props: {
   action: "narrow" | "revoke";
   mandate: MandateDetail;
@@ -80,12 +80,11 @@ export function DecideMandate(props: {
   onDone: (answer: RecordedAnswer) => void;
 }) {
   const { action, mandate, onClose, onDone } = props;
-
   const [text, setText] = useState<Readonly<Record<string, string>>>({});
-  const [left, setLeft] = useState<Readonly<Record<string, readonly string[]>>>({});
+  const [keptValues, setKeptValues] = useState<Readonly<Record<string, readonly string[]>>>({});
   const numbers = NUMBERS.flatMap(([bound]) => (text[bound]?.trim() ? [[bound, Number(text[bound])] as const] : []));
   const until = text["until"] ? { until: new Date(text["until"]).toISOString() } : {};
-  const narrow = action === "narrow" ? { ...Object.fromEntries(numbers), ...left, ...until } : undefined;
+  const narrow = action === "narrow" ? { ...Object.fromEntries(numbers), ...keptValues, ...until } : undefined;
   const form = MANDATE_ACTIONS[action];
   const field = (bound: string) => ({
     value: text[bound] ?? "",
@@ -122,8 +121,8 @@ export function DecideMandate(props: {
                   key={bound}
                   legend={`Keep these ${bound}`}
                   options={values}
-                  chosen={left[bound] ?? values}
-                  onChosen={(chosen) => setLeft({ ...left, [bound]: chosen })}
+                  chosen={keptValues[bound] ?? values}
+                  onChosen={(chosen) => setKeptValues({ ...keptValues, [bound]: chosen })}
                 />
               );
             })}

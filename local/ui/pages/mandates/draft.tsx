@@ -14,12 +14,12 @@ import { formatTitle } from "../../domain/statuses.ts";
 import { CheckList, type FieldData, FieldList, Suggestions } from "../../parts/field.tsx";
 import { Failure } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { FormButtons, useIdempotencyKeys, useSubmit } from "../../parts/form_submit.tsx";
+import { SubmitButton, useIdempotencyKeys, useSubmit } from "../../parts/form_submit.tsx";
 import { UserText } from "../../parts/text.tsx";
 
 const DAY_MS = 86_400_000;
 
-/** Splits at commas and lines. */
+/** Splits a text at commas and line breaks. */
 const splitList = (text = ""): string[] => text.split(/[,\n]/).flatMap((one) => one.trim() || []);
 
 const parseNumber = (text: string | undefined): number | undefined => (text?.trim() ? Number(text) : undefined);
@@ -31,7 +31,7 @@ const parseTime = (text: string | undefined): string | undefined => {
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Returns the bounds that are typed; names of KPIs stand behind `floor `. */
+/** Returns the typed bounds; the fields of KPI floors are named `floor <kpi>`. */
 function readBounds(text: Texts, kinds: readonly string[], schema: string | undefined) {
   const step = parseNumber(text["step"]);
   const { by, unit, tenants = "" } = text;
@@ -59,24 +59,24 @@ function readBounds(text: Texts, kinds: readonly string[], schema: string | unde
   };
 }
 
-const listScopeFields = ({ max_days }: MandatesRule): FieldData[] => [
+const scopeFields = ({ max_days }: MandatesRule): FieldData[] => [
   { name: "agent", label: "Agent", list: "agents", required: true },
   { name: "targets", label: "Targets", hint: "Patterns, with commas between them.", required: true },
   { name: "tenants", label: "Tenants", hint: "Names, with commas between them; or all.", required: true },
   { name: "until", label: "Ends", hint: `At most ${max_days} days from now.`, type: "datetime-local", required: true },
 ];
 
-const STEP: FieldData[] = [
+const STEP_FIELDS: FieldData[] = [
   { name: "step", label: "Step", inputMode: "decimal", required: true },
   { name: "hours", label: "Within hours", inputMode: "decimal" },
   { name: "unit", label: "Unit", maxLength: 20 },
 ];
 
-const STEPS = [["", "none"], ["relative", "in percent"], ["absolute", "in units of the value"]] as const; // prettier-ignore
+const STEP_LIMITS = [["", "none"], ["relative", "in percent"], ["absolute", "in units of the value"]] as const; // prettier-ignore
 
-const listLimits = ({ max_per_day, max_open }: MandatesRule, by: string | undefined): FieldData[] => [
-  { name: "by", label: "Limit of a step", options: STEPS },
-  ...(by ? STEP : []),
+const limitFields = ({ max_per_day, max_open }: MandatesRule, by: string | undefined): FieldData[] => [
+  { name: "by", label: "Limit of a step", options: STEP_LIMITS },
+  ...(by ? STEP_FIELDS : []),
   { name: "max_affected_users", label: "Users affected by a change", hint: "Empty: any number.", inputMode: "numeric" },
   { name: "max_per_day", label: "Changes a day", hint: `Empty: ${max_per_day}.`, inputMode: "numeric" },
   { name: "max_open", label: "Waiting to be applied", hint: `Empty: ${max_open}.`, inputMode: "numeric" },
@@ -86,7 +86,7 @@ const PURPOSE: FieldData[] = [
   { name: "note", label: "Purpose", hint: "For those who sign.", rows: 2, maxLength: 4000 },
 ];
 
-/** The form, and in words what it would allow. */
+/** The form, and a description of what the mandate would allow. */
 export function DraftForm({ rule }: { rule: MandatesRule }) {
   const { data: intent } = useIntent();
   const { data: help } = useFindHelp();
@@ -102,24 +102,21 @@ export function DraftForm({ rule }: { rule: MandatesRule }) {
   const key = useIdempotencyKeys();
   const { json: schema, fault } = parseValue("config", text["schema"] ?? "");
   const bounds = readBounds(text, kinds, schema);
-  const { send, busy, error, faultOf } = useSubmit(
-    async () => {
-      if (fault) return;
-      const stated = Object.entries({ ...bounds, note: text["note"] || undefined, actor: actor || undefined });
-      const fields = Object.fromEntries(
-        stated.map(([name, value]) => [
-          name,
-          value === undefined || typeof value === "string" ? value : JSON.stringify(value),
-        ]),
-      );
-      if (bounds.tenants === "all") fields["tenants"] = '"all"';
-      const made = await post<Mandate>("api/product/mandates", fields, { key: key(fields) });
-      // A draft writes no entry, of which other pages would hear.
-      await reload();
-      navigate(href(["mandates", made.mandate_id]));
-    },
-    () => {},
-  );
+  const { send, busy, error, faultOf } = useSubmit(async () => {
+    if (fault) return;
+    const stated = Object.entries({ ...bounds, note: text["note"] || undefined, actor: actor || undefined });
+    const fields = Object.fromEntries(
+      stated.map(([name, value]) => [
+        name,
+        value === undefined || typeof value === "string" ? value : JSON.stringify(value),
+      ]),
+    );
+    if (bounds.tenants === "all") fields["tenants"] = '"all"';
+    const created = await post<Mandate>("api/product/mandates", fields, { key: key(fields) });
+    // A draft writes no entry, so no event updates the list.
+    await reload();
+    navigate(href(["mandates", created.mandate_id]));
+  });
   const form = { values: text, faultOf, onValue: (name: string, value: string) => setText({ ...text, [name]: value }) };
   const floors = Object.keys(intent?.kpis ?? {}).map((kpi): FieldData => ({ name: `floor ${kpi}`, label: formatTitle(kpi), inputMode: "decimal" })); // prettier-ignore
   const { max_per_day = rule.max_per_day, max_open = rule.max_open } = bounds;
@@ -127,12 +124,12 @@ export function DraftForm({ rule }: { rule: MandatesRule }) {
     <Panel title="Draft a mandate">
       <form onSubmit={send}>
         <div class="grid">
-          <FieldList {...form} of={listScopeFields(rule)} />
+          <FieldList {...form} of={scopeFields(rule)} />
           <Suggestions id="agents" names={help?.fields.find(({ field }) => field === "agent")?.values} />
         </div>
-        <CheckList legend="Kinds of changes" options={KINDS} chosen={kinds} onChosen={setKinds} show={formatTitle} />
+        <CheckList legend="Kinds of changes" options={KINDS} chosen={kinds} onChosen={setKinds} format={formatTitle} />
         <div class="grid">
-          <FieldList {...form} of={listLimits(rule, text["by"])} />
+          <FieldList {...form} of={limitFields(rule, text["by"])} />
         </div>
         <FieldList
           {...form}
@@ -161,7 +158,7 @@ export function DraftForm({ rule }: { rule: MandatesRule }) {
           of={describeBounds({ ...bounds, agent: bounds.agent || "The agent", max_per_day, max_open } as never)}
         />
         <Failure error={error} alert />
-        <FormButtons verb="Make the draft" busy={busy} />
+        <SubmitButton verb="Make the draft" busy={busy} />
       </form>
     </Panel>
   );

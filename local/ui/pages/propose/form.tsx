@@ -1,4 +1,4 @@
-/** The form of a proposal, in the order in which an approver will ask. */
+/** The form of a proposal, in the order of an approver's questions. */
 import { Button } from "../../parts/button.tsx";
 import { useState } from "preact/hooks";
 import { RISKS } from "../../../../lib/changes/rules/change_terms.ts";
@@ -9,10 +9,10 @@ import { isSwitchValue, KINDS, parseValue } from "../../domain/kinds.ts";
 import { formatTitle, humanizeName } from "../../domain/statuses.ts";
 import { Choice, type FieldData, FieldList, Line, Suggestions } from "../../parts/field.tsx";
 
-/** The form's name, for the button that stands outside it: below what the policy will say. */
+/** The form's id, for the submit button outside the form, below the preview. */
 export const PROPOSAL_FORM = "proposal";
 
-/** Targets of a plan at most. */
+/** Maximum number of targets of a plan. */
 export const MAX_ENTRIES = 20;
 
 const TENANT = { name: "tenant_id", label: "Tenant", maxLength: 200, list: "tenants", required: true } as const;
@@ -40,15 +40,15 @@ const SUMMARY: FieldData<"summary">[] = [
 ];
 
 const RATIONALE: FieldData<"rationale">[] = [
-  { name: "rationale", label: "Rationale", hint: "Why this, why now, and what speaks against it.", rows: 4, maxLength: 4000 }, // prettier-ignore
+  { name: "rationale", label: "Rationale", hint: "Why this change, why now, and what speaks against it.", rows: 4, maxLength: 4000 }, // prettier-ignore
 ];
 
 const PROPOSER: FieldData<"proposer">[] = [
   { name: "proposer", label: "Proposer", hint: "You. Only the proposer may withdraw it.", maxLength: 200, autocomplete: "username" }, // prettier-ignore
 ];
 
-const listFacts = (kpis: readonly string[]): FieldData<DraftField>[] => [
-  { name: "kpi", label: "KPI", hint: "What will show whether it was worth it.", options: [["", "none"], ...kpis.map((kpi) => [kpi, humanizeName(kpi)] as const)] }, // prettier-ignore
+const factFields = (kpis: readonly string[]): FieldData<DraftField>[] => [
+  { name: "kpi", label: "KPI", hint: "The number by which its success will show.", options: [["", "none"], ...kpis.map((kpi) => [kpi, humanizeName(kpi)] as const)] }, // prettier-ignore
   { name: "expected_delta_k", label: "Expected gain", hint: "Improvement you expect, e.g. 0.02", inputMode: "decimal" },
   { name: "affected_users", label: "People affected", inputMode: "numeric" },
   { name: "reversible", label: "Can it be undone?", options: [["", "not stated"], ["true", "yes"], ["false", "no"]] }, // prettier-ignore
@@ -67,17 +67,16 @@ export function ProposalForm(props: {
   valueFault: string | undefined;
   faultOf: (field: string) => string | undefined;
   onSend: () => void;
-  /** Begins again; undefined while nothing is typed. */
+  /** Discards the draft; undefined while nothing is typed. */
   onStartOver: (() => void) | undefined;
 }) {
   const { draft, onDraft, kpis, automations, isPromotion, valueFault, faultOf, onSend, onStartOver } = props;
-
   const { data: help } = useFindHelp();
   const { kind, sets } = draft;
   const onValue = (name: DraftField, text: string) => onDraft({ ...draft, [name]: text });
   const form = { values: draft, faultOf, onValue };
   const target: FieldData<"target"> = sets
-    ? { ...TARGET, label: "Name of the plan", hint: "Patterns of the intent judge it as a target; it is not set itself.", placeholder: "relaunch.december" } // prettier-ignore
+    ? { ...TARGET, label: "Name of the plan", hint: "Patterns of the intent apply to it as to a target, but no value is set there.", placeholder: "relaunch.december" } // prettier-ignore
     : { ...TARGET, placeholder: KINDS[kind].target };
   return (
     <form
@@ -109,11 +108,7 @@ export function ProposalForm(props: {
       <div class="grid">
         <FieldList {...form} of={isPromotion && sets ? [TENANT] : [TENANT, target]} />
         {(["tenant", "target"] as const).map((name) => (
-          <Suggestions
-            key={name}
-            id={`${name}s`}
-            names={help?.fields.find(({ field: known }) => known === name)?.values}
-          />
+          <Suggestions key={name} id={`${name}s`} names={help?.fields.find(({ field }) => field === name)?.values} />
         ))}
       </div>
       <FieldList {...form} of={SUMMARY} />
@@ -126,7 +121,7 @@ export function ProposalForm(props: {
       )}
       <FieldList {...form} of={RATIONALE} />
       <div class="grid">
-        <FieldList {...form} of={listFacts(kpis)} />
+        <FieldList {...form} of={factFields(kpis)} />
       </div>
       {automations.length > 1 && <ApplyWhen draft={draft} onDraft={onDraft} allowed={automations} />}
       {faultOf("apply_when") && <small class="error">{faultOf("apply_when")}</small>}
@@ -139,7 +134,6 @@ export function ProposalForm(props: {
 /** The new value: on or off for a flag unless another value is chosen, otherwise JSON or a patch. */
 function ValueField(props: { kind: Kind; value: string; onValue: (text: string) => void; error: string | undefined }) {
   const { kind, value, onValue, error } = props;
-
   const [isOther, setOther] = useState(false);
   return (
     <FieldList
@@ -154,7 +148,6 @@ function ValueField(props: { kind: Kind; value: string; onValue: (text: string) 
 /** The targets of a plan, each with its value. */
 function PlanEntries(props: { draft: Draft; onDraft: (draft: Draft) => void; fault: string | undefined }) {
   const { draft, onDraft, fault } = props;
-
   const { kind, sets = [] } = draft;
   const change = (index: number, fields: Partial<EntryDraft>) =>
     onDraft({ ...draft, sets: sets.map((entry, at) => (at === index ? { ...entry, ...fields } : entry)) });
@@ -193,7 +186,6 @@ function PlanEntries(props: { draft: Draft; onDraft: (draft: Draft) => void; fau
 /** Asks who applies the change: a person, or the service once it is approved or at a time. */
 function ApplyWhen(props: { draft: Draft; onDraft: (draft: Draft) => void; allowed: readonly string[] }) {
   const { draft, onDraft, allowed } = props;
-
   const [scheduled, setScheduled] = useState(draft.apply_when !== "" && draft.apply_when !== "approved");
   const set = (apply_when: string) => onDraft({ ...draft, apply_when });
   return (

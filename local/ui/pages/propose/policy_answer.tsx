@@ -4,7 +4,7 @@ import { listValueRules } from "../../domain/value_rules.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { UserText } from "../../parts/text.tsx";
 
-/** Shows the tier that the service gives the draft, whose consent that needs, and the rules for its value. */
+/** The tier of the draft, the approvals that it needs, and the rules for its value. */
 export function PolicyAnswer({ answer, policy }: { answer: Answer; policy: Policy | undefined }) {
   const { preview } = answer;
   if (preview?.refused)

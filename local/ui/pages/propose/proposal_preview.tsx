@@ -20,12 +20,11 @@ import { type Draft, makeProposalFields, readStatedFields, splitDraft } from "..
 export function ProposalPreview(props: {
   draft: Draft;
   intent: IntentView;
-  /** The change whose place it takes. */
-  except: string | undefined;
+  /** The id of the change that it supersedes. */
+  supersedes: string | undefined;
   children: ComponentChildren;
 }) {
-  const { draft, intent, except, children } = props;
-
+  const { draft, intent, supersedes, children } = props;
   const targets = splitDraft(draft);
   const hasNoValue = targets.every(({ value }) => value.trim() === "");
   const { affected_users, reversible, risk } = readStatedFields(draft);
@@ -50,7 +49,7 @@ export function ProposalPreview(props: {
             draft={one}
             name={draft.sets && (one.target || `Target ${index + 1}`)}
             intent={intent}
-            except={except}
+            supersedes={supersedes}
           />
         </section>
       ))}
@@ -61,18 +60,18 @@ export function ProposalPreview(props: {
   );
 }
 
-/** The answer of the rules about one target, and what would differ there. */
+/** The answer of the rules about one target, and the difference there. */
 function TargetPreview({
   draft,
   name,
   intent: { policy },
-  except,
+  supersedes,
 }: {
   draft: Draft;
-  /** Names it among several. */
+  /** Names the target of a plan. */
   name: string | undefined;
   intent: IntentView;
-  except: string | undefined;
+  supersedes: string | undefined;
 }) {
   const answer = usePolicyAnswer(draft);
   const current = useCurrentValue(draft);
@@ -80,7 +79,7 @@ function TargetPreview({
   return (
     <>
       <div aria-live="polite">{answer && <PolicyAnswer answer={answer} policy={policy} />}</div>
-      <Conflicts place={draft} except={except} blocks={policy?.on_conflict === "block"} />
+      <Conflicts of={draft} supersedes={supersedes} blocksConflicts={policy?.on_conflict === "block"} />
       {json !== undefined && current !== undefined && (
         <>
           <p class="quiet">Now, and after:</p>
@@ -95,17 +94,17 @@ function TargetPreview({
   );
 }
 
-/** Reads the answer of the rules to the draft, once it names its target and the typing rests. */
+/** Reads the answer of the rules to the draft, once it names its target and the typing pauses. */
 function usePolicyAnswer(draft: Draft): PolicyReply | undefined {
   const { apply_when, proposer } = makeProposalFields(draft);
   const typed = JSON.stringify({ ...readStatedFields(draft), apply_when, proposer });
-  const rested = useDebounced(typed);
+  const debounced = useDebounced(typed);
   const { target } = readStatedFields(draft);
   const isComplete = target !== "" && !target.includes("*");
-  const { data } = useResource(isComplete ? `policy ${rested}` : null, (signal) =>
-    get<PolicyReply>("api/product/policy", JSON.parse(rested) as Query, signal),
+  const { data } = useResource(isComplete ? `policy ${debounced}` : null, (signal) =>
+    get<PolicyReply>("api/product/policy", JSON.parse(debounced) as Query, signal),
   );
-  // Nothing below moves while the next answer is on its way.
+  // The last answer stays until the next one comes, so that nothing below moves.
   const last = useRef<PolicyReply | undefined>();
   if (data) last.current = data;
   return isComplete ? (data ?? last.current) : undefined;
@@ -114,24 +113,24 @@ function usePolicyAnswer(draft: Draft): PolicyReply | undefined {
 const MAX_CONFLICTS = 5;
 
 /** Other changes on the tenant's target that are under way. */
-function Conflicts(props: { place: Pick<Draft, "tenant_id" | "target">; except: string | undefined; blocks: boolean }) {
-  const {
-    place: { tenant_id, target },
-    except,
-    blocks,
-  } = props;
-
-  const [tenant, on] = [tenant_id, target].map((name) => name.trim().replaceAll(/["*]/g, "")) as [string, string];
-  const query = useDebounced(tenant && on && `is:pending_consent,approved tenant:"${tenant}" target:"${on}"`);
+function Conflicts(props: {
+  of: Pick<Draft, "tenant_id" | "target">;
+  supersedes: string | undefined;
+  blocksConflicts: boolean;
+}) {
+  const { of, supersedes, blocksConflicts } = props;
+  const [tenant, target] = [of.tenant_id, of.target].map((name) => name.trim().replaceAll(/["*]/g, ""));
+  const isComplete = Boolean(tenant && target);
+  const query = useDebounced(isComplete ? `is:pending_consent,approved tenant:"${tenant}" target:"${target}"` : "");
   const { data } = useFind(query || null, { limit: MAX_CONFLICTS });
-  const others = (data?.rows ?? []).filter(({ change_id }) => change_id !== except);
+  const others = (data?.rows ?? []).filter(({ change_id }) => change_id !== supersedes);
   const total = data ? data.total - (data.rows.length - others.length) : 0;
   if (total === 0) return null;
   return (
     <Notice tone="warn">
       <p>
         {formatCount(total, "change", "changes")} on this target {total === 1 ? "is" : "are"} under way for this tenant
-        {blocks ? "; the intent lets no other in next to them" : ""}:
+        {blocksConflicts ? "; the intent allows no further one" : ""}:
       </p>
       <ChangeNames of={others} />
     </Notice>
@@ -142,15 +141,15 @@ interface ValuePage {
   values: { target: string; tenant_id: string; value?: unknown }[];
 }
 
-/** Returns the value that approved changes have set at the draft's target; `null`: nothing; undefined while that is not known. */
+/** Returns the value that approved changes have set at the draft's target: `null` for none, undefined until it is read. */
 export function useCurrentValue({ tenant_id, target }: Draft): { value: unknown } | null | undefined {
   const query = { tenant_id: tenant_id.trim(), target: target.trim(), limit: 1 };
-  const rested = useDebounced(JSON.stringify(query));
-  const isComplete = rested === JSON.stringify(query) && query.tenant_id !== "" && query.target !== "";
-  const { data } = useResource(isComplete && !query.target.includes("*") ? `value ${rested}` : null, (signal) =>
+  const debounced = useDebounced(JSON.stringify(query));
+  const isComplete = debounced === JSON.stringify(query) && query.tenant_id !== "" && query.target !== "";
+  const { data } = useResource(isComplete && !query.target.includes("*") ? `value ${debounced}` : null, (signal) =>
     get<ValuePage>("api/product/values", query, signal),
   );
   if (!data) return undefined;
-  const [found] = data.values;
-  return found && "value" in found ? { value: found.value } : null;
+  const [current] = data.values;
+  return current && "value" in current ? { value: current.value } : null;
 }

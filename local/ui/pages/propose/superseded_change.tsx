@@ -14,43 +14,42 @@ import { PendingPage } from "../../parts/panel.tsx";
 import { UserText } from "../../parts/text.tsx";
 import type { ComponentChildren } from "preact";
 
-/** The superseded change, and the current value of its target if the proposal begins with that. */
+/** The superseded change, and the current value of its target if the proposal starts with that value. */
 export interface Superseding {
   of: ChangeDetail;
   take: FollowUp["take"];
-  held: TargetValue;
+  current: TargetValue;
 }
 
-/** Reads the change, and asks the host product where its value is wanted, before the form is shown. */
+/** Reads the change, and with `take` the current value of its target, before the form is shown. */
 export function SupersededChange(props: {
   id: string;
   take: FollowUp["take"];
-  children: (of: ChangeDetail, held: TargetValue) => ComponentChildren;
+  children: (of: ChangeDetail, current: TargetValue) => ComponentChildren;
 }) {
   const { id, take, children } = props;
-
   const path = `api/product/changes/${encodeURIComponent(id)}`;
   const found = useResource(`change ${id}`, (signal) => get<ChangeDetail>(path, {}, signal));
   const { data: read, error, loading } = found;
-  // The form was begun from the change as it was then.
-  const [of, begin] = useState<ChangeDetail | undefined>();
-  const [held, setCurrent] = useState<{ held: TargetValue; error?: unknown } | undefined>(
-    take ? undefined : { held: undefined },
+  // The form starts from the first answer; later ones do not change it.
+  const [of, setChange] = useState<ChangeDetail | undefined>();
+  const [current, setCurrent] = useState<{ current: TargetValue; error?: unknown } | undefined>(
+    take ? undefined : { current: undefined },
   );
   useEffect(() => {
-    if (read && !loading && !of) begin(read);
+    if (read && !loading && !of) setChange(read);
   }, [read, loading]);
   useEffect(() => {
     if (of && take)
       void readRestoredValue(of).then(setCurrent, (failure: unknown) =>
-        setCurrent({ held: undefined, error: failure }),
+        setCurrent({ current: undefined, error: failure }),
       );
   }, [of]);
-  if (of && held)
+  if (of && current)
     return (
       <>
-        <Failure error={held.error} />
-        {children(of, held.held)}
+        <Failure error={current.error} />
+        {children(of, current.current)}
       </>
     );
   return (
@@ -62,37 +61,35 @@ export function SupersededChange(props: {
   );
 }
 
-async function readRestoredValue({ change_id, revision }: ChangeDetail): Promise<{ held: TargetValue }> {
+async function readRestoredValue({ change_id, revision }: ChangeDetail): Promise<{ current: TargetValue }> {
   const fields = { change_id, dry_run: "true" };
-  return { held: readHostValue(await post<Operation>("api/product/rollback", fields, { revision, key: null })) };
+  return { current: readHostValue(await post<Operation>("api/product/rollback", fields, { revision, key: null })) };
 }
 
 /** Preview of the effect on the change that is superseded. */
-export function SupersedeNotice(props: Superseding & { draft: Draft; apart: string | undefined; blocks: boolean }) {
-  const { of, take, held, draft, apart, blocks } = props;
-
-  const isBlocked = blocks && isBlockingDraft(of, draft);
+export function SupersedeNotice(
+  props: Superseding & { draft: Draft; problem: string | undefined; blocksConflicts: boolean },
+) {
+  const { of, take, current, draft, problem, blocksConflicts } = props;
+  const isBlocked = blocksConflicts && isBlockingDraft(of, draft);
   return (
-    <Notice tone={apart !== undefined || isBlocked ? "warn" : "wait"}>
+    <Notice tone={problem !== undefined || isBlocked ? "warn" : "wait"}>
       <p>
         {describeFollowUp(of, take)} <ChangeName of={of} />. <StatusBadge of={statusBadge(of)} />
       </p>
-      {take && !held && (
+      {take && !current && (
         <p>
-          {held === null
-            ? "The host product holds nothing there now, so there is no value to propose."
-            : "The host product does not say what it holds: state the value yourself."}
+          {current === null
+            ? "The host product has no value there now, so there is none to propose."
+            : "The host product does not report its value: enter the value yourself."}
         </p>
       )}
-      {apart !== undefined && (
+      {problem !== undefined && (
         <p>
-          As it stands this is a proposal of its own, since the other{" "}
-          <UserText text={apart.replace(/^names a/, "is a")} />.
+          This draft is a proposal of its own, since the other <UserText text={problem.replace(/^names a/, "is a")} />.
         </p>
       )}
-      {isBlocked && (
-        <p>The intent lets a target have one live change: the other has to be withdrawn or decided first.</p>
-      )}
+      {isBlocked && <p>The intent allows one live change for each target: withdraw or decide the other one first.</p>}
     </Notice>
   );
 }

@@ -1,11 +1,11 @@
-/** The service itself: its figures, its peers, and what can be run now. */
+/** The figures of the service, its peers, and actions to run now. */
 import { Button } from "../../parts/button.tsx";
 import { useState } from "preact/hooks";
 import type { ActionList, ActionName, ActionRecord, PeerRow, Peers, State } from "../../core/api_types.ts";
 import { post } from "../../core/api.ts";
 import { formatCount, formatNumber, formatPercent } from "../../core/format.ts";
 import { changeHref, href } from "../../core/router.tsx";
-import { type Badge as MarkOf, formatTitle, humanizeName } from "../../domain/statuses.ts";
+import { type Badge, formatTitle, humanizeName } from "../../domain/statuses.ts";
 import { StatusBadge } from "../../parts/badge.tsx";
 import { Failure } from "../../parts/notice.tsx";
 import { Facts, Panel, ReadPanel } from "../../parts/panel.tsx";
@@ -66,13 +66,13 @@ export function Figures({ state }: { state: State }) {
   );
 }
 
-const PEER: Readonly<Record<PeerRow["state"], MarkOf>> = {
+const PEER_BADGES: Readonly<Record<PeerRow["state"], Badge>> = {
   up: { word: "Up", shape: "full", tone: "good" },
   down: { word: "Down", shape: "cross", tone: "bad" },
   unknown: { word: "Unknown", shape: "ring", tone: "quiet" },
 };
 
-/** The nodes that this one exchanges insights with. */
+/** The instances with which this one exchanges insights. */
 export const PeerTable = () => (
   <ReadPanel<Peers> title="Peers" path="peers">
     {({ peers, self }) => (
@@ -88,7 +88,7 @@ export const PeerTable = () => (
               peer.address,
               [
                 <UserText text={peer.instance_id ?? peer.address} />,
-                <StatusBadge of={PEER[peer.state]} />,
+                <StatusBadge of={PEER_BADGES[peer.state]} />,
                 humanizeName(peer.relation ?? "not known yet"),
                 peer.trust === null ? null : formatNumber(peer.trust),
                 peer.last_seen_at === null ? "never" : <Age at={peer.last_seen_at} />,
@@ -105,12 +105,12 @@ export const PeerTable = () => (
   </ReadPanel>
 );
 
-/** All actions, for a service that does not list its own. */
+/** All actions, for a service that does not list the available ones. */
 const ACTIONS: ActionName[] = [
   "cycle", "verify_audit", "check_drift", "evaluate_outcomes", "sync_peers", "run_next_task", "write_report", "checkpoint",
 ]; // prettier-ignore
 
-const ACTION: Readonly<Record<ActionRecord["status"], MarkOf>> = {
+const ACTION_BADGES: Readonly<Record<ActionRecord["status"], Badge>> = {
   running: { word: "Running", shape: "half", tone: "wait" },
   completed: { word: "Completed", shape: "check", tone: "good" },
   failed: { word: "Failed", shape: "bang", tone: "bad" },
@@ -118,11 +118,11 @@ const ACTION: Readonly<Record<ActionRecord["status"], MarkOf>> = {
   interrupted: { word: "Interrupted", shape: "cross", tone: "warn" },
 };
 
-const SHOWN = 8;
+const MAX_SHOWN_ACTIONS = 8;
 
-/** Actions to run now instead of waiting for the cycle, and what was run. */
+/** Actions to run now instead of waiting for the cycle, and the newest runs. */
 export const Actions = () => (
-  <ReadPanel<ActionList> title="Run now" path="action/list" query={{ limit: SHOWN }}>
+  <ReadPanel<ActionList> title="Run now" path="action/list" query={{ limit: MAX_SHOWN_ACTIONS }}>
     {(list, reload) => <ActionRows of={list} reload={reload} />}
   </ReadPanel>
 );
@@ -158,7 +158,7 @@ function ActionRows({ of: { actions, available = ACTIONS }, reload }: { of: Acti
           <li key={one.action_id}>
             <details class="inline">
               <summary>
-                <StatusBadge of={ACTION[one.status]} /> {formatTitle(one.action)}{" "}
+                <StatusBadge of={ACTION_BADGES[one.status]} /> {formatTitle(one.action)}{" "}
                 <span class="quiet">
                   <Age at={one.started_at} />
                   {one.duration_ms !== null && `, ${one.duration_ms} ms`}
