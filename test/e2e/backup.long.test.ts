@@ -1,4 +1,4 @@
-/** Takes a backup of a running service under load, restores it elsewhere and verifies it, by the operator's manual. */
+/** Takes a backup of a running service under load, then restores and verifies it, as the operator's manual describes. */
 import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -21,37 +21,37 @@ test("every receipt from before the backup is valid for the restored log", async
   await run("openssl", ["pkey", "-in", "audit.pem", "-pubout", "-out", "audit.pub.pem"], { cwd });
   const service = await serve(cwd, [...WITH_INTENT, "--state=live/state.json", "--audit-key=audit.pem"]);
   const receipts: Receipt[] = [];
-  let enough: () => void;
-  const enoughToBegin = new Promise<void>((resolve) => (enough = resolve));
+  let notifyWritten: () => void;
+  const isWritten = new Promise<void>((resolve) => (notifyWritten = resolve));
   const propose = async (number: number): Promise<void> => {
     const value = JSON.stringify("x".repeat(2_000));
     const body = new URLSearchParams({ tenant_id: "t1", kind: "config", target: `a.${number}`, summary: "a", value });
     const answer = await fetch(`${service.url}/api/product/propose`, { method: "POST", body });
     receipts.push(((await answer.json()) as { audit_entry: Receipt }).audit_entry);
-    if (receipts.length === 200) enough();
+    if (receipts.length === 200) notifyWritten();
   };
-  let ended = false;
+  let isStopped = false;
   let number = 0;
   const callers = Array.from({ length: 8 }, async () => {
-    while (!ended) await propose(++number);
+    while (!isStopped) await propose(++number);
   });
   const load = Promise.all(callers);
-  await Promise.race([enoughToBegin, load]);
-  const note = await fetch(`${service.url}/api/product/audit/checkpoint`, { headers: { accept: "text/plain" } });
-  writeFileSync(join(cwd, "kept.note"), await note.text());
+  await Promise.race([isWritten, load]);
+  const checkpoint = await fetch(`${service.url}/api/product/audit/checkpoint`, { headers: { accept: "text/plain" } });
+  writeFileSync(join(cwd, "checkpoint.note"), await checkpoint.text());
   const before = [...receipts];
   await backupScript(cwd)(join(cwd, "live/state.json"), join(cwd, "backup"));
-  const meanwhile = receipts.length;
-  ended = true;
+  const countAfterBackup = receipts.length;
+  isStopped = true;
   await load;
-  expect(meanwhile).toBeGreaterThan(before.length);
+  expect(countAfterBackup).toBeGreaterThan(before.length);
 
   mkdirSync(join(cwd, "restored"));
   await run("bash", ["-c", "cp -R backup/. restored/"], { cwd });
   const restored = await serve(cwd, [...WITH_INTENT, "--state=restored/state.json", "--cycle-interval=0"]);
-  const newest = before.reduce((a, b) => (a.id > b.id ? a : b));
-  const held = `expected_length=${newest.id}&expected_head=${newest.current_hash}`;
-  const verified = await (await fetch(`${restored.url}/api/product/audit/verify?${held}`)).json();
+  const newest = before.toSorted((a, b) => b.id - a.id)[0]!;
+  const expected = `expected_length=${newest.id}&expected_head=${newest.current_hash}`;
+  const verified = await (await fetch(`${restored.url}/api/product/audit/verify?${expected}`)).json();
   expect(verified).toMatchObject({ valid: true, state: { mismatched: 0 } });
   const log = await (await fetch(`${restored.url}/api/product/audit?format=jsonl`)).text();
   const hashes = new Map(
@@ -66,9 +66,13 @@ test("every receipt from before the backup is valid for the restored log", async
   expect(end).toEqual({ length: hashes.size, head: hashes.get(hashes.size) });
   writeFileSync(join(cwd, "restored.jsonl"), log);
   const verifier = join(dirname(await program()), "verify/main.js");
-  await run(process.execPath, [verifier, "restored.jsonl", "--checkpoint", "kept.note", "--key", "audit.pub.pem"], {
-    cwd,
-  });
+  await run(
+    process.execPath,
+    [verifier, "restored.jsonl", "--checkpoint", "checkpoint.note", "--key", "audit.pub.pem"],
+    {
+      cwd,
+    },
+  );
   expect(await readFile(join(cwd, "restored/state.json.journal.jsonl"), "utf8")).toContain(
     '"format":"countersign-journal',
   );

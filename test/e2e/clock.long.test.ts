@@ -1,4 +1,4 @@
-/** Tests a start of the program with its clock 400 days ahead, and then one with the right clock. */
+/** Tests a start of the program with its clock 400 days ahead, and then a start with the right clock. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -15,19 +15,19 @@ const AHEAD = {
   CLOCK_OFFSET_MS: String(400 * 24 * 3600 * 1000),
 };
 
-const ask = async ({ url }: Server, path: string, fields?: Record<string, string>) => {
+const request = async ({ url }: Server, path: string, fields?: Record<string, string>) => {
   const response = await fetch(url + path, fields && { method: "POST", body: new URLSearchParams(fields) });
   return { status: response.status, body: await response.json() };
 };
 const post = (server: Server, path: string, fields: Record<string, string> = {}) =>
-  ask(server, `/api/product/${path}`, fields);
+  request(server, `/api/product/${path}`, fields);
 const stop = async ({ child, ended }: Server): Promise<void> => {
   child.kill("SIGTERM");
   await ended;
 };
 
 /** Makes a pending and an approved change, and then starts the program with the clock ahead. */
-async function wrongStart(cwd: string) {
+async function startAhead(cwd: string) {
   await writeIntent(cwd, "intent.json", { policy: { consent_ttl_hours: 72, approval_ttl_hours: 72 } });
   const first = await serve(cwd, ARGS);
   const propose = async (target: string): Promise<string> =>
@@ -35,21 +35,21 @@ async function wrongStart(cwd: string) {
   const [pending, approved] = [await propose("ui.a"), await propose("ui.b")];
   await post(first, "approve", { change_id: approved, approver: "ana" });
   await stop(first);
-  return { wrong: await serve(cwd, ARGS, AHEAD), pending, approved };
+  return { ahead: await serve(cwd, ARGS, AHEAD), pending, approved };
 }
 
 describe("a start with the clock 400 days ahead", () => {
   test("expires no change", { timeout: 60_000 }, async ({ cwd }) => {
-    const { wrong, pending, approved } = await wrongStart(cwd);
+    const { ahead, pending, approved } = await startAhead(cwd);
     for (let cycle = 0; cycle < 3; cycle++)
-      expect((await ask(wrong, "/api/action/run-now", {})).body).toMatchObject({ status: "completed" });
-    expect((await post(wrong, "approve", { change_id: pending, approver: "ana" })).status).toBe(400);
-    expect((await post(wrong, "apply", { change_id: approved })).status).toBe(400);
-    const { body } = await ask(wrong, "/api/product/approvals");
+      expect((await request(ahead, "/api/action/run-now", {})).body).toMatchObject({ status: "completed" });
+    expect((await post(ahead, "approve", { change_id: pending, approver: "ana" })).status).toBe(400);
+    expect((await post(ahead, "apply", { change_id: approved })).status).toBe(400);
+    const { body } = await request(ahead, "/api/product/approvals");
     expect([body.pending.length, body.approved.length]).toEqual([1, 1]);
-    await stop(wrong);
+    await stop(ahead);
     const right = await serve(cwd, ARGS);
-    expect((await ask(right, "/readyz")).status).toBe(200);
+    expect((await request(right, "/readyz")).status).toBe(200);
     for (const [path, fields] of [
       ["approve", { change_id: pending, approver: "ana" }],
       ["apply", { change_id: pending }],
@@ -59,40 +59,40 @@ describe("a start with the clock 400 days ahead", () => {
     await stop(right);
   });
 
-  test("that wrote entries can be corrected with accept-clock", { timeout: 60_000 }, async ({ cwd }) => {
-    const { wrong, pending, approved } = await wrongStart(cwd);
-    expect((await post(wrong, "kpi", { csat: "4" })).status).toBe(200);
-    await stop(wrong);
+  test("can be corrected with accept-clock after it wrote entries", { timeout: 60_000 }, async ({ cwd }) => {
+    const { ahead, pending, approved } = await startAhead(cwd);
+    expect((await post(ahead, "kpi", { csat: "4" })).status).toBe(200);
+    await stop(ahead);
     const right = await serve(cwd, ARGS);
     expect(await post(right, "apply", { change_id: approved })).toMatchObject({
       status: 503,
       body: { code: "clock_behind" },
     });
-    expect(await ask(right, "/readyz")).toMatchObject({ status: 503, body: { checks: { clock: { ok: false } } } });
+    expect(await request(right, "/readyz")).toMatchObject({ status: 503, body: { checks: { clock: { ok: false } } } });
     expect((await post(right, "audit/accept-clock", { actor: "ops", note: "it ran ahead" })).status).toBe(200);
-    expect((await ask(right, "/readyz")).status).toBe(200);
+    expect((await request(right, "/readyz")).status).toBe(200);
     for (const [path, fields] of [
       ["approve", { change_id: pending, approver: "ana" }],
       ["apply", { change_id: approved }],
       ["rollback", { change_id: approved }],
     ] as const)
       expect((await post(right, path, fields)).status, path).toBe(200);
-    expect((await ask(right, "/api/product/audit/verify")).body).toMatchObject({ valid: true });
+    expect((await request(right, "/api/product/audit/verify")).body).toMatchObject({ valid: true });
     await stop(right);
     const again = await serve(cwd, ARGS);
-    expect((await ask(again, "/api/product/audit/verify")).body).toMatchObject({ valid: true });
+    expect((await request(again, "/api/product/audit/verify")).body).toMatchObject({ valid: true });
     await stop(again);
   });
 });
 
 test(
-  "whose time goes by tells a receiver once what expires, also after a restart",
+  "an expiring change is reported to a receiver once, also after a restart",
   { timeout: 60_000 },
   async ({ cwd }) => {
     await writeIntent(cwd, "intent.json", { policy: { consent_ttl_hours: 72 } });
     const reported: string[] = [];
-    const receiver = createServer(async (request, response) => {
-      reported.push(JSON.parse(await text(request)).text);
+    const receiver = createServer(async (incoming, response) => {
+      reported.push(JSON.parse(await text(incoming)).text);
       response.end();
     }).listen(0, "127.0.0.1");
     await once(receiver, "listening");
@@ -106,18 +106,18 @@ test(
       Date.parse(
         (await post(server, "propose", { tenant_id: "t1", kind: "config", target, summary: "s" })).body.created_at,
       );
-    const begun = await propose("ui.a");
+    const proposedAt = await propose("ui.a");
     for (const hours of [27.5, 55, 60]) {
       server.child.kill("SIGUSR2");
-      await expect.poll(() => propose(`later.${hours}`)).toBeGreaterThanOrEqual(begun + hours * HOUR_MS);
-      await ask(server, "/api/action/run-now", {});
+      await expect.poll(() => propose(`later.${hours}`)).toBeGreaterThanOrEqual(proposedAt + hours * HOUR_MS);
+      await request(server, "/api/action/run-now", {});
     }
-    const expiring = () => reported.filter((words) => words.startsWith("Time runs out"));
+    const expiring = () => reported.filter((message) => message.startsWith("Time runs out"));
     await expect.poll(expiring).toHaveLength(1);
     expect(expiring()[0]).toContain("“s” (ui.a for tenant t1)");
     await stop(server);
     const again = await serve(cwd, args, env);
-    await ask(again, "/api/action/run-now", {});
+    await request(again, "/api/action/run-now", {});
     await post(again, "propose", { tenant_id: "t1", kind: "config", target: "ui.last", summary: "s" });
     await expect.poll(() => reported.at(-1)).toContain("ui.last");
     expect(expiring()).toHaveLength(1);

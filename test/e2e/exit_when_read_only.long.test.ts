@@ -13,13 +13,13 @@ const PRELOAD = `
   import fs from "node:fs";
   import { syncBuiltinESMExports } from "node:module";
   const { fdatasync } = fs;
-  fs.fdatasync = (fd, done) =>
+  fs.fdatasync = (fd, callback) =>
     fs.existsSync(process.env.FAILING_SYNCS)
-      ? done(Object.assign(new Error("EIO: i/o error, fdatasync"), { code: "EIO", syscall: "fdatasync" }))
-      : fdatasync(fd, done);
+      ? callback(Object.assign(new Error("EIO: i/o error, fdatasync"), { code: "EIO", syscall: "fdatasync" }))
+      : fdatasync(fd, callback);
   syncBuiltinESMExports();`;
 
-async function begin(cwd: string, ...args: string[]) {
+async function startWithFailingSync(cwd: string, ...args: string[]) {
   const env = {
     FAILING_SYNCS: join(cwd, "failing"),
     NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(PRELOAD)}`,
@@ -32,7 +32,7 @@ async function begin(cwd: string, ...args: string[]) {
   return { ...server, propose };
 }
 
-function newFolder(): string {
+function makeFolder(): string {
   const cwd = temporaryFolder();
   mkdirSync(join(cwd, "data"));
   copyFileSync(INTENT, join(cwd, "intent.json"));
@@ -40,15 +40,15 @@ function newFolder(): string {
 }
 
 test("a failed sync ends the process with 1 under --exit-when-read-only 1, otherwise reads go on", async () => {
-  const folders = [newFolder(), newFolder()] as const;
+  const folders = [makeFolder(), makeFolder()] as const;
   const [ending, staying] = await Promise.all([
-    begin(folders[0], "--exit-when-read-only=1"),
-    begin(folders[1], "--exit-when-read-only=0"),
+    startWithFailingSync(folders[0], "--exit-when-read-only=1"),
+    startWithFailingSync(folders[1], "--exit-when-read-only=0"),
   ]);
   for (const [index, service] of [ending, staying].entries()) {
     expect(await service.propose("crm.first")).toBe(201);
     writeFileSync(join(folders[index]!, "failing"), "");
-    // A write of its own may fail first, and end it before it answers.
+    // A write of the service itself may fail first and end the process before the response.
     await service.propose("crm.second").catch(() => undefined);
   }
   expect(await ending.ended).toEqual({ code: 1, signal: null });

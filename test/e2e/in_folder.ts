@@ -1,4 +1,4 @@
-/** A `test` that may run concurrently: each has its own folder with an intent, and its servers are killed at its end. */
+/** A `test` that may run concurrently: it has a folder with an intent, and its servers are killed afterwards. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test as plain } from "vitest";
@@ -15,7 +15,7 @@ export const writeIntent = (cwd: string, name: string, changes: object = {}): Pr
 
 /** A test with its folder as `cwd`. */
 export const test = plain.extend<{ cwd: string }>({
-  // oxlint-disable-next-line no-empty-pattern -- vitest reads here which fixtures this one needs
+  // oxlint-disable-next-line no-empty-pattern -- vitest reads the names of required fixtures from this pattern
   cwd: async ({}, use) => {
     const cwd = temporaryFolder();
     await writeIntent(cwd, "intent.json");

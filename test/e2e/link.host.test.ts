@@ -19,7 +19,7 @@ interface Node extends Client {
   server: Server;
   /** `host:port` of its link. */
   link: string;
-  start(over?: readonly string[]): Promise<Node>;
+  restart(moreArgs?: readonly string[]): Promise<Node>;
 }
 
 const folder = temporaryFolder();
@@ -35,26 +35,26 @@ async function start(name: string, product: object, args: readonly string[], sec
     kpis: { csat: { baseline: 4, target: 5 } },
   };
   await writeFile(join(cwd, "intent.json"), JSON.stringify(intent));
-  const own = ["--product-intent=intent.json", `--agent-id=${name}`, "--cycle-interval=0", ...args];
-  const server = await serve(cwd, own, { SVC_CROSS_LINK_SECRET: secret, ...PAST });
+  const options = ["--product-intent=intent.json", `--agent-id=${name}`, "--cycle-interval=0", ...args];
+  const server = await serve(cwd, options, { SVC_CROSS_LINK_SECRET: secret, ...PAST });
   const opened = server.stderr.find((line) => line.includes('"link open"'));
   const link = opened ? (JSON.parse(opened).address as string) : "";
-  const fetching = client(fetch, server.url);
-  return { ...fetching, name, server, link, start: (over = []) => start(name, product, [...args, ...over], secret) };
+  const restart = (moreArgs: readonly string[] = []) => start(name, product, [...args, ...moreArgs], secret);
+  return { ...client(fetch, server.url), name, server, link, restart };
 }
 
-const listening = (n: number, port = "0") => [`--cross-link-host=127.0.0.${n}`, `--cross-link-port=${port}`];
-const dialling = (...nodes: { link: string }[]) => [`--cross-link-peers=${nodes.map(({ link }) => link).join(",")}`];
+const listenOn = (n: number, port = "0") => [`--cross-link-host=127.0.0.${n}`, `--cross-link-port=${port}`];
+const connectTo = (...nodes: { link: string }[]) => [`--cross-link-peers=${nodes.map(({ link }) => link).join(",")}`];
 
 /** Waits until `node` has logged, since line `from`, that it is connected to an instance. */
-const up = (node: Node, instance: string, from = 0): Promise<void> =>
-  logged(node, "link up", from, (line) => line.includes(`"${instance}"`));
+const waitForLink = (node: Node, instance: string, from = 0): Promise<void> =>
+  waitForLog(node, "link up", from, (line) => line.includes(`"${instance}"`));
 
 /** Waits until `node` has logged such a message since line `from`. */
-async function logged(node: Node, message: string, from: number, fits = (_: string) => true): Promise<void> {
+async function waitForLog(node: Node, message: string, from: number, isMatch = (_: string) => true): Promise<void> {
   for (;;) {
     const lines = node.server.stderr.slice(from);
-    if (lines.some((line) => line.includes(`"${message}"`) && fits(line))) return;
+    if (lines.some((line) => line.includes(`"${message}"`) && isMatch(line))) return;
     await once(node.server.child.stderr!, "data");
   }
 }
@@ -69,7 +69,8 @@ const PAST = {
   CLOCK_STEP_MS: String(8 * DAY_MS),
 };
 
-async function outcome(node: Node): Promise<void> {
+/** Applies a change whose KPI improves, and passes the horizon of its verdict. */
+async function produceOutcome(node: Node): Promise<void> {
   await node.post("kpi", { csat: 4 });
   await node.bring("applied", { kpi: "csat", expected_delta_k: 0.2 });
   await node.post("kpi", { csat: 4.3 });
@@ -83,7 +84,8 @@ const sync = async (node: Node) => {
   const { status, text } = await node.post("/api/action/run-now", { action: "sync_peers" });
   expect(status, text).toBe(200);
 };
-const held = async (node: Node): Promise<Record<string, number>> => {
+/** Returns the trust of each insight, by the instance that it comes from. */
+const readTrusts = async (node: Node): Promise<Record<string, number>> => {
   const { insights } = (await node.get("co-evolution")).body;
   return Object.fromEntries(
     insights.map((insight: { origin_instance_id: string; trust: number }) => [
@@ -97,20 +99,20 @@ let nodes: [Node, Node, Node, Node, Node];
 let proxy: RecordingProxy;
 
 beforeAll(async () => {
-  const one = await start("n1", acme, listening(1));
-  const two = await start("n2", acme, [...listening(2), ...dialling(one)]);
-  const three = await start("n3", globex, [...listening(3), ...dialling(one, two)]);
+  const one = await start("n1", acme, listenOn(1));
+  const two = await start("n2", acme, [...listenOn(2), ...connectTo(one)]);
+  const three = await start("n3", globex, [...listenOn(3), ...connectTo(one, two)]);
   const [host = "", port = ""] = one.link.split(":");
   proxy = await recordingProxy({ host, port: Number(port) });
   const four = await start("n4", globex, [
-    ...listening(4),
-    ...dialling({ link: `127.0.0.1:${proxy.at.port}` }, two, three),
+    ...listenOn(4),
+    ...connectTo({ link: `127.0.0.1:${proxy.at.port}` }, two, three),
   ]);
-  const five = await start("n5", initech, [...listening(5), ...dialling(one, two, three, four)]);
+  const five = await start("n5", initech, [...listenOn(5), ...connectTo(one, two, three, four)]);
   nodes = [one, two, three, four, five];
   const instances = ["acme@n1", "acme@n2", "globex@n3", "globex@n4", "initech@n5"];
   await Promise.all(
-    nodes.flatMap((node, i) => instances.filter((_, j) => i !== j).map((instance) => up(node, instance))),
+    nodes.flatMap((node, i) => instances.filter((_, j) => i !== j).map((instance) => waitForLink(node, instance))),
   );
 }, 60_000);
 afterAll(async () => {
@@ -119,9 +121,9 @@ afterAll(async () => {
 });
 
 test("every insight reaches every process that should have it, with the right trust", async () => {
-  for (const node of nodes) await outcome(node);
+  for (const node of nodes) await produceOutcome(node);
   for (const node of nodes) await sync(node);
-  const [one, two, three, four, five] = await Promise.all(nodes.map(held));
+  const [one, two, three, four, five] = await Promise.all(nodes.map(readTrusts));
   expect(one).toEqual({ "acme@n2": 1, "globex@n3": 0.55, "globex@n4": 0.55 });
   expect(two).toEqual({ "acme@n1": 1, "globex@n3": 0.55, "globex@n4": 0.55 });
   expect(three).toEqual({ "acme@n1": 0.55, "acme@n2": 0.55, "globex@n4": 1 });
@@ -144,52 +146,57 @@ test("a killed process keeps its insights after a restart, and gets the ones it 
   const [, port] = two.link.split(":");
   two.server.child.kill("SIGKILL");
   await two.server.ended;
-  await outcome(one);
+  await produceOutcome(one);
   await sync(one);
   const from = one.server.stderr.length;
-  const back = await two.start([`--cross-link-port=${port}`]);
-  nodes[1] = back;
-  await up(one, "acme@n2", from);
-  await sync(back);
-  const { insights } = (await back.get("co-evolution")).body;
+  const restarted = await two.restart([`--cross-link-port=${port}`]);
+  nodes[1] = restarted;
+  await waitForLink(one, "acme@n2", from);
+  await sync(restarted);
+  const { insights } = (await restarted.get("co-evolution")).body;
   expect(
     insights.filter((insight: { origin_instance_id: string }) => insight.origin_instance_id === "acme@n1"),
   ).toHaveLength(2);
-  expect(await held(back)).toMatchObject({ "globex@n3": 0.55, "globex@n4": 0.55 });
+  expect(await readTrusts(restarted)).toMatchObject({ "globex@n3": 0.55, "globex@n4": 0.55 });
 });
 
 test("a disconnected process gets missed insights after it reconnects, and sends its own", async () => {
   const [one, , , four] = nodes;
-  const ofFour = async () => {
+  const readStateOfFour = async () => {
     const { peers } = (await one.get("/api/peers")).body;
     return peers.find(({ instance_id }: { instance_id: string }) => instance_id === "globex@n4").state;
   };
-  const heard = async (node: Node, instance: string): Promise<number> =>
+  const countInsights = async (node: Node, instance: string): Promise<number> =>
     (await node.get("co-evolution")).body.insights.filter(
       (insight: { origin_instance_id: string }) => insight.origin_instance_id === instance,
     ).length;
-  const before = [await heard(one, "globex@n4"), await heard(four, "acme@n1")];
+  const before = [await countInsights(one, "globex@n4"), await countInsights(four, "acme@n1")];
   const from = [one.server.stderr.length, four.server.stderr.length];
   proxy.cut();
-  await Promise.all([logged(one, "link down", from[0]!), logged(four, "link down", from[1]!)]);
-  expect(await ofFour()).toBe("down");
-  await outcome(one);
-  await outcome(four);
+  await Promise.all([waitForLog(one, "link down", from[0]!), waitForLog(four, "link down", from[1]!)]);
+  expect(await readStateOfFour()).toBe("down");
+  await produceOutcome(one);
+  await produceOutcome(four);
   for (const node of nodes) await sync(node);
-  expect([await heard(one, "globex@n4"), await heard(four, "acme@n1")], "nobody relays it").toEqual(before);
+  expect(
+    [await countInsights(one, "globex@n4"), await countInsights(four, "acme@n1")],
+    "no process relays insights",
+  ).toEqual(before);
 
   proxy.mend();
-  await Promise.all([up(one, "globex@n4", from[0]), up(four, "acme@n1", from[1])]);
-  expect(await ofFour()).toBe("up");
+  await Promise.all([waitForLink(one, "globex@n4", from[0]), waitForLink(four, "acme@n1", from[1])]);
+  expect(await readStateOfFour()).toBe("up");
   for (const node of [one, four]) await sync(node);
-  expect([await heard(one, "globex@n4"), await heard(four, "acme@n1")]).toEqual(before.map((count) => count + 1));
+  expect([await countInsights(one, "globex@n4"), await countInsights(four, "acme@n1")]).toEqual(
+    before.map((count) => count + 1),
+  );
 });
 
 test("a process with another secret is not connected", async () => {
-  const outsider = await start("n6", acme, dialling(nodes[0]), "another secret that is just as long");
+  const outsider = await start("n6", acme, connectTo(nodes[0]), "another secret that is just as long");
   await outsider.server.logged("link cannot be made");
   await sync(outsider);
-  expect(await held(outsider)).toEqual({});
+  expect(await readTrusts(outsider)).toEqual({});
   expect((await outsider.get("/api/peers")).body.peers).toMatchObject([{ state: "down", peer_id: null }]);
   const { capabilities } = (await outsider.get("/api/capabilities")).body;
   expect(capabilities.find(({ id }: { id: string }) => id === "cross_link")).toMatchObject({ status: "degraded" });

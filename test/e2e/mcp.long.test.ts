@@ -29,8 +29,8 @@ beforeAll(async () => {
 });
 afterAll(() => killServers(folder));
 
-/** The operations of all clients that these tests use. */
-interface Speaker {
+/** The operations that all these clients have. */
+interface McpClient {
   listTools(): Promise<{ tools: { name: string }[] }>;
   callTool(params: { name: string; arguments: Record<string, unknown> }): Promise<unknown>;
   getInstructions(): string | undefined;
@@ -38,22 +38,22 @@ interface Speaker {
 }
 
 const requestInit = { headers: { authorization: `Bearer ${SECRET}` } };
-const named = { name: "an agent", version: "1" };
+const CLIENT_INFO = { name: "an agent", version: "1" };
 
-async function overHttp(mode: "auto" | "legacy"): Promise<Speaker> {
-  const speaker = new Client(named, { versionNegotiation: { mode } });
-  await speaker.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { requestInit }));
-  return speaker;
+async function overHttp(mode: "auto" | "legacy"): Promise<McpClient> {
+  const mcpClient = new Client(CLIENT_INFO, { versionNegotiation: { mode } });
+  await mcpClient.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { requestInit }));
+  return mcpClient;
 }
 
-async function overOlderSdk(): Promise<Speaker> {
-  const speaker = new LegacyClient(named);
-  await speaker.connect(new LegacyTransport(new URL(`${server.url}/mcp`), { requestInit }) as never);
-  return speaker as never;
+async function overOlderSdk(): Promise<McpClient> {
+  const mcpClient = new LegacyClient(CLIENT_INFO);
+  await mcpClient.connect(new LegacyTransport(new URL(`${server.url}/mcp`), { requestInit }) as never);
+  return mcpClient as never;
 }
 
 /** Starts `countersign mcp` as a process. */
-async function overStdio(mode: "auto" | "legacy"): Promise<Speaker> {
+async function overStdio(mode: "auto" | "legacy"): Promise<McpClient> {
   const outfile = join(folder, "bridge.mjs");
   await esbuild.build({
     stdin: {
@@ -67,22 +67,22 @@ async function overStdio(mode: "auto" | "legacy"): Promise<Speaker> {
     platform: "node",
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
   });
-  const speaker = new Client(named, { versionNegotiation: { mode } });
-  // An admin token that lies about is not handed on.
+  const mcpClient = new Client(CLIENT_INFO, { versionNegotiation: { mode } });
+  // The bridge must not forward an admin token of its environment.
   const env = { SVC_AGENT_TOKEN: SECRET, SVC_ADMIN_TOKEN: ADMIN };
   const args = [outfile, "mcp", "--url", server.url];
-  await speaker.connect(new StdioClientTransport({ command: process.execPath, args, env }));
-  return speaker;
+  await mcpClient.connect(new StdioClientTransport({ command: process.execPath, args, env }));
+  return mcpClient;
 }
 
 /** Runs all operations; the client itself also validates the responses. */
-async function story(speaker: Speaker): Promise<void> {
-  const { tools } = await speaker.listTools();
+async function runAllOperations(mcpClient: McpClient): Promise<void> {
+  const { tools } = await mcpClient.listTools();
   expect(tools.map(({ name }) => name)).toContain("propose_change");
-  expect(speaker.getInstructions()).toContain(AGENT);
+  expect(mcpClient.getInstructions()).toContain(AGENT);
   const call = async (name: string, args: Record<string, unknown>) => {
-    // oxlint-disable-next-line no-explicit-any -- whatever the tool answered
-    const { structuredContent, isError, content } = (await speaker.callTool({ name, arguments: args })) as any;
+    // oxlint-disable-next-line no-explicit-any -- tool results have no type
+    const { structuredContent, isError, content } = (await mcpClient.callTool({ name, arguments: args })) as any;
     expect(isError ?? false, JSON.stringify(content)).toBe(false);
     return structuredContent;
   };
@@ -97,12 +97,12 @@ async function story(speaker: Speaker): Promise<void> {
   const applying = call("wait_for_decision", { change_id, seen_status: "approved" });
   expect((await person.post("apply", { change_id }, token)).status).toBe(200);
   expect(await applying).toMatchObject({ moved: true, status: "applied" });
-  await speaker.close();
+  await mcpClient.close();
 }
 
 describe.each(["auto", "legacy"] as const)("the official SDK, version negotiation %s", (mode) => {
-  test("runs all operations over HTTP", async () => story(await overHttp(mode)));
-  test("runs all operations through `countersign mcp`", async () => story(await overStdio(mode)));
+  test("runs all operations over HTTP", async () => runAllOperations(await overHttp(mode)));
+  test("runs all operations through `countersign mcp`", async () => runAllOperations(await overStdio(mode)));
 });
 
-test("an official SDK of the older protocol runs all operations", async () => story(await overOlderSdk()));
+test("an official SDK of the older protocol runs all operations", async () => runAllOperations(await overOlderSdk()));

@@ -11,15 +11,18 @@ import { program, temporaryFolder } from "./server.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { scripts: Record<string, string> };
-const unable =
+const skipReason =
   process.platform === "win32" ? "signals do not exist here" : spawnSync("npm", ["--version"]).error && "npm is absent";
-if (unable) process.stdout.write(`signals to npm are not tried: ${unable}\n`);
+if (skipReason) process.stdout.write(`signals to npm are not tested: ${skipReason}\n`);
 
 /** Creates a checkout whose scripts run the built program, without building it first. */
-async function checkout(): Promise<string> {
+async function makeCheckout(): Promise<string> {
   const folder = temporaryFolder();
-  const own = Object.fromEntries(["start", "demo", "dev"].map((name) => [name, scripts[name]!]));
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "checkout", type: "module", scripts: own }));
+  const testedScripts = Object.fromEntries(["start", "demo", "dev"].map((name) => [name, scripts[name]!]));
+  writeFileSync(
+    join(folder, "package.json"),
+    JSON.stringify({ name: "checkout", type: "module", scripts: testedScripts }),
+  );
   for (const name of ["local", "handlers", "lib", ".ci", "node_modules", "tsconfig.json"])
     symlinkSync(join(ROOT, name), join(folder, name));
   mkdirSync(join(folder, "data"));
@@ -33,19 +36,19 @@ const isOpen = (port: number): Promise<boolean> =>
     socket.once("error", () => resolve(false));
   });
 
-test.skipIf(unable).each(["SIGTERM", "SIGINT"] as const)(
+test.skipIf(skipReason).each(["SIGTERM", "SIGINT"] as const)(
   "%s to npm start alone ends the service, and the port is free",
   async (signal) => {
     const port = await freePort();
-    const cwd = await checkout();
+    const cwd = await makeCheckout();
     const args = ["start", "--silent", "--", "--port", String(port)];
-    // Not in the group of the tests, so that nothing but npm gets the signal.
+    // A process group of its own, so that only npm gets the signal.
     const npm = spawn("npm", args, { cwd, detached: true, stdio: ["ignore", "ignore", "pipe"] });
     onTestFinished(() => {
       try {
         process.kill(-npm.pid!, "SIGKILL");
       } catch {
-        // Its group has ended.
+        // The process group has ended.
       }
     });
     for await (const line of createInterface(npm.stderr)) if (line.includes('"message":"listening"')) break;

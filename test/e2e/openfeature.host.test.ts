@@ -29,7 +29,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => killServers(folder));
 
-const put = (tenant_id: string, target: string, value: unknown) =>
+const applyValue = (tenant_id: string, target: string, value: unknown) =>
   api.bring("applied", { tenant_id, target, value: JSON.stringify(value) });
 
 async function serverClient(domain: string, headers = AUTHORIZED) {
@@ -39,12 +39,12 @@ async function serverClient(domain: string, headers = AUTHORIZED) {
 }
 
 test("server: returns the default, then the applied value, then the value of the rollback", async () => {
-  const flags = await serverClient("life");
+  const flags = await serverClient("lifecycle");
   const t1 = { targetingKey: "t1" };
   const details = () => flags.getStringDetails("ui.banner", "code", t1);
   expect(await details()).toMatchObject({ value: "code", reason: "ERROR", errorCode: "FLAG_NOT_FOUND" });
-  await put("*", "ui.banner", "for all");
-  const id = await put("t1", "ui.banner", "own");
+  await applyValue("*", "ui.banner", "for all");
+  const id = await applyValue("t1", "ui.banner", "own");
   expect(await details()).toMatchObject({
     value: "own",
     reason: "TARGETING_MATCH",
@@ -58,7 +58,7 @@ test("server: returns the default, then the applied value, then the value of the
 test("server: returns every type, also for a key with slashes, and an error for another type", async () => {
   const flags = await serverClient("types");
   for (const [target, value] of Object.entries({ "s/flag/on": true, "s/limits:seats": 7, "s/plan": { a: [1] } }))
-    await put("t1", target, value);
+    await applyValue("t1", target, value);
   const t1 = { targetingKey: "t1" };
   expect(await flags.getBooleanValue("s/flag/on", false, t1)).toBe(true);
   expect(await flags.getNumberValue("s/limits:seats", 0, t1)).toBe(7);
@@ -67,13 +67,13 @@ test("server: returns every type, also for a key with slashes, and an error for 
     value: "code",
     errorCode: "TYPE_MISMATCH",
   });
-  await put("t1", "s/none", null);
+  await applyValue("t1", "s/none", null);
   expect((await flags.getBooleanDetails("s/none", true, t1)).value).toBe(true);
 });
 
 test("server: returns the default without the read token", async () => {
   const flags = await serverClient("other-tenant", []);
-  await put("t1", "ui.secret", "theirs");
+  await applyValue("t1", "ui.secret", "theirs");
   expect(await flags.getStringDetails("ui.secret", "code", { targetingKey: "t1" })).toMatchObject({
     value: "code",
     reason: "ERROR",
@@ -82,14 +82,14 @@ test("server: returns the default without the read token", async () => {
 });
 
 test("web: loads all values in one request, and polls for changes, with 304 without any", async () => {
-  await put("*", "web/theme", "dark");
-  const id = await put("t9", "web.banner", true);
+  await applyValue("*", "web/theme", "dark");
+  const id = await applyValue("t9", "web.banner", true);
   const statuses: number[] = [];
-  let polled = (): void => {};
+  let notifyPolled = (): void => {};
   const fetchImplementation: typeof fetch = async (input, init) => {
     const response = await fetch(input, init);
     statuses.push(response.status);
-    polled();
+    notifyPolled();
     return response;
   };
   const provider = new OFREPWebProvider({
@@ -101,13 +101,13 @@ test("web: loads all values in one request, and polls for changes, with 304 with
   });
   onTestFinished(() => WebOpenFeature.close());
   await WebOpenFeature.setContext({ targetingKey: "t9" });
-  // Its types are of a compiler that does not tell an absent member from an undefined one.
+  // The provider's types do not distinguish absent members from undefined ones.
   await WebOpenFeature.setProviderAndWait(provider as Provider);
   const flags = WebOpenFeature.getClient();
   expect(flags.getBooleanDetails("web.banner", false)).toMatchObject({ value: true, reason: "TARGETING_MATCH" });
   expect(flags.getStringDetails("web/theme", "light")).toMatchObject({ value: "dark", reason: "STATIC" });
   expect(flags.getStringDetails("web/none", "code")).toMatchObject({ value: "code", errorCode: "FLAG_NOT_FOUND" });
-  while (statuses.at(-1) !== 304) await new Promise<void>((resolve) => (polled = resolve));
+  while (statuses.at(-1) !== 304) await new Promise<void>((resolve) => (notifyPolled = resolve));
   const changed = new Promise<void>((resolve) =>
     WebOpenFeature.addHandler(ProviderEvents.ConfigurationChanged, () => resolve()),
   );

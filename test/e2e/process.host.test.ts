@@ -10,20 +10,20 @@ import packageJson from "../../package.json" with { type: "json" };
 import { test, WITH_INTENT } from "./in_folder.ts";
 import { launch, program, serve } from "./server.ts";
 
-/** Starts the published build; other tests start a build of the same sources that starts faster. */
-const published = (cwd: string, args: readonly string[] = [], env: Record<string, string> = {}) =>
+/** Starts the published build; `serve` starts a faster bundle of the same sources. */
+const servePublished = (cwd: string, args: readonly string[] = [], env: Record<string, string> = {}) =>
   serve(cwd, args, env, program());
 
 const post = (url: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
   fetch(url, { method: "POST", body: new URLSearchParams(fields), headers });
 const propose = (url: string) =>
   post(`${url}/api/product/propose-crm-followup`, { tenant_id: "t1", affected_users: "40", expected_delta_k: "12" });
-const total = async (url: string) =>
+const countChanges = async (url: string) =>
   ((await (await fetch(`${url}/api/product/runtime`)).json()) as { total: number }).total;
 
 describe.concurrent("a start", () => {
   test("logs one JSON line with the url; standard error is only JSON, standard output empty", async ({ cwd }) => {
-    const server = await published(cwd, WITH_INTENT);
+    const server = await servePublished(cwd, WITH_INTENT);
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(await (await fetch(`${server.url}/livez`)).json()).toEqual({ status: "ok" });
     await propose(server.url);
@@ -75,7 +75,9 @@ describe.concurrent("a start", () => {
   });
 
   test("suggests commands that propose, approve and apply a first change", async ({ cwd }) => {
-    const server = await published(cwd, [...WITH_INTENT, "--product-config=config.json"], { SVC_ADMIN_TOKEN: "t0ken" });
+    const server = await servePublished(cwd, [...WITH_INTENT, "--product-config=config.json"], {
+      SVC_ADMIN_TOKEN: "t0ken",
+    });
     const { commands } = (await server.logged("try next")) as unknown as { commands: string[] };
     const answers: Record<string, unknown>[] = [];
     for (const command of commands) {
@@ -100,7 +102,7 @@ describe.concurrent("a start", () => {
   });
 
   test("serves the user interface next to the API, with the same check of Host", async ({ cwd }) => {
-    const { url } = await published(cwd);
+    const { url } = await servePublished(cwd);
     const page = await fetch(url);
     expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
     const missing = await fetch(`${url}/nothing.js`);
@@ -156,12 +158,12 @@ describe.concurrent("stopping", () => {
       const socket = await beginProposal(server.url);
       server.child.kill(signal);
       await server.logged("stopping");
-      server.child.kill(signal); // npm passes on what the terminal has sent already
+      server.child.kill(signal); // npm forwards a signal that the terminal has sent too
       socket.write(FORM);
       const [answer] = (await once(socket, "data")) as [Buffer];
       expect(answer.toString()).toMatch(/^HTTP\/1.1 201 [^]*connection: close\r\n/i);
       expect(await server.ended).toEqual({ code: 0, signal: null });
-      expect(await total((await serve(cwd, WITH_INTENT)).url)).toBe(1);
+      expect(await countChanges((await serve(cwd, WITH_INTENT)).url)).toBe(1);
     },
   );
 
@@ -182,7 +184,7 @@ describe.concurrent("stopping", () => {
     expect(await server.ended).toEqual({ code: 0, signal: null });
   });
 
-  test("is not caused by a closed standard error", async ({ cwd }) => {
+  test("does not follow from a closed standard error", async ({ cwd }) => {
     const server = await serve(cwd, WITH_INTENT);
     server.child.stderr!.destroy();
     expect((await propose(server.url)).status).toBe(201);
@@ -195,7 +197,7 @@ describe.concurrent("stopping", () => {
     for (let i = 0; i < 5; i++) expect((await propose(first.url)).status).toBe(201);
     first.child.kill("SIGKILL");
     await first.ended;
-    expect(await total((await serve(cwd, WITH_INTENT)).url)).toBe(5);
+    expect(await countChanges((await serve(cwd, WITH_INTENT)).url)).toBe(5);
   });
 
   test("after an uncaught error logs it, with exit code 1", async ({ cwd }) => {
@@ -209,10 +211,10 @@ describe.concurrent("stopping", () => {
 
 test.concurrent.for(["with its length", "in pieces"])(
   "a body over 64 KiB sent %s is answered 413",
-  async (how, { cwd }) => {
+  async (encoding, { cwd }) => {
     const { url } = await serve(cwd, WITH_INTENT);
     const body = Buffer.alloc(300_000, "a");
-    const headers = how === "in pieces" ? { "transfer-encoding": "chunked" } : { "content-length": body.length };
+    const headers = encoding === "in pieces" ? { "transfer-encoding": "chunked" } : { "content-length": body.length };
     const request = http.request(`${url}/api/product/propose`, { method: "POST", headers });
     request.on("error", () => {}); // the connection may be closed before the end of the body
     request.end(body);

@@ -7,14 +7,14 @@ import { test, WITH_INTENT, writeIntent } from "./in_folder.ts";
 import { launch, serve } from "./server.ts";
 
 describe.concurrent("a failed start prints one line on standard error:", () => {
-  async function refused(cwd: string, args: string[], env: Record<string, string> = {}) {
+  async function startAndFail(cwd: string, args: string[], env: Record<string, string> = {}) {
     const { stdout, stderr, ended } = await launch(cwd, args, env);
     const { code } = await ended;
     expect(stdout).toEqual([]);
-    return { code, told: stderr.filter((line) => !line.startsWith("{")) };
+    return { code, reported: stderr.filter((line) => !line.startsWith("{")) };
   }
 
-  const refusals: [number, string[], string | RegExp][] = [
+  const failures: [number, string[], string | RegExp][] = [
     [2, ["--colour"], "ui_server: unknown option --colour; see --help"],
     [2, ["--port=x"], 'ui_server: --port must be a whole number from 0 to 65535, not "x"'],
     [
@@ -30,11 +30,13 @@ describe.concurrent("a failed start prints one line on standard error:", () => {
     [1, ["--product-intent=none.json"], /^ui_server: --product-intent none\.json: ENOENT: no such file/],
     [1, ["--port=0", "--host=203.0.113.7"], "ui_server: --host 203.0.113.7: this machine has no such address"],
   ];
-  test.for(refusals)("exit code %i for %j", async ([code, args, reported], { cwd }) => {
-    const refusal = await refused(cwd, args, { SVC_ADMIN_TOKEN: args.includes("--port=0") ? "a-token-for-tests" : "" });
-    expect(refusal).toEqual({
+  test.for(failures)("exit code %i for %j", async ([code, args, message], { cwd }) => {
+    const failure = await startAndFail(cwd, args, {
+      SVC_ADMIN_TOKEN: args.includes("--port=0") ? "a-token-for-tests" : "",
+    });
+    expect(failure).toEqual({
       code,
-      told: [typeof reported === "string" ? reported : expect.stringMatching(reported)],
+      reported: [typeof message === "string" ? message : expect.stringMatching(message)],
     });
   });
 
@@ -48,10 +50,10 @@ describe.concurrent("a failed start prints one line on standard error:", () => {
     "an intent with a bad %s names file, field and rule, and leaves no files behind",
     async ([field, change], { cwd }) => {
       await writeIntent(cwd, "bad.json", change);
-      const { code, told: reported } = await refused(cwd, ["--product-intent=bad.json"]);
-      expect({ code, told: reported }).toEqual({
+      const { code, reported } = await startAndFail(cwd, ["--product-intent=bad.json"]);
+      expect({ code, reported }).toEqual({
         code: 1,
-        told: [expect.stringMatching(`^ui_server: --product-intent bad\\.json: ${field} must .+`)],
+        reported: [expect.stringMatching(`^ui_server: --product-intent bad\\.json: ${field} must .+`)],
       });
       expect(existsSync(join(cwd, "data"))).toBe(false);
     },
@@ -59,16 +61,16 @@ describe.concurrent("a failed start prints one line on standard error:", () => {
 
   test("an intent that is not JSON", async ({ cwd }) => {
     await writeFile(join(cwd, "bad.json"), "{\n\n  nonsense\n}");
-    const { code, told: reported } = await refused(cwd, ["--product-intent=bad.json"]);
-    expect({ code, told: reported }).toEqual({
+    const { code, reported } = await startAndFail(cwd, ["--product-intent=bad.json"]);
+    expect({ code, reported }).toEqual({
       code: 1,
-      told: [expect.stringMatching(/^ui_server: --product-intent bad\.json: .+/)],
+      reported: [expect.stringMatching(/^ui_server: --product-intent bad\.json: .+/)],
     });
   });
 
   test("an intent with a field whose name has two lines", async ({ cwd }) => {
     await writeIntent(cwd, "bad.json", { kpis: { "two\nlines": {} } });
-    const { told: reported } = await refused(cwd, ["--product-intent=bad.json"]);
+    const { reported } = await startAndFail(cwd, ["--product-intent=bad.json"]);
     expect(reported).toEqual([expect.stringMatching(/^ui_server: .*two lines: .*must be/)]);
   });
 
@@ -77,18 +79,18 @@ describe.concurrent("a failed start prints one line on standard error:", () => {
     server.child.kill("SIGTERM");
     await server.ended;
     await writeIntent(cwd, "other.json", { product_id: "other" });
-    const { code, told: reported } = await refused(cwd, ["--port=0", "--product-intent=other.json"]);
+    const { code, reported } = await startAndFail(cwd, ["--port=0", "--product-intent=other.json"]);
     expect(code).toBe(1);
     expect(reported).toEqual([
       expect.stringMatching(/^ui_server: --state data\/state\.json: .*"acme-crm".*"other".*product_id must match/),
     ]);
   });
 
-  test("a second process on the same state, also by another name of it", async ({ cwd }) => {
+  test("a second process on the same state, also by another path", async ({ cwd }) => {
     const first = await serve(cwd);
     const state = join(cwd, "data/state.json");
     for (const args of [[], [`--state=${state}`]]) {
-      const { code, told: reported } = await refused(cwd, ["--port=0", ...args]);
+      const { code, reported } = await startAndFail(cwd, ["--port=0", ...args]);
       expect(code).toBe(1);
       expect(reported).toEqual([
         expect.stringMatching(/^ui_server: .*data\/state\.json is in use by another ui_server; /),
@@ -100,9 +102,9 @@ describe.concurrent("a failed start prints one line on standard error:", () => {
   test("a port in use, after which the state is released", async ({ cwd }) => {
     const first = await serve(cwd, ["--state=one/state.json"]);
     const { port } = new URL(first.url);
-    expect(await refused(cwd, [`--port=${port}`])).toEqual({
+    expect(await startAndFail(cwd, [`--port=${port}`])).toEqual({
       code: 1,
-      told: [
+      reported: [
         `ui_server: --port ${port}: something listens there already on 127.0.0.1; stop it, or choose another --port`,
       ],
     });
@@ -111,7 +113,7 @@ describe.concurrent("a failed start prints one line on standard error:", () => {
 
   test("a state file that cannot be opened", async ({ cwd }) => {
     await mkdir(join(cwd, "folder/state.json"), { recursive: true });
-    const { code, told: reported } = await refused(cwd, ["--port=0", "--state=folder/state.json"]);
+    const { code, reported } = await startAndFail(cwd, ["--port=0", "--state=folder/state.json"]);
     expect([code, reported.length]).toEqual([1, 1]);
     expect(reported[0]).toContain("state.json");
   });

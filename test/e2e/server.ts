@@ -11,13 +11,13 @@ import { build } from "../../esbuild.config.mjs";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Built once for each test process. */
-let published: Promise<string> | undefined;
-let quick: Promise<string> | undefined;
+/** Paths of the programs, which are built once for each test process. */
+let publishedPath: Promise<string> | undefined;
+let quickPath: Promise<string> | undefined;
 
-/** The path of the built `ui_server.js`, as it is published, next to a link to the packages it imports. */
+/** Returns the path of the built `ui_server.js`, as it is published, next to a link to the packages it imports. */
 export function program(): Promise<string> {
-  return (published ??= buildIn(temporaryFolder()));
+  return (publishedPath ??= buildIn(temporaryFolder()));
 }
 
 async function buildIn(folder: string): Promise<string> {
@@ -26,9 +26,9 @@ async function buildIn(folder: string): Promise<string> {
   return join(folder, "dist/local/ui_server.js");
 }
 
-/** The path of the program bundled with its packages into one file, which starts in less than half of the time. */
+/** Returns the path of the program bundled with its packages into one file, which starts twice as fast. */
 export function quickProgram(): Promise<string> {
-  return (quick ??= bundleWithPackages(program()));
+  return (quickPath ??= bundleWithPackages(program()));
 }
 
 async function bundleWithPackages(built: Promise<string>): Promise<string> {
@@ -57,26 +57,26 @@ export type LogLine = Record<string, unknown> & { message: string };
 /** A process of the program. */
 export interface Process {
   child: ChildProcess;
-  /** Everything written so far, line by line. */
+  /** All lines written so far. */
   stdout: string[];
   stderr: string[];
   /** Resolves with the first log line of this message; rejects when the process ends without it. */
   logged(message: string): Promise<LogLine>;
-  /** Resolves when the process has ended and all it wrote has arrived. */
+  /** Resolves when the process has ended and all its output was read. */
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
 /** Running programs and their folders. */
-const alive = new Map<ChildProcess, string>();
+const running = new Map<ChildProcess, string>();
 
 /** Kills all programs that tests left running. */
-export const killAll = (): Promise<void> => killThose([...alive.keys()]);
+export const killAll = (): Promise<void> => killProcesses([...running.keys()]);
 
 /** Kills the programs that are still running in a folder. */
 export const killServers = (folder: string): Promise<void> =>
-  killThose([...alive].flatMap(([child, cwd]) => (cwd === folder ? [child] : [])));
+  killProcesses([...running].flatMap(([child, cwd]) => (cwd === folder ? [child] : [])));
 
-async function killThose(children: readonly ChildProcess[]): Promise<void> {
+async function killProcesses(children: readonly ChildProcess[]): Promise<void> {
   await Promise.all(children.map((child) => (child.kill("SIGKILL"), once(child, "close"))));
 }
 
@@ -93,23 +93,23 @@ export async function launch(
     env: { PATH: process.env["PATH"], ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  alive.set(child, cwd);
+  running.set(child, cwd);
   const stdout: string[] = [];
   const stderr: string[] = [];
   createInterface(child.stdout!).on("line", (line) => stdout.push(line));
   const lines = createInterface(child.stderr!).on("line", (line) => stderr.push(line));
   const ended = once(child, "close").then(([code, signal]) => {
-    alive.delete(child);
+    running.delete(child);
     return { code, signal };
   });
   const logged = (message: string) =>
     new Promise<LogLine>((resolve, reject) => {
-      const look = (line: string) => {
+      const readLine = (line: string) => {
         const parsed = line.startsWith("{") ? (JSON.parse(line) as LogLine) : undefined;
         if (parsed?.message === message) resolve(parsed);
       };
-      stderr.forEach(look);
-      lines.on("line", look);
+      stderr.forEach(readLine);
+      lines.on("line", readLine);
       void ended.then(() => reject(new Error(`ended without logging "${message}":\n${stderr.join("\n")}`)));
     });
   return { child, stdout, stderr, logged, ended };

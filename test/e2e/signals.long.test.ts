@@ -6,32 +6,31 @@ import { expect } from "vitest";
 import { test, WITH_INTENT, writeIntent } from "./in_folder.ts";
 import { launch, type Process, serve, type Server } from "./server.ts";
 
-const entries = async ({ url }: Server): Promise<string[]> => {
+const listEvents = async ({ url }: Server): Promise<string[]> => {
   const { entries } = (await (await fetch(`${url}/api/product/audit`)).json()) as { entries: { event_type: string }[] };
   return entries.map(({ event_type }) => event_type);
 };
-const epochOf = async ({ url }: Server): Promise<number> =>
+const readEpoch = async ({ url }: Server): Promise<number> =>
   ((await (await fetch(`${url}/api/product/intent`)).json()) as { update_epoch: number }).update_epoch;
 const feed = async ({ url }: Server, kpi: string): Promise<number> =>
   (await fetch(`${url}/api/product/kpi`, { method: "POST", body: new URLSearchParams({ [kpi]: "0.2" }) })).status;
 
-/** Resolves with the next logged line about the intent. */
-function nextOf(server: Process, message: string): Promise<string> {
+/** Resolves with the next log line that has a message. */
+async function waitForNextLine(server: Process, message: string): Promise<string> {
   const from = server.stderr.length;
-  return expect
-    .poll(() => server.stderr.slice(from).find((line) => line.includes(`"message":"${message}"`)), { timeout: 15_000 })
-    .toBeDefined()
-    .then(() => server.stderr.slice(from).find((line) => line.includes(`"message":"${message}"`))!);
+  const findLine = () => server.stderr.slice(from).find((line) => line.includes(`"message":"${message}"`));
+  await expect.poll(findLine, { timeout: 15_000 }).toBeDefined();
+  return findLine()!;
 }
 
-const KEPT = "the intent was not replaced, and the current one stays in force";
+const REJECTED = "the intent was not replaced, and the current one stays in force";
 
-test("SIGHUP brings an intent with a higher epoch into force, or else keeps the current one", async ({ cwd }) => {
+test("SIGHUP puts an intent with a higher epoch into force, and rejects any other", async ({ cwd }) => {
   const server = await serve(cwd, WITH_INTENT);
-  expect(await entries(server)).toEqual(["intent_in_force"]);
+  expect(await listEvents(server)).toEqual(["intent_in_force"]);
   expect(await feed(server, "churn")).toBe(400);
-  const hup = (message: string) => {
-    const line = nextOf(server, message);
+  const sendHup = (message: string) => {
+    const line = waitForNextLine(server, message);
     server.child.kill("SIGHUP");
     return line;
   };
@@ -39,13 +38,13 @@ test("SIGHUP brings an intent with a higher epoch into force, or else keeps the 
   const kpis = { churn: { baseline: 0.2, target: 0.1 } };
   const policy = { minor: { kinds: ["config"], targets: ["ui.x"] }, forbidden_targets: ["ui.*"] };
   await writeIntent(cwd, "intent.json", { update_epoch: 2, kpis, policy });
-  expect(await hup("intent in force")).toContain('"update_epoch":2');
+  expect(await sendHup("intent in force")).toContain('"update_epoch":2');
   expect(server.stderr.join("\n")).toContain("a rule contradicts another: policy.minor.targets.0 ui.x has no effect");
-  expect(await epochOf(server)).toBe(2);
+  expect(await readEpoch(server)).toBe(2);
   expect(await feed(server, "churn")).toBe(200);
 
-  await hup("the intent has not changed");
-  const wrong: [string, () => Promise<void>][] = [
+  await sendHup("the intent has not changed");
+  const rejected: [string, () => Promise<void>][] = [
     ["raise update_epoch", () => writeIntent(cwd, "intent.json", { update_epoch: 2, version: "other" })],
     ["raise update_epoch", () => writeIntent(cwd, "intent.json", { update_epoch: 1 })],
     ["forbidden_targets", () => writeIntent(cwd, "intent.json", { update_epoch: 3, policy: { forbiden_targets: [] } })],
@@ -53,21 +52,21 @@ test("SIGHUP brings an intent with a higher epoch into force, or else keeps the 
     ["JSON", () => writeFile(join(cwd, "intent.json"), "{")],
     ["ENOENT", () => rm(join(cwd, "intent.json"))],
   ];
-  for (const [reason, change] of wrong) {
+  for (const [reason, change] of rejected) {
     await change();
-    const line = await hup(KEPT);
+    const line = await sendHup(REJECTED);
     expect(line).toContain('"level":"ERROR"');
     expect(line).toContain(reason);
   }
-  expect(await epochOf(server)).toBe(2);
-  expect((await entries(server)).filter((type) => type === "intent_in_force")).toHaveLength(2);
+  expect(await readEpoch(server)).toBe(2);
+  expect((await listEvents(server)).filter((type) => type === "intent_in_force")).toHaveLength(2);
 });
 
 test("SIGUSR1 opens no inspector, and SIGUSR2 does nothing", async ({ cwd }) => {
   const server = await serve(cwd);
   server.child.kill("SIGUSR1");
   server.child.kill("SIGUSR2");
-  const line = nextOf(server, "there is no intent to read again: --product-intent is not set");
+  const line = waitForNextLine(server, "there is no intent to read again: --product-intent is not set");
   server.child.kill("SIGHUP");
   await line;
   expect(server.stderr.join("\n")).not.toContain("Debugger listening");
@@ -86,9 +85,9 @@ test("the program does not start under an older intent, even if the newer one wr
   expect(await first.ended).toMatchObject({ code: 0 });
   await writeIntent(cwd, "same.json", { update_epoch: 4, version: "other" });
   for (const name of ["intent.json", "same.json"]) {
-    const refused = await launch(cwd, ["--port=0", "--product-intent", name]);
-    expect(await refused.ended).toMatchObject({ code: 1 });
-    const lines = refused.stderr.filter((line) => !line.startsWith("{"));
+    const failed = await launch(cwd, ["--port=0", "--product-intent", name]);
+    expect(await failed.ended).toMatchObject({ code: 1 });
+    const lines = failed.stderr.filter((line) => !line.startsWith("{"));
     expect(lines).toEqual([expect.stringMatching(`^ui_server: .*--product-intent ${name}: .*raise update_epoch`)]);
   }
 });

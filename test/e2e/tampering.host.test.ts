@@ -18,36 +18,36 @@ const post = (url: string, name: string, fields: Record<string, string>) =>
   fetch(`${url}/api/product/${name}`, { method: "POST", body: new URLSearchParams(fields) });
 
 /** Makes three proposals, stops the service, and changes one word of the second entry in the journal. */
-async function edited(mendChecksum: boolean): Promise<{ journal: string; offset: number }> {
+async function editJournal(fixesChecksum: boolean): Promise<{ journal: string; offset: number }> {
   const server = await serve(cwd, ARGS);
   for (const tenant_id of ["one", "two", "three"])
     await post(server.url, "propose-crm-followup", { tenant_id, affected_users: "4", expected_delta_k: "1" });
-  // A read brings lists up to the head; they stay as they are once the log is broken.
+  // A read updates the projections, which are not updated any more once the log is broken.
   expect(await (await fetch(`${server.url}/api/product/runtime`)).json()).toMatchObject({ total: 3 });
   server.child.kill("SIGTERM");
   await server.ended;
   const journal = join(cwd, "state.json.journal.jsonl");
   const lines = (await readFile(journal, "utf8")).split("\n");
-  const at = lines.findIndex((line) => line.includes('"audit":[3,'));
-  const line = lines[at]!.replace('"tenant":"two"', '"tenant":"twx"');
-  expect(line).not.toBe(lines[at]);
+  const index = lines.findIndex((line) => line.includes('"audit":[3,'));
+  const line = lines[index]!.replace('"tenant":"two"', '"tenant":"twx"');
+  expect(line).not.toBe(lines[index]);
   const body = Buffer.from(line).subarray(0, -TRAILER_BYTES);
-  lines[at] = mendChecksum ? body.toString() + makeTrailer(body) : line;
+  lines[index] = fixesChecksum ? body.toString() + makeTrailer(body) : line;
   await writeFile(journal, lines.join("\n"));
-  return { journal, offset: Buffer.byteLength(lines.slice(0, at).join("\n")) + 1 };
+  return { journal, offset: Buffer.byteLength(lines.slice(0, index).join("\n")) + 1 };
 }
 
 test("a line with a wrong checksum prevents the start, and is reported with file and offset", async () => {
-  const { journal, offset } = await edited(false);
-  const refused = await launch(cwd, ARGS);
-  expect(await refused.ended).toEqual({ code: 1, signal: null });
-  expect(refused.stderr).toHaveLength(1);
-  expect(refused.stderr[0]).toContain(journal.split("/").at(-1));
-  expect(refused.stderr[0]).toContain(String(offset));
+  const { journal, offset } = await editJournal(false);
+  const failed = await launch(cwd, ARGS);
+  expect(await failed.ended).toEqual({ code: 1, signal: null });
+  expect(failed.stderr).toHaveLength(1);
+  expect(failed.stderr[0]).toContain(journal.split("/").at(-1));
+  expect(failed.stderr[0]).toContain(String(offset));
 });
 
 test("start and verify report an edit with a corrected checksum; reads work, writes do not", async () => {
-  await edited(true);
+  await editJournal(true);
   const server = await serve(cwd, ARGS);
   expect(await server.logged("audit chain broken")).toMatchObject({ first_invalid: 3 });
   const get = async (path: string) => {

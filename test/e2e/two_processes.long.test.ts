@@ -11,8 +11,8 @@ const CONCURRENT_PROPOSALS = 20;
 
 /** Sends concurrent proposals; returns the entries of the acknowledged ones, and the responses to the others. */
 async function propose({ url }: Server, name: string) {
-  const requests = Array.from({ length: CONCURRENT_PROPOSALS }, async (_, one) => {
-    const body = new URLSearchParams({ tenant_id: "t1", kind: "config", target: `${name}.${one}`, summary: "s" });
+  const requests = Array.from({ length: CONCURRENT_PROPOSALS }, async (_, index) => {
+    const body = new URLSearchParams({ tenant_id: "t1", kind: "config", target: `${name}.${index}`, summary: "s" });
     const response = await fetch(`${url}/api/product/propose`, { method: "POST", body });
     return { status: response.status, body: await response.json() };
   });
@@ -32,7 +32,7 @@ describe("after the removal of a running service's lock no data is lost if", () 
   test.for(["the first stops first", "the second stops first", "both are killed"] as const)(
     "%s",
     { timeout: 120_000 },
-    async (how, { cwd }) => {
+    async (ending, { cwd }) => {
       const first = await serve(cwd, ARGS);
       const acknowledged = [...(await propose(first, "a")).acknowledged];
       await rm(join(cwd, "state.json.lock"), { recursive: true });
@@ -60,11 +60,11 @@ describe("after the removal of a running service's lock no data is lost if", () 
         { ok: false, reason: expect.stringContaining("another process writes to it") },
       ]);
       expect((await json(`${second.url}/readyz`)).status).toBe(200);
-      const order = how === "the second stops first" ? [second, first] : [first, second];
+      const order = ending === "the second stops first" ? [second, first] : [first, second];
       for (const { child, ended } of order) {
-        child.kill(how === "both are killed" ? "SIGKILL" : "SIGTERM");
+        child.kill(ending === "both are killed" ? "SIGKILL" : "SIGTERM");
         await ended;
-        if (child === first.child && how !== "the second stops first")
+        if (child === first.child && ending !== "the second stops first")
           acknowledged.push(...(await propose(second, "d")).acknowledged);
       }
       const third = await serve(cwd, ARGS);

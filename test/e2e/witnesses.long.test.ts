@@ -7,8 +7,8 @@ import { keyPair, readNote } from "../support/independent_witness.ts";
 import { test, writeIntent, WITH_INTENT } from "./in_folder.ts";
 import { type Server, serve } from "./server.ts";
 
-/** A service, its folder and its key for cosignatures. */
-async function team(cwd: string, name: string) {
+/** Prepares a service with a folder, an intent and a key for cosignatures. */
+async function prepareService(cwd: string, name: string) {
   const folder = join(cwd, name);
   await mkdir(folder);
   await writeIntent(folder, "intent.json", { product_id: name });
@@ -19,14 +19,14 @@ async function team(cwd: string, name: string) {
   const args = [...WITH_INTENT, `--port=${port}`, "--state=data/state.json", "--audit-key=audit.pem"];
   return { name, folder, witness, url: `http://127.0.0.1:${port}`, args };
 }
-type Team = Awaited<ReturnType<typeof team>>;
+type PreparedService = Awaited<ReturnType<typeof prepareService>>;
 
-async function stopped(server: Server): Promise<void> {
+async function stopCleanly(server: Server): Promise<void> {
   server.child.kill("SIGTERM");
   expect(await server.ended).toEqual({ code: 0, signal: null });
 }
 
-const checkpointOf = async ({ url }: { url: string }, query = "") =>
+const readCheckpoint = async ({ url }: { url: string }, query = "") =>
   (await (await fetch(`${url}/api/product/audit/checkpoint${query}`)).json()) as {
     checkpoint: string;
     key: string;
@@ -34,7 +34,7 @@ const checkpointOf = async ({ url }: { url: string }, query = "") =>
     witnesses: { length: number }[];
   };
 
-async function propose({ url }: Team, times: number): Promise<void> {
+async function propose({ url }: PreparedService, times: number): Promise<void> {
   for (let i = 0; i < times; i++) {
     const body = new URLSearchParams({ tenant_id: `t${i}`, affected_users: "4", expected_delta_k: "1" });
     const { status } = await fetch(`${url}/api/product/propose-crm-followup`, { method: "POST", body });
@@ -42,9 +42,9 @@ async function propose({ url }: Team, times: number): Promise<void> {
   }
 }
 
-/** Starts a team's service as the witness of the other's log, and with the other as its witness. */
-async function watching(own: Team, other: Team, logKey: string): Promise<Server> {
-  await writeFile(join(own.folder, "logs.txt"), `# the other team\n${logKey}\n`);
+/** Starts a service as the witness of the other's log, and with the other as its witness. */
+async function startAsWitness(own: PreparedService, other: PreparedService, logKey: string): Promise<Server> {
+  await writeFile(join(own.folder, "logs.txt"), `# the other service\n${logKey}\n`);
   return serve(own.folder, [
     ...own.args,
     `--audit-witness=${other.url}`,
@@ -56,48 +56,48 @@ async function watching(own: Team, other: Team, logKey: string): Promise<Server>
 }
 
 const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 40_000, interval: 200 });
-const seenWhole = (log: Team, by: Team) =>
+const waitForCosignature = (log: PreparedService, witness: PreparedService) =>
   eventually(async () => {
-    const { length } = await checkpointOf(log);
-    const { checkpoint, length: cosigned } = await checkpointOf(log, "?cosigned=1");
+    const { length } = await readCheckpoint(log);
+    const { checkpoint, length: cosigned } = await readCheckpoint(log, "?cosigned=1");
     expect(cosigned).toBe(length);
-    expect(readNote(checkpoint, by.witness.vkey).by).toEqual([{ seconds: expect.any(Number), isValid: true }]);
+    expect(readNote(checkpoint, witness.witness.vkey).by).toEqual([{ seconds: expect.any(Number), isValid: true }]);
   });
 
 test(
-  "two services watch each other's logs; one that is set back is refused, and says so",
+  "two services cosign each other's logs; a log that is set back is rejected and reported",
   { timeout: 180_000 },
   async ({ cwd }) => {
-    const [a, b] = [await team(cwd, "a"), await team(cwd, "b")];
+    const [a, b] = [await prepareService(cwd, "a"), await prepareService(cwd, "b")];
     const keys: string[] = [];
-    for (const one of [a, b]) {
-      const alone = await serve(one.folder, one.args);
-      keys.push((await checkpointOf(one)).key);
-      await stopped(alone);
+    for (const service of [a, b]) {
+      const server = await serve(service.folder, service.args);
+      keys.push((await readCheckpoint(service)).key);
+      await stopCleanly(server);
     }
     const [keyOfA, keyOfB] = keys as [string, string];
-    const first = await watching(a, b, keyOfB);
-    const other = await watching(b, a, keyOfA);
+    const first = await startAsWitness(a, b, keyOfB);
+    const other = await startAsWitness(b, a, keyOfA);
     expect(await other.logged("watching")).toMatchObject({ logs: [keyOfA.split("+")[0]], key: b.witness.vkey });
     await propose(a, 3);
     await propose(b, 2);
-    await seenWhole(a, b);
-    await seenWhole(b, a);
+    await waitForCosignature(a, b);
+    await waitForCosignature(b, a);
     expect((await fetch(`${a.url}/readyz`)).status).toBe(200);
 
-    await stopped(first);
+    await stopCleanly(first);
     await cp(join(a.folder, "data"), join(cwd, "older"), { recursive: true });
-    const second = await watching(a, b, keyOfB);
+    const second = await startAsWitness(a, b, keyOfB);
     await propose(a, 5);
-    await seenWhole(a, b);
-    const { length } = await checkpointOf(a);
-    await stopped(second);
+    await waitForCosignature(a, b);
+    const { length } = await readCheckpoint(a);
+    await stopCleanly(second);
     await rm(join(a.folder, "data"), { recursive: true });
     await cp(join(cwd, "older"), join(a.folder, "data"), { recursive: true });
 
-    const setBack = await watching(a, b, keyOfB);
+    const serverOfOlderLog = await startAsWitness(a, b, keyOfB);
     await propose(a, 1);
-    expect(await setBack.logged("a witness refuses the log")).toMatchObject({
+    expect(await serverOfOlderLog.logged("a witness refuses the log")).toMatchObject({
       witness: b.witness.name,
       problem: expect.stringContaining(`it cosigned ${length} entries of this log`),
     });
@@ -110,7 +110,7 @@ test(
     expect(await other.logged("a log that is watched does not continue what was cosigned")).toMatchObject({
       cosigned: expect.stringContaining(`\n${length}\n`),
     });
-    expect((await fetch(`${b.url}/readyz`)).status, "who watches is not to blame").toBe(200);
-    expect((await checkpointOf(a, "?cosigned=1")).length).toBeLessThan(length);
+    expect((await fetch(`${b.url}/readyz`)).status, "the witness itself is ready").toBe(200);
+    expect((await readCheckpoint(a, "?cosigned=1")).length).toBeLessThan(length);
   },
 );

@@ -57,40 +57,44 @@ describe.skipIf(!browser)("the audit log in the console", () => {
 
   test("the check in the browser finds an edited or missing entry, a cut end and a rewrite", async () => {
     const page = await open(ANA);
-    let change: (entries: Entry[]) => Entry[];
-    let length: (actual: number) => number;
+    let tamperEntries: (entries: Entry[]) => Entry[];
+    let tamperLength: (actual: number) => number;
     // One route for all cases: a request that is sent while a route is replaced would never be answered.
     await page.route("**/api/product/audit?after=*", async (route) => {
       const body = await (await route.fetch()).json();
-      await route.fulfill({ json: { ...body, entries: change(body.entries), length: length(body.length) } });
+      await route.fulfill({
+        json: { ...body, entries: tamperEntries(body.entries), length: tamperLength(body.length) },
+      });
     });
-    const tamper = async (changed: typeof change, lengthened: typeof length = (actual) => actual) => {
-      change = changed;
-      length = lengthened;
+    const checkTampered = async (entries: typeof tamperEntries, length: typeof tamperLength = (actual) => actual) => {
+      tamperEntries = entries;
+      tamperLength = length;
       await page.getByRole("button", { name: "Check in this browser" }).click();
       return page.locator(".chain-check .notice").innerText();
     };
     await visit(page, service.url, "audit");
-    expect(await tamper((entries) => entries)).toContain("each matches its hash");
-    expect(await tamper((all) => all.map((one) => (one.id === 3 ? { ...one, tenant: "t2" } : one)))).toContain(
-      "The chain breaks at entry 3: its hash does not match its content.",
+    expect(await checkTampered((entries) => entries)).toContain("each matches its hash");
+    expect(
+      await checkTampered((all) => all.map((entry) => (entry.id === 3 ? { ...entry, tenant: "t2" } : entry))),
+    ).toContain("The chain breaks at entry 3: its hash does not match its content.");
+    expect(await checkTampered((entries) => entries.filter(({ id }) => id !== 4))).toContain(
+      "The chain breaks at entry 5",
     );
-    expect(await tamper((entries) => entries.filter(({ id }) => id !== 4))).toContain("The chain breaks at entry 5");
     const newest = (await service.get("api/product/audit?limit=1")).entries[0];
     const storeReceipt = (receipt: string) =>
       page.evaluate((text) => localStorage.setItem("countersign.receipt", text), receipt).then(() => page.reload());
     await storeReceipt(`${newest.origin} ${newest.id} ${newest.current_hash}`);
-    const uncut = await tamper((entries) => entries);
+    const uncut = await checkTampered((entries) => entries);
     expect(uncut).toContain("The newest receipt of this browser is among them");
-    const cut = newest.id - 1;
+    const cutLength = newest.id - 1;
     expect(
-      await tamper(
-        (entries) => entries.filter(({ id }) => id <= cut),
-        () => cut,
+      await checkTampered(
+        (entries) => entries.filter(({ id }) => id <= cutLength),
+        () => cutLength,
       ),
     ).toContain("its tail was cut");
     await storeReceipt(`${newest.origin} ${newest.id} ${"0".repeat(64)}`);
-    expect(await tamper((entries) => entries)).toContain("the log was rewritten");
+    expect(await checkTampered((entries) => entries)).toContain("the log was rewritten");
     await page.getByText("Ask the service").click();
     await page.getByText(`The chain breaks at entry ${newest.id}`).first().waitFor();
   });
@@ -103,7 +107,7 @@ describe.skipIf(!browser)("the audit log in the console", () => {
       await route.fulfill({ json: body });
     });
     await visit(page, service.url, `changes/${denied}`);
-    await page.getByText("An entry does not fit its hash: it was altered after it was written.").waitFor();
+    await page.getByText("A hash does not match its entry: the entry was altered after it was written.").waitFor();
     expect(await page.getByText("altered", { exact: true }).count()).toBe(1);
   });
 

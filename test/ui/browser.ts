@@ -26,14 +26,14 @@ const CACHE = join(import.meta.dirname, "../../node_modules/.cache/countersign")
 /** Unpacks the browser once for all test processes and returns its path. */
 async function unpackBrowser(): Promise<string> {
   const cacheFolder = join(CACHE, `chromium-${packageJson.devDependencies["@sparticuz/chromium"]}`);
-  const folder = await cachedFolder(cacheFolder, async (filled) => {
-    const before = process.env["TMPDIR"];
-    process.env["TMPDIR"] = filled;
+  const folder = await cachedFolder(cacheFolder, async (newFolder) => {
+    const previousFolder = process.env["TMPDIR"];
+    process.env["TMPDIR"] = newFolder;
     try {
       await inflater.executablePath();
     } finally {
-      if (before === undefined) delete process.env["TMPDIR"];
-      else process.env["TMPDIR"] = before;
+      if (previousFolder === undefined) delete process.env["TMPDIR"];
+      else process.env["TMPDIR"] = previousFolder;
     }
   });
   return join(folder, "chromium");

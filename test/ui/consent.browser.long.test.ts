@@ -57,8 +57,8 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     const page = await open(ANA);
     const device = await addAuthenticator(page);
     const principals = await enrolPasskey(page, service);
-    const line = { type: "webauthn", rp_id: "localhost", origins: [localhostUrl(service)] };
-    expect(principals).toMatchObject({ ana: { kind: "person", keys: [line] } });
+    const passkey = { type: "webauthn", rp_id: "localhost", origins: [localhostUrl(service)] };
+    expect(principals).toMatchObject({ ana: { kind: "person", keys: [passkey] } });
     expect(await device.countPasskeys()).toBe(1);
     const steps = page.locator("ol.steps");
     expect(await steps.evaluate((list) => getComputedStyle(list).listStyleType), "steps have numbers").toBe("decimal");
@@ -97,15 +97,12 @@ describe.skipIf(!browser)("signed consent in the console", () => {
   test("behind a proxy that names people, nothing needs to be typed", async () => {
     const proxied = { args: ["--identity-header=x-person"], headers: { "x-person": "ana" } };
     const { service, page } = await startWithPasskey({}, proxied);
-    const id = (
-      await (
-        await fetch(`${service.url}/api/product/propose-crm-followup`, {
-          method: "POST",
-          headers: { "x-person": "pat", "x-svc-admin-token": TOKEN },
-          body: new URLSearchParams({ tenant_id: "t1", affected_users: "40", expected_delta_k: "1" }),
-        })
-      ).json()
-    ).change_id;
+    const response = await fetch(`${service.url}/api/product/propose-crm-followup`, {
+      method: "POST",
+      headers: { "x-person": "pat", "x-svc-admin-token": TOKEN },
+      body: new URLSearchParams({ tenant_id: "t1", affected_users: "40", expected_delta_k: "1" }),
+    });
+    const { change_id: id } = await response.json();
     await page.addInitScript(() => localStorage.clear());
     await approveInOneClick(page, service, id);
     expect(await readDecisions(service, id)).toMatchObject([{ approver: "ana", authenticated: "signature" }]);
@@ -119,7 +116,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await visit(page, localhostUrl(service), `changes/${id}`);
     await device.setUserVerified(false);
     await button(page, "Approve with your key").click();
-    await page.getByText("Nothing was signed. It was cancelled or took too long").waitFor();
+    await page.getByText("Nothing was signed: it was cancelled, took too long").waitFor();
     expect(await readDecisions(service, id)).toEqual([]);
     expect(await page.locator(".change-head .mark").innerText()).toBe("Waits for consent");
 
@@ -132,7 +129,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
         get({ ...options, signal: AbortSignal.abort(new DOMException("", "NotAllowedError")) });
     });
     await button(page, "Approve with your key").click();
-    await page.getByText("Nothing was signed.").waitFor();
+    await page.getByText("Nothing was signed:").waitFor();
     expect(await readDecisions(service, id)).toEqual([]);
     await page.reload();
     await button(page, "Approve with your key").click();
@@ -170,7 +167,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect([statement, note]).toEqual([shown, "Too\nearly; ‘later’."]);
   });
 
-  test("without the token, the page asks for it next to the button and then signs", async () => {
+  test("without the token, the page asks for the token next to the button and then signs", async () => {
     const { service, page } = await startWithPasskey();
     const id = await service.propose();
     await visit(page, localhostUrl(service), `changes/${id}`);
@@ -269,13 +266,13 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await visit(page, localhostUrl(service), `changes/${id}`);
     await page.reload();
     await page.getByText("Show what is signed").click();
-    const timeOf = async () =>
+    const readStatementTime = async () =>
       Date.parse(JSON.parse(await page.getByRole("region", { name: "What is signed" }).innerText()).at);
-    const opened = await timeOf();
+    const firstTime = await readStatementTime();
     await page.route("**/api/**", (route) => route.abort());
     await page.clock.fastForward("06:00");
     await page.clock.runFor(20_000);
-    await expect.poll(timeOf).toBeGreaterThan(opened + 5 * 60_000);
+    await expect.poll(readStatementTime).toBeGreaterThan(firstTime + 5 * 60_000);
   });
 
   inFull(test)("at an IP address the page links to the address where the passkey works", async () => {
@@ -306,8 +303,8 @@ describe.skipIf(!browser)("signed consent in the console", () => {
   });
 
   test("with an SSH key the statement is signed by a command, and the signature is pasted", async () => {
-    const pen = sshSigner("ssh-ed25519");
-    const service = await startService({ intent: makeSigningIntent({ ana: { kind: "person", keys: [pen.key] } }) });
+    const signer = sshSigner("ssh-ed25519");
+    const service = await startService({ intent: makeSigningIntent({ ana: { kind: "person", keys: [signer.key] } }) });
     const id = await service.propose();
     const page = await open(ANA);
     await visit(page, service.url, `changes/${id}`);
@@ -324,11 +321,11 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByLabel("Signature").fill(statement);
     await page.getByText("This is no SSH signature. Paste all lines from BEGIN to END.").waitFor();
     expect(await button(page, "Approve with your key").isDisabled()).toBe(true);
-    await page.getByLabel("Signature").fill(pen.sign("another statement").signature);
+    await page.getByLabel("Signature").fill(signer.sign("another statement").signature);
     await Promise.all([page.waitForResponse("**/api/product/intent"), button(page, "Approve with your key").click()]);
     await page.getByRole("dialog").getByRole("alert").waitFor();
     expect(await shown.innerText()).toBe(command);
-    await page.getByLabel("Signature").fill(`  ${pen.sign(statement).signature}\n`);
+    await page.getByLabel("Signature").fill(`  ${signer.sign(statement).signature}\n`);
     await button(page, "Approve with your key").click();
     await page.getByText("Your consent is recorded.").waitFor();
     expect(await readDecisions(service, id)).toMatchObject([{ authenticated: "signature_unattended", statement }]);
@@ -367,8 +364,8 @@ describe.skipIf(!browser)("signed consent in the console", () => {
   });
 
   test("a freeze, its lifting and an emergency review are signed", async () => {
-    const pen = sshSigner("ssh-ed25519");
-    const bo = { kind: "person", keys: [pen.key] };
+    const signer = sshSigner("ssh-ed25519");
+    const bo = { kind: "person", keys: [signer.key] };
     const break_glass = { approvers: ["bo"], required: 1, review_hours: 72 };
     const { service, page } = await startWithPasskey({ break_glass }, { others: { bo } });
     const readLatestDetail = async (query: string) =>
@@ -394,12 +391,12 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     });
 
     const change_id = await service.propose();
-    const decided = { change_id, approver: "bo", note: "Uploads fail." };
-    const signable = { ...decided, decision: "approve_emergency" };
+    const decision = { change_id, approver: "bo", note: "Uploads fail." };
+    const signable = { ...decision, decision: "approve_emergency" };
     const { statement } = await service.post("api/product/consent-statement", signable);
-    const proof = JSON.stringify(pen.sign(statement));
+    const proof = JSON.stringify(signer.sign(statement));
     const { at } = JSON.parse(statement);
-    await service.post("api/product/approve", { ...decided, emergency: "true", proof, at });
+    await service.post("api/product/approve", { ...decision, emergency: "true", proof, at });
     await visit(page, localhostUrl(service), `changes/${change_id}`);
     await button(page, "Not justified…").click();
     await page.getByText("ana does not accept the emergency consent: set limits.uploads for t1.").waitFor();

@@ -82,9 +82,9 @@ describe.skipIf(!browser)("decisions in the console", () => {
     expect(await listEventTypes(id)).toEqual([
       "change_proposed", "consent_decision", "consent_decision", "change_applied", "change_rolled_back",
     ]); // prettier-ignore
-    await ana.getByText("all 5 entries fit their content").waitFor();
-    const shown = await ana.locator(".timeline > li").allInnerTexts();
-    expect(shown.map((step) => step.split("\n")[0])).toEqual([
+    await ana.getByText("all 5 hashes match their entries").waitFor();
+    const steps = await ana.locator(".timeline > li").allInnerTexts();
+    expect(steps.map((step) => step.split("\n")[0])).toEqual([
       "Proposed by pat as a major change.",
       "Approved by ana, 1 of 2 consents.",
       "Approved by bo, 2 of 2 consents.",
@@ -105,7 +105,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
     expect(await dialog.innerText()).toContain("Denied by bo");
     await ana.clock.runFor(10_000);
     await ana.evaluate(() => fetch("api/state").then((response) => response.text()));
-    expect(await status(ana).innerText(), "the page behind is as it was").toBe("Waits for consent");
+    expect(await status(ana).innerText(), "the page behind the dialog is not updated").toBe("Waits for consent");
     expect(await button(ana, "Approve as ana").count()).toBe(0);
     await button(ana, "Close and look again").click();
     await ana.clock.runFor(10_000);
@@ -114,21 +114,21 @@ describe.skipIf(!browser)("decisions in the console", () => {
   });
 
   inLong(test)("the rollback dialog shows the restored value, or the later change of the target", async () => {
-    const applied = async (value: string): Promise<string> => {
+    const applyValue = async (value: string): Promise<string> => {
       const change_id = await service.propose({ target: "limits.exports", value });
       await service.post("api/product/approve", { change_id, approver: "bo" });
       await service.post("api/product/apply", { change_id });
       return change_id;
     };
-    const first = await applied("10");
-    const second = await applied("20");
+    const first = await applyValue("10");
+    const second = await applyValue("20");
     const ana = await open({ name: "ana", token: TOKEN });
     const dialog = ana.getByRole("dialog");
 
     await visit(ana, service.url, changePath(second));
     await button(ana, "Roll back…").click();
     await dialog.getByText("The host product has this change's value now.").waitFor();
-    await dialog.getByText("limits.exports held what Raise the limit by pat set.").waitFor();
+    await dialog.getByText("limits.exports had the value that Raise the limit by pat set.").waitFor();
     expect((await dialog.locator(".diff .line").allInnerTexts()).map((line) => line.replaceAll(/\s+/g, " "))).toEqual([
       "− removed: 20",
       "+ added: 10",
@@ -178,7 +178,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
     await visit(eve, service.url, changePath(id));
     const bar = eve.getByRole("region", { name: "Decision" });
     expect(await bar.getByRole("button").count(), "nothing is offered to an outsider").toBe(0);
-    expect(await bar.innerText(), "what may not be done stays behind a word").not.toContain("0 of 2 consents");
+    expect(await bar.innerText(), "the reasons are folded").not.toContain("0 of 2 consents");
     await showReasons(eve);
     await bar.getByText("It can be approved by ana or bo or cy.").waitFor();
     expect(await bar.innerText()).toMatch(/Can't apply yet\W+0 of 2 consents/);
@@ -256,9 +256,9 @@ describe.skipIf(!browser)("decisions in the console", () => {
     const id = await service.propose({ risk: "high" });
     const ana = await open({ name: "ana", token: TOKEN });
     await visit(ana, service.url, changePath(id));
-    let lost = 0;
+    let requests = 0;
     await ana.route("**/api/product/approve", async (route) => {
-      if (lost++ > 0) return route.continue();
+      if (requests++ > 0) return route.continue();
       await route.fetch();
       return route.abort();
     });
@@ -297,10 +297,10 @@ describe.skipIf(!browser)("decisions in the console", () => {
     expect((await probe).status()).toBe(200);
     await service.post("api/product/deny", { change_id: id, approver: "bo" });
     await status(page).getByText("Denied").waitFor();
-    expect(await page.getByText("The service was upgraded").count(), "it is the same one").toBe(0);
+    expect(await page.getByText("The service was upgraded").count(), "the build is the same").toBe(0);
   });
 
-  inLong(test)("the inbox counts what waits for the reader and links to what waits for others", async () => {
+  inLong(test)("the inbox counts the changes that wait for the reader, and links to the others", async () => {
     const full = await startService();
     for (let nth = 0; nth < 40; nth++) await full.propose({ target: `limits.n${nth}`, proposer: "ana" });
     const ana = await open({ name: "ana", token: TOKEN });

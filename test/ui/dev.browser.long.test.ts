@@ -58,7 +58,7 @@ async function waitForLine(line: RegExp): Promise<string[]> {
   return outputLines.splice(0, count);
 }
 
-function change(file: string, ...edits: [from: string, to: string][]): void {
+function editFile(file: string, ...edits: [from: string, to: string][]): void {
   const path = join(folder, file);
   let text = readFileSync(path, "utf8");
   for (const [from, to] of edits) {
@@ -70,26 +70,26 @@ function change(file: string, ...edits: [from: string, to: string][]): void {
 
 test("a change of the service's code restarts it after an orderly shutdown", async () => {
   const wait = "await new Promise((resolve) => setTimeout(resolve, 1500));";
-  change("local/ui_server.ts", ["await running.stop();", `${wait} await running.stop();`]);
+  editFile("local/ui_server.ts", ["await running.stop();", `${wait} await running.stop();`]);
   await waitForLine(LISTENING);
-  change("lib/kit/version.ts", ["= packageVersion", '= packageVersion + "-changed"']);
+  editFile("lib/kit/version.ts", ["= packageVersion", '= packageVersion + "-changed"']);
   const lines = await waitForLine(LISTENING);
   expect(lines.some((line) => STOPPING.test(line) && line.includes("SIGTERM"))).toBe(true);
   expect(lines.some((line) => ENDED.test(line))).toBe(false);
   expect(lines.at(-1)).toMatch(/"version":"[\d.]+-changed"/);
-  change("local/ui_server.ts", [wait, ""]);
+  editFile("local/ui_server.ts", [wait, ""]);
   await waitForLine(LISTENING);
 });
 
 test("a build error is reported, and the running service continues", async () => {
-  change("lib/kit/version.ts", ["export const", "export cnst"]);
+  editFile("lib/kit/version.ts", ["export const", "export cnst"]);
   await waitForLine(/lib\/kit\/version\.ts:\d+:\d+/);
-  change("lib/kit/version.ts", ["export cnst", "export let const"]);
+  editFile("lib/kit/version.ts", ["export cnst", "export let const"]);
   const lines = await waitForLine(/lib\/kit\/version\.ts:\d+:\d+/);
   expect(lines.filter((line) => STOPPING.test(line))).toEqual([]);
   expect((await fetch(`${url}/livez`)).status).toBe(200);
-  change("lib/kit/version.ts", ["export let const", "export const"], ["-changed", "-mended"]);
-  expect((await waitForLine(LISTENING)).at(-1)).toContain("-mended");
+  editFile("lib/kit/version.ts", ["export let const", "export const"], ["-changed", "-repaired"]);
+  expect((await waitForLine(LISTENING)).at(-1)).toContain("-repaired");
 });
 
 describe.skipIf(!browser)("in a browser", () => {
@@ -107,9 +107,9 @@ describe.skipIf(!browser)("in a browser", () => {
 });
 
 test("a service that has ended by itself is started again by the next change", async () => {
-  change("local/ui_server.ts", ["const log = openLog();", "const log = openLog(); process.exit(7);"]);
+  editFile("local/ui_server.ts", ["const log = openLog();", "const log = openLog(); process.exit(7);"]);
   await waitForLine(ENDED);
-  change("local/ui_server.ts", [" process.exit(7);", ""]);
+  editFile("local/ui_server.ts", [" process.exit(7);", ""]);
   await waitForLine(LISTENING);
 });
 

@@ -9,7 +9,7 @@ const browser = await startBrowser();
 const PAGE = renderPage(makeTestDocument({ product: { ...makeIntent(), identity: {} as never } }));
 
 /** Returns how many pixels the page overflows the window, and the words outside examples that are broken. Runs in the page. */
-function measureLayout(): { beyond: number; broken: string[] } {
+function measureLayout(): { overflow: number; broken: string[] } {
   const broken: string[] = [];
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let text = texts.nextNode(); text; text = texts.nextNode()) {
@@ -21,7 +21,7 @@ function measureLayout(): { beyond: number; broken: string[] } {
       if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) broken.push(word);
     }
   }
-  return { beyond: document.documentElement.scrollWidth - innerWidth, broken };
+  return { overflow: document.documentElement.scrollWidth - innerWidth, broken };
 }
 
 describe.skipIf(!browser)("the page of the API", () => {
@@ -29,9 +29,9 @@ describe.skipIf(!browser)("the page of the API", () => {
     const page = await browser!.newPage({ viewport: { width, height: 900 } });
     try {
       await page.setContent(PAGE);
-      expect(await page.evaluate(measureLayout)).toEqual({ beyond: 0, broken: [] });
+      expect(await page.evaluate(measureLayout)).toEqual({ overflow: 0, broken: [] });
       await page.addStyleTag({ content: "td, p { overflow-wrap: anywhere; max-width: 3rem }" });
-      expect((await page.evaluate(measureLayout)).broken, "a broken word would be seen").not.toEqual([]);
+      expect((await page.evaluate(measureLayout)).broken, "a broken word would be found").not.toEqual([]);
     } finally {
       await page.close();
     }

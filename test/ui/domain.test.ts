@@ -10,7 +10,7 @@ import { draftFromChange } from "../../local/ui/domain/draft.ts";
 import { describeValue, isSwitchValue, parseValue } from "../../local/ui/domain/kinds.ts";
 import { findJsonFault } from "../../local/ui/domain/json_fault.ts";
 import { listOfferedKpis } from "../../local/ui/domain/kpi_series.ts";
-import { listBrakes } from "../../local/ui/domain/mandates.ts";
+import { RESTRICTIONS } from "../../local/ui/domain/mandates.ts";
 import { listObstacles, listAllowedActions } from "../../local/ui/domain/change_actions.ts";
 import { describeMeasuredEffect, formatExpectedGain } from "../../local/ui/domain/rollout.ts";
 import { toIsolatedText, describeRequest, describeStatus } from "../../local/ui/domain/sentences.ts";
@@ -45,7 +45,7 @@ test.each<[string, AuditEntry[], number | undefined]>([
   ["an altered text", [FIRST, { ...SECOND, detail: "x" }], 2],
   ["an entry left out", [FIRST, { ...SECOND, id: 3 }], 3],
   ["another order", [SECOND, FIRST], 1],
-  ["a first entry with something before it", [{ ...FIRST, previous_hash: SECOND.current_hash }], 1],
+  ["a first entry that names an earlier one", [{ ...FIRST, previous_hash: SECOND.current_hash }], 1],
 ])("the check of %s finds the first fault", (_name, entries, faulty) => {
   const { fault, count } = checkEntries(entries, undefined);
   expect(fault?.id).toBe(faulty);
@@ -56,10 +56,10 @@ test("an entry forged with a new hash does not link to the entries checked befor
   const forged = { ...SECOND, previous_hash: "f".repeat(64) };
   forged.current_hash = entryHash(forged, sha256);
   const { last } = checkEntries([FIRST], undefined);
-  expect(checkEntries([forged], last).fault).toEqual({ id: 2, reason: "it is not linked to entry 1" });
-  const elsewhere = { ...SECOND, origin: "acme-crm/audit/ff" };
-  elsewhere.current_hash = entryHash(elsewhere, sha256);
-  expect(checkEntries([elsewhere], last).fault?.reason).toBe("it belongs to another log");
+  expect(checkEntries([forged], last).fault).toEqual({ id: 2, reason: "its previous hash is not the hash of entry 1" });
+  const fromOtherLog = { ...SECOND, origin: "acme-crm/audit/ff" };
+  fromOtherLog.current_hash = entryHash(fromOtherLog, sha256);
+  expect(checkEntries([fromOtherLog], last).fault?.reason).toBe("it comes from another log");
   expect([FIRST, { ...SECOND, tenant: "t2" }].map(hasOwnHash)).toEqual([true, false]);
 });
 
@@ -121,17 +121,19 @@ test("the status sentence says what a change waits for", () => {
   const now = Date.parse("2026-01-01T05:00:00.000Z");
   const approval = (approver: string) => ({ approver, note: "", at: CHANGE.created_at });
   const owners = { rule: "owners crm.*", count: 1, of: ["cy", "di"] };
-  const waits = (...missing: ChangeDetail["missing"]) => plain(describeStatus({ ...CHANGE, missing }, now));
-  expect(waits(quorum(2))).toBe("It has waited 5 h and needs 2 more consents.");
-  expect(waits(quorum(1))).toBe("It has waited 5 h and needs 1 more consent (1 of 2).");
-  expect(waits(quorum(3)), "the intent asks for more by now").toBe("It has waited 5 h and needs 3 more consents.");
-  expect(waits(quorum(1), owners)).toBe(
+  const describeWait = (...missing: ChangeDetail["missing"]) => plain(describeStatus({ ...CHANGE, missing }, now));
+  expect(describeWait(quorum(2))).toBe("It has waited 5 h and needs 2 more consents.");
+  expect(describeWait(quorum(1))).toBe("It has waited 5 h and needs 1 more consent (1 of 2).");
+  expect(describeWait(quorum(3)), "the intent in force needs more").toBe(
+    "It has waited 5 h and needs 3 more consents.",
+  );
+  expect(describeWait(quorum(1), owners)).toBe(
     "It has waited 5 h and needs 1 more consent (1 of 2); of the owners of crm.*, 1 more must consent: cy, di.",
   );
-  expect(waits(owners), "nothing but an owner's").toBe(
+  expect(describeWait(owners), "only an owner's consent is missing").toBe(
     "It has waited 5 h; of the owners of crm.*, 1 more must consent: cy, di.",
   );
-  expect(waits({ ...owners, of: [] })).toContain("1 more must consent: no person is left who may.");
+  expect(describeWait({ ...owners, of: [] })).toContain("1 more must consent: no person is left who may.");
   const approved = { ...CHANGE, status: "approved" as const, decided_at: CHANGE.created_at };
   expect(plain(describeStatus({ ...approved, approvals: [approval("bo"), approval("cy")] }, now))).toBe(
     "Approved by bo and cy 5 h ago; nothing has been applied yet.",
@@ -261,15 +263,15 @@ test("a share that a rollout watches is shown in points, both expected and measu
 });
 
 test("a draft mandate can only be revoked, and an ended one cannot be changed", () => {
-  expect((["draft", "active", "suspended", "ended"] as const).map(listBrakes)).toEqual([["revoke"], ["narrow", "revoke"], ["narrow", "revoke"], []]); // prettier-ignore
+  expect(RESTRICTIONS).toMatchObject({ draft: ["revoke"], active: ["narrow", "revoke"], ended: [] });
 });
 
 test("a proposal derived from another leaves unstated fields unstated", () => {
   const change = { kind: "config", tier: "standard", expected_delta_k: null, affected_users: null } as Change;
-  const again = (unstated: Change["unstated"]) =>
+  const draftAgain = (unstated: Change["unstated"]) =>
     draftFromChange({ ...change, risk: "medium", reversible: true, ...(unstated && { unstated }) }, "bo");
-  expect(again(["risk", "reversible"])).toMatchObject({ risk: "", reversible: "" });
-  expect(again([])).toMatchObject({ risk: "medium", reversible: "true" });
+  expect(draftAgain(["risk", "reversible"])).toMatchObject({ risk: "", reversible: "" });
+  expect(draftAgain([])).toMatchObject({ risk: "medium", reversible: "true" });
 });
 
 test.each([

@@ -22,7 +22,7 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
 
   const readEvents = async (query: string): Promise<{ event_type: string; detail: string }[]> =>
     (await service.get(`api/product/audit?${query}`)).entries;
-  const frozen = (page: Page) =>
+  const freezeNotice = (page: Page) =>
     page.getByText("Only an emergency is applied meanwhile; a rollback is always possible.");
 
   test("a freeze takes two clicks on any page, is shown on all pages and can be lifted there", async () => {
@@ -46,7 +46,7 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await ana.getByRole("dialog").waitFor({ state: "detached" });
 
     // Without a reload:
-    await frozen(bo).waitFor();
+    await freezeNotice(bo).waitFor();
     await bo.getByText("ana froze the service until 1 Jan 2099, 08:00: The ledger is audited.").waitFor();
     await showReasons(bo);
     await bo
@@ -57,26 +57,26 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await button(bo, "Lift the freeze…").click();
     await bo.getByLabel("Note").fill("The audit is over.");
     await button(bo, "Lift it as bo").click();
-    await frozen(bo).waitFor({ state: "detached" });
-    expect(await bo.evaluate(() => document.activeElement?.tagName), "its button is gone").toBe("H1");
-    await frozen(ana).waitFor({ state: "detached" });
-    const acts = [
+    await freezeNotice(bo).waitFor({ state: "detached" });
+    expect(await bo.evaluate(() => document.activeElement?.tagName), "the pressed button is gone").toBe("H1");
+    await freezeNotice(ana).waitFor({ state: "detached" });
+    const entries = [
       ...(await readEvents("event_type=service_frozen")),
       ...(await readEvents("event_type=service_unfrozen")),
     ];
-    expect(acts.map(({ detail }) => JSON.parse(detail))).toMatchObject([
+    expect(entries.map(({ detail }) => JSON.parse(detail))).toMatchObject([
       { actor: "ana", note: "The ledger is audited.", until: "2099-01-01T08:00:00.000Z" },
       { actor: "bo", note: "The audit is over." },
     ]);
   });
 
-  test("an emergency is approved and applied despite a freeze, and somebody else reviews it", async () => {
+  test("an emergency is approved and applied despite a freeze, and another person reviews it", async () => {
     const id = await service.propose({ risk: "high" });
     await service.post("api/product/freeze", { actor: "bo" });
     const ana = await open({ name: "ana", token: TOKEN });
     await visit(ana, service.url, `changes/${id}`);
     await button(ana, "Approve…").waitFor();
-    expect(await button(ana, "Approve as an emergency…").count(), "it is not hers").toBe(0);
+    expect(await button(ana, "Approve as an emergency…").count(), "ana is no emergency approver").toBe(0);
 
     const sam = await open({ name: "sam", token: TOKEN });
     await visit(sam, service.url, `changes/${id}`);
@@ -90,20 +90,20 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await visit(ana, service.url, "");
     const ready = ana.getByRole("region", { name: "Approved, not applied" });
     await ready.getByText("an emergency consent is to be reviewed by").waitFor();
-    expect(await ana.getByRole("region", { name: "Review due" }).count(), "it stands in one place").toBe(0);
+    expect(await ana.getByRole("region", { name: "Review due" }).count(), "the change is listed once").toBe(0);
     await button(sam, "Apply…").click();
     await button(sam, "Apply as sam").click();
     await sam.getByText("The change is applied and verified.").waitFor();
     await showReasons(sam);
     await sam.getByText("Can't review:").waitFor();
-    expect(await sam.getByText("Was it right?").count(), "nobody is asked who may not answer").toBe(0);
+    expect(await sam.getByText("Was it right?").count(), "sam may not review their own consent").toBe(0);
     await service.post("api/product/unfreeze", { actor: "bo" });
 
     await visit(ana, service.url, "");
     await ana.getByText("Nothing waits for your consent.").waitFor();
     await ana.getByRole("region", { name: "Review due" }).getByRole("link").first().waitFor();
     const due = ana.getByRole("region", { name: "Review due" });
-    expect(await due.innerText(), "what is applied does not expire").not.toContain("expires");
+    expect(await due.innerText(), "an applied change does not expire").not.toContain("expires");
     await due.getByRole("link").first().click();
     await button(ana, "Not justified…").waitFor();
     await ana.getByText("Was it right?").waitFor();

@@ -1,4 +1,4 @@
-/** Find in the console: a query in the address, completed while it is typed, and the palette. */
+/** Find in the console: a query in the address, completed while it is typed, and the find dialog. */
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { findViolations } from "./axe.ts";
@@ -38,14 +38,14 @@ describe.skipIf(!browser)("find in the console", () => {
     await page.getByText("2 changes match.").waitFor();
     expect([address(page), await query(page).inputValue()]).toEqual(["is:mine", "is:mine"]);
     // The browser shows the completions itself, so the test reads the list that they come from.
-    const offered = () => page.locator("#completions option").evaluateAll((all) => all.map((one) => one.getAttribute("value")!)); // prettier-ignore
+    const readCompletions = () => page.locator("#completions option").evaluateAll((all) => all.map((one) => one.getAttribute("value")!)); // prettier-ignore
     await query(page).fill("-is:den");
-    expect(await offered()).toEqual(["-is:denied "]);
+    expect(await readCompletions()).toEqual(["-is:denied "]);
     await query(page).fill("-is:denied ten");
-    expect(await offered()).toEqual(["-is:denied tenant:"]);
+    expect(await readCompletions()).toEqual(["-is:denied tenant:"]);
     await query(page).fill("-is:denied tenant:nor");
-    const [whole = ""] = await offered();
-    await query(page).fill(whole);
+    const [completed = ""] = await readCompletions();
+    await query(page).fill(completed);
     await page.keyboard.press("Enter");
     await page.getByText("1 change matches.").waitFor();
     expect(address(page)).toBe('-is:denied tenant:"north wind"');

@@ -15,7 +15,7 @@ import { readHostValue } from "../../local/ui/domain/plan.ts";
 import { KINDS, parseValue, formatValue } from "../../local/ui/domain/kinds.ts";
 import { splitMessage, describeGate } from "../../local/ui/domain/messages.ts";
 import { statusBadge } from "../../local/ui/domain/statuses.ts";
-import { encodeForm as formBody } from "../../local/ui/core/api.ts";
+import { encodeForm } from "../../local/ui/core/api.ts";
 import { core } from "../support/core.ts";
 import { INTENT } from "./service.ts";
 
@@ -37,7 +37,7 @@ test.each<[string, object, string[]]>([
   ["is applied", {}, []],
   ["sets a plan", PLAN, ["Promote"]],
   [
-    "sets a plan whose rollback took nothing back",
+    "sets a plan whose failed rollback changed no target",
     { ...PLAN, audit_entries: partialRollback({ host: "applied" }) },
     ["Promote"],
   ],
@@ -83,12 +83,12 @@ describe("a change that is proposed again", () => {
     [{ value: "null" }],
   ])("has the same content: %j", async (fields) => {
     const api = await core({ intent: INTENT as never });
-    const old: Change = await api.propose({ target: "limits.uploads", proposer: "pat", ...fields } as never);
-    const draft = draftFromChange(old, "pat");
-    const sent = Object.fromEntries(formBody({ ...makeProposalFields(draft), supersedes: old.change_id }));
+    const original: Change = await api.propose({ target: "limits.uploads", proposer: "pat", ...fields } as never);
+    const draft = draftFromChange(original, "pat");
+    const sent = Object.fromEntries(encodeForm({ ...makeProposalFields(draft), supersedes: original.change_id }));
     const again = await api.propose(sent);
-    expect(again.digest).toBe(old.digest);
-    expect(again.supersedes).toBe(old.change_id);
+    expect(again.digest).toBe(original.digest);
+    expect(again.supersedes).toBe(original.change_id);
   });
 });
 
@@ -112,7 +112,7 @@ test("any value of any kind can be shown in the form and read back", () => {
 });
 
 test("a proposal of the current value does not copy the expected effect", () => {
-  const of = change({
+  const applied = change({
     kind: "config",
     summary: "Ten",
     rationale: "Because",
@@ -124,7 +124,7 @@ test("a proposal of the current value does not copy the expected effect", () => 
     reversible: true,
     value: 10,
   });
-  expect(draftCurrentValue(of, { value: 99 }, "ana")).toEqual({
+  expect(draftCurrentValue(applied, { value: 99 }, "ana")).toEqual({
     ...parseDraft(
       new URLSearchParams({ ...TARGET, kpi: "csat", risk: "low", tier: "major", reversible: "true" }),
       "ana",
@@ -132,21 +132,21 @@ test("a proposal of the current value does not copy the expected effect", () => 
     summary: "Keep what the host product holds at limits.uploads",
     value: "99",
   });
-  for (const nothing of [null, undefined]) expect(draftCurrentValue(of, nothing, "").value).toBe("");
+  for (const nothing of [null, undefined]) expect(draftCurrentValue(applied, nothing, "").value).toBe("");
 });
 
 test("a draft for another tenant cannot supersede, and one for the same target is blocked", () => {
-  const typed = (overrides: object) => ({ ...parseDraft(new URLSearchParams(TARGET), ""), ...overrides });
+  const draft = (overrides: object) => ({ ...parseDraft(new URLSearchParams(TARGET), ""), ...overrides });
   const waiting = change({ status: "pending_consent" });
-  expect(findDraftSupersedeProblem(waiting, typed({}))).toBeUndefined();
-  expect(findDraftSupersedeProblem(waiting, typed({ target: "limits.seats" }))).toBeUndefined();
-  expect(findDraftSupersedeProblem(change({}), typed({ target: "limits.seats" }))).toContain(
+  expect(findDraftSupersedeProblem(waiting, draft({}))).toBeUndefined();
+  expect(findDraftSupersedeProblem(waiting, draft({ target: "limits.seats" }))).toBeUndefined();
+  expect(findDraftSupersedeProblem(change({}), draft({ target: "limits.seats" }))).toContain(
     "applied to limits.uploads",
   );
-  expect(findDraftSupersedeProblem(waiting, typed({ tenant_id: "t2" }))).toContain("another tenant");
-  expect(isBlockingDraft(waiting, typed({ target: " LIMITS.uploads " }))).toBe(true);
-  expect(isBlockingDraft(waiting, typed({ tenant_id: "t2" }))).toBe(false);
-  expect(isBlockingDraft(change({}), typed({}))).toBe(false);
+  expect(findDraftSupersedeProblem(waiting, draft({ tenant_id: "t2" }))).toContain("another tenant");
+  expect(isBlockingDraft(waiting, draft({ target: " LIMITS.uploads " }))).toBe(true);
+  expect(isBlockingDraft(waiting, draft({ tenant_id: "t2" }))).toBe(false);
+  expect(isBlockingDraft(change({}), draft({}))).toBe(false);
 });
 
 test("an entry is relevant if it is about the change, a related one or the same target", () => {
@@ -154,14 +154,14 @@ test("an entry is relevant if it is about the change, a related one or the same 
   const entry = (overrides: Partial<AuditEntry>): AuditEntry =>
     ({ change_id: "chg_x", tenant: "t1", event_type: "consent_decision", detail: "{}", ...overrides }) as AuditEntry;
   const proposed = { event_type: "change_proposed", detail: JSON.stringify({ target: "limits.uploads" }) } as const;
-  const reported = (overrides: Partial<AuditEntry>) => isRelevantEntry(entry(overrides), A, shown);
+  const isRelevant = (overrides: Partial<AuditEntry>) => isRelevantEntry(entry(overrides), A, shown);
   expect(
     [{ change_id: A }, { change_id: "" }, { change_id: B }, { detail: `{"supersedes":"${A}"}` }, proposed].map(
-      reported,
+      isRelevant,
     ),
   ).toEqual(Array(5).fill(true));
   expect(
-    [{}, { ...proposed, tenant: "t2" }, { ...proposed, event_type: "consent_decision" as const }].map(reported),
+    [{}, { ...proposed, tenant: "t2" }, { ...proposed, event_type: "consent_decision" as const }].map(isRelevant),
   ).toEqual(Array(3).fill(false));
   expect(isRelevantEntry(entry(proposed), A, undefined)).toBe(false);
 });

@@ -7,8 +7,8 @@ import { button, freshness, startBrowser, useWindows, visit } from "./browser.ts
 import { PROPOSAL, type Service, startService, TOKEN } from "./service.ts";
 import { inFull } from "../support/length.ts";
 
-const CHANGES = 10_000;
-const WAITING = 500;
+const CHANGE_COUNT = 10_000;
+const WAITING_COUNT = 500;
 const MAX_FIRST_LOAD_BYTES = 55_000;
 const ANA = { name: "ana", token: TOKEN };
 
@@ -19,7 +19,7 @@ describe.skipIf(!browser)("the cost of the console", () => {
   const open = useWindows(browser);
   beforeAll(async () => {
     service = await startService();
-    await proposeMany(service.url, CHANGES);
+    await proposeMany(service.url, CHANGE_COUNT);
   });
 
   test("the first load is at most 55 KB in three compressed, cached files and eight requests", async () => {
@@ -63,15 +63,15 @@ describe.skipIf(!browser)("the cost of the console", () => {
       await page.locator("article.row").first().waitFor();
       return page.evaluate(() => (globalThis as unknown as { firstRow: number }).firstRow);
     };
-    const took = [await reload(), await reload(), await reload()];
-    process.stdout.write(`warm reload on Slow 3G: ${took.map(Math.round).join(", ")} ms\n`);
-    expect(Math.max(...took)).toBeLessThan(1500);
+    const times = [await reload(), await reload(), await reload()];
+    process.stdout.write(`warm reload on Slow 3G: ${times.map(Math.round).join(", ")} ms\n`);
+    expect(Math.max(...times)).toBeLessThan(1500);
   });
 
   test("a query counts ten thousand changes and shows one page of them", async () => {
     // Counts follow the log, which may take a moment after so many proposals.
     const total = async () => (await service.get("api/product/runtime?limit=1")).total;
-    await expect.poll(total, { timeout: 60_000, interval: 200 }).toBe(CHANGES);
+    await expect.poll(total, { timeout: 60_000, interval: 200 }).toBe(CHANGE_COUNT);
     const page = await open(ANA);
     await visit(page, service.url, "changes");
     await page.getByText("10,000 changes, newest first.").waitFor();
@@ -80,7 +80,7 @@ describe.skipIf(!browser)("the cost of the console", () => {
     await page.getByText("1 change matches.").waitFor();
     expect(await page.locator(".change-name").innerText()).toContain("number-7 of many");
     const field = page.getByRole("combobox", { name: "Query" });
-    for (const [query, said] of [
+    for (const [query, count] of [
       ["of number-17", "1 change matches."],
       ["many", "10,000 changes match."],
       ["many is:denied", "0 changes match."],
@@ -88,7 +88,7 @@ describe.skipIf(!browser)("the cost of the console", () => {
       await field.fill(query);
       await field.press("Enter");
       await page.getByText(`Query: ${query}`).waitFor();
-      await page.getByText(said).waitFor();
+      await page.getByText(count).waitFor();
       expect(await page.locator(".change-row").count()).toBeLessThanOrEqual(50);
     }
   });
@@ -131,23 +131,25 @@ describe.skipIf(!browser)("the cost of the console", () => {
 
   inFull(test)("the inbox shows the 500 waiting changes of ten thousand after three requests", async () => {
     const { changes } = await service.get(`api/product/runtime?text=many&limit=1000&entries=0`);
-    const keep = new Set<string>(changes.slice(0, WAITING).map(({ change_id }: { change_id: string }) => change_id));
-    await closeAllBut(service, keep);
+    const keptIds = new Set<string>(
+      changes.slice(0, WAITING_COUNT).map(({ change_id }: { change_id: string }) => change_id),
+    );
+    await denyAllExcept(service, keptIds);
     const pending = async () => (await service.get("api/inbox?limit=1")).totals.pending;
-    await expect.poll(pending, { timeout: 60_000, interval: 200 }).toBe(WAITING);
+    await expect.poll(pending, { timeout: 60_000, interval: 200 }).toBe(WAITING_COUNT);
     const page = await open(ANA);
     const requested: string[] = [];
     page.on("request", (request) => {
       const path = new URL(request.url()).pathname;
       if (path.startsWith("/api/") && path !== "/api/events") requested.push(path);
     });
-    const begun = performance.now();
+    const startedAt = performance.now();
     await page.goto(service.url);
     await page.locator("article.row").first().waitFor();
-    const took = Math.round(performance.now() - begun);
-    process.stdout.write(`inbox of ${WAITING} among ${CHANGES}: ready in ${took} ms\n`);
+    const ms = Math.round(performance.now() - startedAt);
+    process.stdout.write(`inbox of ${WAITING_COUNT} among ${CHANGE_COUNT}: ready in ${ms} ms\n`);
     expect(requested.slice(0, 3).toSorted()).toEqual(["/api/inbox", "/api/state", "/api/whoami"]);
-    await page.getByText(`${WAITING} changes wait for your consent`).waitFor();
+    await page.getByText(`${WAITING_COUNT} changes wait for your consent`).waitFor();
   });
 
   test("the check of a long log shows progress and can be stopped; the log can be downloaded", async () => {
@@ -156,12 +158,13 @@ describe.skipIf(!browser)("the cost of the console", () => {
     const page = await open(ANA);
     await visit(page, service.url, "audit");
     await page.evaluate(recordProgress);
-    const noted = () => page.evaluate(() => (globalThis as unknown as { noted: number[] }).noted.splice(0));
+    const takeProgress = () =>
+      page.evaluate(() => (globalThis as unknown as { progress: number[] }).progress.splice(0));
     await button(page, "Check in this browser").click();
     await button(page, "Stop").click();
     await button(page, "Check in this browser").click();
     await page.getByText(`${shown} entries checked here, 1 to ${length}: each matches its hash`).waitFor();
-    expect((await noted()).length, "values on the way").toBeGreaterThanOrEqual(Math.floor(length / 2200));
+    expect((await takeProgress()).length, "values on the way").toBeGreaterThanOrEqual(Math.floor(length / 2200));
     await page.getByRole("button", { name: `Log of ${shown} entries`, exact: true }).click();
     await page.getByText(/^Saved audit\.jsonl, \d+\.\d MB/).waitFor();
   });
@@ -187,7 +190,7 @@ const proposeMany = (url: string, count: number): Promise<void> =>
   );
 
 /** Denies all waiting changes except the `kept` ones. */
-async function closeAllBut({ url, get }: Service, kept: ReadonlySet<string>): Promise<void> {
+async function denyAllExcept({ url, get }: Service, kept: ReadonlySet<string>): Promise<void> {
   const ids: string[] = [];
   for (let before: string | null = ""; before !== null;) {
     const page = await get(`api/product/runtime?status=pending_consent&entries=0${before && `&before=${before}`}`);
@@ -223,19 +226,19 @@ async function sendMany(url: URL, forms: readonly Record<string, string>[]): Pro
 
 /** Records the milliseconds from the start of the navigation to the first row. Runs in the page. */
 function recordFirstRow(): void {
-  const noting = new MutationObserver(() => {
+  const observer = new MutationObserver(() => {
     if (!document.querySelector("article.row")) return;
     (globalThis as unknown as { firstRow: number }).firstRow = performance.now();
-    noting.disconnect();
+    observer.disconnect();
   });
-  noting.observe(document, { subtree: true, childList: true });
+  observer.observe(document, { subtree: true, childList: true });
 }
 
 /** Records the values that a progress bar shows between its start and its end. Runs in the page. */
 function recordProgress(): void {
-  const noted: number[] = ((globalThis as unknown as { noted: number[] }).noted = []);
+  const progress: number[] = ((globalThis as unknown as { progress: number[] }).progress = []);
   new MutationObserver(() => {
     const bar = document.querySelector("progress");
-    if (bar && bar.value > 0 && bar.value < bar.max && bar.value !== noted.at(-1)) noted.push(bar.value);
+    if (bar && bar.value > 0 && bar.value < bar.max && bar.value !== progress.at(-1)) progress.push(bar.value);
   }).observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
 }

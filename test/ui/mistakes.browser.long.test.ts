@@ -1,4 +1,4 @@
-/** Mistakes of users: the console names the fault and its field, sends nothing twice and keeps the typed text. */
+/** Mistakes of users: the console names the fault and the field, sends nothing twice and keeps the typed text. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
@@ -26,7 +26,7 @@ describe.skipIf(!browser)("mistakes at the console", () => {
     await button(page, "Approve as ana").click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText(message).waitFor();
-    await dialog.getByText("The token that was sent is not the right one. Enter it again above.").waitFor();
+    await dialog.getByText("The token is not the right one. Enter it again above.").waitFor();
     await page.waitForFunction(() => document.activeElement?.matches('[type="password"]'));
     await page.keyboard.type(TOKEN);
     await page.keyboard.press("Enter");
@@ -43,7 +43,7 @@ describe.skipIf(!browser)("mistakes at the console", () => {
       const answered = page.waitForResponse("**/api/product/approve");
       await button(page, "Approve as ana").click();
       await answered;
-      await page.getByText("The token that was sent is not the right one.").waitFor();
+      await page.getByText("The token is not the right one.").waitFor();
       await page.waitForFunction(() => document.activeElement?.matches('[type="password"]'));
       await page.keyboard.type(next);
     }
@@ -67,14 +67,14 @@ describe.skipIf(!browser)("mistakes at the console", () => {
     ]);
     expect(await page.getByLabel("Summary").inputValue()).toBe("Kept");
     await page.getByLabel("Target").fill("two_words");
-    expect(await page.getByRole("alert").count(), "what is mended is no longer named").toBe(0);
+    expect(await page.getByRole("alert").count(), "a corrected field is no longer named").toBe(0);
     expect(await page.locator("small.error").count()).toBe(0);
     await page.getByLabel("New value").fill(JSON.stringify("long".repeat(17_000)));
     await page.getByText("The proposal is over 64 KiB. Shorten the value.").waitFor();
     let sent = 0;
     page.on("request", (request) => void (sent += Number(request.url().endsWith("/propose"))));
     await button(page, "Propose").click();
-    expect(sent, "it is said before anything is sent").toBe(0);
+    expect(sent, "nothing is sent").toBe(0);
   });
 
   test("a proposal is sent once, however often Enter is pressed, until a field changes", async () => {
@@ -98,9 +98,9 @@ describe.skipIf(!browser)("mistakes at the console", () => {
 
   test("a KPI feed that is repeated after a lost response counts once", async () => {
     const page = await open(ANA);
-    let lost = 0;
+    let requests = 0;
     await page.route("**/api/product/kpi", async (route) => {
-      if (lost++ > 0) return route.continue();
+      if (requests++ > 0) return route.continue();
       await route.fetch();
       return route.abort();
     });
@@ -117,8 +117,8 @@ describe.skipIf(!browser)("mistakes at the console", () => {
   test("a name that is entered later becomes the proposer, unless another one was typed", async () => {
     const page = await open({ token: TOKEN });
     await visit(page, service.url, "propose");
-    const enterName = async (shown: string, name: string) => {
-      await page.getByRole("button", { name: shown }).click();
+    const enterName = async (buttonName: string, name: string) => {
+      await page.getByRole("button", { name: buttonName }).click();
       await page.getByLabel("Your name").fill(name);
       await button(page, "Save").click();
     };

@@ -48,18 +48,18 @@ async function startCrm() {
     await service.close();
   });
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const as = (session: string) =>
+  const clientOf = (session: string) =>
     client((request) => {
       request.headers.set("cookie", `session=${session}`);
       return fetch(request);
     }, `${origin}${BASE}`);
-  return { origin, as };
+  return { origin, clientOf };
 }
 
 test("the host's log-in protects the console, and paths outside the base stay the host's", async () => {
-  const { origin, as } = await startCrm();
+  const { origin, clientOf } = await startCrm();
   expect((await fetch(`${origin}${BASE}/`)).status).toBe(401);
-  const { get } = as("ana");
+  const { get } = clientOf("ana");
   const page = await get("/");
   expect(page.text).toContain('<meta name="countersign-api" content="./" />');
   expect(Object.fromEntries(page.headers)).toMatchObject(CONSOLE_HEADERS);
@@ -73,8 +73,8 @@ describe.skipIf(!browser)("in a browser", () => {
   const open = useWindows(browser);
 
   test("a user who is logged in to the host decides under that name and without a token", async () => {
-    const { origin, as } = await startCrm();
-    const { change_id } = await as("bo").propose({ target: "limits.uploads", summary: "Raise the limit" });
+    const { origin, clientOf } = await startCrm();
+    const { change_id } = await clientOf("bo").propose({ target: "limits.uploads", summary: "Raise the limit" });
     const page = await open();
     await page.context().addCookies([{ name: "session", value: "ana", url: origin }]);
     const failed: string[] = [];
@@ -86,7 +86,7 @@ describe.skipIf(!browser)("in a browser", () => {
     await button(page, "Approve as ana").click();
     await page.locator(".change-head .mark").getByText("Approved, not applied").waitFor();
     await freshness(page, "Live").waitFor();
-    expect(await as("bo").change(change_id)).toMatchObject({ status: "approved", approver: "ana" });
+    expect(await clientOf("bo").change(change_id)).toMatchObject({ status: "approved", approver: "ana" });
     expect(failed).toEqual([]);
   });
 });

@@ -22,7 +22,7 @@ describe.skipIf(!browser)("for a new approver", () => {
     await button(page, "Save").click();
     await dialog.getByText("The service does not accept this token.").waitFor();
     expect(await page.evaluate(() => document.activeElement?.getAttribute("type"))).toBe("password");
-    expect(await page.evaluate(() => sessionStorage.length), "nothing of it is kept").toBe(0);
+    expect(await page.evaluate(() => sessionStorage.length), "the token is not stored").toBe(0);
     await page.getByLabel("Admin token").fill(TOKEN);
     await button(page, "Save").click();
     await dialog.waitFor({ state: "detached" });
@@ -56,7 +56,7 @@ describe.skipIf(!browser)("for a new approver", () => {
     await visit(page, service.url, "propose");
     const field = page.getByLabel("New value");
     await field.fill(JSON.stringify({ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 }, null, 2));
-    const [shown, whole] = await field.evaluate((one) => [one.clientHeight, one.scrollHeight]);
-    expect(shown).toBe(whole);
+    const [visible, total] = await field.evaluate((box) => [box.clientHeight, box.scrollHeight]);
+    expect(visible).toBe(total);
   });
 });

@@ -53,30 +53,30 @@ describe.skipIf(!browser)("pages of the console", () => {
     await concern.click();
     await page.getByRole("img", { name: "Incident rate over time" }).waitFor();
     await page.getByText("Before it, newest first:").waitFor();
-    const nobody = await open({ name: "", token: TOKEN });
-    await visit(nobody, service.url, "");
-    const lead = await nobody
+    const unnamed = await open({ name: "", token: TOKEN });
+    await visit(unnamed, service.url, "");
+    const lead = await unnamed
       .locator("main")
       .getByText(/changes wait for/)
       .innerText();
-    expect(lead, "nobody is named, so none is theirs").toMatch(/^\d+ changes wait for consent\.$/);
+    expect(lead, 'without a name the lead says no "your"').toMatch(/^\d+ changes wait for consent\.$/);
   });
 
   test("the page of a change shows the difference, the people affected and the effect", async () => {
     const page = await open(ANA);
     await visit(page, service.url, `changes/${history.worse}`);
-    const different = part(page, "Changes");
-    await different.getByText("Against what the change before it set:").waitFor();
-    expect(await different.locator(".diff .before code").allInnerTexts()).toEqual(["10"]);
-    expect(await different.locator(".diff .after code").allInnerTexts()).toEqual(["25"]);
+    const changesPanel = part(page, "Changes");
+    await changesPanel.getByText("Against what the change before it set:").waitFor();
+    expect(await changesPanel.locator(".diff .before code").allInnerTexts()).toEqual(["10"]);
+    expect(await changesPanel.locator(".diff .after code").allInnerTexts()).toEqual(["25"]);
     const facts = await page.getByRole("list", { name: "Facts" }).innerText();
     for (const fact of ["40 people", "Undo: possible", "Risk: medium", "standard, 1 approval"])
       expect(facts).toContain(fact);
-    const worth = part(page, "Impact");
-    await worth.locator(".plot .series").waitFor();
-    expect(await worth.innerText()).toMatch(/expects \+0\.01 on incident rate/);
-    expect(await worth.innerText()).toMatch(/Regressed[^]*expected to fall by 0\.01, it rose by 0\.005 \(worse\)/);
-    const legend = await worth.locator(".legend > li").allInnerTexts();
+    const impact = part(page, "Impact");
+    await impact.locator(".plot .series").waitFor();
+    expect(await impact.innerText()).toMatch(/expects \+0\.01 on incident rate/);
+    expect(await impact.innerText()).toMatch(/Regressed[^]*expected to fall by 0\.01, it rose by 0\.005 \(worse\)/);
+    const legend = await impact.locator(".legend > li").allInnerTexts();
     expect(legend.map((line) => line.trim().replace(/ \d+ \w+ \d{4}, [\d:]+$/, ""))).toEqual([
       "At the apply 0.04",
       "Expected 0.03",
@@ -84,7 +84,7 @@ describe.skipIf(!browser)("pages of the console", () => {
       "Applied",
       "Rolled back",
     ]);
-    const earlier = worth.getByRole("row").filter({ hasText: "Ten at a time" });
+    const earlier = impact.getByRole("row").filter({ hasText: "Ten at a time" });
     expect(await earlier.innerText()).toMatch(/\+0\.01\s+\+0\.01\s+Met/);
   });
 
@@ -182,7 +182,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByRole("heading", { name: "Incident rate" }).waitFor();
     await page.getByRole("img", { name: "Incident rate over time" }).locator(".series").waitFor();
     expect(page.url()).toContain("kpi=incident_rate");
-    // The legend names every apply of the period and blames none.
+    // The legend names every apply of the period and blames no change.
     const legend = page.locator(".legend .apply");
     await legend.getByRole("link").first().waitFor();
     const { rows } = await service.get("api/find?q=applied:%3E2000-01-01");
@@ -192,7 +192,7 @@ describe.skipIf(!browser)("pages of the console", () => {
       expect.arrayContaining(links),
     );
     await page.getByText(/^Incident rate went from .* Before it, newest first:$/).waitFor();
-    await page.getByText("it does not show that one of them caused it").waitFor();
+    await page.getByText("it does not show that a change caused the move").waitFor();
     await page.keyboard.press("f");
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("NRR quarterly").fill("1.06");
@@ -219,11 +219,11 @@ describe.skipIf(!browser)("pages of the console", () => {
       const isDraftRequest = role === "user" && JSON.stringify(content).includes("Draft fewer limits");
       return isDraftRequest ? { tools: [{ name: "draft_change", input }] } : { text: "Done." };
     });
-    const clever = await startService({ args: [`--llm=${model.url}`, "--llm-model=m1"] });
+    const withModel = await startService({ args: [`--llm=${model.url}`, "--llm-model=m1"] });
     const remembered = "Remember: the turquoise banner was for the spring campaign.";
-    await clever.post("api/chat", { message: remembered, author: "ana" });
+    await withModel.post("api/chat", { message: remembered, author: "ana" });
     const page = await open(ANA);
-    await visit(page, clever.url, "settings");
+    await visit(page, withModel.url, "settings");
     await page.keyboard.press("/");
     await page.keyboard.type("Draft fewer limits, and a turquoise banner.");
     await button(page, "Ask the service").click();

@@ -24,7 +24,7 @@ const { value: _, ...WITHOUT_VALUE } = PROPOSAL;
 const PHONE = { viewport: { width: 360, height: 800 } };
 
 /** Eight targets, the first of them an object with two members. */
-const EIGHT = Array.from({ length: 8 }, (_, index) => ({
+const EIGHT_TARGETS = Array.from({ length: 8 }, (_, index) => ({
   tenant_id: "t1",
   target: `relaunch.part${index + 1}`,
   value: index === 0 ? { seats: 50, mail: true } : index,
@@ -32,8 +32,8 @@ const EIGHT = Array.from({ length: 8 }, (_, index) => ({
 
 describe.skipIf(!browser)("plans in the console", () => {
   const open = useWindows(browser);
-  const propose = (at: Service, sets: object): Promise<string> =>
-    at
+  const proposePlan = (to: Service, sets: object): Promise<string> =>
+    to
       .post("api/product/propose", { ...WITHOUT_VALUE, target: "relaunch.december", sets: JSON.stringify(sets) })
       .then(({ change_id }) => change_id);
 
@@ -42,7 +42,7 @@ describe.skipIf(!browser)("plans in the console", () => {
     const page = await open({ ...ANA, ...PHONE });
     await addAuthenticator(page);
     const signed = await restart(before, { intent: makeSigningIntent(await enrolPasskey(page, before)) });
-    const id = await propose(signed, EIGHT);
+    const id = await proposePlan(signed, EIGHT_TARGETS);
     const countedInputs = await countInputs(page);
     await page.goto(new URL(`/#/changes/${id}`, localhostUrl(signed)).href);
     await page.reload();
@@ -59,7 +59,7 @@ describe.skipIf(!browser)("plans in the console", () => {
     await status.getByText("All 8 differences opened.").waitFor();
     await button(page, "Approve with your key").click();
     await page.getByText("Your consent is recorded.").waitFor();
-    expect(await countedInputs(), "five differences, the rest at once, and one tap").toEqual({ clicks: 7, keys: 0 });
+    expect(await countedInputs(), "five differences, Open all, and one tap").toEqual({ clicks: 7, keys: 0 });
     expect(await readDecisions(signed, id)).toMatchObject([{ approver: "ana", authenticated: "signature" }]);
   });
 
@@ -68,10 +68,10 @@ describe.skipIf(!browser)("plans in the console", () => {
       service = await startService();
     });
 
-    test("the form makes a plan, lists show its number of targets, and its page what it replaces", async () => {
-      const set = await service.propose({ target: "limits.seats", value: JSON.stringify({ seats: 40, rest: 1 }) });
-      await service.post("api/product/approve", { change_id: set, approver: "bo" });
-      await service.post("api/product/apply", { change_id: set });
+    test("the form makes a plan, lists count its targets, and its page shows the replaced values", async () => {
+      const applied = await service.propose({ target: "limits.seats", value: JSON.stringify({ seats: 40, rest: 1 }) });
+      await service.post("api/product/approve", { change_id: applied, approver: "bo" });
+      await service.post("api/product/apply", { change_id: applied });
       const page = await open(ANA);
       await visit(page, service.url, "propose");
       await page.getByLabel("Tenant").fill("t1");
@@ -142,14 +142,14 @@ describe.skipIf(!browser)("plans in the console", () => {
     const system = (name: string) => ({ name, type: "file", match: [`${name}/*`], path: `${name}.json` });
     const targets = join(folder, "targets.json");
     writeFileSync(targets, JSON.stringify({ systems: [system("one"), system("two")] }));
-    const at = await startService({ adapter: "none", args: [`--targets=${targets}`] });
+    const twoSystems = await startService({ adapter: "none", args: [`--targets=${targets}`] });
     const sets = ["one/a", "two/b"].map((target) => ({ tenant_id: "t1", target, value: 1 }));
     const fields = { ...WITHOUT_VALUE, target: "one/plan", sets: JSON.stringify(sets) };
-    const { change_id } = await at.post("api/product/propose", fields);
-    await at.post("api/product/approve", { change_id, approver: "bo" });
-    await at.post("api/product/apply", { change_id });
+    const { change_id } = await twoSystems.post("api/product/propose", fields);
+    await twoSystems.post("api/product/approve", { change_id, approver: "bo" });
+    await twoSystems.post("api/product/apply", { change_id });
     const page = await open({ ...ANA, ...PHONE });
-    await visit(page, at.url, `changes/${change_id}`);
+    await visit(page, twoSystems.url, `changes/${change_id}`);
     await button(page, "Roll back…").click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("two/b for t1: its earlier value comes back").waitFor();

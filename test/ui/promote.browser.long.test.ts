@@ -30,7 +30,12 @@ describe.skipIf(!browser)("promotion in the console", () => {
 
   test("a promotion asks for tenant and reach, and takes kind and value from the change", async () => {
     const id = await applyChange({ tenant_id: "staging", target: "limits.seats", value: "50", summary: "More seats" });
-    const old = await applyChange({ tenant_id: "production", target: "limits.seats", value: "40", summary: "Seats" });
+    const replacedId = await applyChange({
+      tenant_id: "production",
+      target: "limits.seats",
+      value: "40",
+      summary: "Seats",
+    });
     const page = await open(ANA);
     await visit(page, service.url, `changes/${await service.propose()}`);
     expect(await page.getByRole("link", { name: "Promote…" }).count(), "nothing is applied yet").toBe(0);
@@ -56,7 +61,7 @@ describe.skipIf(!browser)("promotion in the console", () => {
     expect(changes[0]).toMatchObject({ promotes: id, value: 50, target: "limits.seats", affected_users: 900 });
 
     await applyChange({ tenant_id: "production", target: "limits.seats", value: "45", summary: "Fewer" });
-    await visit(page, service.url, `changes/${old}`);
+    await visit(page, service.url, `changes/${replacedId}`);
     await button(page, "Roll back…").waitFor();
     expect(await page.getByRole("link", { name: "Promote…" }).count(), "its target has another value").toBe(0);
   });

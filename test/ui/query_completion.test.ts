@@ -68,7 +68,7 @@ describe("an answer of find", () => {
     ]);
   });
 
-  test("an error about the query is described in a sentence, and no other error is", () => {
+  test("only an error about the query is described in a sentence", () => {
     const makeFieldError = (field: string) =>
       new ServiceError({
         error: "…",

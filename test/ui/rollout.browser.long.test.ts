@@ -46,15 +46,15 @@ describe.skipIf(!browser)("a rollout", () => {
     await feed(id, 0, { users: 1000, share: 1000 });
     await page.getByText("Waits for more users: Conversion may still be worse than allowed.").waitFor();
 
-    const act = async (verb: string, confirmation: string) => {
+    const takeAction = async (verb: string, confirmation: string) => {
       await button(page, `${verb}…`).click();
       await button(page, `${verb} as ana`).click();
       await page.getByText(confirmation).waitFor();
     };
-    await act("Hold", "The rollout is held.");
+    await takeAction("Hold", "The rollout is held.");
     await page.getByText("Waits for somebody to resume it.").waitFor();
     expect(await button(page, "Hold…").count()).toBe(0);
-    await act("Resume", "The rollout goes on.");
+    await takeAction("Resume", "The rollout goes on.");
     await feed(id, 0, { users: 100_000, share: 1000 });
     await page.getByText("50% of the users").waitFor();
     await feed(id, 1, { users: 3000, share: 5000, rate: 0.21 });
@@ -75,7 +75,7 @@ describe.skipIf(!browser)("a rollout", () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth), "nothing sideways").toBe(360);
     expect(await findViolations(page, "a rollout")).toEqual([]);
 
-    await act("Next step", "The rollout took its next step.");
+    await takeAction("Next step", "The rollout took its next step.");
     await page.getByText("Everybody has the new value.").waitFor();
     await button(page, "Roll back…").click();
     await button(page, "Roll back as ana").click();
@@ -90,7 +90,7 @@ async function feed(
   { users, share, rate = 0.2 }: { users: number; share: number; rate?: number },
 ): Promise<void> {
   const n = Math.round((users * share) / 10_000);
-  const binary = (count: number, of: number) => ({ n: count, sum: Math.round(count * of) });
+  const binary = (count: number, share: number) => ({ n: count, sum: Math.round(count * share) });
   const mean = (count: number) => ({ n: count, sum: count * 100, sum2: count * 12_000 });
   const as_of = new Date().toISOString();
   const rows = [

@@ -28,8 +28,8 @@ const README = [
   { file: "inbox", page: () => "", width: 1440, theme: "light" },
   { file: "change", page: (ids) => `changes/${ids.south}`, width: 1440, height: 1100, theme: "light" },
   { file: "change_dark", page: (ids) => `changes/${ids.north}`, width: 1440, height: 1100, theme: "dark" },
-  { file: "apply", page: (ids) => `changes/${ids.flag}`, width: 1440, theme: "light", act: openApply },
-  { file: "audit", page: () => "audit", width: 1440, theme: "light", act: checkLog },
+  { file: "apply", page: (ids) => `changes/${ids.flag}`, width: 1440, theme: "light", prepare: openApply },
+  { file: "audit", page: () => "audit", width: 1440, theme: "light", prepare: checkLog },
   { file: "inbox_phone", page: () => "", width: 390, theme: "light" },
 ];
 
@@ -37,15 +37,15 @@ const PAGES = ["", "changes", "propose", "kpis", "audit", "settings", "compare"]
 
 /** Screenshots of every page in full, at both widths and in both themes. */
 const listAllScreenshots = (ids) =>
-  [...PAGES, ...Object.entries(ids).map(([name, id]) => [`change_${name}`, `changes/${id}`])].flatMap((one) => {
-    const [file, page] = Array.isArray(one) ? one : [one || "inbox", one];
+  [...PAGES, ...Object.entries(ids).map(([name, id]) => [`change_${name}`, `changes/${id}`])].flatMap((entry) => {
+    const [file, page] = Array.isArray(entry) ? entry : [entry || "inbox", entry];
     return [390, 1440].flatMap((width) =>
       ["light", "dark"].map((theme) => ({
         file: `${file}_${width}_${theme}`,
         page: () => page,
         width,
         theme,
-        whole: true,
+        isFullPage: true,
       })),
     );
   });
@@ -58,7 +58,7 @@ try {
   const service = await startServiceWithHistory();
   const browser = await openBrowser();
   await mkdir(target, { recursive: true });
-  for (const picture of all ? listAllScreenshots(service.ids) : README) await take(browser, service, picture);
+  for (const picture of all ? listAllScreenshots(service.ids) : README) await takeScreenshot(browser, service, picture);
 } finally {
   for (const cleanUp of cleanups.reverse()) await cleanUp();
 }
@@ -83,15 +83,15 @@ async function startServiceWithHistory() {
     });
     child.once("close", () => reject(new Error("the program ended before it listened")));
   });
-  const later = async (hours) => {
-    const before = Date.parse((await stateOf(url)).as_of);
+  const advanceClock = async (hours) => {
+    const before = Date.parse((await readState(url)).as_of);
     const until = Math.min(before + hours * HOUR, Date.now() - HOUR / 60);
-    for (let now = before; now < until; now = Date.parse((await stateOf(url)).as_of)) child.kill("SIGUSR2");
+    for (let now = before; now < until; now = Date.parse((await readState(url)).as_of)) child.kill("SIGUSR2");
   };
-  return { url, ids: await playStory({ url, later, config: join(work, "config.json") }) };
+  return { url, ids: await playStory({ url, advanceClock, config: join(work, "config.json") }) };
 }
 
-async function stateOf(url) {
+async function readState(url) {
   return (await fetch(new URL("api/state", url))).json();
 }
 
@@ -128,10 +128,14 @@ async function checkLog(page) {
   await page.getByText("Ask the service").click();
   await page.getByText("The service finds all").waitFor();
   await page.getByRole("button", { name: "Check in this browser" }).click();
-  await page.getByText("each fits its hash").waitFor();
+  await page.getByText("each matches its hash").waitFor();
 }
 
-async function take(browser, { url, ids }, { file, page, width, height, theme, act, whole = false }) {
+async function takeScreenshot(
+  browser,
+  { url, ids },
+  { file, page, width, height, theme, prepare, isFullPage = false },
+) {
   const context = await browser.newContext({
     viewport: { width, height: height ?? (width < 500 ? 844 : 900) },
     deviceScaleFactor: width < 500 ? 2 : 1,
@@ -140,11 +144,11 @@ async function take(browser, { url, ids }, { file, page, width, height, theme, a
     timezoneId: "UTC",
   });
   await context.addInitScript((name) => localStorage.setItem("countersign.name", name), NAME);
-  const shown = await context.newPage();
-  await shown.goto(new URL(`/#/${page(ids)}`, url).href);
-  await shown.locator("h1").first().waitFor();
-  await shown.waitForFunction(() => document.querySelector('main [aria-busy="true"]:not(button)') === null);
-  if (act) await act(shown);
-  await shown.screenshot({ path: join(target, `${file}.png`), fullPage: whole });
+  const screen = await context.newPage();
+  await screen.goto(new URL(`/#/${page(ids)}`, url).href);
+  await screen.locator("h1").first().waitFor();
+  await screen.waitForFunction(() => document.querySelector('main [aria-busy="true"]:not(button)') === null);
+  if (prepare) await prepare(screen);
+  await screen.screenshot({ path: join(target, `${file}.png`), fullPage: isFullPage });
   await context.close();
 }

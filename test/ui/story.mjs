@@ -38,8 +38,8 @@ export async function send(url, path, fields) {
 
 const [ANA, BO, CHEN, DANA] = ["ana@acme.example", "bo@acme.example", "chen@acme.example", "dana@acme.example"];
 
-/** Sends the requests of the story; `later` advances the service's clock by hours, `config` is the host product's file. */
-export async function playStory({ url, later, config }) {
+/** Sends the requests of the story; `advanceClock` advances the service's clock by hours, `config` is the host product's file. */
+export async function playStory({ url, advanceClock, config }) {
   const post = (path, fields) => send(url, `api/product/${path}`, fields);
   const propose = async (fields) => (await post("propose", fields)).change_id;
   const approve = (change_id, approver, note = "") => post("approve", { change_id, approver, note });
@@ -48,7 +48,7 @@ export async function playStory({ url, later, config }) {
     post("kpi", { nrr_quarterly: nrr, deal_win_rate: win, sales_cycle_days_p50: days, incident_rate: incidents });
 
   await kpi(1.021, 0.221, 48.4, 0.041);
-  await later(20);
+  await advanceClock(20);
   const banner = await propose({
     tenant_id: "northwind",
     kind: "config",
@@ -63,7 +63,7 @@ export async function playStory({ url, later, config }) {
     value: JSON.stringify({ text: "Autumn offer ends on 30 November", until: "2026-11-30" }),
   });
   await apply(banner);
-  await later(26);
+  await advanceClock(26);
   await kpi(1.024, 0.224, 47.9, 0.038);
   const north = await propose({
     tenant_id: "northwind",
@@ -80,10 +80,10 @@ export async function playStory({ url, later, config }) {
     proposer: ANA,
     value: JSON.stringify({ enabled: true, after_days: 3, template: "trial-day-3" }),
   });
-  await later(5);
+  await advanceClock(5);
   await approve(north, BO, "The support team has capacity; checked with Priya.");
   await apply(north);
-  await later(40);
+  await advanceClock(40);
   await kpi(1.039, 0.226, 46.8, 0.037);
   const form = await propose({
     tenant_id: "contoso",
@@ -98,15 +98,15 @@ export async function playStory({ url, later, config }) {
     proposer: CHEN,
     value: JSON.stringify({ variants: { control: 80, treatment: 20 } }),
   });
-  await later(3);
+  await advanceClock(3);
   await approve(form, ANA, "Go, but watch the win rate.");
   await apply(form);
-  await later(30);
+  await advanceClock(30);
   await kpi(1.046, 0.219, 46.1, 0.036);
-  await later(20);
+  await advanceClock(20);
   await kpi(1.048, 0.213, 45.7, 0.036);
   await post("rollback", { change_id: form });
-  await later(4);
+  await advanceClock(4);
   const uploads = await propose({
     tenant_id: "contoso",
     kind: "config",
@@ -117,13 +117,13 @@ export async function playStory({ url, later, config }) {
     proposer: DANA,
     value: "250",
   });
-  await later(2);
+  await advanceClock(2);
   await post("deny", {
     change_id: uploads,
     approver: BO,
     note: "The storage bill doubles. Bring a figure for who needs it.",
   });
-  await later(28);
+  await advanceClock(28);
   await kpi(1.051, 0.222, 45.2, 0.034);
   const flag = await propose({
     tenant_id: "fabrikam",
@@ -138,9 +138,9 @@ export async function playStory({ url, later, config }) {
     proposer: CHEN,
     value: "true",
   });
-  await later(6);
+  await advanceClock(6);
   await approve(flag, ANA, "Convincing pilot.");
-  await later(16);
+  await advanceClock(16);
   const rounding = await propose({
     tenant_id: "all",
     kind: "code_patch",
@@ -159,10 +159,10 @@ export async function playStory({ url, later, config }) {
         "--- a/pricing/round.ts\n+++ b/pricing/round.ts\n@@ -3,3 +3,3 @@\n-  return Math.round(cents);\n+  return roundHalfToEven(cents);\n",
     }),
   });
-  await later(7);
+  await advanceClock(7);
   await approve(rounding, ANA, "Read the patch and its tests.");
   await kpi(1.058, 0.224, 44.6, 0.033);
-  await later(10);
+  await advanceClock(10);
   const south = await propose({
     tenant_id: "tailspin",
     kind: "workflow",
@@ -177,7 +177,7 @@ export async function playStory({ url, later, config }) {
     proposer: ANA,
     value: JSON.stringify({ enabled: true, after_days: 3, template: "trial-day-3" }),
   });
-  await later(8);
+  await advanceClock(8);
   const retention = await propose({
     tenant_id: "northwind",
     kind: "config",
@@ -203,9 +203,9 @@ export async function playStory({ url, later, config }) {
     proposer: CHEN,
     value: JSON.stringify({ enabled: true, after_days: 3, again_after_days: 10, template: "trial-day-3" }),
   });
-  await later(9);
+  await advanceClock(9);
   await kpi(1.061, 0.225, 44.1, 0.033);
-  await later(1000);
+  await advanceClock(1000);
   await driftAndTasks(url, config);
   return { banner, north, form, uploads, flag, rounding, south, retention };
 }

@@ -119,7 +119,7 @@ function CurrentValueByDigest({ change, digest }: { change: ChangeDetail; digest
   if (digest === null) return <p>The host product had no value there when it was asked last.</p>;
   return setter ? (
     <p>
-      It held what <ChangeName of={setter} /> set.
+      It had the value that <ChangeName of={setter} /> set.
     </p>
   ) : (
     <p>

@@ -50,10 +50,10 @@ export function Verification({ change: { change_id, audit_entries: entries } }: 
     <Panel title="Verification">
       <p class="verified">
         {altered.length > 0
-          ? "An entry does not fit its hash: it was altered after it was written."
+          ? "A hash does not match its entry: the entry was altered after it was written."
           : entries.length === 1
-            ? "This browser computed the hash again: the entry fits its content."
-            : `This browser computed the hashes again: all ${entries.length} entries fit their content.`}
+            ? "This browser computed the hash again: it matches the entry."
+            : `This browser computed the hashes again: all ${entries.length} hashes match their entries.`}
       </p>
       {altered.map(({ id }) => (
         <p key={id}>

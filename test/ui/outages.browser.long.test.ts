@@ -12,20 +12,19 @@ const ANA = { name: "ana", token: TOKEN };
 const browser = await startBrowser();
 let service: Service;
 
-describe.skipIf(!browser)("the console while something is missing", () => {
+describe.skipIf(!browser)("the console without a stream, a part or the service", () => {
   const open = useWindows(browser);
   beforeAll(async () => {
     service = await startService();
   });
 
   /** Answers the event stream of a page with 404. */
-  const withoutStream = (page: Page) =>
-    page.route("**/api/events", (route) => route.fulfill({ status: 404, json: {} }));
+  const blockStream = (page: Page) => page.route("**/api/events", (route) => route.fulfill({ status: 404, json: {} }));
 
   test("without an event stream the page polls every ten seconds and says so", async () => {
     const page = await open(ANA);
     await page.clock.install();
-    await withoutStream(page);
+    await blockStream(page);
     const id = await service.propose({ target: "limits.polled" });
     await visit(page, service.url, `changes/${id}`);
     await freshness(page, "Every 10 s").waitFor();
@@ -39,7 +38,7 @@ describe.skipIf(!browser)("the console while something is missing", () => {
   test("without an event stream the list of changes is updated and counts newer changes", async () => {
     const page = await open(ANA);
     await page.clock.install();
-    await withoutStream(page);
+    await blockStream(page);
     const id = await service.propose({ target: "limits.listed" });
     await visit(page, service.url, "changes");
     await freshness(page, "Every 10 s").waitFor();
@@ -75,30 +74,30 @@ describe.skipIf(!browser)("the console while something is missing", () => {
   test("the inbox does not read waiting changes one by one, and follows the log", async () => {
     await service.propose({ tenant_id: "once", target: "limits.once" });
     const page = await open(ANA);
-    const read: string[] = [];
-    page.on("request", (request) => read.push(new URL(request.url()).pathname));
+    const requestedPaths: string[] = [];
+    page.on("request", (request) => requestedPaths.push(new URL(request.url()).pathname));
     await visit(page, service.url, "");
     await freshness(page, "Live").waitFor();
     const second = await service.propose({ tenant_id: "once", target: "limits.once", summary: "The same again" });
     const row = page.getByRole("listitem").filter({ has: page.locator(`a[href$="${second}"]`) });
     await row.getByText("1 other live change on this target").waitFor();
-    expect(read.filter((path) => path.includes("/changes/"))).toEqual([]);
-    expect(read.some((path) => path.endsWith("/api/inbox"))).toBe(true);
+    expect(requestedPaths.filter((path) => path.includes("/changes/"))).toEqual([]);
+    expect(requestedPaths.some((path) => path.endsWith("/api/inbox"))).toBe(true);
   });
 
   test("after an upgrade of the service the open page asks for a reload and keeps typed text", async () => {
-    const old = await startService();
+    const oldService = await startService();
     const page = await open(ANA);
-    await visit(page, old.url, "propose");
+    await visit(page, oldService.url, "propose");
     await freshness(page, "Live").waitFor();
     await page.getByLabel("Summary").fill("Not sent yet");
-    old.server.child.kill("SIGTERM");
-    await old.server.ended;
+    oldService.server.child.kill("SIGTERM");
+    await oldService.server.ended;
     await freshness(page, "Offline since").waitFor();
     const folder = join(temporaryFolder(), "ui");
     cpSync(join(await program(), "../ui"), folder, { recursive: true });
     renameBuild(folder);
-    await startService({ before: old, args: [`--ui-dir=${folder}`] });
+    await startService({ before: oldService, args: [`--ui-dir=${folder}`] });
     await page.getByText("The service was upgraded, and this page is from before.").waitFor();
     expect(await page.getByLabel("Summary").inputValue()).toBe("Not sent yet");
     await page.getByRole("button", { name: "Reload" }).click();

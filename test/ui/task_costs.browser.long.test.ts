@@ -23,7 +23,7 @@ describe.skipIf(!browser)("the cost of a task", () => {
 
   /** Counts clicks and requests from now on; `click` waits for an element and clicks it. */
   function startCounting(page: Page) {
-    const begun = performance.now();
+    const startedAt = performance.now();
     let [clicks, requests] = [0, 0];
     page.on("request", () => requests++);
     return {
@@ -33,8 +33,8 @@ describe.skipIf(!browser)("the cost of a task", () => {
       },
       /** Prints the counts of a task and requires at most `maxClicks` clicks. */
       end: (task: string, maxClicks: number) => {
-        const took = Math.round(performance.now() - begun);
-        process.stdout.write(`task ${task}: ${clicks} clicks, ${requests} requests, ${took} ms\n`);
+        const ms = Math.round(performance.now() - startedAt);
+        process.stdout.write(`task ${task}: ${clicks} clicks, ${requests} requests, ${ms} ms\n`);
         expect(clicks, task).toBeLessThanOrEqual(maxClicks);
       },
     };
@@ -65,11 +65,11 @@ describe.skipIf(!browser)("the cost of a task", () => {
     end("b, five decisions", 11);
     expect(await button(page, "Approve as an emergency…").isVisible(), "nothing is urgent").toBe(false);
     // A page accepts keys a moment after it is shown.
-    const back = async (): Promise<boolean> => {
+    const returnsToInbox = async (): Promise<boolean> => {
       await page.keyboard.press("u");
       return page.getByText("1 change waits for your consent").isVisible();
     };
-    await expect.poll(back, { timeout: 20_000 }).toBe(true);
+    await expect.poll(returnsToInbox, { timeout: 20_000 }).toBe(true);
     await page.getByRole("navigation").getByText("1 waiting").waitFor();
     const { changes } = await service.get("api/product/runtime?limit=6");
     expect(changes.map(({ status }: { status: string }) => status).toReversed()).toEqual([
@@ -144,22 +144,22 @@ describe.skipIf(!browser)("the cost of a task", () => {
     await visit(page, service.url, "");
     const propose = startCounting(page);
     await propose.click(page.getByRole("link", { name: "Propose a change" }).first());
-    for (const [typed, said] of [
+    for (const [typed, fault] of [
       ['{"max": 1,}', "Line 1, column 10: unexpected comma before the end."],
       ["{'max': 1}", "Line 1, column 2: a name in double quotes is expected."],
       ['{"max" 1}', "Line 1, column 8: a colon is expected after the name."],
     ] as const) {
       await page.getByLabel("New value").fill(typed);
-      await page.getByText(said).waitFor();
+      await page.getByText(fault).waitFor();
     }
     propose.end("g, JSON wrong three times", 1);
-    const found = startCounting(page);
-    await found.click(page.getByRole("navigation").getByRole("link", { name: "Changes" }));
+    const query = startCounting(page);
+    await query.click(page.getByRole("navigation").getByRole("link", { name: "Changes" }));
     await page.locator("h1").getByText("Changes").waitFor();
     await page.getByRole("combobox", { name: "Query" }).fill("proposer:pat proposed:last-7-days");
     await page.getByRole("combobox", { name: "Query" }).press("Enter");
     await page.getByText(/\d+ changes? match/).waitFor();
-    found.end("i, the week of a proposer", 1);
+    query.end("i, the week of a proposer", 1);
   });
 
   inFull(test)("a value that was changed outside the service is restored in three clicks", async () => {
@@ -167,7 +167,7 @@ describe.skipIf(!browser)("the cost of a task", () => {
     const config = JSON.parse(readFileSync(service.config, "utf8"));
     writeFileSync(
       service.config,
-      JSON.stringify(config, (name, held) => (name === "limits.drifts" ? 99 : held)),
+      JSON.stringify(config, (name, value) => (name === "limits.drifts" ? 99 : value)),
     );
     await service.post("api/action/run-now", { action: "check_drift" });
     const page = await open(ANA);

@@ -14,11 +14,11 @@ describe.skipIf(!browser)("additions to the record", () => {
     const id = await service.propose({ rationale: "" });
     const page = await open({ name: "bo", token: TOKEN });
     await visit(page, service.url, `changes/${id}`);
-    expect(await button(page, "Add a late rationale…").count(), "while it waits nothing is late").toBe(0);
+    expect(await button(page, "Add a late rationale…").count(), "a pending change offers no late rationale").toBe(0);
     await service.post("api/product/deny", { change_id: id, approver: "ana", note: "not now" });
 
     await button(page, "Add a late rationale…").click();
-    expect(await button(page, "Add a late note…").count(), "the denial has one").toBe(0);
+    expect(await button(page, "Add a late note…").count(), "the denial has a note").toBe(0);
     const dialog = page.getByRole("dialog");
     expect(await findSerious(page, "the late rationale")).toEqual([]);
     await dialog.getByLabel("Rationale").fill("Support asked for it.\n<b>Twice</b>");

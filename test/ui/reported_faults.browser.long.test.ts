@@ -12,13 +12,13 @@ const APPROVED_COUNT = 41;
 
 const browser = await startBrowser();
 let service: Service;
-let long: string;
+let longValueId: string;
 
 describe.skipIf(!browser)("faults that users found", () => {
   const open = useWindows(browser);
   beforeAll(async () => {
     service = await startService();
-    long = await fill(service);
+    longValueId = await createChanges(service);
   });
 
   test("three irreversible waiting changes are listed before older approved ones", async () => {
@@ -41,9 +41,9 @@ describe.skipIf(!browser)("faults that users found", () => {
     await service.propose({ target: "limits.own", summary: "Own", proposer: "ana" });
     const page = await open({ ...ANA, viewport: { width: 390, height: 844 } });
     let release = () => {};
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
     await page.route("**/api/find?*", async (route) => {
-      await held;
+      await released;
       await route.continue();
     });
     await visit(page, service.url, "");
@@ -52,36 +52,32 @@ describe.skipIf(!browser)("faults that users found", () => {
     release();
     await page.getByRole("heading", { name: "Your proposals" }).waitFor();
     expect((await first.boundingBox())!.y).toBe(before);
-    const cut = page
+    const cutSentences = page
       .locator(".row-words")
-      .evaluateAll((all) => all.filter((one) => one.scrollHeight > one.clientHeight));
-    expect(await cut, "what nobody stated is not cut off").toEqual([]);
+      .evaluateAll((all) => all.filter((sentence) => sentence.scrollHeight > sentence.clientHeight));
+    expect(await cutSentences, "no sentence is cut off").toEqual([]);
   });
 
   test("a value of 6.5 KB scrolls in its own box and does not stretch the page", async () => {
     const page = await open(ANA);
-    await visit(page, service.url, `changes/${long}`);
+    await visit(page, service.url, `changes/${longValueId}`);
     await page.locator(".diff .line").first().waitFor();
-    const {
-      lines,
-      page: whole,
-      content,
-    } = await page.evaluate(() => ({
+    const { lines, pageHeight, contentHeight } = await page.evaluate(() => ({
       lines: document.querySelectorAll(".diff .line").length,
-      page: document.documentElement.scrollHeight,
-      content: document.querySelector("#app")!.getBoundingClientRect().height,
+      pageHeight: document.documentElement.scrollHeight,
+      contentHeight: document.querySelector("#app")!.getBoundingClientRect().height,
     }));
     expect(lines).toBeGreaterThan(200);
-    expect(whole, "nothing reaches below what is shown").toBeLessThanOrEqual(Math.ceil(content));
+    expect(pageHeight, "nothing reaches below the content").toBeLessThanOrEqual(Math.ceil(contentHeight));
   });
 
   test("two changed lines of 3,502 are shown with their changed words, the others are folded", async () => {
     const numbers = Array.from({ length: 3500 }, (_, n) => n);
-    const texts = (ninth: string, last: number) => JSON.stringify(numbers.with(9, ninth as never).with(3000, last));
-    const before = await service.propose({ target: "mail.texts", value: texts("for 9 days", 3000) });
+    const makeValue = (ninth: string, last: number) => JSON.stringify(numbers.with(9, ninth as never).with(3000, last));
+    const before = await service.propose({ target: "mail.texts", value: makeValue("for 9 days", 3000) });
     await service.post("api/product/approve", { change_id: before, approver: "bo" });
     await service.post("api/product/apply", { change_id: before });
-    const id = await service.propose({ target: "mail.texts", value: texts("for 4 days", 7) });
+    const id = await service.propose({ target: "mail.texts", value: makeValue("for 4 days", 7) });
     const page = await open({ ...ANA, viewport: { width: 390, height: 844 } });
     await page.addInitScript(countComparisons);
     await visit(page, service.url, `changes/${id}`);
@@ -117,16 +113,16 @@ describe.skipIf(!browser)("faults that users found", () => {
     await slow.addInitScript(recordFirstDiff);
     await slow.goto(`${service.url}/#/changes/${id}`);
     await slow.locator(".diff .line.after").first().waitFor();
-    const noted = await slow.evaluate(() => (globalThis as unknown as { noted: Noted }).noted);
-    process.stdout.write(`3,502 lines at a quarter of the speed: shown after ${Math.round(noted.at)} ms\n`);
-    expect(noted.comparisons, "before the first difference is shown").toBe(1);
-    expect(noted.elements).toBeLessThan(900);
-    expect(noted.requests.length, noted.requests.join()).toBeLessThanOrEqual(8);
+    const firstDiff = await slow.evaluate(() => (globalThis as unknown as { firstDiff: FirstDiff }).firstDiff);
+    process.stdout.write(`3,502 lines at a quarter of the speed: shown after ${Math.round(firstDiff.at)} ms\n`);
+    expect(firstDiff.comparisons, "before the first difference is shown").toBe(1);
+    expect(firstDiff.elements).toBeLessThan(900);
+    expect(firstDiff.requests.length, firstDiff.requests.join()).toBeLessThanOrEqual(8);
   });
 
   test.each(WIDTHS)("at %i px no word of the interface is broken in the tables", async (width) => {
     const page = await open({ ...ANA, viewport: { width, height: 900 } });
-    for (const path of ["audit", `changes/${long}`, "kpis"]) {
+    for (const path of ["audit", `changes/${longValueId}`, "kpis"]) {
       await visit(page, service.url, path);
       expect(await page.evaluate(findBrokenWords), `${path} at ${width}`).toEqual([]);
     }
@@ -137,7 +133,7 @@ describe.skipIf(!browser)("faults that users found", () => {
       );
       document.adoptedStyleSheets = [narrow];
     });
-    expect(await page.evaluate(findBrokenWords), "a broken word would be seen").not.toEqual([]);
+    expect(await page.evaluate(findBrokenWords), "a broken word would be found").not.toEqual([]);
   });
 
   test.each(WIDTHS)("at %i px an id stays on one line while its change's name is loading", async (width) => {
@@ -185,12 +181,12 @@ describe.skipIf(!browser)("faults that users found", () => {
         requested.push(new URL(input instanceof Request ? input.url : input, location.href).pathname);
         return send(input, init);
       };
-      const seen = new MutationObserver(() => {
+      const observer = new MutationObserver(() => {
         if (!document.querySelector("article.row")) return;
-        seen.disconnect();
+        observer.disconnect();
         Object.assign(globalThis, { requestedFirst: [...requested] });
       });
-      seen.observe(document, { subtree: true, childList: true });
+      observer.observe(document, { subtree: true, childList: true });
     });
     await visit(page, service.url, "");
     const first = await page.evaluate(() => (globalThis as unknown as { requestedFirst: string[] }).requestedFirst);
@@ -228,19 +224,19 @@ describe.skipIf(!browser)("faults that users found", () => {
     const page = await open({ ...ANA, locale: "de-DE" });
     await visit(page, service.url, "kpis");
     expect(await page.getByRole("region", { name: "KPIs", exact: true }).innerText()).toContain("1,01");
-    const nowhere = await open(ANA);
-    await nowhere.addInitScript(() => {
+    const withUnknownLocale = await open(ANA);
+    await withUnknownLocale.addInitScript(() => {
       Object.defineProperty(navigator, "language", { value: "en-US@posix", configurable: true });
       Object.defineProperty(navigator, "languages", { value: ["en-US@posix"] });
     });
-    await visit(nowhere, service.url, "kpis");
-    await nowhere.locator(".plot .series").waitFor();
+    await visit(withUnknownLocale, service.url, "kpis");
+    await withUnknownLocale.locator(".plot .series").waitFor();
   });
 
   test("a printed change has its history and proof in full, and no buttons", async () => {
     const page = await open({ ...ANA, colorScheme: "dark" });
-    await visit(page, service.url, `changes/${long}`);
-    await page.getByText("the entry fits its content").waitFor();
+    await visit(page, service.url, `changes/${longValueId}`);
+    await page.getByText("it matches the entry").waitFor();
     await page.getByText("The host product was asked").waitFor();
     await page.emulateMedia({ media: "print" });
     expect(await page.locator(".diff").first().isVisible(), "the changes").toBe(true);
@@ -264,7 +260,7 @@ describe.skipIf(!browser)("faults that users found", () => {
 });
 
 /** Creates many approved changes, two applied ones, three risky ones and one with a long value; returns the id of the last. */
-async function fill({ post, propose }: Service): Promise<string> {
+async function createChanges({ post, propose }: Service): Promise<string> {
   await post("api/product/kpi", { nrr_quarterly: "1.02", incident_rate: "0.04" });
   const approve = (change_id: string) => post("api/product/approve", { change_id, approver: "bo" });
   for (let index = 0; index < APPROVED_COUNT; index++)
@@ -276,10 +272,10 @@ async function fill({ post, propose }: Service): Promise<string> {
     await post("api/product/apply", { change_id });
   }
   await post("api/product/kpi", { nrr_quarterly: "1.01", incident_rate: "0.05" });
-  for (const which of ["one", "two", "three"])
+  for (const name of ["one", "two", "three"])
     await propose({
-      target: `data.${which}`,
-      summary: `Delete ${which}`,
+      target: `data.${name}`,
+      summary: `Delete ${name}`,
       risk: "high",
       reversible: "false",
       affected_users: "90000",
@@ -303,11 +299,11 @@ const apiPath = (path: string): string | undefined => /^\/api\/(?!(?:events|prod
 
 /** Counts comparisons of long texts: each comparison splits two texts into lines. Runs in the page. */
 function countComparisons(): void {
-  const noted = Object.assign(globalThis, { compared: 0 });
+  const counter = Object.assign(globalThis, { compared: 0 });
   const splitText = String.prototype.split;
   // oxlint-disable-next-line no-extend-native -- only in this page
   String.prototype.split = function (this: string, by: unknown, limit?: number) {
-    if (by === "\n" && this.length > 10_000) noted.compared += 0.5;
+    if (by === "\n" && this.length > 10_000) counter.compared += 0.5;
     return splitText.call(this, by as never, limit);
   };
 }
@@ -333,16 +329,16 @@ function findBrokenWords(): string[] {
 /** Returns the labels of the focused element and its ancestors that have a frame: an outline or a shadow. Runs in the page. */
 function findFocusFrames(): string[] {
   const found: string[] = [];
-  for (let one: Element | null = document.activeElement; one && one !== document.body; one = one.parentElement) {
-    const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(one);
+  for (let node: Element | null = document.activeElement; node && node !== document.body; node = node.parentElement) {
+    const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(node);
     const isFramed = (outlineStyle !== "none" && parseFloat(outlineWidth) >= 2) || /0px 0px 0px \d/.test(boxShadow);
-    if (isFramed) found.push((one as HTMLInputElement).labels?.[0]?.textContent ?? one.textContent);
+    if (isFramed) found.push((node as HTMLInputElement).labels?.[0]?.textContent ?? node.textContent);
   }
   return found;
 }
 
-/** State of a page when its first difference appears: milliseconds since the navigation, and what they depend on. */
-interface Noted {
+/** State of a page when its first difference appears; `at` in milliseconds since the navigation. */
+interface FirstDiff {
   at: number;
   comparisons: number;
   elements: number;
@@ -351,16 +347,16 @@ interface Noted {
 
 /** Records the state of the page when its first difference appears. Runs in the page. */
 function recordFirstDiff(): void {
-  const seen = globalThis as unknown as { noted: Noted; compared: number };
-  const noting = new MutationObserver(() => {
+  const page = globalThis as unknown as { firstDiff: FirstDiff; compared: number };
+  const observer = new MutationObserver(() => {
     if (!document.querySelector(".diff .line.after")) return;
-    noting.disconnect();
-    seen.noted = {
+    observer.disconnect();
+    page.firstDiff = {
       at: performance.now(),
-      comparisons: seen.compared,
+      comparisons: page.compared,
       elements: document.querySelectorAll("*").length,
       requests: performance.getEntriesByType("resource").flatMap(({ name }) => (name.includes("/api/") ? name : [])),
     };
   });
-  noting.observe(document, { subtree: true, childList: true });
+  observer.observe(document, { subtree: true, childList: true });
 }

@@ -54,8 +54,8 @@ describe.skipIf(!browser)("current values, drift and superseding proposals", () 
     setByHand("limits.a", 25);
     await button(ana, "Ask again").click();
     await ana.getByText("holds this already").waitFor();
-    expect(await readLogLength(), "looking writes no entry").toBe(length);
-    expect(postsWithKey, "and no answer").toEqual([]);
+    expect(await readLogLength(), "a dry run writes no entry").toBe(length);
+    expect(postsWithKey, "and stores no answer").toEqual([]);
     expect(await findSerious(ana, "change")).toEqual([]);
   });
 
@@ -110,7 +110,7 @@ describe.skipIf(!browser)("current values, drift and superseding proposals", () 
     await link(ana, "Another tenant's").waitFor({ state: "detached" });
   });
 
-  test("after drift the page shows both values, and one can propose or restore", async () => {
+  test("after drift the page shows both values, and offers a proposal and a restore", async () => {
     const id = await applyChange({ target: "limits.e", summary: "Ten uploads", value: '{"max":10}' });
     const setElsewhere = async (max: number) => {
       setByHand("limits.e", { max });
@@ -166,7 +166,7 @@ describe.skipIf(!browser)("current values, drift and superseding proposals", () 
     await checkDrift();
     const guest = await open({ name: "ana" });
     await visit(guest, service.url, changePath(id));
-    await guest.getByText("It held what").getByRole("link", { name: "The first" }).waitFor();
+    await guest.getByText("It had the value that").getByRole("link", { name: "The first" }).waitFor();
   });
 
   test("a revised change is linked from the new one, shown as open, and can be withdrawn", async () => {
@@ -212,7 +212,7 @@ describe.skipIf(!browser)("current values, drift and superseding proposals", () 
 
   test("a clock far behind the log is reported on the change, and can be accepted there", async () => {
     const DAY = 24 * 3600 * 1000;
-    const past = {
+    const pastClock = {
       NODE_OPTIONS: `--import ${new URL("shifted_clock.mjs", import.meta.url)}`,
       CLOCK_OFFSET_MS: String(-3 * DAY),
     };
@@ -221,7 +221,7 @@ describe.skipIf(!browser)("current values, drift and superseding proposals", () 
     const exited = new Promise((resolve) => ahead.server.child.once("close", resolve));
     ahead.server.child.kill();
     await exited;
-    const behind = await startService({ before: ahead, env: past });
+    const behind = await startService({ before: ahead, env: pastClock });
     const ana = await open({ name: "ana", token: TOKEN });
     await visit(ana, behind.url, changePath(id));
     await ana.getByText("far behind its log").waitFor();

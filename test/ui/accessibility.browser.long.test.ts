@@ -7,16 +7,16 @@ import { button, PAGES, waitForShortcuts, startBrowser, useWindows, visit } from
 import { type Service, startService, TOKEN } from "./service.ts";
 
 const IMAGE = `<img src=x onerror="window.hacked=1">`;
-/** U+202E turns the direction of the text, so that this reads as another file's name. */
-const TURNED = "invoice\u202Efdp.exe";
-const LONG = `${IMAGE} ${TURNED} ${"wide".repeat(2000)}`;
+/** U+202E reverses the following text, so that this reads as another file's name. */
+const REVERSED = "invoice\u202Efdp.exe";
+const LONG_TEXT = `${IMAGE} ${REVERSED} ${"wide".repeat(2000)}`;
 const ANA = { name: "ana", token: TOKEN };
 
 const browser = await startBrowser();
 let service: Service;
 let hostile: { pending: string; applied: string; denied: string };
 
-describe.skipIf(!browser)("the console for everybody", () => {
+describe.skipIf(!browser)("the accessible console", () => {
   const open = useWindows(browser);
   beforeAll(async () => {
     service = await startService();
@@ -69,29 +69,30 @@ describe.skipIf(!browser)("the console for everybody", () => {
     async (width) => {
       const page = await open({ ...ANA, viewport: { width, height: 800 } });
       await page.addInitScript(recordShifts);
-      const wide: string[] = [];
-      const moved: string[] = [];
+      const overflowing: string[] = [];
+      const shifted: string[] = [];
       for (const path of [...listPaths(), "changes?q=users:40+group:proposer", `changes/${hostile.pending}`]) {
         // Starts from another document, so that the page is loaded again.
         await page.goto(new URL("icon.svg", service.url).href);
         await page.goto(new URL(`#/${path}`, service.url).href);
         await visit(page, service.url, path);
-        const { over, images, hacked, shifts } = await page.evaluate(() => ({
-          over: document.documentElement.scrollWidth - innerWidth,
+        const { overflow, images, hacked, shifts } = await page.evaluate(() => ({
+          overflow: document.documentElement.scrollWidth - innerWidth,
           images: document.images.length,
           hacked: "hacked" in globalThis,
           shifts: (globalThis as unknown as { shifts: Shift[] }).shifts,
         }));
         const shift = shifts.reduce((sum, { value }) => sum + value, 0);
-        if (shift > MAX_SHIFT) moved.push(`${path}: ${shift.toFixed(3)} ${shifts.map(({ of }) => of).join("; ")}`);
+        if (shift > MAX_SHIFT)
+          shifted.push(`${path}: ${shift.toFixed(3)} ${shifts.map(({ elements }) => elements).join("; ")}`);
         expect({ images, hacked }, path).toEqual({ images: 0, hacked: false });
-        if (over > 0) wide.push(`${path}: ${over}`);
+        if (overflow > 0) overflowing.push(`${path}: ${overflow}`);
       }
       await button(page, "Deny…").click();
       const dialog = (await page.getByRole("dialog").boundingBox())!;
       expect([dialog.x >= 0, dialog.x + dialog.width <= width], "the dialog fits").toEqual([true, true]);
-      expect(wide).toEqual([]);
-      expect(moved, "layout shift").toEqual([]);
+      expect(overflowing).toEqual([]);
+      expect(shifted, "layout shift").toEqual([]);
     },
   );
 
@@ -113,7 +114,7 @@ describe.skipIf(!browser)("the console for everybody", () => {
     const page = await open(ANA);
     await visit(page, service.url, "settings");
     await page.keyboard.press("/");
-    await page.getByLabel("A change or a page").fill(LONG.slice(0, 8000));
+    await page.getByLabel("A change or a page").fill(LONG_TEXT.slice(0, 8000));
     await button(page, "Ask the service").click();
     await page.getByText(/memor(y was|ies were) used/).waitFor();
     expect(await page.evaluate(() => ["hacked" in globalThis, document.images.length])).toEqual([false, 0]);
@@ -204,7 +205,7 @@ const MAX_SHIFT = 0.02;
 
 interface Shift {
   value: number;
-  of: string;
+  elements: string;
 }
 
 /** Records layout shifts that no input caused. Runs in the page. */
@@ -217,8 +218,10 @@ function recordShifts(): void {
   }
   new PerformanceObserver((list) => {
     for (const { value, hadRecentInput, sources } of list.getEntries() as Entry[]) {
-      const of = sources.map(({ node }) => node?.nodeName + "." + node?.className + node?.textContent?.slice(0, 20));
-      if (!hadRecentInput) shifts.push({ value, of: of.join(", ") });
+      const elements = sources.map(
+        ({ node }) => node?.nodeName + "." + node?.className + node?.textContent?.slice(0, 20),
+      );
+      if (!hadRecentInput) shifts.push({ value, elements: elements.join(", ") });
     }
   }).observe({ type: "layout-shift", buffered: true });
 }
@@ -229,24 +232,24 @@ async function fillWithHostileText({ post, propose, config }: Service): Promise<
   const text = {
     tenant_id: IMAGE,
     summary: `${IMAGE} ${"x".repeat(450)}`,
-    rationale: LONG.slice(0, 4000),
+    rationale: LONG_TEXT.slice(0, 4000),
     proposer: `pat ${IMAGE}`,
-    value: JSON.stringify({ [IMAGE]: LONG.slice(0, 2000) }),
+    value: JSON.stringify({ [IMAGE]: LONG_TEXT.slice(0, 2000) }),
     kpi: "nrr_quarterly",
     expected_delta_k: "0.02",
     affected_users: "40",
   };
   const pending = await propose({ ...text, target: "limits.pending", risk: "high", reversible: "false" });
-  await post("api/product/approve", { change_id: pending, approver: "bo", note: LONG.slice(0, 4000) });
+  await post("api/product/approve", { change_id: pending, approver: "bo", note: LONG_TEXT.slice(0, 4000) });
   const applied = await propose({ ...text, target: "limits.applied" });
   await post("api/product/approve", { change_id: applied, approver: "bo", note: IMAGE });
   await post("api/product/apply", { change_id: applied });
   await post("api/product/kpi", { nrr_quarterly: "1.01", incident_rate: "0.05" });
   const denied = await propose({ ...text, target: "limits.denied" });
-  await post("api/product/deny", { change_id: denied, approver: "bo", note: LONG.slice(0, 4000) });
+  await post("api/product/deny", { change_id: denied, approver: "bo", note: LONG_TEXT.slice(0, 4000) });
   writeFileSync(config, "{}");
   await post("api/action/run-now", { action: "check_drift" });
   await post("api/action/run-now", { action: "write_report" });
-  await post("api/chat", { message: LONG.slice(0, 8000), author: `eve ${IMAGE}` });
+  await post("api/chat", { message: LONG_TEXT.slice(0, 8000), author: `eve ${IMAGE}` });
   return { pending, applied, denied };
 }

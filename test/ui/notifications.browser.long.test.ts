@@ -30,23 +30,23 @@ interface Message {
 /** Starts a stand-in for an incoming webhook of Slack; `next` resolves with the next message. */
 async function startSlackWebhook() {
   const messages: Message[] = [];
-  let arrived = () => {};
+  let notifyWaiter = () => {};
   const server = createServer(async (request, response) => {
     messages.push(JSON.parse(await text(request)));
     response.end("ok");
-    arrived();
+    notifyWaiter();
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
-  let read = 0;
+  let readCount = 0;
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/services/T0/B0/x`,
     async next(): Promise<Message> {
-      while (messages.length <= read) await new Promise<void>((resolve) => (arrived = resolve));
-      return messages[read++]!;
+      while (messages.length <= readCount) await new Promise<void>((resolve) => (notifyWaiter = resolve));
+      return messages[readCount++]!;
     },
   };
 }
@@ -68,10 +68,10 @@ describe.skipIf(!browser)("from a notification to a decision", () => {
     });
     const countedInputs = await countInputs(page);
 
-    const begun = performance.now();
+    const proposedAt = performance.now();
     const id = await service.propose({ affected_users: "96000", risk: "high", tier: "major" });
     const message = await channel.next();
-    const reported = performance.now();
+    const sentAt = performance.now();
     expect(message.text).toContain(
       "pat proposes “Raise the limit” (limits.uploads for tenant t1); high risk, reaches 96,000 people; still missing: ",
     );
@@ -79,10 +79,10 @@ describe.skipIf(!browser)("from a notification to a decision", () => {
     await page.goto(findButtonUrl(message));
     await page.reload();
     await button(page, "Approve with your key").waitFor();
-    const shown = performance.now();
+    const shownAt = performance.now();
     await button(page, "Approve with your key").click();
     await page.getByText("Your consent is recorded.").waitFor();
-    const decided = performance.now();
+    const decidedAt = performance.now();
 
     const [decision, ...others] = await readDecisions(service, id);
     expect(others).toEqual([]);
@@ -92,7 +92,7 @@ describe.skipIf(!browser)("from a notification to a decision", () => {
     expect((await channel.next()).text).toMatch(/ana/);
     const ms = (from: number, to: number) => `${Math.round(to - from)} ms`;
     process.stderr.write(
-      `from message to decision: 1 link, ${inputs.clicks} click, ${inputs.keys} keys, ${inputs.taps} tap; sent after ${ms(begun, reported)}, page ready after ${ms(reported, shown)} more, signed after ${ms(shown, decided)} more\n`,
+      `from message to decision: 1 link, ${inputs.clicks} click, ${inputs.keys} keys, ${inputs.taps} tap; sent after ${ms(proposedAt, sentAt)}, page ready after ${ms(sentAt, shownAt)} more, signed after ${ms(shownAt, decidedAt)} more\n`,
     );
   });
 
@@ -100,18 +100,18 @@ describe.skipIf(!browser)("from a notification to a decision", () => {
   const waitForTitle = (page: Page, count: string): Promise<unknown> =>
     page.waitForFunction((begin) => document.title.startsWith(begin), count);
 
-  test("on each page the title counts what waits for the user, and is updated", async () => {
+  test("on each page the title counts the changes that wait for the user, and is updated", async () => {
     const service = await startService({
       intent: { ...INTENT, policy: { ...INTENT.policy, approvers: ["ana", "bo"] } },
     });
     const first = await service.propose();
     await service.propose({ target: "limits.rows", proposer: "ana" });
-    const anybody = await open();
+    const unnamed = await open();
     const ana = await open(ANA);
-    for (const place of PAGES) {
-      await visit(anybody, service.url, place);
-      await waitForTitle(anybody, "(2) ");
-      await visit(ana, service.url, place);
+    for (const path of PAGES) {
+      await visit(unnamed, service.url, path);
+      await waitForTitle(unnamed, "(2) ");
+      await visit(ana, service.url, path);
       // Ana cannot approve her own proposal.
       await waitForTitle(ana, "(1) ");
       expect(await ana.title()).toMatch(/^\(1\) .+ · Countersign$/);
@@ -119,7 +119,7 @@ describe.skipIf(!browser)("from a notification to a decision", () => {
     await visit(ana, service.url, "audit");
     await service.post("api/product/approve", { change_id: first, approver: "ana" });
     await ana.waitForFunction(() => document.title === "Audit · Countersign");
-    await waitForTitle(anybody, "(1) ");
+    await waitForTitle(unnamed, "(1) ");
     await visit(ana, service.url, "");
     await ana.waitForFunction(() => document.title === "Inbox · Countersign");
     await service.propose({ target: "limits.columns" });
