@@ -34,7 +34,6 @@ const PAGES: readonly (readonly [string, string])[] = [
   ["settings", "Settings"],
 ];
 
-/** The frame around a page. */
 export function Shell({ route, onYou, children }: { route: Route; onYou: () => void; children: ComponentChildren }) {
   const [openDialog, setOpenDialog] = useState<"help" | "find" | "stop" | undefined>();
   const [isMenuOpen, setMenuOpen] = useState(false);
@@ -181,7 +180,6 @@ const Logo = () => (
   </svg>
 );
 
-/** The number of changes that wait for the reader. */
 function WaitingCount() {
   const waiting = useValue(waitingCount);
   return waiting === 0 ? null : (
@@ -251,7 +249,6 @@ const FRESHNESS: Readonly<Record<Freshness["mode"], [word: (since: number) => st
   ],
 };
 
-/** The state of the connection to the service. */
 function FreshnessBadge() {
   const { mode, since } = useValue(freshness);
   const [word, title] = FRESHNESS[mode];

@@ -3,7 +3,6 @@ import type { Whoami } from "./api_types.ts";
 import { adminToken, readToken } from "./session.ts";
 import { createValue } from "./value.ts";
 
-/** Error answer of the service. */
 export interface ErrorBody {
   error: string;
   code: string;
@@ -92,7 +91,6 @@ export const getStream = (path: string, query: Query, signal: AbortSignal): Prom
 /** The fields of a form; undefined ones are left out. */
 export type Fields = Record<string, string | undefined>;
 
-/** Conditions of a write. */
 export interface Conditions {
   /** The revision that the user saw. */
   revision?: number | undefined;
@@ -157,7 +155,6 @@ export function encodeForm(fields: Fields): URLSearchParams {
   return form;
 }
 
-/** Returns a new `Idempotency-Key`. */
 export const newKey = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
@@ -166,7 +163,6 @@ export const isAbsent = (error: unknown): boolean =>
   error instanceof ServiceError &&
   (error.body.status === 404 || error.body.status === 405 || error.body.status === 503);
 
-/** Returns true if the product runtime is off. */
 export const isRuntimeOff = (error: unknown): boolean =>
   error instanceof ServiceError && error.body.code === "product_runtime_disabled";
 

@@ -36,7 +36,6 @@ export type { Outcome, OutcomeVerdict } from "../../../lib/changes/rules/outcome
 export type { LifecycleAction } from "../../../lib/changes/rules/transitions.ts";
 export type { ActionName, ActionRecord, ChatAnswer, EvolvedFile, Evidence, Insight, PeerRow, Whoami };
 
-/** The rules of the intent. */
 export type Policy = Omit<Intent["policy"], "signing">;
 
 /** The state of the service, with the capabilities that fail. */
@@ -70,7 +69,6 @@ export type Mandate = MandateView;
 export type MandateDetail = MandateDetailView;
 
 export type { FindAnswer, FindRow, SavedQuestion };
-/** A field of the query language. */
 export type QueryField = Completion[number];
 export interface FindHelp {
   saved: SavedQuestion[];

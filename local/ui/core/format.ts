@@ -14,7 +14,6 @@ function findUsableLocale(candidates: readonly string[]): string {
 
 const navigatorInBrowser: Partial<Navigator> | undefined = globalThis.document && globalThis.navigator;
 
-/** The reader's locale. */
 export const LOCALE = findUsableLocale(navigatorInBrowser?.languages ?? []);
 
 const largeFormat = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 2 });

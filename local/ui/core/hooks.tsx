@@ -42,7 +42,6 @@ export interface KeyAction {
   run: () => void;
 }
 
-/** The keys of the page that is shown. */
 export const pageKeys = createValue<readonly KeyAction[]>([]);
 
 /** Registers keys while the page is shown. */
@@ -92,7 +91,6 @@ for (const value of [pageTitle, waitingCount])
     document.title = `${count}${title}Countersign`;
   });
 
-/** Sets the page's part of the window title. */
 export function useTitle(title: string): void {
   useEffect(() => pageTitle.set(title), [title]);
 }

@@ -3,7 +3,6 @@ import { useEffect } from "preact/hooks";
 import { openDialogs, pageKeys } from "./hooks.tsx";
 import { shortcuts } from "./session.ts";
 
-/** Returns true if the element takes typed text. */
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) &&

@@ -3,7 +3,6 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { openDialogs } from "./hooks.tsx";
 import { type ServiceEvent, subscribeToEvents } from "./live.ts";
 
-/** The state of a read. */
 export interface Resource<T> {
   data: T | undefined;
   /** The error of the newest read; `data` may still be an older answer. */
@@ -13,7 +12,6 @@ export interface Resource<T> {
   reload: () => Promise<void>;
 }
 
-/** Options of a resource. */
 export interface ResourceOptions {
   /** Returns true for an event after which the data are read again; by default for any event. */
   concerns?: (event: ServiceEvent) => boolean;

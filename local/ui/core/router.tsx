@@ -2,7 +2,6 @@
 import { useValue } from "./hooks.tsx";
 import { createValue } from "./value.ts";
 
-/** Location of the reader. */
 export interface Route {
   path: readonly string[];
   query: URLSearchParams;
@@ -34,10 +33,8 @@ export function href(path: readonly string[], query: Record<string, string | und
   return `#/${path.map(encodeURIComponent).join("/")}${search}`;
 }
 
-/** The address of a change's page. */
 export const changeHref = (changeId: string): string => href(["changes", changeId]);
 
-/** Goes to a page. */
 export const navigate = (address: string): void => void (location.hash = address);
 
 /** Replaces the query in the address without a new step in the history. */

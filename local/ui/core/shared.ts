@@ -6,7 +6,6 @@ import type { ServiceEvent } from "./live.ts";
 import { type ResourceOptions, type Resource, useResource } from "./resource.tsx";
 import { personName } from "./session.ts";
 
-/** Reads the service's state. */
 export const useServiceState = (): Resource<State> =>
   useResource("state", (signal) => get<State>("api/state", {}, signal));
 
@@ -17,7 +16,6 @@ const UNCHANGED_BY_EVENTS = { concerns: (event: ServiceEvent) => event === null 
 export const useIntent = (): Resource<IntentView> =>
   useResource("intent", (signal) => get<IntentView>("api/product/intent", {}, signal), UNCHANGED_BY_EVENTS);
 
-/** Reads the capabilities. */
 export const useCapabilities = (): Resource<CapabilityMap> =>
   useResource("capabilities", (signal) => get<CapabilityMap>("api/capabilities", {}, signal));
 
@@ -29,7 +27,6 @@ export function useDrift(isWanted: boolean): ReadonlyMap<string, unknown> {
   return new Map([...(data?.drifted ?? []), ...(data?.missing ?? [])].map((episode) => [episode.change_id, episode]));
 }
 
-/** Reads the identity and permissions of the reader. */
 export const useWhoami = (): Resource<Whoami> =>
   useResource("whoami", (signal) => get<Whoami>("api/whoami", {}, signal), UNCHANGED_BY_EVENTS);
 

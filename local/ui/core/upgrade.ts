@@ -5,7 +5,6 @@ import { createValue } from "./value.ts";
 /** True if the console was replaced since this page was loaded. */
 export const isUpgraded = createValue(false);
 
-/** Checks when the service or the window comes back. */
 export function watchUpgrade(): void {
   subscribeToReconnect(() => void checkForUpgrade());
   document.addEventListener("visibilitychange", () => document.hidden || void checkForUpgrade());

@@ -18,7 +18,6 @@ export type ChangeAction =
   | "accept_emergency"
   | "reject_emergency";
 
-/** The form of an action on a change. */
 export interface ChangeActionForm extends ActionForm {
   decision: Decision;
   /** Shown once the action is recorded. */
@@ -30,15 +29,14 @@ const CONSENT_HINT = "What convinced you? It stays on record.";
 const REJECTION_HINT = "Why not? The proposer will read it.";
 
 const VOTE = { person: "approver", noteHint: CONSENT_HINT } as const;
-const ROLLOUT_STEP = { path: "api/product/stage", decision: "stage" } as const;
-const REVIEW = { path: "api/product/review", decision: "review", person: "approver" } as const;
+const ROLLOUT_STEP = { decision: "stage" } as const;
+const REVIEW = { decision: "review", person: "approver" } as const;
 
 export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = {
   approve: {
     ...VOTE,
     label: "Approve",
     title: "Approve this change?",
-    path: "api/product/approve",
     decision: "approve",
     explanation: "You consent to exactly this content. The audit log records it under your name.",
     confirmation: "Your consent is recorded.",
@@ -48,7 +46,6 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = 
     ...VOTE,
     label: "Deny",
     title: "Deny this change?",
-    path: "api/product/deny",
     decision: "deny",
     explanation: "One denial is final. The proposer can propose it again.",
     confirmation: "Your denial is recorded.",
@@ -59,7 +56,6 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = 
   withdraw: {
     label: "Withdraw",
     title: "Withdraw this change?",
-    path: "api/product/withdraw",
     person: "proposer",
     decision: "withdraw",
     explanation: "The proposal is taken back and closed.",
@@ -72,7 +68,6 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = 
     ...VOTE,
     label: "Take consent back",
     title: "Take your consent back?",
-    path: "api/product/revoke",
     decision: "revoke",
     explanation: "Your consent is taken back, and the change is closed. The proposer can propose it again.",
     confirmation: "Your consent is taken back, and the change is closed.",
@@ -83,7 +78,6 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = 
   apply: {
     label: "Apply",
     title: "Apply this change?",
-    path: "api/product/apply",
     decision: "apply",
     isNameless: true,
     explanation: "Sets the value on the host product now, and verifies it there.",
@@ -94,7 +88,6 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = 
   rollback: {
     label: "Roll back",
     title: "Roll back this change?",
-    path: "api/product/rollback",
     decision: "rollback",
     isNameless: true,
     explanation: "Restores the value from before, unless a later change has set the target.",
@@ -138,7 +131,6 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = 
   restore: {
     label: "Restore the consented value",
     title: "Restore the consented value?",
-    path: "api/product/restore",
     decision: "restore",
     explanation: "Sets the consented value again, over what was set outside Countersign. It needs no new consent.",
     confirmation: "The consented value is restored.",

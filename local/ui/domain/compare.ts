@@ -19,7 +19,6 @@ export interface ComparedTarget {
   destination: { tenant_id: string; target: string };
 }
 
-/** The values of an environment. */
 type EnvironmentValues = {
   /** By comparison key; `wildcardPart` is the part of the target that `*` matches, in a tenant the complete target. */
   found: ReadonlyMap<string, { name: string; wildcardPart: string; value: EnvironmentValue }>;
@@ -45,7 +44,6 @@ function parseTemplate(match: readonly string[] = []): [begin: string, end: stri
   return parts && parts.join("") !== "" ? [parts[0]!, parts[1]!] : undefined;
 }
 
-/** Compares two tenants or two target systems. */
 export async function compare(from: string, to: string, intent: IntentView, signal: AbortSignal) {
   const [first, second] = await Promise.all([from, to].map((one) => readEnvironment(one, intent, signal)));
   const [begin, end] = parseTemplate(listSystems(intent).find(({ name }) => `system:${name}` === to)?.match) ?? [

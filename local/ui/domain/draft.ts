@@ -111,9 +111,8 @@ export function makeProposalFields({ sets, kind, apply_when, value, ...texts }: 
 }
 
 /** Returns the fields on which the policy decides; unstated ones are absent. */
-export function readStatedFields(props: Draft) {
-  const { tenant_id, kind, target, affected_users, reversible, risk, tier, apply_when } = props;
-
+export function readStatedFields(draft: Draft) {
+  const { tenant_id, kind, target, affected_users, reversible, risk, tier, apply_when } = draft;
   const users = affected_users.trim();
   return {
     tenant_id: tenant_id.trim(),

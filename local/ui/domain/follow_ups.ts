@@ -51,7 +51,6 @@ export const findDraftSupersedeProblem = (change: ChangeDetail, { tenant_id, tar
 export const isBlockingDraft = (change: ChangeDetail, { tenant_id, target }: Draft): boolean =>
   isLive(change.status) && isSameTarget(change, { tenant_id: tenant_id.trim(), target: target.trim() });
 
-/** Returns the related changes with a relation. */
 export const listRelated = ({ related }: ChangeDetail, relation: RelatedChange["relations"][number]): RelatedChange[] =>
   related.filter(({ relations }) => relations.includes(relation));
 

@@ -53,9 +53,8 @@ export async function readInbox(name: string, signal: AbortSignal): Promise<Inbo
 }
 
 /** Lists concerns about a mandate that is suspended, ends soon, or waits for the reader's signature. */
-function mandateConcerns(props: InboxAnswer["mandates"][number]): Concern[] {
-  const { mandate_id, agent, state, until, reason, waits_for_you } = props;
-
+function mandateConcerns(mandate: InboxAnswer["mandates"][number]): Concern[] {
+  const { mandate_id, agent, state, until, reason, waits_for_you } = mandate;
   const concern = (title: string, detail: string): Concern[] => [{ tone: "warn", title, detail, mandate_id }];
   if (state === "suspended") return concern(`The mandate of ${agent} is suspended`, describeSuspension(reason));
   if (state === "active") return concern(`The mandate of ${agent} ends soon`, `It ends on ${formatDateTime(until)}.`);
@@ -70,7 +69,6 @@ const SUSPENSION_REASONS: Readonly<Record<string, string>> = {
   loss_accepted: "Entries of the log were lost.",
 };
 
-/** Says why a mandate is suspended. */
 export const describeSuspension = (reason: string | null | undefined): string => SUSPENSION_REASONS[reason ?? ""] ?? "";
 
 /** Describes a KPI that got worse since changes were applied, without naming a change as the cause. */
@@ -81,7 +79,6 @@ const kpiConcern = (kpi: string): Concern => ({
   kpi,
 });
 
-/** Reads what waits for a person. */
 export const readWaiting = (person: string, signal: AbortSignal, limit = MAX_ROWS): Promise<InboxAnswer> =>
   getForPerson(person, "api/inbox", { limit }, signal);
 

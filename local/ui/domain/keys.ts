@@ -25,7 +25,6 @@ export const toRecordedName = (name: string): string => name.normalize("NFKC").t
 /** A passkey with the ids that a browser needs to request it. */
 export type Passkey = ShownKey & { type: "webauthn"; credential_id: string; rp_id: string };
 
-/** Returns true if a key is a passkey. */
 export const isPasskey = (key: ShownKey): key is Passkey => key.type === "webauthn";
 
 /** Lists the passkeys that work at this address, of one relying party, since a browser requests no others together. */

@@ -14,13 +14,11 @@ export interface KpiPoint {
 /** The values of each KPI, oldest first. */
 export type KpiSeries = Readonly<Record<string, readonly KpiPoint[]>>;
 
-/** Reads the newest feeds of all KPIs. */
 export async function readKpiSeries(signal: AbortSignal): Promise<KpiSeries> {
   const page = await get<AuditPage>("api/product/audit", { event_type: "kpi_refreshed", limit: 1000 }, signal);
   return makeSeries(page.entries);
 }
 
-/** Collects the values from log entries. */
 export function makeSeries(entries: readonly AuditEntry[]): KpiSeries {
   const series: Record<string, KpiPoint[]> = Object.create(null);
   for (const entry of entries) {
@@ -45,6 +43,5 @@ export function findGoalDirection(kpi: string, goals: State["goals"]): 1 | -1 {
 /** Lists the KPIs that a form offers: those of the product, or the standard ones if it has none. */
 export const listOfferedKpis = (own: readonly string[]): readonly string[] => (own.length > 0 ? own : STANDARD_KPIS);
 
-/** Reads the newest outcomes. */
 export const readOutcomes = (signal: AbortSignal): Promise<{ outcomes: Outcome[]; next: string | null }> =>
   get("api/product/outcomes", { limit: 200 }, signal);

@@ -69,7 +69,6 @@ function describeLimits(limits: Bounds["limits"]): string[] {
   ];
 }
 
-/** Names of the bounds in a statement. */
 const BOUNDS = [
   "agent", "targets", "kinds", "tenants", "limits", "max_affected_users", "max_per_day", "max_open", "kpi_floor", "from", "until",
 ] as const; // prettier-ignore

@@ -25,7 +25,6 @@ export const formatSentence = (message: string): string =>
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** Explains an error of the service to the reader. */
 export function explainError({ code, error, ...detail }: ErrorBody): string {
   if (code === "restore_contested") {
     const until = Date.parse(text(detail["contested_until"]));

@@ -36,7 +36,6 @@ export function readFailedResults({ audit_entries }: ChangeDetail): EntryResult[
   return failed;
 }
 
-/** The badge of a target after a failed operation. */
 export function resultBadge({ host, target_holds }: EntryResult, { status }: Pick<Change, "status">): Badge {
   if (target_holds !== undefined) return { word: "Rolled back", shape: "back", tone: "warn" };
   if (host === "unknown") return { word: "Unknown, still being resolved", shape: "bang", tone: "bad" };
@@ -62,7 +61,6 @@ export function useUnopenedEntries(change: Change): readonly Entry[] {
 /** A value; `null`: the target has none; undefined: not known. */
 export type TargetValue = { value?: unknown } | null | undefined;
 
-/** A preview with the value before and after. */
 interface BeforeAfter {
   before: unknown;
   after: unknown;

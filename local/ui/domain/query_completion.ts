@@ -3,7 +3,6 @@ import type { QueryField } from "../core/api_types.ts";
 
 const MAX_SUGGESTIONS = 12;
 
-/** Lists completions of the typed query. */
 export function completeQuery(query: string, fields: readonly QueryField[]): string[] {
   const from = findTermStart(query);
   const [, sign = "", name, rest = ""] = /^(-?)(?:([a-z][a-z_-]*)[:：])?(.*)$/isu.exec(query.slice(from))!;

@@ -62,10 +62,9 @@ export const isUnstated = ({ unstated }: Pick<Change, "unstated">, field: "risk"
 
 /** "40 people are affected; it can be undone." */
 export function describeReach(
-  props: Pick<Change, "affected_users" | "reversible"> & Partial<Pick<Change, "erased" | "unstated">>,
+  change: Pick<Change, "affected_users" | "reversible"> & Partial<Pick<Change, "erased" | "unstated">>,
 ): Part[] {
-  const { affected_users, reversible, erased, unstated = [] } = props;
-
+  const { affected_users, reversible, erased, unstated = [] } = change;
   const affected =
     affected_users === null
       ? `how many people are affected was ${erased ? "erased" : "not stated"}`
@@ -158,7 +157,6 @@ export const describeBriefly = (change: ShortChange): Part[] => [
   { given: change.tenant_id },
 ];
 
-/** Returns a sentence as plain text. */
 export const toPlainText = (parts: readonly Part[]): string =>
   parts.map((part) => (typeof part === "string" ? part : part.given)).join("");
 

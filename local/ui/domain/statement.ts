@@ -22,12 +22,10 @@ export interface Signable {
   makeStatement(manifest_hash: string, at: string): Promise<Statement>;
 }
 
-/** A decision on a change, and its author. */
 export interface DecisionFacts {
   decision: Decision;
   approver: string;
   note: string;
-  /** Verdict of a review. */
   verdict?: string | undefined;
   /** Item of a late note. */
   item?: string | undefined;
@@ -58,7 +56,6 @@ export function makeSignableDecision(change: ChangeDetail, decisionFacts: Decisi
   };
 }
 
-/** An action on the service itself, and its author. */
 export interface ActionFacts {
   decision: ServiceAction;
   actor: string;

@@ -50,7 +50,6 @@ export const VERDICT: Readonly<Record<OutcomeVerdict, Badge>> = {
   too_early: { word: "Too early", shape: "quarter", tone: "quiet" },
 };
 
-/** `nrr_quarterly` as words. */
 export const humanizeName = (name: string): string =>
   name
     .replace(/^follow_/, "projection ")
@@ -64,7 +63,6 @@ const ABBREVIATIONS: Readonly<Record<string, string>> = { nrr: "NRR", csat: "CSA
 export const humanizeSentence = (sentence: string): string =>
   sentence.replace(/\b[a-z0-9]+(?:_[a-z0-9]+)+\b/g, humanizeName);
 
-/** A name with a capital. */
 export const formatTitle = (name: string): string => {
   const words = humanizeName(name);
   return SPECIAL_TITLES[words] ?? words.charAt(0).toUpperCase() + words.slice(1);

@@ -26,7 +26,6 @@ const CONTEXT = 3;
 /** A smaller gap is not folded: the button would need as much room. */
 const MIN_FOLDED = 3;
 
-/** Compares two texts line by line. */
 export function diffLines(before: string, after: string): DiffLine[] {
   const [a, b] = [splitLines(before), splitLines(after)];
   const parts = diffArrays(a, b, { maxEditLength: MAX_CHANGED_LINES });

@@ -23,7 +23,6 @@ type Icon = readonly [Shape, Tone];
 
 const readText = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** Makes a step of each entry, in their order. */
 export const makeSteps = (entries: readonly AuditEntry[]): Step[] => entries.map(makeStep);
 
 function makeStep(entry: AuditEntry): Step {

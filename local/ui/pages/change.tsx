@@ -52,7 +52,6 @@ const KEYS: readonly (readonly [string, ChangeAction])[] = [
   ["h", "hold"],
 ];
 
-/** The page of one change. */
 export function ChangePage({ id }: { id: string }) {
   const path = `api/product/changes/${encodeURIComponent(id)}`;
   const name = useValue(personName);

@@ -175,7 +175,6 @@ const RowTime = ({ of: { seconds, status, approvers, required_approvers } }: { o
 
 const LANGUAGE = LOCALE.toLowerCase().startsWith("zh") ? "zh" : "en";
 
-/** Saved questions, as links. */
 const SavedQuestions = ({ questions, q }: { questions: readonly SavedQuestion[]; q: string }) => (
   <details key={q} class="saved">
     <summary>Saved questions</summary>

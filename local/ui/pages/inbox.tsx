@@ -90,7 +90,6 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
 
 const Count = ({ of }: { of: number }) => <span class="count">{of}</span>;
 
-/** The first items of a list and their total; draws nothing if the list is empty. */
 function InboxGroup({ title, items, total }: { title: string; items: readonly InboxItem[]; total: number }) {
   if (total === 0) return null;
   return (

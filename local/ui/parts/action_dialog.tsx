@@ -19,12 +19,11 @@ import type { Prove } from "./use_signature.tsx";
 
 /** Texts and request of an action. */
 export interface ActionForm {
-  /** The text of its button. */
   label: string;
-  /** The title of its dialog. */
   title: string;
-  path: string;
   decision: string;
+  /** Absent: `api/product/<decision>`. */
+  path?: string;
   /** In a statement, after the person's name. */
   says: string;
   explanation: string;
@@ -140,7 +139,7 @@ export function ActionDialog<A extends RecordedAnswer>({
   onClose: () => void;
   wide?: boolean;
 }) {
-  const { label, path, person = "actor", isNameless = false, noteLabel = "Note", isNoteRequired = false } = of;
+  const { label, person = "actor", isNameless = false, noteLabel = "Note", isNoteRequired = false } = of;
   const { data: intent } = useIntent();
   const storedName = useValue(personName);
   const [asksName] = useState(storedName === "");
@@ -151,7 +150,7 @@ export function ActionDialog<A extends RecordedAnswer>({
   const name = toRecordedName(typed);
   const signs = mustSign ? listShownKeys(name, intent?.keys).length > 0 : isSigned(of.decision, name, intent);
   const onDone = (answer: A) => (goesToNext.current && onNext ? onNext(answer) : sending.onDone(answer));
-  const { stage, error, asksToken, askToken, send } = useSend<A>(path, { ...sending, onDone });
+  const { stage, error, asksToken, askToken, send } = useSend<A>(actionPath(of), { ...sending, onDone });
   const busy = stage !== undefined;
   if (inDoubt) inDoubt.current = busy || error instanceof UnreachableError;
   const form = useRef<HTMLFormElement>(null);
@@ -234,6 +233,8 @@ export function ActionDialog<A extends RecordedAnswer>({
   );
 }
 
+const actionPath = ({ decision, path = `api/product/${decision}` }: ActionForm): string => path;
+
 const describeButton = (label: string, name: string, signs: boolean): string =>
   signs ? `${label} with your key` : name === "" ? `${label} now` : `${label} as ${name}`;
 
@@ -245,7 +246,7 @@ export function OneTapForm<A extends RecordedAnswer>({
   signed: { signable, says = of.says, facts = [] },
   ...sending
 }: SendOptions<A> & { of: ActionForm; name: string; fields: Fields; signed: StatementTexts }) {
-  const { stage, error, asksToken, send } = useSend<A>(of.path, sending);
+  const { stage, error, asksToken, send } = useSend<A>(actionPath(of), sending);
   const [prove, setProve] = useState<Prove | undefined>();
   const onSubmit = (event: Event) => {
     event.preventDefault();

@@ -10,7 +10,6 @@ import { Failure } from "./notice.tsx";
 import { SubmitButton, useSubmit } from "./form_submit.tsx";
 import { UserText, Prose, ShortId } from "./text.tsx";
 
-/** Asks the service; a question never approves, applies or rolls back anything. */
 export const askService = (fields: Record<string, string>): Promise<ChatAnswer> =>
   post<ChatAnswer>("api/chat", { ...fields, author: personName.get() || undefined });
 

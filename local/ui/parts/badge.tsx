@@ -29,14 +29,12 @@ const SHAPES: Readonly<Record<Shape, JSX.Element>> = {
   dash: <path d="M3 8h10" />,
 };
 
-/** An icon without a word. */
 export const Icon = ({ shape }: { shape: Shape }) => (
   <svg class="sign" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
     {SHAPES[shape]}
   </svg>
 );
 
-/** A status word with its icon. */
 export const StatusBadge = ({ of: { word, shape, tone } }: { of: Badge }) => (
   <span class={`mark ${tone}`}>
     <Icon shape={shape} />

@@ -29,7 +29,6 @@ export function ChangeBadge({ of }: { of: NamedChange }) {
   return <StatusBadge of={statusBadge({ ...of, drift: drifted.get(of.change_id) })} />;
 }
 
-/** A list of changes with their statuses. */
 export const ChangeNames = ({ of }: { of: readonly NamedChange[] }) => (
   <ul class="plain">
     {of.map((one) => (

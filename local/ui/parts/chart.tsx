@@ -6,7 +6,6 @@ import type { KpiPoint } from "../domain/kpi_series.ts";
 import { Table } from "./table.tsx";
 import { UserText, UserLink } from "./text.tsx";
 
-/** A reference level. */
 export interface ChartLine {
   kind: "baseline" | "expected" | "guardrail" | "target";
   label: string;

@@ -32,14 +32,12 @@ function Diff({ before, after, label }: { before: string | undefined; after: str
   );
 }
 
-/** The difference of two values, or the lines of a patch. */
 export function ValueDiff({ before, after, label }: { before: TargetValue; after: TargetValue; label: string }) {
   const text = (side: TargetValue) => (side?.value === undefined ? undefined : formatJson(side.value));
   if (isPatch(after?.value)) return <Patch text={after.value.patch} label={label} />;
   return <Diff before={text(before)} after={text(after)} label={label} />;
 }
 
-/** A patch in the unified format. */
 const Patch = ({ text, label }: { text: string; label: string }) => <Lines lines={patchLines(text)} label={label} />;
 
 /** The first members that differ. */

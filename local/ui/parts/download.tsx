@@ -4,13 +4,7 @@ import { formatBytes } from "../core/format.ts";
 import { Failure, Notice } from "./notice.tsx";
 
 /** Saves an answer of the service as a file; a link would carry no token. */
-export function Download(props: {
-  label: string;
-  path: string;
-  query?: Query;
-  /** File name. */
-  name: string;
-}) {
+export function Download(props: { label: string; path: string; query?: Query; name: string }) {
   const { label, path, query = {}, name } = props;
   const [size, setSize] = useState<number | undefined>();
   const [saved, setSaved] = useState("");

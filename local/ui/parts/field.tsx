@@ -64,7 +64,6 @@ const textControl = (
 
 type Attributes = JSX.InputHTMLAttributes<HTMLInputElement>;
 
-/** One line of text. */
 export const Line = (
   props: TextProps<HTMLInputElement> &
     Pick<
@@ -73,13 +72,11 @@ export const Line = (
     >,
 ) => textControl("input", props);
 
-/** Several lines of text. */
 export const Lines = (
   props: TextProps<HTMLTextAreaElement> &
     Pick<JSX.TextareaHTMLAttributes<HTMLTextAreaElement>, "rows" | "maxLength" | "required" | "name" | "placeholder">,
 ) => textControl("textarea", props);
 
-/** A choice of one option. */
 export function Choice({
   label,
   hint,
@@ -103,7 +100,6 @@ export function Choice({
   );
 }
 
-/** A choice of several options. */
 export const CheckList = ({
   legend,
   options,

@@ -13,7 +13,6 @@ const EVERYWHERE: readonly (readonly [string, string])[] = [
   ["Ctrl Enter", "Send the form"],
 ];
 
-/** The keys that work here. */
 export function HelpDialog({ onClose }: { onClose: () => void }) {
   const keys = useValue(pageKeys);
   const state = useValue(shortcuts);

@@ -8,7 +8,6 @@ import { Table } from "./table.tsx";
 import { Moment } from "./time.tsx";
 import { Verdict } from "./verdict.tsx";
 
-/** Rows at a time. */
 const STEP = 20;
 
 /** The newest changes that were ever applied, to name them. */

@@ -27,7 +27,6 @@ export function Panel(props: {
   );
 }
 
-/** The one heading of a page. */
 export function Heading({ children }: { children: ComponentChildren }) {
   return (
     <h1 tabIndex={-1} {...useHeadingFocus()}>

@@ -9,7 +9,6 @@ import { Line } from "./field.tsx";
 const SERVICE_ACTIONS = {
   freeze: {
     title: "Freeze the service?",
-    path: "api/product/freeze",
     label: "Freeze",
     decision: "freeze",
     says: "freezes the service",
@@ -29,7 +28,6 @@ const SERVICE_ACTIONS = {
   },
   unfreeze: {
     title: "Lift the freeze?",
-    path: "api/product/unfreeze",
     label: "Lift it",
     decision: "unfreeze",
     says: "lifts the freeze",

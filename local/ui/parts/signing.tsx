@@ -115,7 +115,6 @@ const VALID_MS = 10 * 60_000;
 
 const SSH_SIGNATURE = /^-----BEGIN SSH SIGNATURE-----\s[^-]+-----END SSH SIGNATURE-----$/;
 
-/** Quotes text for a POSIX shell. */
 const quoteForShell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** A command that signs the statement in a terminal, and a field for the signature. */

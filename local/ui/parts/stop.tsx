@@ -13,7 +13,6 @@ import { Age } from "./time.tsx";
 
 const MAX_ROWS = 8;
 
-/** Offers a freeze, and a rollback of each of the newest applied changes. */
 export function StopDialog({ onClose }: { onClose: () => void }) {
   const [freezing, setFreezing] = useState(false);
   const { data: state } = useServiceState();

@@ -43,7 +43,6 @@ export const UserLink = ({ text, ...attributes }: { text: string; href: string; 
 /** The strings of JSON text. */
 const JSON_STRING = /("(?:[^"\\\n]|\\.)*")/u;
 
-/** Starts and ends of marked text. */
 type Ranges = readonly (readonly [start: number, end: number])[];
 
 /** A line of code, left to right; each string in it is isolated, so that a key stays before its value. */
@@ -109,7 +108,6 @@ export function Sentence({ parts }: { parts: readonly Part[] }) {
   );
 }
 
-/** A sentence as a paragraph. */
 export const SentenceLine = ({ parts, ...attributes }: { parts: readonly Part[]; class?: string }) => (
   <p {...attributes}>
     <Sentence parts={parts} />
@@ -125,5 +123,4 @@ export function Code({ children, label }: { children: string; label: string }) {
   );
 }
 
-/** A value as JSON. */
 export const Json = ({ of, label }: { of: unknown; label: string }) => <Code label={label}>{formatJson(of)}</Code>;

@@ -12,7 +12,6 @@ export function Age({ at }: { at: string | number }) {
   );
 }
 
-/** Date and time. */
 export const Moment = ({ at }: { at: string }) => (
   <time dateTime={at} title={at}>
     {formatDateTime(at)}

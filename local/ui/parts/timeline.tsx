@@ -6,7 +6,6 @@ import { Panel } from "./panel.tsx";
 import { Prose, Sentence, SentenceLine } from "./text.tsx";
 import { Moment } from "./time.tsx";
 
-/** Lists who did what, and their reasons. */
 export const Timeline = ({ entries }: { entries: readonly AuditEntry[] }) => (
   <Panel title="History">
     <ol class="timeline">

@@ -9,7 +9,6 @@ import { Dialog } from "./dialog.tsx";
 import { NameField, TokenField } from "./field.tsx";
 import { UserText } from "./text.tsx";
 
-/** Asks for the reader's name, and for the token if the service needs one. */
 export function YouDialog({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState(useValue(personName));
   const [token, setToken] = useState(useValue(adminToken));

@@ -9,7 +9,6 @@ import { type ActionForm, ActionDialog } from "../../parts/action_dialog.tsx";
 import { Panel } from "../../parts/panel.tsx";
 
 const LATE_NOTE = {
-  path: "api/product/note",
   decision: "note",
   explanation: "It becomes a new entry under your name, dated now. Content and decisions stay as they are.",
   isNoteRequired: true,

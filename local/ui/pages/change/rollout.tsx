@@ -15,7 +15,6 @@ import { StatusBadge, Icon } from "../../parts/badge.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Age, Moment } from "../../parts/time.tsx";
 
-/** The panel of a change with stages. */
 export function Rollout({ change }: { change: ChangeDetail }) {
   const { stages, exposure, rollout } = change;
   const bands = listBands(change);

@@ -124,7 +124,6 @@ const GATE_BADGES: Readonly<Record<Gate["state"], Badge>> = {
   warn: { shape: "bang", tone: "warn", word: "Warns" },
 };
 
-/** The gates of a change: conditions of its apply. */
 export const Gates = ({ change }: { change: ChangeDetail }) =>
   change.gates.length === 0 ? null : (
     <Panel title="Gates">

@@ -164,7 +164,6 @@ export function DraftForm({ rule }: { rule: MandatesRule }) {
   );
 }
 
-/** The sentences of a mandate. */
 export const BoundsList = ({ of }: { of: readonly string[] }) => (
   <ul class="reasons" aria-label="What it allows">
     {of.map((sentence) => (
