@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isLive } from "../../../lib/changes/rules/current_state.ts";
 import type { AuditEntry, ChangeDetail, ProposalAnswer } from "../core/api_types.ts";
-import { encodeForm, findFieldFault, newKey, post } from "../core/api.ts";
+import { encodeForm, newKey, post } from "../core/api.ts";
 import { useTitle, useValue } from "../core/hooks.tsx";
 import { changeHref, type Route } from "../core/router.tsx";
 import { storedDraft, personName } from "../core/session.ts";
@@ -23,6 +23,7 @@ import { listOfferedKpis } from "../domain/kpi_series.ts";
 import { statusBadge } from "../domain/statuses.ts";
 import { ChangeName } from "../parts/change_name.tsx";
 import { StatusBadge } from "../parts/badge.tsx";
+import { useSubmit } from "../parts/form_submit.tsx";
 import { Failure, Notice, Receipt } from "../parts/notice.tsx";
 import { PageHead, Panel, PendingPage } from "../parts/panel.tsx";
 import { UserText } from "../parts/text.tsx";
@@ -67,8 +68,6 @@ function Proposal(props: { initial: Draft; superseding?: Superseding; promotes?:
   const address = location.hash;
   const [draft, setDraft] = useState<Draft>(() => readStoredDraft(address) ?? initial);
   const [sent, setSent] = useState<{ draft: Draft; answer: ProposalAnswer } | undefined>();
-  const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
   const [key, setKey] = useState(newKey);
   const title = promotes ? "Promote a change" : "Propose a change";
   useTitle(title);
@@ -77,9 +76,6 @@ function Proposal(props: { initial: Draft; superseding?: Superseding; promotes?:
     if (draft.proposer === previousName.current) setDraft({ ...draft, proposer: name });
     previousName.current = name;
   }, [name]);
-  useEffect(() => {
-    if (error) focusFirstFault();
-  }, [error]);
   const valueFaults = splitDraft(draft).flatMap(({ kind, value }) => parseValue(kind, value).fault ?? []);
   const isTooLong = encodeForm(makeProposalFields(draft)).toString().length > MAX_REQUEST_BYTES;
   const valueFault = isTooLong ? "The proposal is over 64 KiB. Shorten the value." : valueFaults[0];
@@ -102,27 +98,22 @@ function Proposal(props: { initial: Draft; superseding?: Superseding; promotes?:
         promotes: promotes.change_id,
       }
     : { ...makeProposalFields(draft), supersedes };
+  const { send, busy, error, faultOf, clearError } = useSubmit(async () => {
+    if (valueFault) return focusFirstFault();
+    const proposed = await post<ProposalAnswer & { audit_entry: AuditEntry }>("api/product/propose", fields, { key });
+    storeReceipt(proposed.audit_entry);
+    storedDraft.set("");
+    setSent({ draft, answer: proposed });
+    document.querySelector("h1")?.focus();
+  });
+  useEffect(() => {
+    if (error) focusFirstFault();
+  }, [error]);
   const changeDraft = (next: Draft) => {
     setDraft(next);
     setKey(newKey());
-    setError(undefined);
+    clearError();
     storedDraft.set(JSON.stringify({ address, draft: next }));
-  };
-  const send = async () => {
-    if (busy) return;
-    if (valueFault) return focusFirstFault();
-    setBusy(true);
-    setError(undefined);
-    try {
-      const proposed = await post<ProposalAnswer & { audit_entry: AuditEntry }>("api/product/propose", fields, { key });
-      storeReceipt(proposed.audit_entry);
-      storedDraft.set("");
-      setSent({ draft, answer: proposed });
-      document.querySelector("h1")?.focus();
-    } catch (failure) {
-      setError(failure);
-    }
-    setBusy(false);
   };
   if (!intent) return <PendingPage title={title} error={intentError} what="the intent" />;
   const startOver = () => {
@@ -166,8 +157,8 @@ function Proposal(props: { initial: Draft; superseding?: Superseding; promotes?:
             isPromotion={promotes !== undefined}
             automations={intent.policy?.apply_when ?? []}
             valueFault={valueFault}
-            faultOf={(field) => findFieldFault(error, field)}
-            onSend={() => void send()}
+            faultOf={faultOf}
+            onSend={send}
             onStartOver={storedDraft.get() === "" ? undefined : startOver}
           />
         </Panel>

@@ -9,6 +9,7 @@ import type { IntentView, ShownKey } from "../core/api_types.ts";
 import { toRecordedName, isPasskey, listShownKeys } from "../domain/keys.ts";
 import { hasPasskeys, makePasskey } from "../domain/passkeys.ts";
 import { CopyBlock } from "../parts/button.tsx";
+import { useSubmit } from "../parts/form_submit.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { UserText } from "../parts/text.tsx";
@@ -72,20 +73,12 @@ const ListedKeys = ({ name, keys }: { name: string; keys: readonly ShownKey[] })
 /** Makes a passkey on this device; nothing is sent. */
 function NewPasskey({ name, intent }: { name: string; intent: IntentView }) {
   const [entry, setEntry] = useState<object | undefined>();
-  const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
   const keys = listShownKeys(name, intent.keys);
-  const make = async () => {
-    if (busy) return;
-    setBusy(true);
-    setError(undefined);
-    try {
-      setEntry(await makePasskey(name, intent.product_id, keys.filter(isPasskey)));
-    } catch (failure) {
-      setError(failure instanceof NotSentError ? failure : new NotSentError("The passkey could not be made here."));
-    }
-    setBusy(false);
-  };
+  const make = useSubmit(() =>
+    makePasskey(name, intent.product_id, keys.filter(isPasskey)).then(setEntry, (failure: unknown) => {
+      throw failure instanceof NotSentError ? failure : new NotSentError("The passkey could not be made here.");
+    }),
+  );
   return (
     <Panel title="A new passkey">
       <p>
@@ -95,12 +88,18 @@ function NewPasskey({ name, intent }: { name: string; intent: IntentView }) {
       <WrongAddress />
       {hasPasskeys() && !isIpAddress() && (
         <div class="buttons">
-          <button type="button" class={entry ? "secondary" : ""} aria-busy={busy} aria-disabled={busy} onClick={make}>
-            {busy ? "Waiting for this device…" : entry ? "Make another one" : "Make a passkey"}
+          <button
+            type="button"
+            class={entry ? "secondary" : ""}
+            aria-busy={make.busy}
+            aria-disabled={make.busy}
+            onClick={make.send}
+          >
+            {make.busy ? "Waiting for this device…" : entry ? "Make another one" : "Make a passkey"}
           </button>
         </div>
       )}
-      <Failure error={error} alert />
+      <Failure error={make.error} alert />
       {entry && <Instructions name={name} entry={entry} isFirst={keys.length === 0} />}
     </Panel>
   );

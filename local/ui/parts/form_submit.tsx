@@ -11,7 +11,7 @@ export const SubmitButton = ({ verb, busy }: { verb: string; busy: boolean }) =>
   </footer>
 );
 
-/** Sends a form's request once at a time; returns whether it is busy, its error, and the error of each field. */
+/** Sends a request at most once at a time; returns its error, also by field, and whether it is under way. */
 export function useSubmit(request: () => Promise<unknown>) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
@@ -24,7 +24,8 @@ export function useSubmit(request: () => Promise<unknown>) {
       .catch(setError)
       .finally(() => setBusy(false));
   };
-  return { send, busy, error, faultOf: (field: string) => findFieldFault(error, field) };
+  const faultOf = (field: string) => findFieldFault(error, field);
+  return { send, busy, error, faultOf, clearError: () => setError(undefined) };
 }
 
 /** Returns a function that gives equal fields the same idempotency key, so that a repeated request is not done twice. */

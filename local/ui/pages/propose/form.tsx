@@ -66,7 +66,7 @@ export function ProposalForm(props: {
   isPromotion: boolean;
   valueFault: string | undefined;
   faultOf: (field: string) => string | undefined;
-  onSend: () => void;
+  onSend: (event: Event) => void;
   /** Discards the draft; undefined while nothing is typed. */
   onStartOver: (() => void) | undefined;
 }) {
@@ -79,13 +79,7 @@ export function ProposalForm(props: {
     ? { ...TARGET, label: "Name of the plan", hint: "Patterns of the intent apply to it as to a target, but no value is set there.", placeholder: "relaunch.december" } // prettier-ignore
     : { ...TARGET, placeholder: KINDS[kind].target };
   return (
-    <form
-      id={PROPOSAL_FORM}
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSend();
-      }}
-    >
+    <form id={PROPOSAL_FORM} onSubmit={onSend}>
       {!isPromotion && (
         <fieldset class="kinds">
           <legend>Kind</legend>

@@ -29,27 +29,25 @@ export function SupersededChange(props: {
 }) {
   const { id, take, children } = props;
   const path = `api/product/changes/${encodeURIComponent(id)}`;
-  const found = useResource(`change ${id}`, (signal) => get<ChangeDetail>(path, {}, signal));
-  const { data: read, error, loading } = found;
+  const resource = useResource(`change ${id}`, (signal) => get<ChangeDetail>(path, {}, signal));
+  const { data: read, error, loading } = resource;
   // The form starts from the first answer; later ones do not change it.
   const [of, setChange] = useState<ChangeDetail | undefined>();
-  const [current, setCurrent] = useState<{ current: TargetValue; error?: unknown } | undefined>(
-    take ? undefined : { current: undefined },
-  );
+  const [valueRead, setValueRead] = useState<ValueRead | undefined>(take ? undefined : { current: undefined });
   useEffect(() => {
     if (read && !loading && !of) setChange(read);
   }, [read, loading]);
   useEffect(() => {
     if (of && take)
-      void readRestoredValue(of).then(setCurrent, (failure: unknown) =>
-        setCurrent({ current: undefined, error: failure }),
+      void readCurrentValue(of).then(setValueRead, (failure: unknown) =>
+        setValueRead({ current: undefined, error: failure }),
       );
   }, [of]);
-  if (of && current)
+  if (of && valueRead)
     return (
       <>
-        <Failure error={current.error} />
-        {children(of, current.current)}
+        <Failure error={valueRead.error} />
+        {children(of, valueRead.current)}
       </>
     );
   return (
@@ -61,7 +59,13 @@ export function SupersededChange(props: {
   );
 }
 
-async function readRestoredValue({ change_id, revision }: ChangeDetail): Promise<{ current: TargetValue }> {
+interface ValueRead {
+  current: TargetValue;
+  error?: unknown;
+}
+
+/** Reads the current value of the target by the dry run of a rollback. */
+async function readCurrentValue({ change_id, revision }: ChangeDetail): Promise<ValueRead> {
   const fields = { change_id, dry_run: "true" };
   return { current: readHostValue(await post<Operation>("api/product/rollback", fields, { revision, key: null })) };
 }
