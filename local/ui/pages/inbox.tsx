@@ -13,7 +13,7 @@ import { ChangeRow } from "../parts/change_row.tsx";
 import { Icon } from "../parts/badge.tsx";
 import { Failure, Notice } from "../parts/notice.tsx";
 import { PageHead, Panel, PendingPage } from "../parts/panel.tsx";
-import { UserText, UserLink, Sentence, SentenceLine } from "../parts/text.tsx";
+import { UserText, UserLink, SentenceLine } from "../parts/text.tsx";
 import { countApprovals, isUnstated, describeRequest } from "../domain/sentences.ts";
 import type { ComponentChildren } from "preact";
 import { describeAutomation } from "../../../lib/changes/rules/automation_words.ts";

@@ -23,7 +23,7 @@ import { StatusBadge } from "../parts/badge.tsx";
 import { Table } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
 import { type Fall, findFall, listOperations, listOperationQueries } from "../domain/kpi_operations.ts";
-import { UserText, UserLink } from "../parts/text.tsx";
+import { UserLink } from "../parts/text.tsx";
 import { makeSignableAction } from "../domain/statement.ts";
 import { type ActionForm, ActionDialog } from "../parts/action_dialog.tsx";
 import { Line } from "../parts/field.tsx";

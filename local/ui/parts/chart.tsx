@@ -4,7 +4,7 @@ import { formatDateTime, formatDay, formatNumber } from "../core/format.ts";
 import { changeHref } from "../core/router.tsx";
 import type { KpiPoint } from "../domain/kpi_series.ts";
 import { Table } from "./table.tsx";
-import { UserText, UserLink } from "./text.tsx";
+import { UserLink } from "./text.tsx";
 
 export interface ChartLine {
   kind: "baseline" | "expected" | "guardrail" | "target";

@@ -14,7 +14,7 @@ import { ChangeNames, LinkedMessage } from "../../parts/change_name.tsx";
 import { ValueDiff } from "../../parts/diff.tsx";
 import { StatusBadge } from "../../parts/badge.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { UserText, Prose, Sentence, SentenceLine } from "../../parts/text.tsx";
+import { UserText, Prose, SentenceLine } from "../../parts/text.tsx";
 import { Moment } from "../../parts/time.tsx";
 import { HostPreview } from "./host_preview.tsx";
 
