@@ -1,5 +1,4 @@
 /** Components whose code is loaded when they are first shown. */
-import { Button } from "../parts/button.tsx";
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { subscribeToReconnect } from "./live.ts";
@@ -29,7 +28,10 @@ export function lazy<P extends object>(
     return failed ? (
       <p role="alert">
         This page could not be loaded. The service may be away, or have been upgraded:{" "}
-        <Button class="link" onClick={() => location.reload()} label="Reload" />.
+        <button type="button" class="link" onClick={() => location.reload()}>
+          Reload
+        </button>
+        .
       </p>
     ) : (
       <p class="quiet" aria-busy="true">

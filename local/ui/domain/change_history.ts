@@ -1,12 +1,8 @@
 /** Earlier changes of the targets of a change, and the values that it replaced. */
 import { listEntries } from "../../../lib/changes/rules/list_entries.ts";
 import { isSameTarget } from "../../../lib/changes/rules/target_key.ts";
-import type { Change, RuntimePage, ChangeDetail } from "../core/api_types.ts";
+import type { Change, RuntimePage } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
-import { useMemo } from "preact/hooks";
-import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
-import { portableSha256 } from "../../../lib/kit/platform.ts";
-import { useResource } from "../core/resource.tsx";
 
 type TargetKey = Pick<Change, "tenant_id" | "target">;
 
@@ -39,16 +35,4 @@ export function findReplaced(
     )
     .sort((a, b) => (a.applied_at! < b.applied_at! ? 1 : -1));
   return previous && { value: findEntry(previous, key)!.value, by: previous.change_id };
-}
-
-/** Finds the change on a target whose value has the digest; undefined while the history is read, `by` undefined if no change has it. */
-export function useSetter(change: ChangeDetail, digest: string | undefined): { by: Change | undefined } | undefined {
-  const read = (signal: AbortSignal) => readHistory(change, signal);
-  const { data: history, error } = useResource(`history ${change.change_id}`, read);
-  return useMemo(() => {
-    if (!(history ?? error)) return undefined;
-    const hasSet = ({ change_id, value }: Change) =>
-      change_id !== change.change_id && value !== undefined && portableSha256(canonicalJson(value)) === digest;
-    return { by: history?.find(hasSet) };
-  }, [history, error, digest]);
 }

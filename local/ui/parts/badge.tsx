@@ -1,6 +1,6 @@
 /** Icons next to status words, so that colour is never the only difference. */
 import type { JSX } from "preact";
-import type { Badge as Badge, Shape } from "../domain/statuses.ts";
+import type { Badge, Shape } from "../domain/statuses.ts";
 
 const SHAPES: Readonly<Record<Shape, JSX.Element>> = {
   ring: <circle cx="8" cy="8" r="5.5" />,
