@@ -86,7 +86,7 @@ describe.skipIf(!browser)("plans in the console", () => {
       await button(page, "Propose").click();
       await second.getByText(/Line 1, column \d+/).waitFor();
       await second.getByLabel("New value").fill('"Hello"');
-      await page.getByText("The strictest of these counts for the whole plan").waitFor();
+      await page.getByText("The strictest of these answers counts for the complete plan").waitFor();
       expect(await findViolations(page, "propose a plan")).toEqual([]);
       await page.getByLabel("Proposer").fill("pat");
       await button(page, "Propose").click();

@@ -1,3 +1,4 @@
+/** The expiry of waiting changes in words. */
 import { findDeadline } from "../../../lib/changes/rules/current_state.ts";
 import type { Change, Policy } from "../core/api_types.ts";
 import { formatDuration } from "../core/format.ts";

@@ -63,11 +63,13 @@ export const isSupersededButOpen = (change: ChangeDetail): boolean =>
 export function isRelevantEntry(
   { change_id, detail, tenant, event_type }: AuditEntry,
   id: string,
-  shown?: ChangeDetail,
+  shownChange?: ChangeDetail,
 ): boolean {
   if (change_id === id || change_id === "" || detail.includes(id)) return true;
-  if (shown?.related.some((one) => one.change_id === change_id)) return true;
+  if (shownChange?.related.some((one) => one.change_id === change_id)) return true;
   return (
-    event_type === "change_proposed" && tenant === shown?.tenant_id && detail.includes(JSON.stringify(shown.target))
+    event_type === "change_proposed" &&
+    tenant === shownChange?.tenant_id &&
+    detail.includes(JSON.stringify(shownChange.target))
   );
 }

@@ -78,7 +78,7 @@ export function KpisPage({ route: { query } }: { route: Route }) {
         )}
         {found && found.outcomes.length > 0 && <OutcomeTable outcomes={found.outcomes} />}
         <p class="quiet">
-          {found && found.next !== null && "Only the newest 200 are shown. "}Realised is what the KPI did since the
+          {found && found.next !== null && "Only the newest 200 are shown. "}Realised is how the KPI moved since the
           apply; above 0 is better. It is a correlation: other changes in force at the time moved it too, so these
           figures do not add up.
         </p>

@@ -135,7 +135,7 @@ const Instructions = ({ name, entry, isFirst }: { name: string; entry: object; i
     />
     {isFirst && (
       <p class="quiet">
-        As soon as the intent lists anybody's keys, only signed decisions count, unless its policy says otherwise.
+        Once the intent lists a person's key, only signed decisions count, unless its policy says otherwise.
       </p>
     )}
   </>

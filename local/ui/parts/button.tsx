@@ -1,3 +1,4 @@
+/** Buttons, and texts with a button that copies them. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Code } from "./text.tsx";

@@ -16,14 +16,14 @@ export function Dialog(props: {
   const heading = useId();
   const open = useRef(true);
   useLayoutEffect(() => {
-    const shown = dialog.current!;
-    shown.showModal();
+    const element = dialog.current!;
+    element.showModal();
     openDialogs.set(openDialogs.get() + 1);
-    shown.querySelector<HTMLElement>('[data-first="true"]')?.focus();
+    element.querySelector<HTMLElement>('[data-first="true"]')?.focus();
     return () => {
       open.current = false;
       openDialogs.set(openDialogs.get() - 1);
-      shown.close();
+      element.close();
     };
   }, []);
   return (

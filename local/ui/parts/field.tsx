@@ -1,3 +1,4 @@
+/** Labelled fields of forms, with their hints and errors. */
 import { type ComponentChildren, h, type JSX } from "preact";
 import { useId } from "preact/hooks";
 import { useValue } from "../core/hooks.tsx";

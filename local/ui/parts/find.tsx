@@ -1,3 +1,4 @@
+/** The dialog that finds pages and changes, and asks the service. */
 import { useState } from "preact/hooks";
 import type { ChatAnswer } from "../core/api_types.ts";
 import { formatNumber } from "../core/format.ts";

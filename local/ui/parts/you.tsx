@@ -1,3 +1,4 @@
+/** The dialog for the reader's name and admin token. */
 import { Button } from "./button.tsx";
 import { useRef, useState } from "preact/hooks";
 import { useValue } from "../core/hooks.tsx";

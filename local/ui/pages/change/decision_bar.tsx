@@ -32,7 +32,7 @@ export function DecisionBar(props: {
   // A drifted change has its follow-ups in the panel of the drift.
   const hasFollowUps = !change.drift && listFollowUps(change).length > 0;
   const isFolded = (action: ChangeAction) => action === "approve_emergency" && !isUrgent(change, expiresSoon);
-  const shown = allowed.filter((action) => !isFolded(action));
+  const unfolded = allowed.filter((action) => !isFolded(action));
   const folded = allowed.filter(isFolded);
   const drawButton = (action: ChangeAction) => {
     const { label, style } = CHANGE_ACTIONS[action];
@@ -51,14 +51,14 @@ export function DecisionBar(props: {
       {tap}
       {tap && <UnopenedEntries change={change} />}
       {isReviewDue(change) && (
-        <p class="whole">
+        <p class="full-line">
           It was approved as an emergency, and the consent is to be reviewed by {formatDateTime(change.review!.due_at)}.
           {allowed.includes("accept_emergency") && " Was it right?"}
         </p>
       )}
-      {(shown.length > 0 || hasFollowUps) && (
+      {(unfolded.length > 0 || hasFollowUps) && (
         <div class="buttons">
-          {shown.map(drawButton)}
+          {unfolded.map(drawButton)}
           {hasFollowUps && <FollowUpLinks change={change} />}
         </div>
       )}
@@ -123,7 +123,7 @@ export function UnopenedEntries({ change }: { change: Change }) {
   const unopened = useUnopenedEntries(change);
   if (!change.sets) return null;
   return (
-    <p class="whole" role="status">
+    <p class="full-line" role="status">
       {unopened.length === 0 ? (
         `All ${change.sets.length} differences opened.`
       ) : (

@@ -109,7 +109,7 @@ function listChartLines(
 }
 
 function Peers({ change: { evidence, kpi } }: { change: ChangeDetail }) {
-  if (!evidence) return kpi === null ? null : <p class="quiet">No peer has seen a change like this one.</p>;
+  if (!evidence) return kpi === null ? null : <p class="quiet">No peer has a similar change.</p>;
   const { n, mean_delta, shared = 0, effective_n, verdicts, match } = evidence;
   const verdictCounts = Object.entries(verdicts)
     .filter(([, count]) => count > 0)

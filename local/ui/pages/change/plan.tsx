@@ -25,8 +25,8 @@ import { UnopenedEntries } from "./decision_bar.tsx";
 import { DryRunStatus, useDryRun } from "./use_dry_run.tsx";
 
 /** Compares the values of a plan with the current ones while it waits, otherwise with the values set before it. */
-export const PlanChanges = (shown: { change: ChangeDetail; history: readonly Change[] }) =>
-  isLive(shown.change.status) ? <WaitingPlan {...shown} /> : <PlanEntries {...shown} />;
+export const PlanChanges = (props: { change: ChangeDetail; history: readonly Change[] }) =>
+  isLive(props.change.status) ? <WaitingPlan {...props} /> : <PlanEntries {...props} />;
 
 function WaitingPlan({ change, history }: { change: ChangeDetail; history: readonly Change[] }) {
   const dryRun = useDryRun(change, "apply");

@@ -44,8 +44,8 @@ function Raw({ change, intent }: { change: ChangeDetail; intent: IntentView | un
 
 /** Checks the entries of a change in this browser, and the chain from the first of them on; offers the proof as files. */
 export function Verification({ change: { change_id, audit_entries: entries } }: { change: ChangeDetail }) {
-  const shown = entries.map(({ current_hash }) => current_hash).join();
-  const altered = useMemo(() => entries.filter((entry) => !hasOwnHash(entry)), [shown]);
+  const hashes = entries.map(({ current_hash }) => current_hash).join();
+  const altered = useMemo(() => entries.filter((entry) => !hasOwnHash(entry)), [hashes]);
   return (
     <Panel title="Verification">
       <p class="verified">

@@ -105,7 +105,7 @@ function LateRationale({ change: { late_notes = [] } }: { change: ChangeDetail }
   return (
     <>
       <p class="quiet">
-        Added later by <UserText text={late.actor ?? "somebody"} />, <Moment at={late.at} />:
+        Added later by <UserText text={late.actor ?? "an unnamed person"} />, <Moment at={late.at} />:
       </p>
       <Prose text={late.note} />
     </>

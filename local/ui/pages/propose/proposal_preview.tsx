@@ -1,3 +1,4 @@
+/** The preview of a proposal: rules of the intent, differences and conflicts, before anything is sent. */
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import type { IntentView, PolicyAnswer as PolicyReply } from "../../core/api_types.ts";
@@ -16,7 +17,7 @@ import { UserText } from "../../parts/text.tsx";
 import { PolicyAnswer } from "./policy_answer.tsx";
 import { type Draft, makeProposalFields, readStatedFields, splitDraft } from "../../domain/draft.ts";
 
-/** Preview of the intent's rules, before anything is sent; the button that sends is below. */
+/** What the intent's rules say about the draft; `children` are the button that sends it, and its error. */
 export function ProposalPreview(props: {
   draft: Draft;
   intent: IntentView;
@@ -53,7 +54,9 @@ export function ProposalPreview(props: {
           />
         </section>
       ))}
-      {draft.sets && <p>The strictest of these counts for the whole plan, which is approved and applied as one.</p>}
+      {draft.sets && (
+        <p>The strictest of these answers counts for the complete plan, which is approved and applied as one.</p>
+      )}
       <Cautions of={cautions} />
       {children}
     </Panel>
