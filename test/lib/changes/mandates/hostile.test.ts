@@ -1,4 +1,4 @@
-/** Random attacks on the bounds of a mandate: no change outside of them is approved or applied. */
+/** Random attacks on the bounds of a mandate: no change outside of its bounds is approved or applied. */
 import { expect, test } from "vitest";
 import { DAY, HOUR, MINUTE } from "../../../support/clock.ts";
 import { dice } from "../../../support/dice.ts";
@@ -9,7 +9,7 @@ const TARGETS = ["price.a", "price.b", "price.c", "plan.a"];
 const STEP = 0.05;
 const MAX_PER_DAY = 40;
 const MAX_OPEN = 6;
-const RACERS = 64;
+const CONCURRENT_PROPOSALS = 64;
 
 interface TimedValue {
   at: number;
@@ -28,7 +28,6 @@ test("small steps, races, wrong clocks, replays and other agents do not pass the
   let id = await active(bounds);
   let until = clock.now() + 20 * DAY;
   let isActive = true;
-  let isSuspended = false;
   const approvedPerDay = new Map<string, number>();
   const openChanges = new Map<string, { target: string; value: number }>();
   let tries = 0;
@@ -59,7 +58,7 @@ test("small steps, races, wrong clocks, replays and other agents do not pass the
     const day = toDay(latestTime);
     approvedPerDay.set(day, (approvedPerDay.get(day) ?? 0) + 1);
     openChanges.set(change_id, { target: sent["target"] as string, value: sent["value"] as number });
-    expect([isAgent, isActive && !isSuspended, clock.now() < until]).toEqual([true, true, true]);
+    expect([isAgent, isActive, clock.now() < until]).toEqual([true, true, true]);
     expect(approver).toBe(`mandate:${id}`);
     expect([sent["tenant_id"], sent["kind"], sent["reversible"], sent["risk"] !== "high"]).toEqual([
       "t1",
@@ -91,7 +90,7 @@ test("small steps, races, wrong clocks, replays and other agents do not pass the
     await verifyReply(await propose(sent, isAgent ? AS_AGENT : AS_OTHER), sent, isAgent);
   };
   const race = async (): Promise<void> => {
-    const sent = Array.from({ length: RACERS }, () => ({
+    const sent = Array.from({ length: CONCURRENT_PROPOSALS }, () => ({
       ...proposal(),
       tenant_id: "t1",
       kind: "config",
@@ -105,10 +104,10 @@ test("small steps, races, wrong clocks, replays and other agents do not pass the
     const [change] = openChanges.keys();
     if (change === undefined) return;
     const { target, value } = openChanges.get(change)!;
-    const isAllowed = isWithinStep(target, value) && isActive && !isSuspended;
+    const isAllowed = isWithinStep(target, value) && isActive;
     const reply = await apply(change);
     if (reply.status !== 200) {
-      await send("revoke", { change_id: change, approver: "ana", ...(await proofOf("revoke", change)) });
+      await send("revoke", { change_id: change, approver: "ana", ...(await signDecision("revoke", change)) });
       openChanges.delete(change);
       return;
     }
@@ -117,7 +116,7 @@ test("small steps, races, wrong clocks, replays and other agents do not pass the
     latestTime = Math.max(latestTime, clock.now());
     history.get(target)!.push({ at: latestTime, value });
   };
-  const proofOf = async (decision: string, change_id: string) => {
+  const signDecision = async (decision: string, change_id: string) => {
     const text = await statement(decision, "ana", { change_id });
     return { proof: SIGNERS["ana"]!.sign(text), at: JSON.parse(text).at };
   };
@@ -127,7 +126,7 @@ test("small steps, races, wrong clocks, replays and other agents do not pass the
     await tryOnce();
     id = await active(bounds);
     until = clock.now() + 20 * DAY;
-    [isActive, isSuspended] = [true, false];
+    isActive = true;
     approvedPerDay.clear();
     for (const change of openChanges.keys()) await applyOne().then(() => openChanges.delete(change));
     openChanges.clear();
@@ -136,11 +135,7 @@ test("small steps, races, wrong clocks, replays and other agents do not pass the
     const text = await statement("mandate_resume", "ana", { mandate_id: id });
     const { at } = JSON.parse(text);
     const sent = { mandate_id: id, approver: "ana", proof: SIGNERS["ana"]!.sign(text), at };
-    const first = await send("mandate-resume", sent);
-    const again = await send("mandate-resume", sent);
-    expect([first.status, again.status].filter((status) => status === 200).length).toBeLessThanOrEqual(
-      isSuspended ? 1 : 0,
-    );
+    for (let sends = 0; sends < 2; sends++) expect((await send("mandate-resume", sent)).status).not.toBe(200);
     tries++;
   };
   const proposeOnEarlierClock = async (): Promise<void> => {
@@ -151,19 +146,8 @@ test("small steps, races, wrong clocks, replays and other agents do not pass the
   };
   const advanceClock = async (): Promise<void> => clock.advance(roll(10) * HOUR + MINUTE);
 
-  const actions = [
-    tryOnce,
-    tryOnce,
-    tryOnce,
-    tryOnce,
-    tryOnce,
-    tryOnce,
-    applyOne,
-    applyOne,
-    replay,
-    proposeOnEarlierClock,
-    advanceClock,
-  ];
+  const otherActions = [applyOne, applyOne, replay, proposeOnEarlierClock, advanceClock];
+  const actions = [...Array.from({ length: 6 }, () => tryOnce), ...otherActions];
   const maxTries = rounds(300, 1500, 100_000);
   while (tries < maxTries) {
     if (clock.now() > until - DAY || roll(400) === 0) await renew();

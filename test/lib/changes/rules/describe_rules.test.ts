@@ -5,17 +5,17 @@ import { makeIntent } from "../../../support/intents.ts";
 import { passkey } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
 
-const USUAL = describeRules(makeIntent().intent);
+const SMALLEST_INTENT_RULES = describeRules(makeIntent().intent);
 const MINOR = { kinds: ["config"], targets: ["ui.*"] };
 const SIGNER = person(passkey());
 const AGENT = { kind: "agent", token_sha256: "0".repeat(64) };
 
-/** Lists the sentences of an intent that the smallest intent has not. */
+/** Lists the sentences of an intent that the smallest intent does not have. */
 const describeFields = (fields: object): string[] =>
-  describeRules(makeIntent({ ...fields }).intent).filter((sentence) => !USUAL.includes(sentence));
+  describeRules(makeIntent({ ...fields }).intent).filter((sentence) => !SMALLEST_INTENT_RULES.includes(sentence));
 
-test("the smallest intent says what it does not restrict", () => {
-  expect(USUAL).toEqual([
+test("the rules of the smallest intent are described as unrestricted", () => {
+  expect(SMALLEST_INTENT_RULES).toEqual([
     "no change is minor",
     "a standard change needs 1 consent, a major one 1 consent",
     "anybody may approve or deny",
@@ -91,7 +91,7 @@ test.each<[string, object, string[]]>([
     ],
   ],
   [
-    "owners who may not",
+    "owners who may approve only changes of their own targets",
     { policy: { approvers: ["ana"], owners: [{ targets: ["ui.a"], approvers: ["bo", "cy"], required: 2 }] } },
     [
       'only "ana" may approve or deny; owners may also approve or deny changes of their own targets',

@@ -14,7 +14,7 @@ const REPORTS = makeIntent().intent;
 const BLOCKS = makeIntent({ policy: { on_moved: "block" } }).intent;
 const WITH_MANDATES = { ...REPORTS, policy: { ...REPORTS.policy, mandates: {} as never } };
 
-const createChange = (approvals: object[], over: object = {}): Change =>
+const createChange = (approvals: object[], overrides: object = {}): Change =>
   ({
     status: "approved",
     tier: "standard",
@@ -22,17 +22,24 @@ const createChange = (approvals: object[], over: object = {}): Change =>
     target: "a",
     proposer: "pat",
     approvals,
-    ...over,
+    ...overrides,
   }) as never;
-const approve = (seen?: string[], over: object = {}) => ({ approver: "ana", note: "", at: "", seen, ...over });
-const approveByMandate = (seen?: string[], over: object = {}) => approve(seen, { approver: "mandate:mnd_1", ...over });
+const approve = (seen?: string[], overrides: object = {}) => ({
+  approver: "ana",
+  note: "",
+  at: "",
+  seen,
+  ...overrides,
+});
+const approveByMandate = (seen?: string[], overrides: object = {}) =>
+  approve(seen, { approver: "mandate:mnd_1", ...overrides });
 
 const CURRENT = [
   { place: "a", digest: "1", at: "" },
   { place: "b", digest: "2", at: "" },
 ] as never;
-const A = { place: "a", digest: "1" };
-const B = { place: "b", digest: "2" };
+const VALUE_A = { place: "a", digest: "1" };
+const VALUE_B = { place: "b", digest: "2" };
 
 test.each<[string, Change, typeof REPORTS, object | undefined]>([
   ["equal values are not moved", createChange([approve(["1", "2"])]), BLOCKS, undefined],
@@ -40,16 +47,21 @@ test.each<[string, Change, typeof REPORTS, object | undefined]>([
     "a value that one consent did not see is moved",
     createChange([approve(["1", "2"]), approve(["1", "3"])]),
     REPORTS,
-    { moved: [B], blocks: false },
+    { moved: [VALUE_B], blocks: false },
   ],
-  ["it blocks if the policy says so", createChange([approve(["0", "2"])]), BLOCKS, { moved: [A], blocks: true }],
+  [
+    "a moved value blocks if the policy says so",
+    createChange([approve(["0", "2"])]),
+    BLOCKS,
+    { moved: [VALUE_A], blocks: true },
+  ],
   [
     "a consent without digests saw nothing, if the policy blocks",
     createChange([approve()]),
     BLOCKS,
-    { moved: [A, B], blocks: true },
+    { moved: [VALUE_A, VALUE_B], blocks: true },
   ],
-  ["and is ignored if it reports", createChange([approve()]), REPORTS, undefined],
+  ["a consent without digests is ignored, if the policy only reports", createChange([approve()]), REPORTS, undefined],
   [
     "a consent that does not count is ignored",
     createChange([approve(["0", "0"], { emergency: true })]),
@@ -60,19 +72,19 @@ test.each<[string, Change, typeof REPORTS, object | undefined]>([
     "the policy's own consent always blocks",
     createChange([], { seen_by_policy: ["1", "0"] }),
     REPORTS,
-    { moved: [B], blocks: true },
+    { moved: [VALUE_B], blocks: true },
   ],
   [
     "a mandate's consent always blocks",
     createChange([approveByMandate(["1", "0"])]),
     WITH_MANDATES,
-    { moved: [B], blocks: true },
+    { moved: [VALUE_B], blocks: true },
   ],
   [
     "a mandate's consent without digests saw nothing",
     createChange([approveByMandate()]),
     WITH_MANDATES,
-    { moved: [A, B], blocks: true },
+    { moved: [VALUE_A, VALUE_B], blocks: true },
   ],
   [
     "an inactive mandate's consent is ignored",
@@ -98,7 +110,7 @@ test("a missing value has a digest of its own, which no value has", () => {
 });
 
 test("the description names each place, in singular or plural", () => {
-  const both = describeMovedValues({ moved: [A, B] });
+  const both = describeMovedValues({ moved: [VALUE_A, VALUE_B] });
   expect(both).toContain("a, b");
-  expect(describeMovedValues({ moved: [A] })).not.toBe(both.replace("a, b", "a"));
+  expect(describeMovedValues({ moved: [VALUE_A] })).not.toBe(both.replace("a, b", "a"));
 });

@@ -32,17 +32,17 @@ test.each<[Change["status"], afterMs: number, "expire" | "lapse" | undefined, st
   ["approved", 3 * HOUR_MS, undefined, ["apply", "revoke"]],
   ["approved", 3 * HOUR_MS + 1, "lapse", ["revoke"]],
   ["applied", 99 * HOUR_MS, undefined, ["rollback"]],
-])("a change that is %s, %d ms after its proposal: %s", (status, afterMs, step, allowed) => {
+])("a change that is %s, %d ms after its proposal, is overdue for the step %s", (status, afterMs, step, allowed) => {
   const change = createChange(status);
   const context = { intent, now: CREATED + afterMs };
   expect(findOverdueStep(change, intent.policy, context.now)).toBe(step);
   expect(listAllowedInTime(change, context)).toEqual(allowed);
-  const require = () => requireInTime(change, context);
+  const check = () => requireInTime(change, context);
   if (step === undefined) {
     expect(explainOverdue(change, context)).toBeUndefined();
-    expect(require).not.toThrow();
+    expect(check).not.toThrow();
   } else
-    expect(require).toThrow(
+    expect(check).toThrow(
       expect.objectContaining({
         code: "illegal_transition",
         details: { change_id: "chg_1", current_status: status, allowed },

@@ -1,17 +1,17 @@
-/** Rules of consent that nobody could meet are found when an intent is loaded. */
+/** Rules of consent that nobody could meet, which the loading of an intent reports. */
 import { expect, test } from "vitest";
 import { findUnreachableConsents } from "../../../../lib/changes/rules/consent_rules.ts";
 
 type Rules = Parameters<typeof findUnreachableConsents>[0];
 type Owner = Rules["owners"][number];
 
-const createOwner = (approvers: string[], over: object = {}) =>
-  ({ targets: ["*"], approvers, required: 1, ...over }) as Owner;
+const createOwner = (approvers: string[], overrides: object = {}) =>
+  ({ targets: ["*"], approvers, required: 1, ...overrides }) as Owner;
 const createEmergency = (approvers: string[], required = 1) =>
   ({ approvers, required, review_hours: 1 }) as Rules["break_glass"];
 
 /** Returns the paths of the unreachable rules, joined with dots. */
-const find = (rules: Partial<Rules>, namesWithKeys?: string[]): string[] =>
+const listUnreachable = (rules: Partial<Rules>, namesWithKeys?: string[]): string[] =>
   findUnreachableConsents({ owners: [], windows: { deny: [], allow: [] }, ...rules } as Rules, namesWithKeys).map(
     ({ path }) => path.join("."),
   );
@@ -79,6 +79,6 @@ test.each<[string, Partial<Rules>, string[] | undefined, string[]]>([
   ],
   ["people with keys as reviewers", { break_glass: createEmergency(["ana"]) }, ["ana", "bo"], []],
   ["no second person with a key", { break_glass: createEmergency(["ana"]) }, ["ana"], REVIEW],
-])("%s", (_, rules, namesWithKeys, paths) => {
-  expect(find(rules, namesWithKeys)).toEqual(paths);
+])("the unreachable rules of %s", (_, rules, namesWithKeys, paths) => {
+  expect(listUnreachable(rules, namesWithKeys)).toEqual(paths);
 });
