@@ -17,21 +17,11 @@ const identityToken = {
 };
 const token = (name: string, ...groups: string[]) => ({ "x-token": JSON.stringify({ name, groups }) });
 const LISTED_NAMES = ["ana", "bo"];
-const PERMISSIONS = [
-  "apply",
-  "rollback",
-  "freeze",
-  "unfreeze",
-  "restore",
-  "feed_kpis",
-  "erase",
-  "accept_clock",
-  "notes",
-];
+const ACTIONS = ["apply", "rollback", "freeze", "unfreeze", "restore", "feed_kpis", "erase", "accept_clock", "notes"];
 const policy = {
   approvers: [...LISTED_NAMES, "cy"],
   break_glass: { approvers: [...LISTED_NAMES, "cy"], required: 1, review_hours: 24 },
-  permissions: Object.fromEntries(PERMISSIONS.map((name) => [name, LISTED_NAMES])),
+  permissions: Object.fromEntries(ACTIONS.map((name) => [name, LISTED_NAMES])),
 };
 /** Makes an intent that requires the groups of Ana and of Eve; Eve is on no list. */
 const requireGroups = (idp: string[] = ["release"]): Manifest => ({

@@ -47,7 +47,14 @@ describe("a record", () => {
         await editStore(api.deps, (tx) => tx.put("changes", id, earlier));
       },
     ],
-    ["removed from its target's owners", ["owners"], (api) => clearCollection(api, "owners")],
+    [
+      "removed from its target's owners",
+      ["owners"],
+      async ({ deps }) => {
+        for (const { id } of await deps.store.list("owners", { limit: 9 }))
+          await editStore(deps, (tx) => tx.delete("owners", id));
+      },
+    ],
   ];
 
   test.each(EDITS)("that was %s is reported by the next cycle, and can be rebuilt", async (_, fields, tamper) => {
@@ -94,11 +101,6 @@ describe("a record", () => {
     expect(result).toMatchObject({ rebuilt: [], left: [{ change_id: id, fields: ["content"] }] });
   });
 });
-
-async function clearCollection({ deps }: Service, collection: "owners"): Promise<void> {
-  for (const { id } of await deps.store.list(collection, { limit: 9 }))
-    await editStore(deps, (tx) => tx.delete(collection, id));
-}
 
 test("an edited freeze and an edited KPI are rebuilt", async () => {
   const api = await service();

@@ -35,11 +35,11 @@ async function openWithEditedTarget() {
   overwrite(ENTRY, ORIGINAL_TEXT);
   const change_id = await first.bring("applied", { target: "ui.a", value: "2" });
   overwrite(ENTRY, "7");
-  /** Starts another process that crashes at `crashPoint`, and runs `act` in it; returns true if it crashed. */
-  const run = async (crashPoint: CrashPoint, act: (api: Core) => Promise<unknown>): Promise<boolean> => {
+  /** Runs an action in another process, which crashes at `crashPoint`; returns false if the action ended before. */
+  const runUntilCrash = async (crashPoint: CrashPoint, action: (api: Core) => Promise<unknown>): Promise<boolean> => {
     const { store: crashingStore, system: crashingSystem, died } = crashAtWrite(store, system, crashPoint);
     try {
-      await act(await start(makeAdapter(crashingStore, crashingSystem), crashingStore));
+      await action(await start(makeAdapter(crashingStore, crashingSystem), crashingStore));
     } catch (error) {
       if (!died()) throw error;
     }
@@ -50,7 +50,7 @@ async function openWithEditedTarget() {
   return {
     change_id,
     first,
-    run,
+    runUntilCrash,
     start: () => start(makeAdapter(store, system), store),
     passTwentyMinutes: () => clock.advance(20 * MINUTE),
     leases: () => store.list("leases", { limit: 9 }),
@@ -82,26 +82,27 @@ async function checkAfterCrash({
   passTwentyMinutes();
   await api.cycle();
   const [lease] = await leases();
-  const restored = async () => (await api.audit()).filter(({ event_type }) => event_type === "value_restored").length;
+  const countRestores = async () =>
+    (await api.audit()).filter(({ event_type }) => event_type === "value_restored").length;
   if (lease) {
     // The rollback crashed while the edit was in place, and can be repeated; the late write takes effect before the repetition.
-    expect([lease.value.operation, value(), await restored()]).toEqual(["rollback", "7", 0]);
+    expect([lease.value.operation, value(), await countRestores()]).toEqual(["rollback", "7", 0]);
     expect((await rollback(api, { over_drift: "true", note: "n" })).status).toBe(200);
-    return expect([value(), await restored(), await leases()]).toEqual([ORIGINAL_TEXT, 1, []]);
+    return expect([value(), await countRestores(), await leases()]).toEqual([ORIGINAL_TEXT, 1, []]);
   }
   if (value() !== ORIGINAL_TEXT) {
-    expect([value(), await restored()]).toEqual(value() === "7" ? ["7", 0] : ["2", 1]);
+    expect([value(), await countRestores()]).toEqual(value() === "7" ? ["7", 0] : ["2", 1]);
     if (value() === "7") expect((await restore(api)).status).toBe(200);
     expect((await rollback(api)).status).toBe(200);
   }
-  expect([value(), await restored()]).toEqual([ORIGINAL_TEXT, 1]);
+  expect([value(), await countRestores()]).toEqual([ORIGINAL_TEXT, 1]);
   expect((await api.audit()).at(-1).event_type).toBe("change_rolled_back");
   expect(chainFault(await first.audit())).toBeNull();
 }
 
 /** Crashes a process before and after each of its writes; returns the number of crashes. */
 async function crashAtEachWrite(
-  act: (api: Core, setup: Setup) => Promise<unknown>,
+  action: (api: Core, setup: Setup) => Promise<unknown>,
   prepare: (setup: Setup) => Promise<unknown> = async () => undefined,
 ): Promise<number> {
   let crashes = 0;
@@ -109,7 +110,7 @@ async function crashAtEachWrite(
     for (let at = 1, hasFinished = false; !hasFinished; at++) {
       const setup = await openWithEditedTarget();
       await prepare(setup);
-      hasFinished = !(await setup.run({ at, when }, (api) => act(api, setup)));
+      hasFinished = !(await setup.runUntilCrash({ at, when }, (api) => action(api, setup)));
       if (!hasFinished) crashes++;
       await checkAfterCrash(setup);
     }
@@ -121,18 +122,20 @@ test("after a crash at any write of a restore the log agrees with the value on t
 });
 
 test("after a crash at any write of the recovery the log agrees with the value", async () => {
-  const interrupted = ({ run, restore, failNextWrite }: Setup) => {
+  const interruptRestore = ({ runUntilCrash, restore, failNextWrite }: Setup) => {
     failNextWrite("lost answer");
-    return run({ at: Infinity, when: "after" }, restore);
+    return runUntilCrash({ at: Infinity, when: "after" }, restore);
   };
-  expect(await crashAtEachWrite((api) => api.cycle(), interrupted)).toBeGreaterThanOrEqual(2);
+  expect(await crashAtEachWrite((api) => api.cycle(), interruptRestore)).toBeGreaterThanOrEqual(2);
 });
 
 test("a crash at any write of a rollback after an unanswered restore leaves one entry of each", async () => {
-  const unanswered = async ({ run, restore, failNextWrite, writeBeforeRollback }: Setup) => {
+  const leaveRestoreUnanswered = async ({ runUntilCrash, restore, failNextWrite, writeBeforeRollback }: Setup) => {
     failNextWrite("lost request");
-    await run({ at: Infinity, when: "after" }, restore);
+    await runUntilCrash({ at: Infinity, when: "after" }, restore);
     writeBeforeRollback();
   };
-  expect(await crashAtEachWrite((api, { rollback }) => rollback(api), unanswered)).toBeGreaterThanOrEqual(4);
+  expect(await crashAtEachWrite((api, { rollback }) => rollback(api), leaveRestoreUnanswered)).toBeGreaterThanOrEqual(
+    4,
+  );
 });

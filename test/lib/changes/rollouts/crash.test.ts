@@ -27,11 +27,11 @@ async function createRollout() {
         intent: INTENT,
       }),
     );
-  /** Returns true if the process crashed. */
-  const runUntilCrash = async (crashPoint: CrashPoint, act: (api: Core) => Promise<unknown>): Promise<boolean> => {
+  /** Runs an action in another process, which crashes at `crashPoint`; returns false if the action ended before. */
+  const runUntilCrash = async (crashPoint: CrashPoint, action: (api: Core) => Promise<unknown>): Promise<boolean> => {
     const { store: crashingStore, system: crashingSystem, died } = crashAtWrite(store, system, crashPoint);
     try {
-      await act(await start(crashingStore, crashingSystem));
+      await action(await start(crashingStore, crashingSystem));
     } catch (error) {
       if (!died()) throw error;
     }
@@ -92,13 +92,13 @@ const ACTIONS = {
 
 test.each(Object.entries(ACTIONS))(
   "a crash at any write of %s exposes no share beyond the log or a stored lease",
-  async (_, act) => {
+  async (_, action) => {
     let crashes = 0;
     for (const when of selectCases(CRASH_MOMENTS, 1))
       for (let at = 1, hasFinished = false; !hasFinished; at++) {
         const bench = await createRollout();
         bench.hours(24);
-        hasFinished = !(await bench.runUntilCrash({ at, when }, (api) => act(api, bench)));
+        hasFinished = !(await bench.runUntilCrash({ at, when }, (api) => action(api, bench)));
         if (!hasFinished) crashes++;
         await checkShareAndSteps(bench);
         await recoverAndRollBack(bench);
