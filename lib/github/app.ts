@@ -1,4 +1,4 @@
-/** A GitHub App: its tokens, and requests to the API of GitHub. They go to one address and follow no redirect. */
+/** A GitHub App: its tokens, and requests to the API of GitHub. Requests go to one address and follow no redirect. */
 import { SignJWT } from "jose/jwt/sign";
 import { importPKCS8 } from "jose/key/import";
 import * as z from "zod";
@@ -10,7 +10,7 @@ import type { Clock } from "../kit/platform.ts";
 import { readRetryDelay } from "../kit/retry_delay.ts";
 import { runUntilStopped, Unanswered } from "../kit/time_limit.ts";
 
-/** An App, and where its API is. */
+/** Settings of an App. */
 export interface GithubAppSettings {
   app_id: number;
   /** RSA key as PKCS#8 PEM. */
@@ -25,29 +25,31 @@ export interface Installation {
   repository_id: number;
 }
 
-/** One request. */
 export interface GithubRequest {
   method: "GET" | "POST";
   /** Path and query, below the address of the API. */
   path: string;
   body?: object | undefined;
-  /** The App itself, or its installation for one repository. */
+  /** Sender: the App itself, or its installation for one repository. */
   as: "app" | Installation;
-  /** Ends the request. */
-  ended?: AbortSignal | undefined;
+  /** Cancels the request. */
+  canceled?: AbortSignal | undefined;
 }
 
 /** GitHub did not answer with success; the message holds no secret. */
 export class GithubFailed extends Error {
   override readonly name = "GithubFailed";
-  /** Absent where nothing arrived. */
+  /** Absent if there was no answer. */
   readonly status: number | undefined;
-  /** The pause that GitHub asks for; milliseconds. */
-  readonly after: number | undefined;
-  constructor(message: string, { status, after }: { status?: number | undefined; after?: number | undefined } = {}) {
+  /** The pause that GitHub requests. */
+  readonly retryAfterMs: number | undefined;
+  constructor(
+    message: string,
+    { status, retryAfterMs }: { status?: number | undefined; retryAfterMs?: number | undefined } = {},
+  ) {
     super(message);
     this.status = status;
-    this.after = after;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -61,17 +63,17 @@ export interface GithubAnswer {
 export interface GithubApp {
   api: string;
   /** Fetches the token of an installation unless it is cached. Errors: `GithubFailed`. */
-  authorize(installed: Installation, ended?: AbortSignal): Promise<void>;
+  authorize(installed: Installation, canceled?: AbortSignal): Promise<void>;
   /** Sends a request once. Errors: `GithubFailed`. */
   send(request: GithubRequest): Promise<GithubAnswer>;
 }
 
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** Life of an App's own token, and how far its clock may be behind ours; seconds. */
+/** Life of the App's own token, and how far GitHub's clock may be behind; seconds. */
 const JWT_LIFE_S = 540;
 const CLOCK_SKEW_S = 60;
-/** A token of an installation is replaced when it ends within this time. */
+/** A token of an installation is replaced when it expires within this time. */
 const TOKEN_MARGIN_MS = 5 * 60_000;
 const MAX_TOKENS = 1_000;
 
@@ -79,7 +81,7 @@ const tokenSchema = once(() =>
   z.object({ token: z.string().regex(/^[\x21-\x7e]{1,2000}$/), expires_at: z.iso.datetime({ offset: true }) }),
 );
 
-/** A token of an installation, or its request under way. */
+/** A token of an installation, or the pending request for one. */
 interface CachedToken {
   token: Promise<string>;
   /** Milliseconds since the epoch; `Infinity` while it is requested. */
@@ -115,7 +117,7 @@ export function githubApp(
 
   const post = async (
     bearer: string,
-    { method, path, body, ended }: Omit<GithubRequest, "as">,
+    { method, path, body, canceled }: Omit<GithubRequest, "as">,
   ): Promise<GithubAnswer> => {
     const headers = {
       accept: "application/vnd.github+json",
@@ -130,12 +132,12 @@ export function githubApp(
       const text = await readCappedText(response, MAX_ANSWER_BYTES);
       const { status } = response;
       if (!response.ok)
-        throw new GithubFailed(`GitHub answered ${status}`, { status, after: readRetryDelay(response, clock.now()) });
+        throw new GithubFailed(`GitHub answered ${status}`, { status, retryAfterMs: readRetryDelay(response, clock.now()) });
       if (text === undefined) throw new GithubFailed(`GitHub answered more than ${MAX_ANSWER_BYTES} bytes`);
       return { text, headers: response.headers };
     };
     try {
-      return await runUntilStopped(ended, attempt, timeout);
+      return await runUntilStopped(canceled, attempt, timeout);
     } catch (error) {
       if (error instanceof GithubFailed) throw error;
       throw new GithubFailed(
@@ -148,24 +150,24 @@ export function githubApp(
 
   const requestToken = async (
     { installation_id, repository_id }: Installation,
-    ended: AbortSignal | undefined,
+    canceled: AbortSignal | undefined,
   ): Promise<{ token: string; until: number }> => {
     const { text } = await post(await signJwt(), {
       method: "POST",
       path: `/app/installations/${installation_id}/access_tokens`,
       body: { repository_ids: [repository_id], permissions: { deployments: "write" } },
-      ended,
+      canceled,
     });
     const { data } = tokenSchema().safeParse(parseJson(text));
     if (!data) throw new GithubFailed("GitHub answered something other than an installation token");
     return { token: data.token, until: Date.parse(data.expires_at) - TOKEN_MARGIN_MS };
   };
 
-  const tokenFor = (installed: Installation, ended: AbortSignal | undefined): Promise<string> => {
+  const getToken = (installed: Installation, canceled: AbortSignal | undefined): Promise<string> => {
     const id = tokenKey(installed);
-    const known = tokens.get(id);
-    if (known && known.until > clock.now()) return known.token;
-    const requested = requestToken(installed, ended);
+    const existing = tokens.get(id);
+    if (existing && existing.until > clock.now()) return existing.token;
+    const requested = requestToken(installed, canceled);
     const cached: CachedToken = { token: requested.then(({ token }) => token), until: Infinity };
     tokens.delete(id);
     if (tokens.size >= MAX_TOKENS) tokens.delete(tokens.keys().next().value!);
@@ -179,14 +181,14 @@ export function githubApp(
 
   return {
     api,
-    authorize: async (installed, ended) => void (await tokenFor(installed, ended)),
+    authorize: async (installed, canceled) => void (await getToken(installed, canceled)),
     async send({ as, ...request }) {
       if (as === "app") return post(await signJwt(), request);
-      const token = await tokenFor(as, request.ended);
+      const token = await getToken(as, request.canceled);
       try {
         return await post(token, request);
       } catch (error) {
-        // Withdrawn or replaced: the next attempt asks for another.
+        // The token was revoked: the next attempt requests another.
         if (error instanceof GithubFailed && error.status === 401) tokens.delete(tokenKey(as));
         throw error;
       }

@@ -1,4 +1,4 @@
-/** Deliveries of a GitHub App's webhook: the signature over their bytes, and the deployment that asks for a decision. */
+/** Deliveries of a GitHub App's webhook: the signature over their bytes, and the deployment that waits for a decision. */
 import { hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js";
 import * as z from "zod";
 import { invalidField } from "../kit/errors.ts";
@@ -12,17 +12,17 @@ export interface DeploymentRequest extends Installation {
   /** `owner/name` */
   repository: string;
   environment: string;
-  /** The commit. */
+  /** Id of the commit to deploy. */
   head: string;
-  /** Address to which GitHub wants the decision. */
+  /** Address to post the decision to. */
   callback: string;
 }
 
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 
 /**
- * Resolves with true where a delivery is signed with a secret; the comparison takes the same time wherever they differ. Web Crypto
- * computes it next to the event loop, since anybody can send a delivery of 1 MiB.
+ * Resolves with true if a delivery is signed with the secret; compares in constant time. Web Crypto works outside the event
+ * loop, since anybody can send a delivery of 1 MiB.
  */
 export async function hasSignature(secret: string, bytes: Uint8Array<ArrayBuffer>, headers: Headers): Promise<boolean> {
   const [, signature] = /^sha256=([0-9a-f]{64})$/.exec(headers.get("x-hub-signature-256") ?? "") ?? [];
@@ -54,8 +54,8 @@ export const decisionPath = ({ repository, run_id }: Pick<DeploymentRequest, "re
   `/repos/${repository}/actions/runs/${run_id}/deployment_protection_rule`;
 
 /**
- * Reads a signed delivery; undefined for one that asks for no decision. `api`: the only address that decisions go to. Errors: 400
- * `invalid_field`.
+ * Reads a signed delivery; undefined if it requests no decision. `api`: the only address that decisions are posted to. Errors:
+ * 400 `invalid_field`.
  */
 export function readDelivery(bytes: Uint8Array, headers: Headers, api: string): DeploymentRequest | undefined {
   let value: unknown;

@@ -4,7 +4,7 @@ import { SettingInvalid } from "./settings.ts";
 
 const ED25519 = { name: "Ed25519" };
 
-/** Loads the key of a setting. Errors: `SettingInvalid`. */
+/** Loads the signing key from the PEM text of a setting. Errors: `SettingInvalid`. */
 export async function loadAuditKey(pem: string, setting = "SVC_AUDIT_KEY_PEM"): Promise<CheckpointSigner> {
   const key = await readKey(pem, setting);
   const { x } = (await crypto.subtle.exportKey("jwk", key)) as { x: string };

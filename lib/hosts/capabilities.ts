@@ -1,11 +1,11 @@
-/** Abilities of a serverless host, and reasons for missing ones: its part of the capability map. */
+/** Capabilities of the serverless hosts, with reasons for the missing ones. */
 import { BASE_URL_RULE, isBaseUrl, isNamedProvider } from "../llm/provider.ts";
 import type { Capability } from "../operations/capability.ts";
 
-/** Settings by their names, as a host's environment has them. */
+/** Settings of a host by name. */
 type Environment = Readonly<Record<string, unknown>>;
 
-/** Available without a reason; disabled with one, and with what switches it on. */
+/** Builds a row: available if `reason` is null, otherwise disabled for that reason until `enable_with` is set. */
 const row = (id: string, group: string, reason: string | null, enable_with: string | null = null): Capability => ({
   id,
   group,
@@ -14,63 +14,63 @@ const row = (id: string, group: string, reason: string | null, enable_with: stri
   enable_with: reason === null ? null : enable_with,
 });
 
-const unless = (there: unknown, reason: string): string | null => (there ? null : reason);
+const reasonUnless = (condition: unknown, reason: string): string | null => (condition ? null : reason);
 
 const proxyIdentity = (env: Environment): Capability => {
-  const reason = unless(
+  const reason = reasonUnless(
     env["SVC_IDENTITY_JWT_JSON"] || env["SVC_IDENTITY_HEADER"],
     "names are taken as requests give them",
   );
   return row("proxy_identity", "access", reason, "SVC_IDENTITY_JWT_JSON or SVC_IDENTITY_HEADER");
 };
 
-/** The row of the admin token: without one a serverless host takes no writes, unless it is configured to. */
+/** The row of the admin token. Without a token a serverless host rejects writes, unless anonymous writes are allowed. */
 export function tokenCapability(token: {
   adminToken?: string | undefined;
   allowAnonymousWrites?: boolean | undefined;
 }): Capability {
   const noToken = "no token is configured, so every write is refused";
-  const reason = unless(token.adminToken, token.allowAnonymousWrites ? "writes need no token" : noToken);
+  const reason = reasonUnless(token.adminToken, token.allowAnonymousWrites ? "writes need no token" : noToken);
   return row("admin_token", "access", reason, "SVC_ADMIN_TOKEN");
 }
 
-/** The row of the language model; where one is configured, the service itself tells how it fares. */
+/** The row of the language model. */
 const languageModel = (env: Environment): Capability =>
   row("llm", "chat", findLlmProblem(env), "SVC_LLM, SVC_LLM_MODEL, SVC_LLM_KEY");
 
-/** Capabilities of a Worker. `adapter`, `notify`: true if they are configured; the service itself reports their state. */
+/** Capabilities of a Worker. `adapter`, `notify`: true if configured; then the service itself reports their rows. */
 export function workerCapabilities(
   env: Environment,
   { adapter, notify }: { adapter: boolean; notify: boolean },
 ): Capability[] {
-  const recorded = row(
+  const adapterRow = row(
     "product_adapter",
     "product",
     "approved changes are recorded and not carried anywhere",
     "SVC_PRODUCT_ADAPTER",
   );
   return [
-    ...(adapter ? [] : [recorded]),
-    row("ui", "host", unless(env["ASSETS"], "no assets are bound"), "assets binding ASSETS"),
+    ...(adapter ? [] : [adapterRow]),
+    row("ui", "host", reasonUnless(env["ASSETS"], "no assets are bound"), "assets binding ASSETS"),
     row("cycle_timer", "host", null),
     row("process_metrics", "host", "a Worker has no figures of a process; those of the product are there"),
     ...(notify ? [] : [row("notifications", "host", "not configured", "SVC_NOTIFY_URL, SVC_NOTIFY_SECRET")]),
     proxyIdentity(env),
     row("cross_link", "link", "a Worker accepts no TCP connections"),
     languageModel(env),
-    row("audit_key", "audit", unless(env["SVC_AUDIT_KEY_PEM"], "not configured"), "SVC_AUDIT_KEY_PEM"),
+    row("audit_key", "audit", reasonUnless(env["SVC_AUDIT_KEY_PEM"], "not configured"), "SVC_AUDIT_KEY_PEM"),
     row("audit_anchor", "audit", "this host has none; fetch checkpoints and keep them elsewhere"),
     row("audit_witness", "audit", "this host asks none"),
     row("witness", "audit", "this host watches no other log"),
   ];
 }
 
-/** Capabilities of a Lambda function, and those that it lacks since it lives from one request to the next. */
+/** Capabilities of a Lambda function, of which nothing runs between requests. */
 export function functionCapabilities(env: Environment): Capability[] {
-  const scheduled = unless(Number(env["SVC_CYCLE_INTERVAL"] ?? 0) > 0, "no schedule runs cycles");
-  const key = unless(env["SVC_AUDIT_KEY_PEM"], "not configured for this function");
+  const timerReason = reasonUnless(Number(env["SVC_CYCLE_INTERVAL"] ?? 0) > 0, "no schedule runs cycles");
+  const keyReason = reasonUnless(env["SVC_AUDIT_KEY_PEM"], "not configured for this function");
   return [
-    row("cycle_timer", "host", scheduled, "a schedule for the function cycle; SVC_CYCLE_INTERVAL"),
+    row("cycle_timer", "host", timerReason, "a schedule for the function cycle; SVC_CYCLE_INTERVAL"),
     languageModel(env),
     proxyIdentity(env),
     row("event_stream", "host", "a function answers whole, so GET /api/events is 404"),
@@ -79,15 +79,15 @@ export function functionCapabilities(env: Environment): Capability[] {
     row("process_metrics", "host", "the figures of one instance are not those of the service"),
     row("notifications", "host", "nothing runs between requests"),
     row("audit_otlp", "audit", "nothing runs between requests"),
-    row("ui", "host", unless(env["SVC_CONSOLE"], "no function serves the console"), "a function console; SVC_CONSOLE"),
-    row("audit_key", "audit", key, "SVC_AUDIT_KEY_PEM"),
+    row("ui", "host", reasonUnless(env["SVC_CONSOLE"], "no function serves the console"), "a function console; SVC_CONSOLE"),
+    row("audit_key", "audit", keyReason, "SVC_AUDIT_KEY_PEM"),
     row("audit_anchor", "audit", "checkpoints are kept in the table only"),
     row("audit_witness", "audit", "this host asks none"),
     row("witness", "audit", "this host watches no other log"),
   ];
 }
 
-/** Why no language model can be asked, or null. The key is looked for only where it is used. */
+/** Returns the reason why no language model can be called, or null. The key is not checked. */
 export function findLlmProblem(env: Environment): string | null {
   const provider = env["SVC_LLM"];
   if (!provider) return "not configured; the built-in responder answers";
@@ -96,5 +96,5 @@ export function findLlmProblem(env: Environment): string | null {
   const baseUrl = env["SVC_LLM_BASE_URL"];
   if (baseUrl && !isNamedProvider(provider)) return "SVC_LLM_BASE_URL goes with SVC_LLM openai or anthropic";
   if (baseUrl && !isBaseUrl(String(baseUrl))) return `SVC_LLM_BASE_URL ${BASE_URL_RULE}`;
-  return unless(env["SVC_LLM_MODEL"], "SVC_LLM_MODEL is missing");
+  return reasonUnless(env["SVC_LLM_MODEL"], "SVC_LLM_MODEL is missing");
 }

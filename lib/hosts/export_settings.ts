@@ -1,9 +1,9 @@
-/** The export of audit entries on a serverless host: the settings that `ui_server` has for it. */
+/** Settings of the audit export on a serverless host; they have the names that `ui_server` uses. */
 import { logsAddress, readExportHeaders } from "../operations/audit_export/options.ts";
 import type { AuditExportOptions } from "../operations/audit_export/sender.ts";
 import { SettingInvalid } from "./settings.ts";
 
-/** Reads `SVC_AUDIT_OTLP` and `SVC_AUDIT_OTLP_HEADERS`. Errors: `SettingInvalid`, which repeats neither. */
+/** Reads `SVC_AUDIT_OTLP` and `SVC_AUDIT_OTLP_HEADERS`. Errors: `SettingInvalid`, whose message contains neither value. */
 export function readExport(env: Readonly<Record<string, unknown>>): AuditExportOptions | undefined {
   const { SVC_AUDIT_OTLP: url, SVC_AUDIT_OTLP_HEADERS: headers } = env;
   if (typeof url !== "string" || url === "") return undefined;

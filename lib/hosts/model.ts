@@ -1,9 +1,9 @@
-/** The language model that a serverless host's settings name. */
+/** Opens the language model that a serverless host's settings name. */
 import { openLlm } from "../llm/open.ts";
 import type { Llm } from "../llm/port.ts";
 import { findLlmProblem } from "./capabilities.ts";
 
-/** The model of `SVC_LLM` and `SVC_LLM_MODEL`, with the key `SVC_LLM_KEY`; undefined where none can be asked. */
+/** Opens the model of `SVC_LLM` and `SVC_LLM_MODEL` with the key `SVC_LLM_KEY`; undefined if the settings name none. */
 export async function openModel(env: Readonly<Record<string, unknown>>): Promise<Llm | undefined> {
   if (findLlmProblem(env) !== null) return undefined;
   const text = (name: string): string | undefined => (env[name] ? String(env[name]) : undefined);

@@ -1,10 +1,10 @@
-/** Settings of notifications of a serverless host, as `ui_server` has them. */
+/** Settings of notifications on a serverless host; they have the names that `ui_server` uses. */
 import { parseWebhookKey } from "../kit/webhook_signature.ts";
 import { NOTIFY_FORMATS, type NotifyFormat } from "../operations/notify/format.ts";
 import type { NotifyOptions } from "../operations/notify/notification_sender.ts";
 import { SettingInvalid } from "./settings.ts";
 
-/** Reads `SVC_NOTIFY_URL`, `SVC_NOTIFY_FORMAT` and `SVC_NOTIFY_SECRET`. Errors: `SettingInvalid`, which repeats none of them. */
+/** Reads `SVC_NOTIFY_URL`, `SVC_NOTIFY_FORMAT` and `SVC_NOTIFY_SECRET`. Errors: `SettingInvalid`, whose message contains no value. */
 export function readNotifyOptions(settings: Readonly<Record<string, unknown>>): NotifyOptions | undefined {
   const text = (name: string): string => (typeof settings[name] === "string" ? settings[name] : "");
   const [url, secret] = [text("SVC_NOTIFY_URL"), text("SVC_NOTIFY_SECRET")];

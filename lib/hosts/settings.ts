@@ -1,4 +1,4 @@
-/** Settings of a serverless host in its environment: the names that `ui_server` has, where both have the setting. */
+/** Settings of a serverless host; those that `ui_server` has too have the same names. */
 import type { Deps, ProductOptions } from "../deps.ts";
 import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import { webhookAdapter } from "../targets/webhook.ts";
@@ -9,7 +9,7 @@ import { MAX_CALL_TIMEOUT_S, MAX_CALLS_PER_HOUR } from "../llm/bounds.ts";
 import { gateTokenVerifier, readGateIssuers } from "../identity/gate_issuers.ts";
 import { SecretRejected } from "../kit/webhook_signature.ts";
 
-/** Settings of `ui_server` that name a file, with the setting to use in its place. */
+/** Settings of `ui_server` that need files, with the alternative on these hosts. */
 const NEEDS_FILES = {
   SVC_TARGETS: "name a webhook in SVC_PRODUCT_ADAPTER, or run ui_server",
   SVC_PRODUCT_CONFIG: "name a webhook in SVC_PRODUCT_ADAPTER, or run ui_server",
@@ -58,9 +58,9 @@ export function parseSettings(
   const [adminToken, readToken] = [text("SVC_ADMIN_TOKEN"), text("SVC_READ_TOKEN")];
   if (readToken !== undefined && readToken === adminToken)
     throw new SettingInvalid("SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN: who may read could write");
-  for (const [name, instead] of Object.entries(NEEDS_FILES))
+  for (const [name, alternative] of Object.entries(NEEDS_FILES))
     if (text(name) !== undefined)
-      throw new SettingInvalid(`${name} is not supported on this host, which has no files; ${instead}`);
+      throw new SettingInvalid(`${name} is not supported on this host, which has no files; ${alternative}`);
   const url = text("SVC_PRODUCT_ADAPTER");
   const secret = text("SVC_ADAPTER_SECRET");
   return {
@@ -70,7 +70,7 @@ export function parseSettings(
     adapter: adapter ?? ((identity) => createWebhook(url, secret, identity, clock)),
     adminToken: requireLongToken("SVC_ADMIN_TOKEN", adminToken),
     allowAnonymousWrites: flag("SVC_ALLOW_ANONYMOUS_WRITES", "0"),
-    // Strangers reach these hosts: what is open is open to all of them.
+    // These hosts are reachable from the internet, so reads are protected unless that is switched off.
     protectAll: flag("SVC_PROTECT_ALL", "1"),
     protectReads: flag("SVC_PROTECT_READS", "1"),
     readToken: requireLongToken("SVC_READ_TOKEN", readToken),
@@ -92,18 +92,16 @@ export function parseSettings(
   };
 }
 
-/**
- * Makes what a setting with the content of a file describes: text, or what wrangler made of it; undefined where it is not set.
- */
+/** Parses a setting that contains a file as text, or as the value that wrangler parsed; undefined if it is not set. */
 function parseJsonSetting<T>(
   env: Readonly<Record<string, unknown>>,
   name: string,
-  make: (text: string) => T,
+  parse: (text: string) => T,
 ): T | undefined {
   const value = env[name];
   if (value === undefined || value === "") return undefined;
   try {
-    return make(typeof value === "string" ? value : JSON.stringify(value));
+    return parse(typeof value === "string" ? value : JSON.stringify(value));
   } catch (error) {
     throw new SettingInvalid(`${name} ${(error as Error).message}`);
   }
@@ -115,7 +113,7 @@ function parseInteger(name: string, value: string | undefined, max: number): num
   throw new SettingInvalid(`${name} must be a whole number from 1 to ${max}`);
 }
 
-/** Address at which people reach the console, which this host may not have itself. */
+/** Parses the address at which people open the console. */
 function parseConsoleAddress(address: string | undefined): string | undefined {
   if (address === undefined) return undefined;
   if (!/^https?:\/\/[^?#@]+$/i.test(address) || !URL.canParse(address))
@@ -123,13 +121,13 @@ function parseConsoleAddress(address: string | undefined): string | undefined {
   return address.replace(/\/+$/, "");
 }
 
-/** Strangers can reach these hosts, and try as often as they like. */
+/** Requires 16 characters, since anybody on the internet can guess as often as they like. */
 function requireLongToken(name: string, token: string | undefined): string | undefined {
   if (token !== undefined && token.length < 16) throw new SettingInvalid(`${name} needs 16 characters or more`);
   return token;
 }
 
-/** The host product's webhook, where one is named; see docs/webhook_adapter.md. */
+/** Creates the adapter of the host product's webhook, if an address is set; see docs/webhook_adapter.md. */
 function createWebhook(
   url: string | undefined,
   secret: string | undefined,

@@ -15,7 +15,7 @@ export async function fetchKeys(url: string, send: Fetch): Promise<string> {
   let text: string | undefined;
   try {
     text = await runWithTimeLimit(async (signal) => {
-      // "manual", since Workers know no "error": a redirect is then no 200.
+      // Workers do not support "error"; with "manual" a redirect fails the check of the status.
       const response = await send(url, {
         headers: { accept: "application/json, text/plain" },
         redirect: "manual",
@@ -32,6 +32,6 @@ export async function fetchKeys(url: string, send: Fetch): Promise<string> {
   return text;
 }
 
-/** A token cannot be verified since the keys of its issuer are not known. */
+/** Builds the error for a token whose issuer's keys could not be fetched. */
 export const missingKeysError = (detail: string): TokenRejected =>
   new TokenRejected("the keys of its issuer could not be fetched", `no keys from ${detail}`);

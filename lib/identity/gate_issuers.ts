@@ -1,4 +1,4 @@
-/** The file of `--gate-issuers`: issuers of the tokens with which CI jobs ask for a release. */
+/** The file of `--gate-issuers`: issuers of the tokens with which CI jobs request a release. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import type { Clock } from "../kit/platform.ts";
@@ -8,9 +8,9 @@ import { keySetFinder } from "./key_set.ts";
 import { TokenRejected } from "./token_rejected.ts";
 import { type Claims, readClaimedIssuer, type TokenRules, verifyToken } from "./verify_token.ts";
 
-/** Facts of a request that claims may state. */
-export const CLAIMED = ["head", "environment", "repository_id"] as const;
-type Claimed = (typeof CLAIMED)[number];
+/** Facts of a request that a claim of the token may state. */
+export const CLAIMED_FACTS = ["head", "environment", "repository_id"] as const;
+type ClaimedFact = (typeof CLAIMED_FACTS)[number];
 
 /** Schema of the file. */
 export const gateIssuersSchema = once(() => {
@@ -39,8 +39,8 @@ export function readGateIssuers(text: string): GateIssuers {
   const { data, error } = gateIssuersSchema().safeParse(value, { reportInput: true });
   if (error) throw new GateIssuersInvalid(describeIssue(error.issues[0]!));
   const { issuers } = data;
-  const twice = issuers.find(({ issuer }, index) => issuers.findIndex((one) => one.issuer === issuer) < index);
-  if (twice) throw new GateIssuersInvalid(`issuers: ${twice.issuer} is listed twice`);
+  const duplicate = issuers.find(({ issuer }, index) => issuers.findIndex((other) => other.issuer === issuer) < index);
+  if (duplicate) throw new GateIssuersInvalid(`issuers: ${duplicate.issuer} is listed twice`);
   return issuers;
 }
 
@@ -52,18 +52,18 @@ function describeIssue({ path, code, message, input, ...rest }: z.core.$ZodIssue
 }
 
 /** Names the first issuer that does not map every claim, and the claim. */
-export function findUnmappedClaim(issuers: GateIssuers): { issuer: string; claim: Claimed } | undefined {
+export function findUnmappedClaim(issuers: GateIssuers): { issuer: string; claim: ClaimedFact } | undefined {
   for (const { issuer, claims } of issuers)
-    for (const claim of CLAIMED) if (claims[claim] === undefined) return { issuer, claim };
+    for (const claim of CLAIMED_FACTS) if (claims[claim] === undefined) return { issuer, claim };
   return undefined;
 }
 
-/** A verified token: who asks, and what it says of the request, as far as the file maps it. */
+/** A verified token: its subject, and the facts of the request that the file maps to claims. */
 export interface CiToken {
   iss: string;
   sub: string;
   run_id?: string | undefined;
-  claimed: Partial<Record<Claimed, string>>;
+  claimed: Partial<Record<ClaimedFact, string>>;
 }
 
 /** Verifies tokens of CI jobs. */
@@ -78,7 +78,7 @@ export function gateTokenVerifier(
   issuers: GateIssuers,
   { clock, fetch: send = (url, init) => fetch(url, init) }: { clock: Pick<Clock, "now">; fetch?: Fetch },
 ): GateTokens {
-  const known = new Map(
+  const rulesByIssuer = new Map(
     issuers.map(({ jwks_url, claims, ...rules }): [string, TokenRules & Pick<GateIssuers[number], "claims">] => [
       rules.issuer,
       { ...rules, claims, clock, findKey: keySetFinder(jwks_url, { clock, fetch: send }) },
@@ -87,10 +87,10 @@ export function gateTokenVerifier(
   return {
     issuers,
     async verify(token) {
-      const rules = known.get(readClaimedIssuer(token) ?? "");
+      const rules = rulesByIssuer.get(readClaimedIssuer(token) ?? "");
       if (!rules) throw new TokenRejected("its issuer is not in the file of --gate-issuers");
-      const { claims, issuer, ...how } = rules;
-      const payload = await verifyToken(token, { issuer, ...how });
+      const { claims, ...tokenRules } = rules;
+      const payload = await verifyToken(token, tokenRules);
       const claimed = Object.fromEntries(
         Object.entries(claims).flatMap(([fact, name]) =>
           name === undefined ? [] : [[fact, readClaim(payload, name)]],
@@ -100,7 +100,7 @@ export function gateTokenVerifier(
       if (typeof sub !== "string" || sub.length > 1_000 || !sub.isWellFormed())
         throw new TokenRejected("its sub is no text of 1,000 characters at most");
       const isRun = typeof run_id === "string" && /^[\w.:/-]{1,200}$/.test(run_id);
-      return { iss: issuer, sub, ...(isRun && { run_id }), claimed };
+      return { iss: tokenRules.issuer, sub, ...(isRun && { run_id }), claimed };
     },
   };
 }

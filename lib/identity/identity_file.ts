@@ -33,14 +33,14 @@ export const identityFileSchema = once(() => {
 });
 type File = z.output<ReturnType<typeof identityFileSchema>>;
 
-/** A file with all that its preset adds. */
+/** Settings of a file, completed by its preset. */
 export interface PersonTokenSettings {
   header: string;
-  /** Absent for a load balancer of AWS alone, whose `signer` vouches. */
+  /** Absent only for a load balancer of AWS, which `signer` identifies. */
   issuer: string | undefined;
   audience: string | string[];
   algorithms: readonly Algorithm[];
-  /** Address of the key set; with `aws-alb` the address before the id of a key. */
+  /** Address of the key set; with `aws-alb` the prefix of a key's address. */
   jwks_url: string;
   name_claim: string;
   groups_claim: string | undefined;
@@ -65,21 +65,17 @@ export function readIdentityFile(text: string): PersonTokenSettings {
   if (error) throw new IdentityFileInvalid(describeIssue(error.issues[0]!, value));
   if (data.signer !== undefined && data.preset !== "aws-alb")
     throw new IdentityFileInvalid("signer: goes with the preset aws-alb");
-  const known = data.preset ? PRESET_FIELDS[data.preset](data) : {};
+  const presetFields = data.preset ? PRESET_FIELDS[data.preset](data) : {};
   const settings = {
     name_claim: "email",
     groups_claim: undefined,
     issuer: undefined,
     signer: undefined,
-    ...known,
+    ...presetFields,
     ...data,
   };
-  for (const field of [
-    "header",
-    ...(data.preset === "aws-alb" ? ["signer"] : ["issuer"]),
-    "jwks_url",
-    "algorithms",
-  ] as const)
+  const sourceField = data.preset === "aws-alb" ? "signer" : "issuer";
+  for (const field of ["header", sourceField, "jwks_url", "algorithms"] as const)
     if ((settings as Partial<Record<string, unknown>>)[field] === undefined)
       throw new IdentityFileInvalid(
         `${field}: is required${data.preset ? ` with the preset ${data.preset}` : " without a preset"}`,
@@ -97,7 +93,7 @@ function describeIssue({ path, code, message, ...rest }: z.core.$ZodIssue, value
 
 /** The fields that each preset fills in; those of the file win. */
 const PRESET_FIELDS: Record<Preset, (file: File) => Partial<PersonTokenSettings>> = {
-  // Its ID token in a header of its own (injectRequestHeaders, claim id_token); issuer and keys are the identity provider's.
+  // `injectRequestHeaders` adds this header with the claim id_token; issuer and keys are the identity provider's.
   "oauth2-proxy": () => ({ header: "x-auth-request-id-token", algorithms: ["RS256", "ES256"], groups_claim: "groups" }),
   "cloudflare-access": ({ issuer }) => ({
     header: "cf-access-jwt-assertion",

@@ -1,7 +1,7 @@
-/** Fields that say whom tokens come from, as the files of `--identity-jwt` and `--gate-issuers` have them. */
+/** Fields of an issuer in the files of `--identity-jwt` and `--gate-issuers`. */
 import * as z from "zod";
 
-/** Signatures that need a public key only: with a shared secret, every verifier could sign. */
+/** Signature algorithms with a public key: with a shared secret, every verifier could sign. */
 export const ALGORITHMS = [
   "ES256",
   "ES384",
@@ -20,7 +20,7 @@ export type Algorithm = (typeof ALGORITHMS)[number];
 const text = () =>
   z.string("must be text").min(1, "must not be empty").max(1_000, "must have at most 1,000 characters");
 
-/** Returns true for https, and for http on this machine: over plain http anybody on the way could put keys of their own. */
+/** Returns true for https, and for http on this machine: over plain http anybody on the network could replace the keys. */
 export function isSafeAddress(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { protocol, hostname, username, password, hash } = new URL(address);
@@ -29,7 +29,7 @@ export function isSafeAddress(address: string): boolean {
   return protocol === "https:" || (protocol === "http:" && isLocal);
 }
 
-/** The fields by their names. */
+/** Schemas of the fields by name. */
 export const issuerFields = () => ({
   issuer: text(),
   audience: z.union(

@@ -8,40 +8,40 @@ import { TokenRejected } from "./token_rejected.ts";
 
 /** Keys older than this are fetched again before they are used. */
 const FRESH_MS = 10 * 60_000;
-/** Keys that could not be fetched for so long are not used any more: the issuer may have revoked them. */
+/** Keys older than this are no longer used: the issuer may have revoked them. */
 const MAX_AGE_MS = 24 * 60 * 60_000;
-/** The least time from one fetch to the next. */
+/** Least time from one fetch to the next. */
 const COOLDOWN_MS = 60_000;
 
-/** The key that a token names. Errors: `TokenRejected`. */
+/** Finds the key that a token names. Errors: `TokenRejected`. */
 export type FindKey = JWTVerifyGetKey;
 
 /**
- * Returns the key that a token names by `kid`. An unknown one fetches the set again, at most once a minute and once for all who
- * wait. Keys of ten minutes ago and more are used only where that failed, and for 24 hours at most.
+ * Returns a function that finds a key by `kid`. An unknown `kid` fetches the set again, at most once a minute, and concurrent
+ * calls share one fetch. If keys cannot be fetched again after ten minutes, they are used for up to 24 hours.
  */
 export function keySetFinder(
   url: string,
   { clock, fetch: send }: { clock: Pick<Clock, "now">; fetch: Fetch },
 ): FindKey {
-  let known: { find: ReturnType<typeof createLocalJWKSet>; at: number } | undefined;
+  let keySet: { find: ReturnType<typeof createLocalJWKSet>; fetchedAt: number } | undefined;
   let triedAt = -Infinity;
   let pendingLoad: Promise<void> | undefined;
-  let problem: TokenRejected | undefined;
+  let lastError: TokenRejected | undefined;
 
-  /** A clock that was set back makes everything old. */
+  /** Compares absolute differences, so that keys do not live longer after the clock is set back. */
   const isOlder = (at: number, ms: number): boolean => Math.abs(clock.now() - at) >= ms;
 
   async function load(): Promise<void> {
     triedAt = clock.now();
     try {
-      known = { find: parseKeySet(await fetchKeys(url, send), url), at: clock.now() };
-      problem = undefined;
+      keySet = { find: parseKeySet(await fetchKeys(url, send), url), fetchedAt: clock.now() };
+      lastError = undefined;
     } catch (error) {
-      problem = error as TokenRejected;
+      lastError = error as TokenRejected;
     }
   }
-  /** Fetches the set, unless that was tried within a minute; resolves also where it fails. */
+  /** Fetches the set, unless that was tried within the last minute; never rejects. */
   async function refresh(): Promise<void> {
     if (!pendingLoad && !isOlder(triedAt, COOLDOWN_MS)) return;
     await (pendingLoad ??= load().finally(() => (pendingLoad = undefined)));
@@ -49,13 +49,13 @@ export function keySetFinder(
 
   return async (header, token) => {
     if (typeof header.kid !== "string" || header.kid === "") throw new TokenRejected("it names no key in kid");
-    if (known && isOlder(known.at, MAX_AGE_MS)) known = undefined;
-    if (known && isOlder(known.at, FRESH_MS)) await refresh();
-    const key = await known?.find(header, token).catch(ignoreUnknownKey);
+    if (keySet && isOlder(keySet.fetchedAt, MAX_AGE_MS)) keySet = undefined;
+    if (keySet && isOlder(keySet.fetchedAt, FRESH_MS)) await refresh();
+    const key = await keySet?.find(header, token).catch(ignoreUnknownKey);
     if (key) return key;
     await refresh();
-    if (!known) throw problem ?? missingKeysError(url);
-    const fetched = await known.find(header, token).catch(ignoreUnknownKey);
+    if (!keySet) throw lastError ?? missingKeysError(url);
+    const fetched = await keySet.find(header, token).catch(ignoreUnknownKey);
     if (fetched) return fetched;
     throw new TokenRejected("its issuer has no key of its kid and alg");
   };

@@ -1,4 +1,4 @@
-/** People as the signed token of a proxy names them. */
+/** Verifies the signed token of a proxy and reads the person from it. */
 import type { Clock } from "../kit/platform.ts";
 import type { Fetch } from "./fetch_keys.ts";
 import type { PersonTokenSettings } from "./identity_file.ts";
@@ -20,7 +20,7 @@ export interface PersonTokens {
   verify(token: string): Promise<VerifiedPerson>;
 }
 
-/** Returns the verifier of the tokens that a file describes; its keys are cached in it. */
+/** Returns a verifier with these settings; it caches the keys. */
 export function personTokenVerifier(
   settings: PersonTokenSettings,
   {
@@ -37,7 +37,7 @@ export function personTokenVerifier(
 
 type Ports = { clock: Pick<Clock, "now">; fetch: Fetch };
 
-/** Returns what verifies tokens and resolves with their claims. */
+/** Returns a function that verifies tokens and resolves with their claims. */
 function tokenVerifier(
   { issuer, audience, algorithms, jwks_url, signer }: PersonTokenSettings,
   ports: Ports,
@@ -50,8 +50,8 @@ function tokenVerifier(
   const findById = keyFinderById(jwks_url, algorithms[0]!, ports);
   const rules: HeaderRules = { issuer, audience: [audience].flat(), signer };
   const findKey: FindKey = (fields, signed) => {
-    // Before a key is fetched: anybody can send ids of keys.
-    requireHeader(fields, rules, clock.now());
+    // Checked before a key is fetched, since anybody can send a key id.
+    verifyHeader(fields, rules, clock.now());
     return findById(fields, signed);
   };
   return async (token) => (await verifySigned(token, { algorithms, clock, findKey })).payload;
@@ -63,8 +63,8 @@ interface HeaderRules {
   signer: string;
 }
 
-/** Checks what a load balancer of AWS states in the token's header, which its signature covers. Errors: `TokenRejected`. */
-function requireHeader(
+/** Verifies the fields that a load balancer of AWS puts into the token's signed header. Errors: `TokenRejected`. */
+function verifyHeader(
   fields: Readonly<Record<string, unknown>>,
   { issuer, audience, signer }: HeaderRules,
   now: number,
@@ -87,7 +87,7 @@ function readPerson(claims: Claims, { name_claim, groups_claim }: PersonTokenSet
   return { name, groups: groups.filter((group) => typeof group === "string") };
 }
 
-/** Returns the steps to a claim: its name, or a path through objects that begins with `/`, as `/custom/groups`. */
+/** Returns the steps to a claim: its name, or a path through objects such as `/custom/groups`. */
 const claimPath = (name: string): string[] => (name.startsWith("/") ? name.slice(1).split("/") : [name]);
 
 /** Returns true for an `email` whose object, or the token itself, has a false `email_verified`. */

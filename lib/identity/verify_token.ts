@@ -36,7 +36,7 @@ export async function verifyToken(token: string, rules: TokenRules): Promise<Cla
   return claims.payload;
 }
 
-/** Verifies the signature, the times and what else `checks` names. Errors: `TokenRejected`. */
+/** Verifies the signature, the times and the claims in `checks`. Errors: `TokenRejected`. */
 export async function verifySigned(
   token: string,
   { algorithms, findKey, clock }: Pick<TokenRules, "algorithms" | "findKey" | "clock">,
@@ -62,7 +62,7 @@ export async function verifySigned(
   }
 }
 
-/** Rejects extensions, and tokens of another purpose that the same issuer signs, such as log-outs. */
+/** Rejects extensions, and tokens that the issuer signs for another purpose, such as log-outs. */
 function rejectHeader({ crit, typ }: JWTHeaderParameters): void {
   if (crit !== undefined) throw new TokenRejected("its header has crit, and no extension is known here");
   if (typ !== undefined && !/^(?:application\/)?jwt$/i.test(String(typ)))
@@ -74,7 +74,7 @@ function rejectFutureToken({ iat }: Claims, now: number): void {
     throw new TokenRejected("it was issued in the future (iat)");
 }
 
-/** Returns the issuer that a token claims, before anything of it is verified: it says only whose rules to apply. */
+/** Returns the issuer that an unverified token claims; use it only to select the rules. */
 export function readClaimedIssuer(token: string): string | undefined {
   if (token.length > MAX_TOKEN_LENGTH) return undefined;
   try {

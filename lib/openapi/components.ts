@@ -35,7 +35,7 @@ import { stateSchema } from "../operations/state.ts";
 import { feedbackSchema, taskSchema, taskStatsSchema } from "../operations/tasks.ts";
 import { type JsonSchema, toJsonSchema, type SchemaNames } from "./json_schema.ts";
 
-/** The shared bodies by their names. */
+/** Names of the shared bodies. */
 export const NAMED: SchemaNames = new Map<unknown, string>([
   [changeSchema(), "Change"],
   [approvalSchema(), "Approval"],
@@ -85,7 +85,7 @@ export const NAMED: SchemaNames = new Map<unknown, string>([
   [rpcAnswerSchema, "RpcAnswer"],
 ]);
 
-/** Any error: a stable code, a sentence for people, and what helps to mend it. */
+/** The body of every error. */
 const errorSchema = z
   .object({
     error: z.string().describe("A sentence for people."),
@@ -117,14 +117,14 @@ const text: JsonSchema = { type: "string" };
 export const ADMIN_TOKEN = "AdminToken";
 export const BEARER = "Bearer";
 
-/** The components that paths refer to, and those that these refer to. */
+/** Collects the components that `paths` refer to, directly or through other components. */
 export function collectComponents(paths: object) {
-  const all = new Map([...NAMED].map(([type, name]) => [name, () => bodySchema(type as z.ZodType)]));
+  const builders = new Map([...NAMED].map(([type, name]) => [name, () => bodySchema(type as z.ZodType)]));
   const schemas: Record<string, JsonSchema> = { Error: bodySchema(errorSchema) };
   const addReferenced = (part: unknown): void => {
     for (const [, name = ""] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
       if (name in schemas) continue;
-      schemas[name] = all.get(name)!();
+      schemas[name] = builders.get(name)!();
       addReferenced(schemas[name]);
     }
   };

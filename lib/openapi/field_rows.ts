@@ -1,18 +1,18 @@
-/** The fields of a shape as rows of a table, those within fields under dotted names. */
+/** The fields of a shape as rows of a table; nested fields have dotted names. */
 import { escapeHtml } from "../kit/escape_html.ts";
 import { code, shapeLink } from "./html.ts";
 import type { JsonSchema } from "./json_schema.ts";
 
-/** Name, type, whether it is required, and what it is, of each field; cells are HTML. */
-export function fieldRows({ properties = {}, required = [] }: JsonSchema, within = ""): string[][] {
+/** Returns name, type, requirement and description of each field as HTML; `prefix` precedes the names. */
+export function fieldRows({ properties = {}, required = [] }: JsonSchema, prefix = ""): string[][] {
   return Object.entries(properties).flatMap(([name, schema]) => [
     [
-      code(within + name),
+      code(prefix + name),
       describeType(schema),
       required.includes(name) ? "required" : "",
       escapeHtml(String(schema["description"] ?? "")),
     ],
-    ...listInnerShapes(schema).flatMap(([suffix, shape]) => fieldRows(shape, `${within}${name}${suffix}.`)),
+    ...listInnerShapes(schema).flatMap(([suffix, shape]) => fieldRows(shape, `${prefix}${name}${suffix}.`)),
   ]);
 }
 
@@ -36,8 +36,8 @@ export function describeType(schema: JsonSchema): string {
   const options = schema.anyOf ?? (schema["oneOf"] as JsonSchema[] | undefined);
   if (options) return options.map(describeType).join(" or ");
   if (schema.type === "array") return `list of ${describeType(schema.items ?? {})}`;
-  const named = [schema["format"] ?? schema.type ?? "any JSON"].flat().join(" or ");
-  return escapeHtml([named, ...describeBounds(schema)].join(", "));
+  const typeName = [schema["format"] ?? schema.type ?? "any JSON"].flat().join(" or ");
+  return escapeHtml([typeName, ...describeBounds(schema)].join(", "));
 }
 
 const BOUNDS: Readonly<Record<string, string>> = {

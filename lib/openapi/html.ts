@@ -1,24 +1,23 @@
-/** The pieces of the page. */
+/** HTML elements of the page. */
 import { escapeHtml } from "../kit/escape_html.ts";
 
 /** Returns the anchor of a name on the page. */
 export const anchorId = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
 
-/** A way there. */
+/** A link to the anchor of a name. */
 export const link = (name: string, text = name): string => `<a href="#${anchorId(name)}">${escapeHtml(text)}</a>`;
 
 /** Returns the anchor of a shape: it may have the name of a group of operations. */
 export const shapeId = (name: string): string => `shape-${anchorId(name)}`;
 
-/** A way to a shape. */
+/** A link to a shape. */
 export const shapeLink = (name: string): string => link(shapeId(name), name);
 
-/** Text of a program. */
 export const code = (text: string): string => `<code>${escapeHtml(text)}</code>`;
 
-/** A row of cells that are HTML already. */
+/** A row; its cells are HTML. */
 export const row = (cells: readonly string[]): string => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
 
-/** A table of such rows. */
+/** A table; its heads and rows are HTML. */
 export const table = (heads: readonly string[], rows: readonly string[]): string =>
   `<table><thead><tr>${heads.map((head) => `<th scope="col">${head}</th>`).join("")}</tr></thead><tbody>${rows.join("")}</tbody></table>`;

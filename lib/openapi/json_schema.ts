@@ -1,4 +1,4 @@
-/** A zod schema as JSON Schema for the document: shared shapes by name, and no noise. */
+/** Converts zod schemas to JSON Schema: shared shapes become references, and redundant keywords are removed. */
 import * as z from "zod";
 
 /** JSON Schema 2020-12. */
@@ -34,12 +34,12 @@ export interface Media {
   example?: unknown;
 }
 
-/** Schemas that the document names once and refers to. */
+/** Names of the schemas that the document defines once and refers to. */
 export type SchemaNames = ReadonlyMap<unknown, string>;
 
 /**
- * Returns the schema of a client's input (`input`) or its answer (`output`). A form writes numbers and flags as text; only what
- * they mean is shown.
+ * Returns the schema of a request (`input`) or an answer (`output`). A number or flag that a form sends as text appears with its
+ * own type only.
  */
 export function toJsonSchema(type: z.ZodType, io: "input" | "output", named: SchemaNames = new Map()): JsonSchema {
   const { $schema: _, ...schema } = z.toJSONSchema(type, {
@@ -49,7 +49,7 @@ export function toJsonSchema(type: z.ZodType, io: "input" | "output", named: Sch
       // zod leaves a default out where text is turned into a number.
       if (zodSchema instanceof z.ZodDefault && typeof zodSchema.def.defaultValue !== "object")
         jsonSchema.default = zodSchema.def.defaultValue as string | number | boolean;
-      const name = path.length > 0 ? nameOf(zodSchema, named) : undefined;
+      const name = path.length > 0 ? findName(zodSchema, named) : undefined;
       if (name === undefined) return;
       const { description } = jsonSchema;
       for (const keyword of Object.keys(jsonSchema)) delete jsonSchema[keyword];
@@ -58,19 +58,19 @@ export function toJsonSchema(type: z.ZodType, io: "input" | "output", named: Sch
       if (description !== undefined && !named.has(zodSchema)) jsonSchema.description = description;
     },
   }) as JsonSchema;
-  const name = nameOf(type, named);
+  const name = findName(type, named);
   return name === undefined ? tidySchema(schema, io) : { $ref: `#/components/schemas/${name}` };
 }
 
-/** The name of a schema, also where it is described once more. */
-function nameOf(type: z.core.$ZodType, named: SchemaNames): string | undefined {
-  // oxlint-disable-next-line no-underscore-dangle -- where zod keeps it
-  for (let one: z.core.$ZodType | undefined = type; one; one = one._zod.parent)
-    if (named.has(one)) return named.get(one);
+/** Returns the name of a schema, also of a copy that `describe` made. */
+function findName(type: z.core.$ZodType, named: SchemaNames): string | undefined {
+  // oxlint-disable-next-line no-underscore-dangle -- zod has it nowhere else
+  for (let origin: z.core.$ZodType | undefined = type; origin; origin = origin._zod.parent)
+    if (named.has(origin)) return named.get(origin);
   return undefined;
 }
 
-/** Whatever a client may rely on stays; what zod adds on its own goes. */
+/** Removes keywords that tell a client nothing. */
 function tidySchema(schema: JsonSchema, io: "input" | "output"): JsonSchema {
   const tidied: JsonSchema = {};
   for (const [keyword, value] of Object.entries(expandRecord(schema))) {
@@ -82,12 +82,12 @@ function tidySchema(schema: JsonSchema, io: "input" | "output"): JsonSchema {
       tidied[keyword] = (value as JsonSchema[]).map((part) => tidySchema(part, io));
     else if (keyword === "items" || (keyword === "additionalProperties" && typeof value === "object"))
       tidied[keyword] = tidySchema(value as JsonSchema, io);
-    else if (!isNoise(keyword, value, schema, io)) tidied[keyword] = value;
+    else if (!isRedundant(keyword, value, schema, io)) tidied[keyword] = value;
   }
   return mergeNullType(io === "input" ? removeFormText(tidied) : tidied);
 }
 
-/** A plain value that may be null as one type of two, which is shorter than two options. */
+/** Shortens the two options of a plain value or null to `type: [type, "null"]`. */
 function mergeNullType({ anyOf, ...rest }: JsonSchema): JsonSchema {
   if (!anyOf) return rest;
   const [value, none, ...more] = anyOf;
@@ -97,7 +97,7 @@ function mergeNullType({ anyOf, ...rest }: JsonSchema): JsonSchema {
   return { ...value, ...rest, type: [value!.type as string, "null"] };
 }
 
-/** A record whose names are known is an object with these fields. */
+/** Turns a record with listed names into an object with these fields. */
 function expandRecord(schema: JsonSchema): JsonSchema {
   const { propertyNames, additionalProperties, ...rest } = schema;
   const names = (propertyNames as JsonSchema | undefined)?.enum as string[] | undefined;
@@ -105,18 +105,18 @@ function expandRecord(schema: JsonSchema): JsonSchema {
   return { ...rest, properties: Object.fromEntries(names.map((name) => [name, additionalProperties as JsonSchema])) };
 }
 
-function isNoise(keyword: string, value: unknown, schema: JsonSchema, io: "input" | "output"): boolean {
+function isRedundant(keyword: string, value: unknown, schema: JsonSchema, io: "input" | "output"): boolean {
   if (keyword === "minimum" || keyword === "maximum") return Math.abs(value as number) === Number.MAX_SAFE_INTEGER;
-  // The words of an answer say themselves that they are text.
+  // The values of an enum show that they are text.
   if (keyword === "type") return io === "output" && value === "string" && schema.enum !== undefined;
   if (keyword === "pattern") return schema["format"] !== undefined;
   // A field's name is text anyway.
   if (keyword === "propertyNames") return JSON.stringify(value) === '{"type":"string"}';
-  // An answer may grow by fields; a request may not where its schema is strict.
+  // An answer may get further fields; a request with a strict schema may not.
   return keyword === "additionalProperties" && io === "output";
 }
 
-/** Takes away the text under which a form writes a number or a flag. */
+/** Removes the option of text that a form uses for a number or a flag. */
 function removeFormText({ anyOf, ...rest }: JsonSchema): JsonSchema {
   if (!anyOf) return rest;
   const types = anyOf.map(({ type }) => type);

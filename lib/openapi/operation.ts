@@ -1,4 +1,4 @@
-/** One endpoint as an operation. */
+/** Describes one endpoint as an operation of the document. */
 import type * as z from "zod";
 import type { ChangesDeps } from "../changes/deps.ts";
 import type { HttpDeps } from "../http/deps.ts";
@@ -7,7 +7,7 @@ import { ADMIN_TOKEN, BEARER, NAMED } from "./components.ts";
 import { type Content, type JsonSchema, toJsonSchema, type Parameter } from "./json_schema.ts";
 import { type DocumentedEndpoint, describeResponses } from "./responses.ts";
 
-/** Configuration that the input of an endpoint may depend on. */
+/** Configuration on which the document depends. */
 export type Circumstances = Pick<ChangesDeps, "product"> & Pick<HttpDeps, "protectAll" | "protectReads">;
 
 /** `/api/product/changes/:change_id` → `/api/product/changes/{change_id}` */
@@ -16,9 +16,8 @@ export const pathTemplate = (path: string): string => path.replace(/:([a-z_]+)/g
 /** One method of one path. */
 export type Operation = ReturnType<typeof describeOperation>;
 
-/** The operation of an endpoint under an intent, or without one. */
-export function describeOperation(endpoint: DocumentedEndpoint, circumstances: Circumstances) {
-  const input = inputSchema(endpoint, circumstances);
+export function describeOperation(endpoint: DocumentedEndpoint, config: Circumstances) {
+  const input = inputSchema(endpoint, config);
   const parameters = [...listParameters(endpoint, input), ...listHeaders(endpoint)];
   const body = endpoint.method === "POST" ? describeBody(endpoint, input) : undefined;
   return {
@@ -26,38 +25,38 @@ export function describeOperation(endpoint: DocumentedEndpoint, circumstances: C
     tags: [findTag(endpoint.path)],
     summary: endpoint.summary,
     description: endpoint.description,
-    security: describeSecurity(endpoint, circumstances),
+    security: describeSecurity(endpoint, config),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: body }),
     responses: describeResponses(endpoint),
   };
 }
 
-/** Any one of the alternatives will do; the empty one says that there need be none. */
+/** Lists alternative credentials; an empty alternative means that none are needed. */
 function describeSecurity(
   { method, reads, token, agents, open }: DocumentedEndpoint,
   { protectAll, protectReads }: Circumstances,
 ): Record<string, string[]>[] {
-  const [needed, bearer] = [{ [ADMIN_TOKEN]: [] }, { [BEARER]: [] }];
-  if (!isWrite({ method, ...(reads && { reads }) })) return protectReads && !open ? [needed, bearer] : [];
-  if (token === "protect_all") return protectAll ? [needed] : [needed, {}];
+  const [admin, bearer] = [{ [ADMIN_TOKEN]: [] }, { [BEARER]: [] }];
+  if (!isWrite({ method, ...(reads && { reads }) })) return protectReads && !open ? [admin, bearer] : [];
+  if (token === "protect_all") return protectAll ? [admin] : [admin, {}];
   if (!token) return [];
-  return agents ? [needed, bearer] : [needed];
+  return agents ? [admin, bearer] : [admin];
 }
 
-function inputSchema({ input }: DocumentedEndpoint, circumstances: Circumstances): JsonSchema {
+function inputSchema({ input }: DocumentedEndpoint, config: Circumstances): JsonSchema {
   const schema =
-    typeof input === "function" ? (input as (deps: ChangesDeps) => z.ZodType)(circumstances as ChangesDeps) : input;
+    typeof input === "function" ? (input as (deps: ChangesDeps) => z.ZodType)(config as ChangesDeps) : input;
   return toJsonSchema(schema, "input", NAMED);
 }
 
-/** Returns the location of an input field: in the path, in the query of a GET, else in the body unless it says otherwise. */
+/** Returns the location of an input field: in the path, in the query of a GET, else in the body unless its schema says otherwise. */
 function findLocation(endpoint: DocumentedEndpoint, name: string, schema: JsonSchema): "path" | "query" | "body" {
   if (endpoint.path.split("/").includes(`:${name}`)) return "path";
   return endpoint.method === "GET" || schema["in"] === "query" ? "query" : "body";
 }
 
-/** A field may say that it stands in the query (`in`), and that the handler asks for it there (`needed`). */
+/** Lists the fields outside the body. Their schemas may say that they are in the query (`in`) and required there (`needed`). */
 function listParameters(endpoint: DocumentedEndpoint, { properties = {}, required = [] }: JsonSchema): Parameter[] {
   return Object.entries(properties).flatMap(([name, property]): Parameter[] => {
     const { in: _, needed, description, ...schema } = property;
@@ -82,13 +81,13 @@ function findExample(endpoint: DocumentedEndpoint, name: string): { example?: un
   return example === undefined ? {} : { example };
 }
 
-/** The same with the field's name, or nothing. */
+/** Returns the field's name and its example; nothing without an example. */
 function exampleEntry({ example }: DocumentedEndpoint, name: string): [name: string, value: unknown][] {
   const value = (example as Record<string, unknown>)[name];
   return value === undefined ? [] : [[name, value]];
 }
 
-/** The headers that an endpoint understands, derived from the errors that they can cause. */
+/** Lists the headers that an endpoint reads, derived from the errors that they can cause. */
 function listHeaders({ errors = [], notModified }: DocumentedEndpoint): Parameter[] {
   const headers: Parameter[] = [];
   if (errors.includes("version_mismatch"))
@@ -130,16 +129,16 @@ function describeBody(
   const { properties = {}, required = [], ...rest } = input;
   const inBody = Object.entries(properties).filter(([name, schema]) => findLocation(endpoint, name, schema) === "body");
   if (inBody.length === 0) return undefined;
-  const isNeeded = (needed: readonly string[]): boolean => needed.length > 0 || rest.anyOf !== undefined;
-  const needed = required.filter((name) => inBody.some(([own]) => own === name));
+  const requiredInBody = required.filter((name) => inBody.some(([field]) => field === name));
+  const isRequired = requiredInBody.length > 0 || rest.anyOf !== undefined;
   const schema: JsonSchema = {
     ...rest,
     properties: Object.fromEntries(inBody),
-    ...(needed.length > 0 ? { required: needed } : {}),
+    ...(requiredInBody.length > 0 ? { required: requiredInBody } : {}),
   };
   const example = Object.fromEntries(inBody.flatMap(([name]) => exampleEntry(endpoint, name)));
-  if (endpoint.json) return { required: isNeeded(needed), content: { "application/json": { schema, example } } };
-  // An object is JSON text in a form without being said to be.
+  if (endpoint.json) return { required: isRequired, content: { "application/json": { schema, example } } };
+  // In a form an object is sent as JSON by default, so it needs no `encoding`.
   const isObject = (field: string): boolean =>
     properties[field]?.type === "object" || properties[field]?.$ref !== undefined;
   const json = (endpoint.jsonFields ?? []).filter((field) => !isObject(field));
@@ -149,10 +148,10 @@ function describeBody(
     "application/json": { schema, example },
     "application/x-www-form-urlencoded": { schema, ...(json.length > 0 && { encoding }) },
   };
-  return { required: isNeeded(needed), content };
+  return { required: isRequired, content };
 }
 
-/** A body that is one text; what is in it where the field says so. */
+/** Describes a body that is one text, with the schema of its content if the field has one. */
 function describeTextBody(
   endpoint: DocumentedEndpoint,
   { properties = {} }: JsonSchema,
@@ -160,8 +159,8 @@ function describeTextBody(
   const { text = "", textType = "text/plain" } = endpoint;
   const { contentSchema = { type: "string" } } = properties[text] ?? {};
   const { example } = findExample(endpoint, text);
-  const shown = textType === "application/json" ? (JSON.parse(String(example)) as unknown) : example;
-  return { required: true, content: { [textType]: { schema: contentSchema as JsonSchema, example: shown } } };
+  const exampleValue = textType === "application/json" ? (JSON.parse(String(example)) as unknown) : example;
+  return { required: true, content: { [textType]: { schema: contentSchema as JsonSchema, example: exampleValue } } };
 }
 
 const TAGS: Record<string, string> = {
@@ -182,7 +181,7 @@ const TAGS: Record<string, string> = {
   peer: "Peers",
 };
 
-/** The groups of the specification. */
+/** Descriptions of the tags, which are the groups of the specification. */
 export const TAG_TEXTS: Record<string, string> = {
   "Product runtime": "Propose, consent, apply, roll back; the audit log. 503 without a product intent.",
   State: "What the service is at, and what it can do.",
@@ -193,7 +192,7 @@ export const TAG_TEXTS: Record<string, string> = {
   Service: "Health and this document.",
 };
 
-const findTag = (path: string): string =>
-  (path.startsWith("/ofrep/") ? TAGS["product"]! : undefined) ??
-  TAGS[/^\/api\/([^/]+)/.exec(path)?.[1] ?? ""] ??
-  "Service";
+function findTag(path: string): string {
+  const segment = path.startsWith("/ofrep/") ? "product" : (/^\/api\/([^/]+)/.exec(path)?.[1] ?? "");
+  return TAGS[segment] ?? "Service";
+}

@@ -1,4 +1,4 @@
-/** The document as a page to read: plain HTML, one style sheet in it, no scripts. */
+/** Renders the document as a page: plain HTML with an inline style sheet and no scripts. */
 import { escapeHtml } from "../kit/escape_html.ts";
 import type { OpenApi } from "./document.ts";
 import { fieldRows, describeType } from "./field_rows.ts";
@@ -8,7 +8,7 @@ import type { Operation } from "./operation.ts";
 import { type ApiResponse, groupByStatus, readErrorCodes } from "./responses.ts";
 import { makeSample } from "./sample.ts";
 
-/** The style sheet; its hash goes into the policy that lets it in and nothing else. */
+/** The style sheet; the page's content security policy allows only its hash. */
 export const STYLE = `
 :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
 body { margin: 0 auto; padding: 1rem; max-width: 64rem; overflow-wrap: break-word; }
@@ -33,10 +33,8 @@ pre { background: color-mix(in srgb, CanvasText 7%, Canvas); margin: .25rem 0; o
 }
 `;
 
-/** Host in the examples. */
-const SERVICE = "localhost:8420";
+const EXAMPLE_HOST = "localhost:8420";
 
-/** A whole page. */
 export function renderPage({ info, servers, tags, paths, components }: OpenApi): string {
   const base = (servers[0]?.url ?? "").replace(/\/$/, "");
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -48,24 +46,24 @@ export function renderPage({ info, servers, tags, paths, components }: OpenApi):
   );
   const listOperations = (tag: string) => operations.filter(({ operation }) => operation.tags.includes(tag));
   const groups = tags.map(({ name, description }) => {
-    const articles = listOperations(name).map((one) => renderArticle(one, components.schemas));
+    const articles = listOperations(name).map((operation) => renderArticle(operation, components.schemas));
     return `<section><h2 id="${anchorId(name)}">${escapeHtml(name)}</h2><p>${escapeHtml(description)}</p>${articles.join("")}</section>`;
   });
   const shapes = Object.entries(components.schemas).map(([name, schema]) => renderShape(name, schema));
   const contents = [
     ...tags.map(({ name }) =>
-      renderEntry(
+      renderContentsEntry(
         name,
         listOperations(name).map(({ operation }) => link(operation.operationId, operation.summary)),
       ),
     ),
-    renderEntry("Shapes", Object.keys(components.schemas).map(shapeLink)),
+    renderContentsEntry("Shapes", Object.keys(components.schemas).map(shapeLink)),
   ];
   return [
     `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(info.title)} API</title>`,
     `<meta name="viewport" content="width=device-width, initial-scale=1"><style>${STYLE}</style></head><body>`,
     `<header><h1>${escapeHtml(info.title)} API ${escapeHtml(info.version)}</h1><p>${escapeHtml(info.description)}</p>`,
-    `<p>For programs: <a href="openapi.json">openapi.json</a> (OpenAPI 3.1). The examples ask a service at ${code(SERVICE)};`,
+    `<p>For programs: <a href="openapi.json">openapi.json</a> (OpenAPI 3.1). The examples ask a service at ${code(EXAMPLE_HOST)};`,
     `what stands in the example answers is made up.</p></header>`,
     `<nav aria-label="Contents"><ul>${contents.join("")}</ul></nav>`,
     `<main>${groups.join("")}<section><h2 id="${anchorId("Shapes")}">Shapes</h2>${shapes.join("")}</section></main>`,
@@ -73,8 +71,8 @@ export function renderPage({ info, servers, tags, paths, components }: OpenApi):
   ].join("\n");
 }
 
-const renderEntry = (name: string, links: readonly string[]): string =>
-  `<li>${link(name)}<ul>${links.map((one) => `<li>${one}</li>`).join("")}</ul></li>`;
+const renderContentsEntry = (name: string, links: readonly string[]): string =>
+  `<li>${link(name)}<ul>${links.map((html) => `<li>${html}</li>`).join("")}</ul></li>`;
 
 type Shapes = Readonly<Record<string, JsonSchema>>;
 
@@ -102,7 +100,7 @@ function renderArticle(pageOperation: PageOperation, shapes: Shapes): string {
       ? `<h4>Parameters</h4>${table(["Name", "Where", "Type", "Required", "What it is"], parameters.map(parameterRow))}`
       : "",
     body ? `<h4>Body: ${isForm ? "a form or JSON" : "JSON"}</h4>${fieldTable(body)}` : "",
-    `<h4>Example</h4><pre><code>${escapeHtml(curl(pageOperation))}</code></pre>`,
+    `<h4>Example</h4><pre><code>${escapeHtml(buildCurl(pageOperation))}</code></pre>`,
     ...Object.entries(responses)
       .slice(0, 1)
       .map(([status, { content = {} }]) => exampleAnswer(status, content, shapes)),
@@ -114,10 +112,10 @@ function renderArticle(pageOperation: PageOperation, shapes: Shapes): string {
   ].join("");
 }
 
-/** A long path goes on in the next line behind a slash. */
+/** Allows a line break after each slash of a path. */
 const pathText = (path: string): string => escapeHtml(path).replace(/\/(?!$)/g, "/<wbr>");
 
-/** Alternatives, of which an empty one says that no token is needed. */
+/** Describes the credentials of an operation; empty if one of the alternatives is to send none. */
 function tokenText(security: Operation["security"]): string {
   if (security.length === 0 || security.some((needed) => Object.keys(needed).length === 0)) return "";
   return ` Needs the admin token${security.length > 1 ? " or a bearer secret" : ""} where one is set.`;
@@ -142,28 +140,28 @@ function fieldTable(schema: JsonSchema): string {
   return schema.$ref || schema.anyOf || schema["oneOf"] ? `<p>${describeType(schema)}</p>` : "";
 }
 
-/** The request of the example, as it is typed. */
-function curl({ path, method, operation }: PageOperation): string {
+/** Builds the example request as a command. */
+function buildCurl({ path, method, operation }: PageOperation): string {
   const { parameters = [], requestBody, security } = operation;
-  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+  const filledPath = path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const example = parameters.find((parameter) => parameter.name === name)?.example;
     return encodeURIComponent(String(example ?? name));
   });
   const query = parameters
     .filter((parameter) => parameter.in === "query" && parameter.example !== undefined)
     .map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}`);
-  const url = `${SERVICE}${filled}${query.length > 0 ? `?${query.join("&")}` : ""}`;
+  const url = `${EXAMPLE_HOST}${filledPath}${query.length > 0 ? `?${query.join("&")}` : ""}`;
   const [type, media] =
     Object.entries(requestBody?.content ?? {}).find(([, { example }]) => example !== undefined) ?? [];
-  const sent = typeof media?.example === "string" ? media.example : JSON.stringify(media?.example, null, 2);
+  const data = typeof media?.example === "string" ? media.example : JSON.stringify(media?.example, null, 2);
   return [
     `curl${method === "POST" && !media ? " -X POST" : ""} ${quoteForShell(url)}`,
     ...(security.length === 1 ? ['-H "X-Svc-Admin-Token: $SVC_ADMIN_TOKEN"'] : []),
-    ...(media ? [`-H ${quoteForShell(`content-type: ${type}`)}`, `--data-binary ${quoteForShell(sent)}`] : []),
+    ...(media ? [`-H ${quoteForShell(`content-type: ${type}`)}`, `--data-binary ${quoteForShell(data)}`] : []),
   ].join(" \\\n  ");
 }
 
-/** As a shell takes it literally. */
+/** Quotes text so that a shell takes it literally. */
 const quoteForShell = (text: string): string =>
   /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
@@ -174,7 +172,7 @@ function exampleAnswer(status: string, content: Content, shapes: Shapes): string
   return `<details><summary>An answer (${status})</summary><pre><code>${escapeHtml(sample)}</code></pre></details>`;
 }
 
-/** The rows of a response; of an error one for each status of the endpoint's own codes, and one for those of its kind. */
+/** Builds the rows of a response. Errors have a row for each status of the endpoint's own codes, and one for those of its kind. */
 function answerRows(status: string, response: ApiResponse): string[] {
   const media = mediaTypes(response.content ?? {});
   if (status !== "default") return [row([status, escapeHtml(response.description), media])];
@@ -187,11 +185,11 @@ function answerRows(status: string, response: ApiResponse): string[] {
   return rows.map(([group, codes]) => row([group, codes.map(code).join(", "), media]));
 }
 
-/** The media types of an answer; errors are all of one shape, so only their place is named. */
+/** Lists the media types of an answer, each with the named shape that it has. */
 const mediaTypes = (content: Content): string =>
   Object.entries(content)
     .map(([type, { schema }]) => {
-      const shown = schema.allOf ? describeType(schema.allOf[0]!) : schema.$ref ? describeType(schema) : "";
-      return `${escapeHtml(type)} ${shown}`.trim();
+      const shape = schema.allOf?.[0] ?? (schema.$ref ? schema : undefined);
+      return `${escapeHtml(type)} ${shape ? describeType(shape) : ""}`.trim();
     })
     .join("<br>");

@@ -1,30 +1,29 @@
-/** Responses of an endpoint, by status: its success, and the error codes that its declaration and its kind bring. */
+/** Describes the responses of an endpoint by status: its success, and the error codes of its declaration and its kind. */
 import * as z from "zod";
 import { type Declaration, outputSchema, type ErrorFormat } from "../http/endpoint.ts";
 import { type ErrorCode, httpStatus } from "../kit/errors.ts";
 import { NAMED } from "./components.ts";
 import { type Content, type JsonSchema, toJsonSchema } from "./json_schema.ts";
 
-/** An endpoint, and the further statuses under which it answers its success body. */
+/** The declaration of an endpoint that the document lists. */
 export type DocumentedEndpoint = Declaration;
 
-/** The headers of a response beyond `X-Request-Id`, which the document's own description names for all of them. */
+/** Refers to headers of a response. `X-Request-Id` is left out, since the document's description covers it. */
 const headerReferences = (...names: (string | false | undefined)[]): Pick<ApiResponse, "headers"> => {
-  const own = names.filter((name) => typeof name === "string");
-  return own.length === 0 ? {} : { headers: Object.fromEntries(own.map((name) => [name, reference(name)])) };
+  const present = names.filter((name) => typeof name === "string");
+  return present.length === 0 ? {} : { headers: Object.fromEntries(present.map((name) => [name, reference(name)])) };
 };
 
 const reference = (name: string) => ({ $ref: `#/components/headers/${name}` });
 
 export interface ApiResponse {
   description: string;
-  /** Absent where there are none but `X-Request-Id`. */
+  /** Absent if there is only `X-Request-Id`. */
   headers?: Record<string, { $ref: string }>;
-  /** Absent where there is no body. */
+  /** Absent if there is no body. */
   content?: Content;
 }
 
-/** All responses of an endpoint. */
 export function describeResponses(endpoint: DocumentedEndpoint): Record<string, ApiResponse> {
   const success = describeSuccess(endpoint);
   const responses: Record<string, ApiResponse> = { [endpoint.success ?? 200]: success };
@@ -32,9 +31,9 @@ export function describeResponses(endpoint: DocumentedEndpoint): Record<string, 
   else Object.assign(responses, errorResponses(endpoint));
   const errors = endpoint.product ? groupByStatus(listErrorCodes(endpoint)) : undefined;
   for (const status of endpoint.also ?? []) {
-    const as = { ...success, description: `As ${endpoint.success ?? 200}, when something is wrong` };
+    const sameBody = { ...success, description: `As ${endpoint.success ?? 200}, when something is wrong` };
     const codes = errors?.get(status);
-    responses[status] = codes ? combineResponses(as, errorResponse(codes)) : as;
+    responses[status] = codes ? combineResponses(sameBody, errorResponse(codes)) : sameBody;
   }
   for (const status of endpoint.empty ?? []) responses[status] = { description: "Taken; there is nothing to answer" };
   if (endpoint.notModified)
@@ -63,23 +62,23 @@ export const listErrorCodes = (endpoint: DocumentedEndpoint): ErrorCode[] => [
   ...new Set([...listKindCodes(endpoint), ...(endpoint.errors ?? [])]),
 ];
 
-/** One response for every error: its codes are those of the endpoint's kind, one list for a kind, and its own. */
+/** Describes all errors as one response, with the codes of the endpoint's kind as one list and its own as another. */
 function errorResponses(endpoint: DocumentedEndpoint): Record<string, ApiResponse> {
   const { method, open } = endpoint;
-  const ofKind = listKindCodes({ method, path: "/:", product: true, ...(open && { open }) });
-  return { default: errorResponse(ofKind, listErrorCodes(endpoint)) };
+  const kindCodes = listKindCodes({ method, path: "/:", product: true, ...(open && { open }) });
+  return { default: errorResponse(kindCodes, listErrorCodes(endpoint)) };
 }
 
 /** Returns the codes that an error response lists: those of the endpoint's kind, and its own. */
-export function readErrorCodes({ content }: ApiResponse): { ofKind: ErrorCode[]; own: ErrorCode[] } {
-  const { enum: only, anyOf: [kind, own] = [] } = content?.["application/json"]?.schema.properties?.["code"] ?? {};
-  return { ofKind: (only ?? kind?.enum ?? []) as ErrorCode[], own: (own?.enum ?? []) as ErrorCode[] };
+export function readErrorCodes({ content }: ApiResponse): { kindCodes: ErrorCode[]; ownCodes: ErrorCode[] } {
+  const { enum: only, anyOf: [kind, ownCodes] = [] } = content?.["application/json"]?.schema.properties?.["code"] ?? {};
+  return { kindCodes: (only ?? kind?.enum ?? []) as ErrorCode[], ownCodes: (ownCodes?.enum ?? []) as ErrorCode[] };
 }
 
 /** The part of a declaration that decides on the codes of its kind. */
 type Kind = Pick<DocumentedEndpoint, "method" | "path"> & Partial<DocumentedEndpoint>;
 
-/** The codes that every endpoint of a kind may answer. */
+/** Lists the codes that every endpoint of a kind may answer. */
 function listKindCodes(endpoint: Kind): ErrorCode[] {
   const {
     method,
@@ -89,15 +88,15 @@ function listKindCodes(endpoint: Kind): ErrorCode[] {
     agents,
     reads,
     ownReads,
-    personOptional: unnamed,
-    ignoresPerson: nameless,
+    personOptional,
+    ignoresPerson,
     text,
     textType,
   } = endpoint;
   const codes: ErrorCode[] = ["invalid_field", "host_not_allowed", "internal", "store_unavailable", "store_busy"];
-  // Only from the serverless hosts, whatever the endpoint.
+  // A serverless host may answer these for any endpoint.
   codes.push("cannot_start", "interrupted");
-  if (!nameless) codes.push("invalid_identity");
+  if (!ignoresPerson) codes.push("invalid_identity");
   if (method === "POST") codes.push("cross_site", "payload_too_large");
   if (method === "POST" && (text === undefined || textType)) codes.push("unsupported_media_type");
   if (path.includes("/:")) codes.push("not_found");
@@ -107,7 +106,7 @@ function listKindCodes(endpoint: Kind): ErrorCode[] {
   if (!open) codes.push("unauthorized");
   const isForAgents = method === "POST" && !reads ? agents : ownReads;
   if (!isForAgents && !open) codes.push("agent_may_not");
-  if (method === "POST" && product && !unnamed && !reads) codes.push("person_required");
+  if (method === "POST" && product && !personOptional && !reads) codes.push("person_required");
   return codes;
 }
 
@@ -115,36 +114,36 @@ function describeSuccess({ success = 200, errors = [], notModified, ...declared 
   const output = outputSchema(declared);
   const content = describeContent(output);
   const body = content["application/json"]?.schema;
-  const versioned = body !== undefined && (hasField(output, "revision") || hasField(output, "change"));
+  const hasVersion = body !== undefined && (hasField(output, "revision") || hasField(output, "change"));
   return {
     description: success === 201 ? "Created" : "OK",
     ...headerReferences(
-      (versioned || notModified) && "ETag",
+      (hasVersion || notModified) && "ETag",
       errors.includes("idempotency_key_reused") && "Idempotency-Replayed",
     ),
     content,
   };
 }
 
-/** A status under which an endpoint answers its success body, or an error. */
+/** Combines two responses of the same status: the success body, and an error. */
 function combineResponses(success: ApiResponse, error: ApiResponse): ApiResponse {
-  const [one, other] = [success, error].map(({ content }) => content!["application/json"]!.schema);
+  const [successSchema, errorSchema] = [success, error].map(({ content }) => content!["application/json"]!.schema);
   return {
     description: `${success.description}; or an error`,
-    content: { "application/json": { schema: { anyOf: [one!, other!] } } },
+    content: { "application/json": { schema: { anyOf: [successSchema!, errorSchema!] } } },
   };
 }
 
 const hasField = (output: z.ZodType, field: string): boolean =>
   output instanceof z.ZodObject && Object.hasOwn(output.shape as object, field);
 
-/** Text is its own media type, `contentMediaType` where the schema says so; of a union each option is one. */
+/** Describes the bodies by media type. Text has that of its `contentMediaType`; each option of a union is a body. */
 function describeContent(output: z.ZodType): Content {
   const content: Content = {};
   for (const option of listOptions(output)) {
     const { contentMediaType, ...schema } = toJsonSchema(option, "output", NAMED);
-    const text = option instanceof z.ZodString;
-    content[text ? ((contentMediaType as string | undefined) ?? "text/plain") : "application/json"] = { schema };
+    const isText = option instanceof z.ZodString;
+    content[isText ? ((contentMediaType as string | undefined) ?? "text/plain") : "application/json"] = { schema };
   }
   return content;
 }
@@ -162,10 +161,10 @@ export function groupByStatus(codes: readonly ErrorCode[]): Map<number, ErrorCod
   return grouped;
 }
 
-/** An error whose code is one of a kind's or one of an endpoint's own. */
-function errorResponse(ofKind: readonly ErrorCode[], own: readonly ErrorCode[] = []): ApiResponse {
-  const further = own.filter((code) => !ofKind.includes(code));
-  const kind = { enum: [...ofKind] };
+/** Describes an error with the codes of a kind and of an endpoint. */
+function errorResponse(kindCodes: readonly ErrorCode[], ownCodes: readonly ErrorCode[] = []): ApiResponse {
+  const further = ownCodes.filter((code) => !kindCodes.includes(code));
+  const kind = { enum: [...kindCodes] };
   const code: JsonSchema = further.length > 0 ? { anyOf: [kind, { enum: further }] } : kind;
   const schema: JsonSchema = { allOf: [{ $ref: "#/components/schemas/Error" }], properties: { code } };
   return { description: "Error", content: { "application/json": { schema } } };

@@ -1,14 +1,14 @@
-/** An answer as it could be, made of the examples that its fields have. */
+/** Builds a sample answer from the examples of its fields. */
 import type { JsonSchema } from "./json_schema.ts";
 
 const MOMENT = "2026-11-22T18:00:00.000Z";
 
-/** Lists further down than this are empty in an example. */
+/** Deeper lists are empty in an example. */
 const MAX_LIST_DEPTH = 0;
 
 /**
- * A value that a schema allows; `shared` are the shapes that it may refer to. What may be null or absent is, without an
- * example. `depth`: how many objects and lists the value is in.
+ * Returns a value that a schema allows. A field without an example is null or absent if it may be. `shared`: the shapes that
+ * references name; `depth`: the number of enclosing objects and lists.
  */
 export function makeSample(schema: JsonSchema, shared: Readonly<Record<string, JsonSchema>>, depth = 0): unknown {
   if (schema.$ref !== undefined) return makeSample(shared[schema.$ref.split("/").at(-1)!]!, shared, depth);

@@ -1,4 +1,4 @@
-/** The document with what operations have alike said once: refusals, headers, and the body that may be a form or JSON. */
+/** Shortens the document: errors, headers, bodies and fields that several operations have are defined once. */
 import { shareFields } from "./borrowed_fields.ts";
 import type { OpenApi } from "./document.ts";
 import type { Content, JsonSchema, Parameter } from "./json_schema.ts";
@@ -7,56 +7,58 @@ import { type ApiResponse, readErrorCodes } from "./responses.ts";
 
 type Reference = JsonSchema & { $ref: string };
 
-/** The name of a shared response: short, since most of the document's references are to one. */
+/** Returns the name of a shared response, which is short because most references are to responses. */
 const responseName = (status: string): string =>
   status === "default" ? "Error" : `${status >= "400" ? "E" : "R"}${status}`;
 
-/** The same document, and shorter by its references. */
+/** Replaces equal parts of the document by references. */
 export function shareParts(document: OpenApi) {
-  const named = document.components.schemas;
-  const schemas: Record<string, unknown> = mapValues(named, (schema) => extendNamed(schema, named));
-  const often = findRepeated(Object.values(document.paths).flatMap((methods) => Object.values(methods)));
+  const namedSchemas = document.components.schemas;
+  const schemas: Record<string, unknown> = mapValues(namedSchemas, (schema) => extendNamed(schema, namedSchemas));
+  const repeated = findRepeated(Object.values(document.paths).flatMap((methods) => Object.values(methods)));
   const [responses, parameters] = [createSharedParts("responses"), createSharedParts("parameters")];
 
   const bodies = new Map<string, Reference>();
-  const bodyOf = ({ operationId, requestBody }: Pick<Operation, "operationId" | "requestBody">) => {
+  const shareBody = ({ operationId, requestBody }: Pick<Operation, "operationId" | "requestBody">) => {
     if (!requestBody) return {};
     const json = requestBody.content["application/json"];
     if (!json) return { requestBody };
     const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
     const schema: Reference = { $ref: `#/components/schemas/${name}` };
     const fields = JSON.stringify(json.schema);
-    // Two operations may take the very same fields.
+    // Two operations may have equal fields.
     schemas[name] = bodies.get(fields) ?? json.schema;
     if (!bodies.has(fields)) bodies.set(fields, schema);
     const content = Object.entries(requestBody.content).map(([type, media]) => [type, { ...media, schema }]);
     return { requestBody: { ...requestBody, content: Object.fromEntries(content) } };
   };
   const extendContent = (content: Content) =>
-    mapValues(content, (media) => ({ ...media, schema: extendNamed(media.schema, named) }));
+    mapValues(content, (media) => ({ ...media, schema: extendNamed(media.schema, namedSchemas) }));
   const shortenOperation = ({ security, ...operation }: Operation) => ({
     ...operation,
-    // The document's own security is none.
+    // The document's default is no security.
     ...(security.length > 0 && { security }),
     ...(operation.parameters && {
-      parameters: operation.parameters.map((one) =>
-        one.in === "header" ? parameters.refer(one.name.replaceAll("-", ""), one) : dropDefaults(one),
+      parameters: operation.parameters.map((parameter) =>
+        parameter.in === "header"
+          ? parameters.refer(parameter.name.replaceAll("-", ""), parameter)
+          : dropDefaults(parameter),
       ),
     }),
-    ...bodyOf(operation),
+    ...shareBody(operation),
     responses: mapValues(operation.responses, (response, status) => {
       if (isErrorResponse(response)) return describeCodes(response, responses);
       const short = { ...response, ...(response.content && { content: extendContent(response.content) }) };
-      return often.has(JSON.stringify(response)) ? responses.refer(responseName(status), short) : short;
+      return repeated.has(JSON.stringify(response)) ? responses.refer(responseName(status), short) : short;
     }),
   });
   const paths = mapValues(document.paths, (methods) => mapValues(methods, shortenOperation));
-  const { borrow, ...fields } = shareFields("Change", named["Change"]!);
-  // Request bodies keep their fields: a form is read by its own.
+  const { replaceFields, ...fields } = shareFields("Change", namedSchemas["Change"]!);
+  // Request bodies keep their fields, since a form has no references.
   const shapes = mapValues(shareNestedFields(schemas as Record<string, JsonSchema>), (schema, name) =>
-    name in named && name !== "Change" ? borrow(schema) : schema,
+    name in namedSchemas && name !== "Change" ? replaceFields(schema) : schema,
   );
-  const shared = { responses: borrow(responses.parts), paths: borrow(paths) };
+  const shared = { responses: replaceFields(responses.parts), paths: replaceFields(paths) };
   const components = {
     ...document.components,
     schemas: { ...shapes, Change: fields.shape(), ...fields.schemas() } as Record<string, unknown>,
@@ -66,13 +68,13 @@ export function shareParts(document: OpenApi) {
   return { ...document, security: [], paths: shared.paths, components };
 }
 
-/** Leaves out the examples of single fields: each operation shows a whole one, and the manual's page shows those of answers. */
+/** Removes the examples of fields: each operation has a complete example, and the page shows those of answers. */
 export const removeFieldExamples = <T>(document: T): T =>
   JSON.parse(
     JSON.stringify(document, (key, value: unknown) => (key === "examples" && Array.isArray(value) ? undefined : value)),
   ) as T;
 
-/** Optional is what a parameter is unless it says otherwise. */
+/** Removes `required: false`, which is the default. */
 const dropDefaults = ({ required, ...rest }: Parameter): Parameter => (required ? { ...rest, required } : rest);
 
 const ERROR_SCHEMA = { $ref: "#/components/schemas/Error" };
@@ -80,58 +82,58 @@ const ERROR_SCHEMA = { $ref: "#/components/schemas/Error" };
 const isErrorResponse = ({ content }: ApiResponse): boolean =>
   content?.["application/json"]?.schema.allOf?.[0]?.$ref === ERROR_SCHEMA.$ref;
 
-/** The response to errors of a kind, which lists their codes; those of the operation stand in the description. */
+/** Refers to the shared response that lists the codes of the kind, and describes the operation's own codes. */
 function describeCodes(response: ApiResponse, responses: ReturnType<typeof createSharedParts>): ApiResponse {
-  const { ofKind, own } = readErrorCodes(response);
+  const { kindCodes, ownCodes } = readErrorCodes(response);
   const content = { "application/json": { schema: ERROR_SCHEMA } };
-  const kind = responses.refer("Error", { description: ofKind.join(", "), content });
-  return { ...kind, ...(own.length > 0 && { description: `Also ${own.join(", ")}` }) } as unknown as ApiResponse;
+  const kind = responses.refer("Error", { description: kindCodes.join(", "), content });
+  return { ...kind, ...(ownCodes.length > 0 && { description: `Also ${ownCodes.join(", ")}` }) } as unknown as ApiResponse;
 }
 
-/** The responses, as text, that more than one operation has. */
+/** Finds the responses, as JSON text, that more than one operation has. */
 function findRepeated(operations: readonly Operation[]): ReadonlySet<string> {
-  const [once, often] = [new Set<string>(), new Set<string>()];
-  for (const text of operations.flatMap(({ responses }) => Object.values(responses).map((one) => JSON.stringify(one))))
-    (once.has(text) ? often : once).add(text);
-  return often;
+  const [first, repeated] = [new Set<string>(), new Set<string>()];
+  for (const text of operations.flatMap(({ responses }) => Object.values(responses).map((response) => JSON.stringify(response))))
+    (first.has(text) ? repeated : first).add(text);
+  return repeated;
 }
 
-/** Fewer fields are no shape that is worth a reference. */
+/** Least fields of a shape that is worth a reference. */
 const MIN_SHARED_FIELDS = 8;
 
-/** An object with all fields of a named one, and more, as that one and its additional fields. */
+/** Rewrites an object that has all fields of a named shape, and more, as an extension of that shape. */
 function extendNamed(schema: JsonSchema, named: Readonly<Record<string, JsonSchema>>): JsonSchema {
   const { properties = {}, required = [], ...rest } = schema;
   const count = Object.keys(properties).length;
-  const isBase = ({ properties: own = {} }: JsonSchema): boolean => {
-    const fields = Object.entries(own);
-    const same = ([name, field]: [string, JsonSchema]) => JSON.stringify(properties[name]) === JSON.stringify(field);
-    return fields.length >= MIN_SHARED_FIELDS && fields.length < count && fields.every(same);
+  const isBase = (shape: JsonSchema): boolean => {
+    const fields = Object.entries(shape.properties ?? {});
+    const isSame = ([name, field]: [string, JsonSchema]) => JSON.stringify(properties[name]) === JSON.stringify(field);
+    return fields.length >= MIN_SHARED_FIELDS && fields.length < count && fields.every(isSame);
   };
   const [name, base] = Object.entries(named).find(([, shape]) => isBase(shape)) ?? [];
   if (!base) return schema;
-  const own = (field: string): boolean => !(field in base.properties!);
+  const isAdditional = (field: string): boolean => !(field in base.properties!);
   return {
     ...rest,
     allOf: [{ $ref: `#/components/schemas/${name}` }],
-    properties: Object.fromEntries(Object.entries(properties).filter(([field]) => own(field))),
-    required: required.filter(own),
+    properties: Object.fromEntries(Object.entries(properties).filter(([field]) => isAdditional(field))),
+    required: required.filter(isAdditional),
   };
 }
 
-/** Bodies where an object within one has the fields of another body: both extend a schema of these fields. */
+/** Where an object within a body has fields of another body, lets both extend a schema of these fields. */
 function shareNestedFields(bodies: Record<string, JsonSchema>): Record<string, JsonSchema> {
   const all = { ...bodies };
-  const within = Object.entries(bodies).flatMap(([name, { properties = {} }]) =>
+  const fieldsOfBodies = Object.entries(bodies).flatMap(([name, { properties = {} }]) =>
     Object.entries(properties).map(([field, object]) => ({ name, field, object })),
   );
-  for (const { name, field, object } of within) {
+  for (const { name, field, object } of fieldsOfBodies) {
     const { properties = {}, required = [], description } = object;
     const fields = Object.entries(properties);
     const [other, otherBody] =
       Object.entries(bodies).find(
-        ([one, body]) =>
-          one !== name &&
+        ([otherName, body]) =>
+          otherName !== name &&
           fields.length >= MIN_SHARED_FIELDS &&
           fields.every(([key, schema]) => JSON.stringify(schema) === JSON.stringify(body.properties?.[key])),
       ) ?? [];
@@ -147,24 +149,24 @@ function shareNestedFields(bodies: Record<string, JsonSchema>): Record<string, J
   return all;
 }
 
-/** Parts of a kind by their names: those that are alike have one, and a further one of a name a number after it, as `E403_2`. */
+/** Collects the parts of a kind by name. Equal parts share a name; a different part of that name gets a number, as `E403_2`. */
 function createSharedParts(kind: string) {
   const parts: Record<string, unknown> = {};
   const names = new Map<string, string>();
-  const named = (wanted: string, part: unknown): string => {
-    const known = Object.keys(parts).filter((name) => name.replace(/_\d+$/, "") === wanted).length;
-    const name = known === 0 ? wanted : `${wanted}_${known + 1}`;
+  const addPart = (baseName: string, part: unknown): string => {
+    const count = Object.keys(parts).filter((name) => name.replace(/_\d+$/, "") === baseName).length;
+    const name = count === 0 ? baseName : `${baseName}_${count + 1}`;
     parts[name] = part;
     return name;
   };
-  const refer = (wanted: string, part: unknown): Reference => {
+  const refer = (baseName: string, part: unknown): Reference => {
     const text = JSON.stringify(part);
-    const name = names.get(text) ?? named(wanted, part);
+    const name = names.get(text) ?? addPart(baseName, part);
     names.set(text, name);
     return { $ref: `#/components/${kind}/${name}` };
   };
   return { parts, refer };
 }
 
-const mapValues = <V, W>(of: Readonly<Record<string, V>>, make: (value: V, name: string) => W): Record<string, W> =>
-  Object.fromEntries(Object.entries(of).map(([name, value]) => [name, make(value, name)]));
+const mapValues = <V, W>(record: Readonly<Record<string, V>>, map: (value: V, name: string) => W): Record<string, W> =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]));

@@ -1,11 +1,11 @@
-/** Totals of one arm as mean and variance, and totals that cannot be. */
+/** Computes mean and variance of one arm from its totals, and detects impossible totals. */
 import type { Bounds, Totals, WatchedKpi } from "./plan.ts";
 
-/** An arm as the rule sees it. */
+/** An arm as the rule compares it. */
 export interface Arm {
   n: number;
   mean: number;
-  /** Variance of a user's value, as if one more user lay half the range off. */
+  /** Variance of a user's value, as if the value of one more user were half the range from the mean. */
   variance: number;
   /** Range of a user's value. */
   range: number;
@@ -14,10 +14,10 @@ export interface Arm {
 /** Returns the lowest and the highest value of a user. */
 export const getBounds = ({ kind, bounds }: WatchedKpi): Bounds => (kind === "binary" ? [0, 1] : bounds!);
 
-/** Returns the arm of totals that are possible. A ratio is linear around its mean: x − mean·y, in units of the mean y. */
-export function summarize(watched: WatchedKpi, { n, sum, per = n, per2 = 0, cross = 0, ...stated }: Totals): Arm {
-  // A success is 1, and so is its square, whatever is stated.
-  const sum2 = watched.kind === "binary" ? sum : stated.sum2!;
+/** Summarizes possible totals. A ratio is linearized around its mean: x − mean·y, in units of the mean y. */
+export function summarize(watched: WatchedKpi, { n, sum, per = n, per2 = 0, cross = 0, ...sums }: Totals): Arm {
+  // The square of a success is 1, so the sum of squares is not needed.
+  const sum2 = watched.kind === "binary" ? sum : sums.sum2!;
   const [low, high] = getBounds(watched);
   if (watched.kind !== "ratio") {
     const range = high - low;
@@ -30,19 +30,18 @@ export function summarize(watched: WatchedKpi, { n, sum, per = n, per2 = 0, cros
   return { n, mean, variance: (squares + (range * range) / 4) / n, range };
 }
 
-/** Says why totals cannot be; undefined where they can. Square sums that are absent cannot be. */
+/** Explains why totals are impossible; undefined if they are possible. Totals without a sum of squares are impossible. */
 export function findImpossibleTotals(
   watched: WatchedKpi,
   { n, sum, sum2 = NaN, per = NaN, per2 = NaN, cross = NaN }: Totals,
 ): string | undefined {
-  if (watched.kind === "binary")
-    return sum < 0 ? "fewer successes than none" : sum > n ? "more successes than users" : undefined;
+  if (watched.kind === "binary" && sum < 0) return "fewer successes than none";
+  if (watched.kind === "binary") return sum > n ? "more successes than users" : undefined;
   const problem = findOutOfBounds("sum", n, sum, sum2, getBounds(watched));
   if (problem !== undefined || watched.kind === "mean") return problem;
-  return (
-    findOutOfBounds("per", n, per, per2, watched.per_bounds!) ??
-    (isAtMost(cross * cross, sum2 * per2) ? undefined : "cross is beyond what the sums of squares allow")
-  );
+  const perProblem = findOutOfBounds("per", n, per, per2, watched.per_bounds!);
+  if (perProblem !== undefined) return perProblem;
+  return isAtMost(cross * cross, sum2 * per2) ? undefined : "cross is beyond what the sums of squares allow";
 }
 
 function findOutOfBounds(name: string, n: number, sum: number, sum2: number, [low, high]: Bounds): string | undefined {
@@ -53,6 +52,6 @@ function findOutOfBounds(name: string, n: number, sum: number, sum2: number, [lo
   return undefined;
 }
 
-/** Compares up to 9 digits, since feeders add up floating-point numbers; false for what is no number. */
+/** Compares up to 9 digits, since feeders add up floating-point numbers; false for NaN. */
 const isAtMost = (value: number, limit: number): boolean =>
   value - limit <= 1e-9 * Math.max(Math.abs(value), Math.abs(limit));

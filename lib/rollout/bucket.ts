@@ -9,7 +9,7 @@ export const BUCKETS = 10_000;
  */
 export const findBucket = (salt: string, unit: string): number => bucketFinder(salt)(unit);
 
-/** Returns `findBucket` under a salt, whose part of the hash is made once. */
+/** Returns `findBucket` for one salt, whose part of the hash is computed once. */
 export function bucketFinder(salt: string): (unit: string) => number {
   const end = isAscii(salt) ? salt.length - (salt.length % 4) : 0;
   const hash = mixBlocks(0, end, (at) => salt.charCodeAt(at));
@@ -19,7 +19,7 @@ export function bucketFinder(salt: string): (unit: string) => number {
 
 const encoder = new TextEncoder();
 
-/** Hash of the bytes so far, and their number, a multiple of four. */
+/** Hash of the bytes so far; `length` is their number, a multiple of four. */
 interface HashState {
   hash: number;
   length: number;
@@ -27,7 +27,7 @@ interface HashState {
 
 const EMPTY_STATE: HashState = { hash: 0, length: 0 };
 
-/** Returns the Murmur3 hash of a text's UTF-8 bytes. ASCII, as most ids are, is its own bytes and needs no encoding. */
+/** Returns the Murmur3 hash of a text's UTF-8 bytes. ASCII, as most ids are, needs no encoding. */
 export const hashText = (text: string, before = EMPTY_STATE): number =>
   isAscii(text)
     ? hashBlocks(text.length, (at) => text.charCodeAt(at), before)

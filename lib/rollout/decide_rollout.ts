@@ -1,4 +1,4 @@
-/** The decision of a rollout, also after a person went on from a mismatch: rule `cs1` on all totals, and on the newer ones. */
+/** Decides a rollout, also after a person has continued it despite a mismatch: rule `cs1` on all totals, and on the newer ones. */
 import type { Cell, Plan, Totals } from "./plan.ts";
 import { type Decision, decideStep, type RolloutState } from "./rule.ts";
 
@@ -6,8 +6,8 @@ import { type Decision, decideStep, type RolloutState } from "./rule.ts";
 export type Cells = RolloutState["cells"];
 
 /**
- * Decides by all totals whether a rollout is rolled back. After a mismatch that a person went on from, everything else counts
- * only what was fed beyond the totals of that moment (`baseline`).
+ * Decides a rollback by all totals. After a person has continued despite a mismatch, every other decision counts only the
+ * totals fed since; `baseline` has those of that moment.
  */
 export function decideRollout(plan: Plan, state: RolloutState, baseline?: Cells): Decision {
   const decision = decideStep(plan, state);
@@ -18,18 +18,18 @@ export function decideRollout(plan: Plan, state: RolloutState, baseline?: Cells)
 
 const subtract = (cells: Cells, baseline: Cells): Cells =>
   cells.map(
-    (step, at) =>
+    (step, index) =>
       step &&
-      Object.fromEntries(Object.entries(step).map(([kpi, cell]) => [kpi, subtractCell(cell, baseline[at]?.[kpi])])),
+      Object.fromEntries(Object.entries(step).map(([kpi, cell]) => [kpi, subtractCell(cell, baseline[index]?.[kpi])])),
   );
 
-const subtractCell = ({ treated, control }: Cell, known: Cell | undefined): Cell => ({
-  treated: subtractTotals(treated, known?.treated),
-  control: subtractTotals(control, known?.control),
+const subtractCell = ({ treated, control }: Cell, previous: Cell | undefined): Cell => ({
+  treated: subtractTotals(treated, previous?.treated),
+  control: subtractTotals(control, previous?.control),
 });
 
-function subtractTotals(totals: Totals, known: Totals | undefined): Totals {
-  if (!known) return totals;
-  const left = Object.entries(totals).map(([name, total]) => [name, total - (known[name as keyof Totals] ?? 0)]);
-  return Object.fromEntries(left) as Totals;
+function subtractTotals(totals: Totals, previous: Totals | undefined): Totals {
+  if (!previous) return totals;
+  const differences = Object.entries(totals).map(([name, total]) => [name, total - (previous[name as keyof Totals] ?? 0)]);
+  return Object.fromEntries(differences) as Totals;
 }

@@ -1,4 +1,4 @@
-/** Users that each step of a plan needs before it can advance, as far as the plan alone says it. */
+/** Estimates, from the plan alone, how many users each step needs before it can advance. */
 import { getBounds } from "./arm.ts";
 import { BUCKETS } from "./bucket.ts";
 import type { Step, WatchedKpi } from "./plan.ts";
@@ -9,9 +9,9 @@ import type { Stages } from "./stages.ts";
 export interface StepEstimate {
   step: number;
   share: number;
-  /** Users with the value, at most about so many; null where the plan alone does not say it. */
+  /** Users with the value, rather too many than too few; null if the plan alone does not determine them. */
   users: number | null;
-  /** Days, at most about so many at `users_a_day`; null where that is not known. */
+  /** Days at `users_a_day`, rather too many than too few; null if that is unknown. */
   days: number | null;
 }
 
@@ -23,14 +23,12 @@ const HOURS_A_DAY = 24;
  */
 export const estimateSteps = (stages: Stages): StepEstimate[] =>
   stages.steps.map((step, at) => {
-    const users = stages.watch.reduce<number | null>((max, watched) => {
-      const own = usersFor(watched, step, findNextShare(stages, at));
-      return max === null || own === null ? null : Math.max(max, own);
-    }, 0);
-    return { step: at, share: step.share, users, days: daysFor(step, users, stages.users_a_day) };
+    const estimates = stages.watch.map((watched) => estimateUsers(watched, step, findNextShare(stages, at)));
+    const users = estimates.every((estimate) => estimate !== null) ? Math.max(0, ...estimates) : null;
+    return { step: at, share: step.share, users, days: estimateDays(step, users, stages.users_a_day) };
   });
 
-function usersFor(watched: WatchedKpi, { advance, share, min_users = 2 }: Step, next: number): number | null {
+function estimateUsers(watched: WatchedKpi, { advance, share, min_users = 2 }: Step, next: number): number | null {
   if (advance === "manual") return 0;
   const exposed = share / BUCKETS;
   if (advance === "unless_worse") return Math.ceil(min_users * Math.max(1, exposed / (1 - exposed)));
@@ -42,7 +40,7 @@ function usersFor(watched: WatchedKpi, { advance, share, min_users = 2 }: Step, 
   return Math.ceil((10 * variance * (factor / allowed) ** 2) / (1 - exposed));
 }
 
-function daysFor({ share, min_hours }: Step, users: number | null, usersADay: number | undefined): number | null {
+function estimateDays({ share, min_hours }: Step, users: number | null, usersADay: number | undefined): number | null {
   if (users === null || usersADay === undefined) return null;
   const days = Math.max(min_hours / HOURS_A_DAY, users / ((usersADay * share) / BUCKETS));
   return Math.ceil(days * 10) / 10;

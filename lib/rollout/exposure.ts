@@ -1,8 +1,7 @@
 /** The part of the users who have the value of a rollout now. */
 
-/** How far a rollout is: who has its value, and since when. */
 export interface Exposure {
-  /** Step where it stands, from 0; the number of steps once everybody has the value. */
+  /** Current step, from 0; the number of steps once everybody has the value. */
   step: number;
   /** Share of the users who have the value, of 10,000; 10,000 once no control is left. */
   share: number;

@@ -1,4 +1,4 @@
-/** The plan of a staged rollout: its steps, the KPIs that it watches, and what is fed of them. All shares are of 10,000. */
+/** The plan of a staged rollout: its steps, the KPIs that it watches, and their totals. All shares are of 10,000. */
 import { BUCKETS } from "./bucket.ts";
 
 /** Condition of an advance; `manual` waits for a person. */

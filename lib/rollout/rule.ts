@@ -1,7 +1,7 @@
 /**
- * Rule `cs1`: decides at each feed whether a rollout advances, holds or is rolled back. It keeps no state and needs recorded
- * numbers only, so an auditor recomputes each decision. Worse than allowed: rolled back in any step, at a risk of 5 % over all
- * KPIs and steps. Not proven to be within the allowance: held.
+ * Rule `cs1`: decides at each feed whether a rollout advances, holds or is rolled back. It has no state and needs only
+ * recorded numbers, so an auditor can recompute each decision. A KPI that is worse than allowed rolls back in any step, with a
+ * risk of 5 % of a false one over all KPIs and steps. A KPI that is not proven to be within its allowance holds.
  */
 import { findImpossibleTotals, summarize } from "./arm.ts";
 import { ALPHA, compare } from "./bounds.ts";
@@ -15,31 +15,31 @@ const MIN_USERS = 2;
 
 /** State of a rollout at a feed. */
 export interface RolloutState {
-  /** The step that it stands at, from 0. */
+  /** Current step, from 0. */
   step: number;
-  /** Hours since that step began. */
+  /** Hours since the current step began. */
   hours: number;
-  /** Hours since the KPI that was fed least recently. */
+  /** Hours since the last feed of the KPI that was fed least recently. */
   silent: number;
   /** Newest totals by KPI, of each step so far. */
   cells: readonly (Readonly<Record<string, Cell>> | undefined)[];
 }
 
-/** Figures of a KPI in a step, of 10 significant digits; without figures where too few users were fed. */
+/** Figures of a KPI in a step, of 10 significant digits; absent if too few users were fed. */
 export interface Reading {
   step: number;
   kpi: string;
   treated?: number;
   control?: number;
-  /** Worse by at least so much; null: no bound. */
+  /** Least amount by which it is worse; null: no bound. */
   worse_low?: number | null;
-  /** Worse by at most so much; null: no bound. */
+  /** Largest amount by which it is worse; null: no bound. */
   worse_high?: number | null;
   is_worse?: boolean;
   is_better?: boolean;
   mismatch_ln?: number;
   is_mismatched?: boolean;
-  /** Why the totals cannot be. */
+  /** Why the totals are impossible. */
   bad?: string;
 }
 
@@ -78,17 +78,17 @@ export function decideStep(plan: Plan, state: RolloutState): Decision {
   if (step.advance === "manual") return makeDecision("hold", "manual");
   if (state.hours < step.min_hours) return makeDecision("hold", "min_hours");
   const { advance } = step;
-  const open = plan.watch.find((watched) => !mayAdvance(plan, state.step, watched, fed[watched.kpi]!, readings));
-  return open
+  const unready = plan.watch.find((watched) => !mayAdvance(plan, state.step, watched, fed[watched.kpi]!, readings));
+  return unready
     ? makeDecision(
         "hold",
         "not_yet",
-        findReading(({ kpi, step: at }) => kpi === open.kpi && at === state.step),
+        findReading(({ kpi, step: at }) => kpi === unready.kpi && at === state.step),
       )
     : makeDecision("advance", advance);
 }
 
-/** Returns the share that the step after one gives the value to; after the last everybody has it. */
+/** Returns the share of the step that follows `step`; after the last one everybody has the value. */
 export const findNextShare = ({ steps }: Plan, step: number): number => steps[step + 1]?.share ?? BUCKETS;
 
 /** Returns the allowance of a KPI, in its unit or in parts of the control's mean. */
@@ -120,7 +120,7 @@ function readCell(plan: Plan, at: number, watched: WatchedKpi, cell: Cell | unde
   const difference = compare(watched, treated, control);
   const tests = countTests(plan);
   const worse_low = round(difference.findLow(ALPHA / tests));
-  const best = round(difference.findHigh(ALPHA / tests));
+  const jointHigh = round(difference.findHigh(ALPHA / tests));
   const mismatch_ln = round(findMismatch(treated.n, control.n, plan.steps[at]!.share))!;
   return {
     treated: round(treated.mean)!,
@@ -128,7 +128,7 @@ function readCell(plan: Plan, at: number, watched: WatchedKpi, cell: Cell | unde
     worse_low,
     worse_high: round(difference.findHigh(ALPHA)),
     is_worse: worse_low !== null && worse_low > readAllowed(watched),
-    is_better: best !== null && best < 0,
+    is_better: jointHigh !== null && jointHigh < 0,
     mismatch_ln,
     is_mismatched: mismatch_ln >= Math.log(tests / MISMATCH_RISK),
   };

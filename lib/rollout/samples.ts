@@ -1,9 +1,9 @@
-/** Fed totals of a rollout: the newest of each step and KPI, and the form in which entries name them. */
+/** Totals that are fed to a rollout, and the checks that they must pass. */
 import type { Cell, Totals, WatchedKpi } from "./plan.ts";
 import { findImpossibleTotals } from "./arm.ts";
 import type { Cells } from "./decide_rollout.ts";
 
-/** Totals of a KPI in a step, as fed: when they were true, when they arrived, and from whom. */
+/** Totals of a KPI in a step, with the time they are of, the time they arrived, and their sender. */
 export interface FedTotals extends Cell {
   step: number;
   kpi: string;
@@ -17,7 +17,7 @@ export interface FedTotals extends Cell {
 /** A row of samples that a feeder sends. */
 export type SampleRow = Pick<FedTotals, "step" | "kpi" | "as_of" | "treated" | "control">;
 
-/** Part of the largest number of users fed that a later number may be below it. */
+/** Part by which a number of users may be below the largest that was fed before. */
 const MAX_FALL = 0.01;
 
 /** The sums that totals of a kind consist of, apart from `n`. */
@@ -27,7 +27,7 @@ const SUMS = {
   ratio: ["sum", "sum2", "per", "per2", "cross"],
 } as const satisfies Record<WatchedKpi["kind"], readonly (keyof Totals)[]>;
 
-/** Explains why totals do not have the sums of their kind; undefined where they have exactly those. */
+/** Explains which sum of their kind totals lack, or have in excess; undefined if the sums are right. */
 export function findFormProblem({ kind }: WatchedKpi, totals: Totals): string | undefined {
   const needed: readonly string[] = SUMS[kind];
   const missing = needed.find((name) => totals[name as keyof Totals] === undefined);
@@ -38,7 +38,7 @@ export function findFormProblem({ kind }: WatchedKpi, totals: Totals): string | 
   return stray && `has ${stray[0]}, which a ${kind} KPI has not`;
 }
 
-/** Explains why totals cannot be, also after those fed before; `largest`: the largest numbers of users of both arms. */
+/** Explains why totals are impossible, also after those fed before, whose largest numbers of users are `maximums`. */
 export function findImpossibleCell(
   watched: WatchedKpi,
   cell: Cell,
@@ -46,9 +46,9 @@ export function findImpossibleCell(
 ): string | undefined {
   for (const arm of ["treated", "control"] as const) {
     const { n, ...sums } = cell[arm];
-    const isEmpty = Object.values(sums).every((sum) => sum === 0 || sum === undefined);
-    const problem =
-      n > 0 ? findImpossibleTotals(watched, cell[arm]) : isEmpty ? undefined : "sums of no users are not 0";
+    const hasSums = Object.values(sums).some((sum) => sum !== 0 && sum !== undefined);
+    if (n <= 0 && hasSums) return `${arm}: sums of no users are not 0`;
+    const problem = n > 0 ? findImpossibleTotals(watched, cell[arm]) : undefined;
     if (problem !== undefined) return `${arm}: ${problem}`;
     const maximum = maximums?.[arm] ?? 0;
     if (n < maximum * (1 - MAX_FALL)) return `${arm}: n is ${n} and was ${maximum}; users do not become fewer`;
@@ -62,7 +62,7 @@ export interface ArmMaximums {
   control: number;
 }
 
-/** Orders totals by step and KPI, as the rule takes them. */
+/** Arranges totals by step and KPI, as the rule reads them. */
 export function toCells(totals: readonly FedTotals[]): Cells {
   const cells: Record<string, Cell>[] = [];
   for (const { step, kpi, treated, control } of totals) {

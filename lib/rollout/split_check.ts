@@ -1,12 +1,12 @@
-/** Checks that the counted users of both arms are in the proportion of the share, at every look. */
+/** Checks that the counted users of both arms are in the proportion of the share, valid however often it is computed. */
 import { BUCKETS } from "./bucket.ts";
 
-/** Risk of calling a right split a mismatch, over all KPIs and steps. */
+/** Probability of reporting a correct split as a mismatch, over all KPIs and steps. */
 export const MISMATCH_RISK = 0.01;
 
 const TILTS = Array.from({ length: 8 }, (_, power) => 2 ** -power).flatMap((tilt) => [tilt, -tilt]);
 
-/** Returns the logarithm of the evidence against the split: the mean of likelihood ratios, each for another proportion. */
+/** Returns the logarithm of the evidence against the split: the mean of likelihood ratios, each for another wrong proportion. */
 export function findMismatch(treated: number, control: number, share: number): number {
   const p = share / BUCKETS;
   const logs = TILTS.map((tilt) => tilt * treated - (treated + control) * Math.log1p(p * Math.expm1(tilt)));

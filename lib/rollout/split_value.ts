@@ -4,17 +4,17 @@ import { line } from "../kit/fields.ts";
 import { once } from "../kit/once.ts";
 import { BUCKETS, bucketFinder } from "./bucket.ts";
 
-/** A part of the users, with the name of their variant and the value that they get. */
+/** A share of the users, with the variant and the value that they get. */
 export interface Share {
   variant: string;
   value: unknown;
-  /** Size of the part, of 10,000. */
+  /** Size, of 10,000. */
   share: number;
 }
 
-/** A split value. Buckets are given to its shares in their order; the last share also gets those whose unit is unknown. */
+/** A split value. Buckets are assigned to its shares in order; users without a unit get the last share. */
 export interface UserSplit {
-  /** Name of the attribute that tells users apart. */
+  /** Name of the attribute that distinguishes users. */
   unit: string;
   shares: Share[];
 }
@@ -47,7 +47,7 @@ const splitSchema = once(() =>
   }),
 );
 
-/** True for a value that says to be a split, also where its form is wrong. */
+/** True for a split, also a malformed one. */
 const hasSplitKey = (value: unknown): boolean =>
   typeof value === "object" && value !== null && Object.hasOwn(value, "$split");
 
@@ -57,22 +57,25 @@ export function readSplit(value: unknown): UserSplit | undefined {
   return (
     data && {
       unit: data.$split.unit,
-      shares: data.$split.shares.map(([variant, held, share]) => ({ variant, value: held, share })),
+      shares: data.$split.shares.map(([variant, variantValue, share]) => ({ variant, value: variantValue, share })),
     }
   );
 }
 
-/** Says what is wrong with a value that should be a split; undefined where nothing is, or where it is none. */
+/** Describes the error of a malformed split; undefined for a valid one, and for a value that is no split. */
 export function describeSplitProblem(value: unknown): string | undefined {
   const issue = hasSplitKey(value) ? splitSchema().safeParse(value).error?.issues[0] : undefined;
   return issue && `${issue.path.join(".")}: ${issue.message}`;
 }
 
-/** Returns what finds the position of a unit's share; the salt is the flag's key, so that a user is in another part for another flag. */
+/** Returns a function that finds the index of a unit's share. With the flag's key as salt, flags divide users differently. */
 export function shareFinder({ shares }: UserSplit, salt: string): (unit: string) => number {
   const findBucket = bucketFinder(salt);
   return (unit) => {
-    let bucket = findBucket(unit);
-    return shares.findIndex(({ share }) => (bucket -= share) < 0);
+    let offset = findBucket(unit);
+    return shares.findIndex(({ share }) => {
+      offset -= share;
+      return offset < 0;
+    });
   };
 }

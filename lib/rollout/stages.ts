@@ -7,9 +7,9 @@ import type { Plan, Step } from "./plan.ts";
 
 const MAX_STEPS = 20;
 const MAX_WATCHED = 20;
-/** Squares of larger bounds are beyond what a number can say. */
+/** Squares of larger bounds would lose too much precision. */
 const MAX_BOUND = 1e15;
-/** A year. */
+/** One leap year. */
 const MAX_HOURS = 8784;
 
 /** Steps of `"steps": "default"`. */
@@ -70,15 +70,16 @@ const watchedSchema = () =>
     .check(({ value, issues }) => {
       const addIssue = (field: string, message: string) =>
         issues.push({ code: "custom", input: value, path: [field], message });
-      const { kind, bounds: own, per_bounds: per, allowed } = value;
-      if ((kind === "binary") !== (own === undefined)) addIssue("bounds", "are needed, but of a binary KPI");
-      if ((kind === "ratio") !== (per !== undefined)) addIssue("per_bounds", "belong to a ratio, which needs them");
-      if (per && per[0] <= 0) addIssue("per_bounds", "must be above 0");
-      if (typeof allowed === "object" && own && own[0] < 0)
+      const { kind, per_bounds, allowed } = value;
+      const valueBounds = value.bounds;
+      if ((kind === "binary") !== (valueBounds === undefined)) addIssue("bounds", "are needed, but of a binary KPI");
+      if ((kind === "ratio") !== (per_bounds !== undefined)) addIssue("per_bounds", "belong to a ratio, which needs them");
+      if (per_bounds && per_bounds[0] <= 0) addIssue("per_bounds", "must be above 0");
+      if (typeof allowed === "object" && valueBounds && valueBounds[0] < 0)
         addIssue("bounds", "must be 0 or more where allowed is relative");
     });
 
-/** The schema of `stages`; the default steps are put in the place of `"default"`, so that the digest covers them. */
+/** The schema of `stages`; `"default"` is replaced by the default steps, so that the digest covers them. */
 export const stagesSchema = once(() =>
   z.strictObject(
     {

@@ -1,4 +1,4 @@
-/** What is used of the module that the Workers runtime provides. */
+/** The parts in use of the module that the Workers runtime provides. */
 declare module "cloudflare:workers" {
   type State = import("./service.ts").EdgeState;
 

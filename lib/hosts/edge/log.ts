@@ -1,18 +1,17 @@
-/** The log of a Worker: one JSON object a line on the console, which Workers Logs takes apart into fields. */
+/** The log of a Worker: one JSON object a line on the console, which Workers Logs parses into fields. */
 import type { Log } from "../../kit/platform.ts";
 
 type Level = "info" | "warn" | "error";
 
-const line =
+const writeAt =
   (level: Level): Log[Level] =>
   (message, fields = {}) => {
-    const shown = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plain(value)]));
+    const plainFields = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, toPlainValue(value)]));
     // oxlint-disable-next-line no-console -- there is nowhere else to write to
-    console[level](JSON.stringify({ level, message, ...shown }));
+    console[level](JSON.stringify({ level, message, ...plainFields }));
   };
 
-const plain = (value: unknown): unknown =>
+const toPlainValue = (value: unknown): unknown =>
   value instanceof Error ? { name: value.name, message: value.message, stack: value.stack } : value;
 
-/** Writes to the console of the Worker. */
-export const consoleLog: Log = { info: line("info"), warn: line("warn"), error: line("error") };
+export const consoleLog: Log = { info: writeAt("info"), warn: writeAt("warn"), error: writeAt("error") };

@@ -22,7 +22,7 @@ export interface EdgeParts {
   endpoints: readonly Endpoint<Deps>[];
   /** Settings that are built in, such as a product intent next to the code; the environment wins. */
   settings?: Readonly<Record<string, string>>;
-  /** Carries changes to the host product in place of the webhook adapter. */
+  /** Replaces the webhook adapter. */
   adapter?: ProductAdapter;
   clock?: Clock;
   ids?: Ids;
@@ -31,14 +31,14 @@ export interface EdgeParts {
 /** State that the runtime passes to a Durable Object. */
 export interface EdgeState {
   storage: ObjectStorage & {
-    /** The object's `alarm` is called at this moment, also when it has to be started for that. */
+    /** Schedules a call of the object's `alarm`; the runtime starts the object for it if needed. */
     setAlarm(at: number): Promise<void>;
   };
   /** Resets the object: its memory is gone, and waiting callers get an error. */
   abort(reason?: string): void;
 }
 
-/** How many of the newest entries are checked at each start; an idle object is started often. */
+/** Newest entries that are verified at each start; an idle object is started often. */
 const CHECKED_ENTRIES = 1_000;
 
 /**
@@ -49,7 +49,7 @@ const CHECKED_ENTRIES = 1_000;
  * Notifications and exported audit entries are sent after each write, and again with the next cycle where that failed, so that no
  * wait keeps the object in memory.
  *
- * Errors: whatever is wrong with the settings or the storage.
+ * Errors: those of the settings and of the storage.
  */
 export async function openEdge(
   storage: EdgeState["storage"],
@@ -59,8 +59,8 @@ export async function openEdge(
   const settings = parseSettings(env, { clock, adapter });
   const notify = readNotifyOptions(env);
   const exported = readExport(env);
-  const { SVC_AUDIT_KEY_PEM: pem, SVC_ATTESTATION_KEY_PEM: attesting, SVC_PRODUCT_ADAPTER: webhook } = env;
-  const hasAdapter = settings.intent !== undefined && Boolean(adapter ?? webhook);
+  const { SVC_AUDIT_KEY_PEM: pem, SVC_ATTESTATION_KEY_PEM: attestationPem, SVC_PRODUCT_ADAPTER: webhookUrl } = env;
+  const hasAdapter = settings.intent !== undefined && Boolean(adapter ?? webhookUrl);
   const commits = createCommitSignal();
   const store = durableObjectStore(storage);
   const { fetch, cycle, deps } = await openService(endpoints, {
@@ -72,8 +72,8 @@ export async function openEdge(
     log: consoleLog,
     checkpointSigner: typeof pem === "string" && pem !== "" ? await loadAuditKey(pem) : undefined,
     attestationSigner:
-      typeof attesting === "string" && attesting !== ""
-        ? await loadAuditKey(attesting, "SVC_ATTESTATION_KEY_PEM")
+      typeof attestationPem === "string" && attestationPem !== ""
+        ? await loadAuditKey(attestationPem, "SVC_ATTESTATION_KEY_PEM")
         : undefined,
     llm: await openModel(env),
     evolved: createStoredFiles({ store, clock, sha256: fastestSha256() }),
@@ -91,13 +91,13 @@ export async function openEdge(
   Object.assign(deps, { ...(notifier && { notifier }), ...(auditExport && { auditExport }) });
   await notifier?.begin();
   const send = () => Promise.all([notifier?.send(), auditExport?.send()]);
-  let sent = commits.count;
+  let sentCount = commits.count;
   return {
     async fetch(request) {
       const response = await fetch(request);
-      // A read commits rows of projections, which are no news.
-      if (request.method !== "GET" && commits.count !== sent) {
-        sent = commits.count;
+      // A read may commit rows of projections, for which nothing is sent.
+      if (request.method !== "GET" && commits.count !== sentCount) {
+        sentCount = commits.count;
         void send();
       }
       return response;

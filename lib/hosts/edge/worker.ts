@@ -11,7 +11,7 @@ import { startError } from "../cannot_start.ts";
 import { consoleLog } from "./log.ts";
 import { type EdgeParts, type EdgeState, openEdge } from "./service.ts";
 
-/** Bindings of a Worker; its settings come as well, each a variable or a secret. */
+/** Bindings and settings of a Worker; each setting is a variable or a secret. */
 export interface EdgeEnv extends Readonly<Record<string, unknown>> {
   /** The namespace of the Durable Objects. */
   COUNTERSIGN: {
@@ -27,7 +27,7 @@ export interface EdgeObject {
   fetch(request: Request): Promise<Response>;
   /** Called by the Worker's cron trigger. */
   cycle(): Promise<CycleReport>;
-  /** Called by the runtime, when a request has asked for a cycle soon. */
+  /** Called by the runtime after a request has scheduled a cycle. */
   alarm(): Promise<void>;
 }
 
@@ -40,13 +40,13 @@ export interface EdgeHost {
   };
 }
 
-/** Makes what a Worker exports. */
+/** Creates the exports of a Worker. */
 export function edgeHost(parts: EdgeParts): EdgeHost {
   const { settings } = parts;
   const paths = new Set(parts.endpoints.map(({ path }) => path));
   const addSettings = (env: EdgeEnv): EdgeEnv => ({ ...settings, ...env });
 
-  /** Whatever it has acknowledged is in its storage: it may be reset at any moment. */
+  /** The runtime may reset this object at any moment, so everything that it acknowledges is in its storage. */
   class Countersign extends DurableObject<EdgeEnv> implements EdgeObject {
     /** Opened once; when that fails, the next call tries again. */
     readonly #service = once(() =>
@@ -65,7 +65,7 @@ export function edgeHost(parts: EdgeParts): EdgeHost {
       return (await this.#service()).cycle();
     }
 
-    /** One that fails is not repeated: the cron trigger brings the next. */
+    /** A failed cycle is not repeated: the cron trigger starts the next. */
     override async alarm(): Promise<void> {
       await this.cycle().catch((error: unknown) => consoleLog.error("cycle failed", { error }));
     }
@@ -77,7 +77,8 @@ export function edgeHost(parts: EdgeParts): EdgeHost {
       async fetch(request, env) {
         const { pathname } = new URL(request.url);
         const isApi = pathname.startsWith("/api/") || paths.has(pathname);
-        return (isApi ? undefined : await consoleFile(env.ASSETS, request)) ?? callObject(addSettings(env), request);
+        const file = isApi ? undefined : await fetchConsoleFile(env.ASSETS, request);
+        return file ?? callObject(addSettings(env), request);
       },
       async scheduled(_event, env) {
         await findObject(addSettings(env)).cycle();
@@ -86,31 +87,31 @@ export function edgeHost(parts: EdgeParts): EdgeHost {
   };
 }
 
-/** A file of the console for a GET or HEAD; undefined for anything else. */
-async function consoleFile(assets: EdgeEnv["ASSETS"], request: Request): Promise<Response | undefined> {
+/** Fetches a file of the console for a GET or HEAD; undefined for other methods and unknown files. */
+async function fetchConsoleFile(assets: EdgeEnv["ASSETS"], request: Request): Promise<Response | undefined> {
   if (!assets || (request.method !== "GET" && request.method !== "HEAD")) return undefined;
-  const found = await assets.fetch(request);
-  if (found.status === 404) return undefined;
-  const response = new Response(found.body, found);
+  const file = await assets.fetch(request);
+  if (file.status === 404) return undefined;
+  const response = new Response(file.body, file);
   for (const [name, value] of Object.entries(CONSOLE_HEADERS)) response.headers.set(name, value);
   return response;
 }
 
-/** Asks the product's object. A read that is lost with a reset object is asked again; a write may have been done. */
+/** Calls the product's object. A read that a reset interrupted is repeated; a write is not, since it may have been done. */
 async function callObject(env: EdgeEnv, request: Request): Promise<Response> {
   const isRead = request.method === "GET" || request.method === "HEAD";
   try {
     return await findObject(env).fetch(request);
   } catch (error) {
     consoleLog.warn("the object was reset", { error, retried: isRead });
-    if (!isRead) return respondWithError(request, interrupted());
+    if (!isRead) return respondWithError(request, interruptedError());
   }
   return findObject(env)
     .fetch(request)
-    .catch(() => respondWithError(request, interrupted()));
+    .catch(() => respondWithError(request, interruptedError()));
 }
 
-const interrupted = () =>
+const interruptedError = () =>
   new AppError(
     "interrupted",
     "the service was restarted while it answered; look whether the change was made before asking for it again, or ask under the same Idempotency-Key",
@@ -120,19 +121,19 @@ const interrupted = () =>
 
 const workerDeps = { clock: wallClock, ids: risingIds(), log: consoleLog };
 
-/** Answers where there is no service to do so. */
+/** Answers with an error when the service cannot be reached. */
 const respondWithError = (request: Request, error: AppError): Promise<Response> =>
   answerRequest(workerDeps, request, () => Promise.reject(error));
 
 const findObject = (env: EdgeEnv) => env.COUNTERSIGN.get(env.COUNTERSIGN.idFromName(objectName(env)));
 
-/** One object a product. An intent that cannot be read names none; the object it leads to says what is wrong with it. */
+/** Returns the name of the product's object. An unreadable intent leads to the object `none`, which reports the error. */
 function objectName({ SVC_PRODUCT_INTENT_JSON: intent }: EdgeEnv): string {
   try {
     const { product_id } = JSON.parse(String(intent)) as { product_id?: unknown };
     if (typeof product_id === "string" && product_id !== "") return `product/${product_id}`;
   } catch {
-    // reported by the object
+    // reported by the object `none`
   }
   return "none";
 }

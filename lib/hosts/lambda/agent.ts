@@ -4,7 +4,7 @@ import { limitLlm } from "../../llm/bounds.ts";
 import { openModel } from "../model.ts";
 import type { Parts } from "./open.ts";
 
-/** Checkpoints on demand, and the language model where one is configured; its bounds are of this instance. */
+/** Checkpoints on demand, and the configured language model; its limits count the calls of this instance only. */
 export const agentParts: Parts = async (env, deps) => {
   const llm = await openModel(env);
   return {

@@ -6,7 +6,7 @@ import { readBasePath } from "./environment.ts";
 import { type LambdaHandler, lambdaHandler } from "./handler.ts";
 import { lambdaLog } from "./log.ts";
 
-/** A Lambda handler over these files, packed as the build has them. */
+/** Creates a Lambda handler that serves the files in `packed`, the archive that the build makes. */
 export function consoleFunction(packed: string): LambdaHandler {
   const files = once(() => unpackConsole(packed));
   const fetch = serveConsole(files, async () => {

@@ -16,8 +16,8 @@ const open = refreshAfterTtl(process.env, async (): Promise<Deps> => {
 });
 
 /**
- * Handler of the schedule, whatever its event. It rejects when the service cannot be opened or a run did not do all of its
- * work, so that Lambda counts an error.
+ * Runs the schedule; its event is not used. Rejects when the service cannot be opened or part of the work failed, so that
+ * Lambda counts an error.
  */
 export async function handler(_event: unknown, context: InvocationContext): Promise<CycleReport> {
   log.begin(context);

@@ -5,7 +5,7 @@ import { SettingInvalid } from "../settings.ts";
 /** The environment of a function. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The value of a variable that must be there. Errors: `SettingInvalid`. */
+/** Returns the value of a required variable. Errors: `SettingInvalid`. */
 export function requireVariable(env: Environment, name: string): string {
   const value = env[name];
   if (!value) throw new SettingInvalid(`${name} is not set`);
@@ -22,7 +22,7 @@ export const readCredentials = (env: Environment): AwsCredentials => ({
   sessionToken: env["AWS_SESSION_TOKEN"],
 });
 
-/** The path that the API is mapped below, `/governance`, however its slashes are written; empty for none. */
+/** Returns the path prefix of the API with one leading slash, such as `/governance`; empty for none. */
 export function readBasePath(env: Environment): string {
   const name = (env["SVC_BASE_PATH"] ?? "").replace(/^\/+|\/+$/g, "");
   return name === "" ? "" : `/${name}`;

@@ -41,12 +41,11 @@ type Event = z.infer<ReturnType<typeof eventSchema>>;
 /** Characters of a host and port; anything else would mean another address to a URL parser. */
 const HOST = /^[A-Za-z0-9._:[\]-]+$/;
 
-/** A prefix of the endpoints' paths: `basePath` where the API is mapped below one, `/governance`. */
 export interface ReadOptions {
+  /** Prefix of every path, such as `/governance`; the request is read without it. */
   basePath?: string | undefined;
 }
 
-/** An event that was read. */
 export interface ParsedEvent {
   payload: Payload;
   request: Request;
@@ -54,7 +53,7 @@ export interface ParsedEvent {
   locationWithSlash?: string;
 }
 
-/** The event as a request. Errors: 400 `invalid_field` for one that is malformed; `internal` for one of another kind. */
+/** Reads an event as a request. Errors: 400 `invalid_field` for a malformed event, or one of another kind. */
 export function readEvent(event: unknown, { basePath = "" }: ReadOptions = {}): ParsedEvent {
   const payload = detectPayload(event);
   const { data, error } = eventSchema().safeParse(event);
@@ -71,7 +70,8 @@ function detectPayload(event: unknown): Payload {
   const { version, httpMethod, multiValueHeaders, requestContext } = (event ?? {}) as Record<string, unknown>;
   const context = (requestContext ?? {}) as Record<string, unknown>;
   if (version === "2.0" && context["http"]) return "2.0";
-  if (typeof httpMethod === "string") return !context["elb"] ? "1.0" : multiValueHeaders ? "alb_lists" : "alb";
+  if (typeof httpMethod === "string" && !context["elb"]) return "1.0";
+  if (typeof httpMethod === "string") return multiValueHeaders ? "alb_lists" : "alb";
   throw invalidField(
     "event",
     "is none of API Gateway (HTTP API, REST API), of a Function URL or of an Application Load Balancer",
@@ -86,36 +86,36 @@ function createRequest(event: Event, payload: Payload, basePath: string): Omit<P
     (name) => name && HOST.test(name) && URL.canParse(`https://${name}`),
   );
   const url = new URL(`https://${host ?? "localhost"}`);
-  const pathname = escapePath(removePrefix(basePath, requestPath(event, payload)));
+  const pathname = escapePath(removePrefix(basePath, readPath(event, payload)));
   url.pathname = pathname;
-  // A URL parser removes `..`. The gateway in front has judged the path as it was sent, so it is not rewritten.
+  // A URL parser removes `..`, but the gateway in front has authorized the path as it was sent.
   if (url.pathname !== pathname) throw invalidField("path", "must not contain . or .. segments or a backslash");
   url.search = payload === "2.0" ? (event.rawQueryString ?? "") : buildQuery(event, payload);
   const hasNoBody = !body || method === "GET" || method === "HEAD";
-  const requestedPath = findRequestedPath(event, payload);
-  const lacksSlash = pathname === "/" && !requestedPath.endsWith("/");
+  const clientPath = readClientPath(event, payload);
+  const lacksSlash = pathname === "/" && !clientPath.endsWith("/");
   return {
     request: new Request(url, {
       method,
       headers,
       ...(!hasNoBody && { body: isBase64Encoded ? decodeBody(body) : body }),
     }),
-    ...(lacksSlash && { locationWithSlash: `${escapePath(requestedPath)}/${url.search}` }),
+    ...(lacksSlash && { locationWithSlash: `${escapePath(clientPath)}/${url.search}` }),
   };
 }
 
-/** A REST API takes the stage from `path`; an HTTP API leaves it there, in payload format 1.0 too. */
-function requestPath({ rawPath, path, requestContext: context }: Event, payload: Payload): string {
+/** Returns the path below the stage. A REST API sends `path` without the stage; an HTTP API sends it with the stage. */
+function readPath({ rawPath, path, requestContext: context }: Event, payload: Payload): string {
   const [field, value] = payload === "2.0" ? ["rawPath", rawPath] : ["path", path];
   if (typeof value !== "string") throw invalidField("event", `is malformed at ${field}`);
   return payload === "2.0" || context.path === value ? removeStage(value, context) : value;
 }
 
-/** The path as the client wrote it; a REST API leaves the stage in that of the context. */
-const findRequestedPath = ({ rawPath, path, requestContext: context }: Event, payload: Payload): string =>
+/** Returns the path as the client wrote it, with the stage; a REST API has it in the context. */
+const readClientPath = ({ rawPath, path, requestContext: context }: Event, payload: Payload): string =>
   (payload === "2.0" ? rawPath : (context.path ?? path)) || "/";
 
-/** A REST API gives names and values decoded, a load balancer as they were sent. */
+/** Builds the query. A REST API sends names and values decoded, a load balancer as they were received. */
 function buildQuery({ queryStringParameters, multiValueQueryStringParameters }: Event, payload: Payload): string {
   const pairs = Object.entries(mergeValues(queryStringParameters, multiValueQueryStringParameters)).flatMap(
     ([name, list]) => list.map((value) => [name, value]),
@@ -124,8 +124,8 @@ function buildQuery({ queryStringParameters, multiValueQueryStringParameters }: 
 }
 
 /**
- * A named stage stands before the path: always on the gateway's own domain, and under some mappings of another domain,
- * where only a stage called `api` could be taken for the path itself.
+ * Removes a named stage. It precedes the path on the gateway's own domain, and under some mappings of another domain. There
+ * a stage called `api` stays, since the paths themselves begin with `/api/`.
  */
 function removeStage(path: string, { stage, apiId, domainName }: Event["requestContext"]): string {
   if (!stage || stage === "$default") return path;
@@ -133,7 +133,7 @@ function removeStage(path: string, { stage, apiId, domainName }: Event["requestC
   return stage !== "api" && path.startsWith(`/${stage}/`) ? path.slice(stage.length + 1) : path;
 }
 
-/** Every value of every name; a name that has several stands in `lists` with all of them. */
+/** Merges single values and lists by name; `multiple` has all values of each of its names. */
 function mergeValues(single: Event["headers"], multiple: Event["multiValueHeaders"]): Record<string, string[]> {
   const all: Record<string, string[]> = Object.create(null);
   for (const [name, value] of Object.entries(single ?? {})) all[name] = [value ?? ""];
@@ -153,14 +153,14 @@ function readHeaders({ headers: single, multiValueHeaders, cookies }: Event): He
   return headers;
 }
 
-/** Each byte of the UTF-8 text as one character, which is what a header's value is made of. */
+/** Encodes text as UTF-8 with one character for each byte, as `Headers` requires. */
 const encodeHeaderValue = (text: string): string =>
   /^[\0-\x7f]*$/.test(text) ? text : String.fromCharCode(...new TextEncoder().encode(text));
 
 const removePrefix = (prefix: string, path: string): string =>
   prefix !== "" && (path === prefix || path.startsWith(`${prefix}/`)) ? path.slice(prefix.length) || "/" : path;
 
-/** An HTTP API gives the path decoded, the others as it was sent: only what cannot stand in a path is escaped. */
+/** Escapes characters that no path may contain. An HTTP API sends the path decoded, the others as it was received. */
 const escapePath = (path: string): string =>
   path === "" ? "/" : path.replace(/[^A-Za-z0-9._~!$&'()*+,;=:@%/-]/gu, encodeURIComponent);
 

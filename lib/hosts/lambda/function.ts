@@ -1,4 +1,4 @@
-/** Functions: endpoints as a Lambda handler that is composed once for each instance. */
+/** Lambda functions: a handler for some endpoints, composed once for each instance. */
 import type { Deps } from "../../deps.ts";
 import type { Endpoint, Handler } from "../../http/endpoint.ts";
 import { createRouter } from "../../http/router.ts";
@@ -15,8 +15,8 @@ type Module = Record<string, unknown>;
 const isEndpoint = (value: unknown): value is Endpoint<Deps> => typeof value === "function" && "path" in value;
 
 /**
- * A Lambda handler over the endpoints that modules export; with `group`, over those of the group. It is composed from
- * `process.env` at the first request, and again at the next when that failed.
+ * Creates a Lambda handler for the endpoints that `modules` export; with `group`, for those of the group. It is composed from
+ * `process.env` at the first request; after a failure the next request tries again.
  */
 export function lambdaFunction(
   modules: readonly Module[],
@@ -33,19 +33,19 @@ export function lambdaFunction(
     endpoints.filter((endpoint) => tableAccess(endpoint) === "none").map(({ path }) => path),
   );
 
-  // The function that answers /readyz reads, and may write to prove that writes are taken.
+  // /readyz may write, to prove that writes work.
   const readsOnly = access !== "write" && !endpoints.some(({ path }) => path === "/readyz");
 
-  const composed = refreshAfterTtl(env, async () => {
+  const getService = refreshAfterTtl(env, async () => {
     const deps = { ...(await composeLambda(env, access, log, parts)), readsOnly };
-    return { fetch: createRouter(endpoints, deps), opened: once(() => openTable(deps, access)) };
+    return { fetch: createRouter(endpoints, deps), openStore: once(() => openTable(deps, access)) };
   });
-  const open = async (request: Request): Promise<Handler> => {
-    const { fetch, opened } = await composed();
-    if (!storelessPaths.has(new URL(request.url).pathname)) await opened();
+  const openHandler = async (request: Request): Promise<Handler> => {
+    const { fetch, openStore } = await getService();
+    if (!storelessPaths.has(new URL(request.url).pathname)) await openStore();
     return fetch;
   };
-  const handler = lambdaHandler({ open, log, basePath: readBasePath(env) });
+  const handler = lambdaHandler({ open: openHandler, log, basePath: readBasePath(env) });
   return async (event, context) => {
     log.begin(context);
     const result = await handler(event, context);
@@ -54,5 +54,5 @@ export function lambdaFunction(
   };
 }
 
-const widestAccess = (access: readonly Access[]): Access =>
-  access.includes("write") ? "write" : access.includes("read") ? "read" : "none";
+const widestAccess = (accesses: readonly Access[]): Access =>
+  (["write", "read"] as const).find((access) => accesses.includes(access)) ?? "none";

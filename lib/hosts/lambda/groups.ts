@@ -1,4 +1,4 @@
-/** Which function answers which endpoint, so that each has the rights it needs and no others. */
+/** Assigns endpoints to functions, so that each function has only the rights that it needs. */
 import { isWrite } from "../../http/admission.ts";
 import type { Declaration } from "../../http/endpoint.ts";
 
@@ -16,24 +16,24 @@ const GROUP_BY_PATH: Readonly<Record<string, Group>> = {
   "/docs": "docs",
   "/livez": "health",
   "/readyz": "health",
-  // These keep the tree of the log: asking for them writes.
+  // Each of these stores nodes of the log's Merkle tree.
   "/api/product/audit/checkpoint": "product",
   "/api/product/audit/proof": "product",
   "/api/product/changes/:change_id/certificate": "product",
   "/api/product/changes/:change_id/attestation": "product",
   "/api/product/pack": "product",
-  // It is decided in a transaction, and POST records the answer.
+  // The gate decides in a transaction, and its POST records the answer.
   "/api/gate": "product",
   "/api/gate/github": "product",
-  // Some of its tools write, and others wait long: they must not hold the places of those who govern.
+  // Some of its tools write and others wait long, so they must not use up the concurrency of `product`.
   "/mcp": "agent",
 };
 
 /** The group of an endpoint. */
-export function functionGroup({ path, product, ...terms }: Routed): Group {
-  const named = GROUP_BY_PATH[path];
-  if (named) return named;
-  if (!isWrite(terms)) return "read";
+export function functionGroup({ path, product, ...declaration }: Routed): Group {
+  const listed = GROUP_BY_PATH[path];
+  if (listed) return listed;
+  if (!isWrite(declaration)) return "read";
   return product ? "product" : "agent";
 }
 

@@ -1,4 +1,4 @@
-/** The seam between Lambda and a fetch-style handler: event to `Request`, `Response` to result, errors to JSON. */
+/** Adapts a fetch-style handler to Lambda: event to `Request`, `Response` to result, errors to JSON. */
 import type { Log } from "../../kit/platform.ts";
 import type { Handler } from "../../http/endpoint.ts";
 import { AppError } from "../../kit/errors.ts";
@@ -17,7 +17,7 @@ export interface LambdaResult {
   headers?: Record<string, string>;
   /** Payload format 2.0. */
   cookies?: string[];
-  /** Payload format 1.0: headers that are given several times. A load balancer that asks for lists: all of them. */
+  /** In payload format 1.0 the headers with several values; for a load balancer that sends lists, all headers. */
   multiValueHeaders?: Record<string, string[]>;
   body: string;
   isBase64Encoded: boolean;
@@ -26,16 +26,15 @@ export interface LambdaResult {
 /** A Lambda function for HTTP events. */
 export type LambdaHandler = (event: unknown, context: InvocationContext) => Promise<LambdaResult>;
 
-/** Source of the handler, and sink of errors that no handler saw. */
 export interface LambdaHandlerOptions extends ReadOptions {
-  /** Asked for the handler of each request; what it rejects with is answered, and it is asked again for the next. */
+  /** Returns the handler of a request. A rejection is answered as an error, and the next request calls it again. */
   open(request: Request): Promise<Handler>;
   log: Log;
 }
 
 /**
- * Makes a Lambda function. It answers every HTTP event, also a malformed one, with JSON; it throws only for events that
- * have no answer, such as those of a queue, so that they are not taken for done.
+ * Creates a Lambda function. It answers every HTTP event, also a malformed one; it throws only for events that have no
+ * answer, such as those of a queue, so that they do not count as handled.
  */
 export function lambdaHandler({ open, log, ...options }: LambdaHandlerOptions): LambdaHandler {
   return async (event, context) => {
@@ -49,25 +48,25 @@ export function lambdaHandler({ open, log, ...options }: LambdaHandlerOptions): 
       payload = read.payload;
       const { method } = read.request;
       isHead = method === "HEAD";
-      // Links of the page there are relative: from an address without the slash they would lead astray.
+      // The page has relative links, which need the slash at the end of its address.
       if (read.locationWithSlash !== undefined && (isHead || method === "GET"))
         return await toResult(
           new Response(null, { status: 308, headers: { location: read.locationWithSlash } }),
           payload,
         );
-      // Lambda's own id joins the answer with the function's log.
+      // Lambda's id of the invocation connects the answer with the function's log.
       if (!read.request.headers.has("x-request-id")) read.request.headers.set("x-request-id", id);
       fetch = await open(read.request);
       return await toResult(await fetch(read.request), payload);
     } catch (error) {
-      const answered = fetch ? toAppError(error) : startError(error);
-      if (!(error instanceof AppError) || answered.status >= 500)
+      const appError = fetch ? toAppError(error) : startError(error);
+      if (!(error instanceof AppError) || appError.status >= 500)
         log.error("request failed", {
           request_id: id,
           error: String(error),
           stack: (error as Error | undefined)?.stack,
         });
-      const response = errorResponse(answered, id);
+      const response = errorResponse(appError, id);
       return toResult(isHead ? new Response(null, response) : response, payload);
     }
   };
@@ -79,7 +78,7 @@ function rejectMessages(event: unknown): void {
     throw new Error("this function answers HTTP requests; it was given an event of a queue, a topic or a schedule");
 }
 
-/** Size limit of a function's result, including the members around the body: in bytes, and in words. */
+/** Size limits of a function's complete result, in bytes and in words. */
 const LAMBDA_LIMIT = {
   bytes: 6 * 1024 * 1024 - 16 * 1024,
   words: "6 MB, which is all that a Lambda function may give",
@@ -91,7 +90,7 @@ const BALANCER_LIMIT = {
 
 const isBalancer = (payload: Payload): boolean => payload === "alb" || payload === "alb_lists";
 
-/** The result. Errors: 404 `not_found` for a stream without an end, 413 `payload_too_large` for what cannot be passed on. */
+/** Converts a response. Errors: 404 `not_found` for an event stream, 413 `payload_too_large`. */
 async function toResult(response: Response, payload: Payload): Promise<LambdaResult> {
   if (response.headers.get("content-type")?.startsWith("text/event-stream")) {
     await response.body?.cancel();
@@ -109,7 +108,7 @@ async function toResult(response: Response, payload: Payload): Promise<LambdaRes
   return result;
 }
 
-/** The headers in the form that the caller takes; of several cookies a balancer that takes no lists has the last one. */
+/** Returns headers in the form of the payload. A load balancer without lists gets only the last of several cookies. */
 function toResultHeaders(
   responseHeaders: Headers,
   payload: Payload,
@@ -119,15 +118,15 @@ function toResultHeaders(
   const cookies = responseHeaders.getSetCookie();
   const lists = cookies.length > 0 ? { "set-cookie": cookies } : {};
   if (payload === "alb_lists") {
-    const each = Object.entries(headers).map(([name, value]) => [name, [value]]);
-    return { multiValueHeaders: { ...Object.fromEntries(each), ...lists } };
+    const headerLists = Object.entries(headers).map(([name, value]) => [name, [value]]);
+    return { multiValueHeaders: { ...Object.fromEntries(headerLists), ...lists } };
   }
   if (cookies.length === 0) return { headers };
   if (payload === "alb") return { headers: { ...headers, "set-cookie": cookies.at(-1)! } };
   return { headers, ...(payload === "2.0" ? { cookies } : { multiValueHeaders: lists }) };
 }
 
-/** Text as it is, since a REST API decodes base64 only for configured media types; bytes that are no text as base64. */
+/** Returns text unencoded, since a REST API decodes base64 only for configured media types, and other bytes as base64. */
 function toResultBody(bytes: Uint8Array): Pick<LambdaResult, "body" | "isBase64Encoded"> {
   try {
     return { body: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), isBase64Encoded: false };

@@ -1,4 +1,4 @@
-/** A product intent that is kept outside the function's configuration: in a parameter of SSM, or an object in S3. */
+/** Fetches a product intent from a parameter of SSM or an object in S3. */
 import { AwsV4Signer } from "aws4fetch";
 import { readCappedText } from "../../kit/capped_text.ts";
 import { askAws } from "../../store/dynamodb/aws.ts";
@@ -7,13 +7,13 @@ import { readCredentials, type Environment, readRegion } from "./environment.ts"
 
 const ANSWER_MS = 3000;
 
-/** An intent has 256 KB at most; the answer around it has a little more. Bytes. */
+/** Bytes: an intent has 256 KB at most, and the answer that contains it has a little more. */
 const MAX_ANSWER_BYTES = 256 * 1024 + 4096;
 
 const SSM = /^ssm:(\/[\w./-]{1,1010})$/;
 const S3 = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9]\/[\w.-]+(?:\/[\w.-]+)*)$/;
 
-/** Error codes of AWS for a parameter or an object that it does not return, in words. */
+/** Causes by the error code of AWS. */
 const REASONS: Readonly<Record<string, string>> = {
   ParameterNotFound: "there is no such parameter in the function's account and region",
   NoSuchKey: "there is no such object in the bucket",
@@ -24,8 +24,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The environment, with `SVC_PRODUCT_INTENT_JSON` as it stands at the address `SVC_PRODUCT_INTENT`: `ssm:/name` or
- * `s3://bucket/key`. Errors: `SettingInvalid`, which names the address and what to do.
+ * Returns the environment with `SVC_PRODUCT_INTENT_JSON` fetched from the address `SVC_PRODUCT_INTENT`: `ssm:/name` or
+ * `s3://bucket/key`. Errors: `SettingInvalid`, which names the address and the remedy.
  */
 export async function addIntent(env: Environment, send: typeof fetch = fetch): Promise<Environment> {
   const address = env["SVC_PRODUCT_INTENT"];
@@ -39,10 +39,10 @@ export async function addIntent(env: Environment, send: typeof fetch = fetch): P
     throw new SettingInvalid(`SVC_PRODUCT_INTENT ${address}: ${reason}`);
   };
   const fetchIntent = async () => {
-    const answer = await source.ask(env, send);
+    const answer = await source.request(env, send);
     return { status: answer.status, text: await readCappedText(answer, MAX_ANSWER_BYTES) };
   };
-  // A connection that was kept while the instance was halted may be dead, which shows when it is used.
+  // A connection from before the instance was halted may be dead, so the first failure is retried.
   const { status, text } = await fetchIntent()
     .catch(fetchIntent)
     .catch((error: unknown) => reject(`${source.name} cannot be reached: ${String(error)}`));
@@ -53,26 +53,26 @@ export async function addIntent(env: Environment, send: typeof fetch = fetch): P
   return { ...env, SVC_PRODUCT_INTENT_JSON: intent };
 }
 
-/** Location of an intent. */
+/** A service that stores an intent. */
 interface IntentSource {
   name: "SSM" | "S3";
-  ask(env: Environment, send: typeof fetch): Promise<Response>;
+  request(env: Environment, send: typeof fetch): Promise<Response>;
   readIntent(answer: string): string | undefined;
 }
 
 function parseAddress(address: string): IntentSource {
   const parameter = SSM.exec(address)?.[1];
   if (parameter)
-    return { name: "SSM", ask: (env, send) => askForParameter(env, parameter, send), readIntent: readParameter };
+    return { name: "SSM", request: (env, send) => requestParameter(env, parameter, send), readIntent: readParameter };
   const object = S3.exec(address)?.[1];
-  if (object) return { name: "S3", ask: (env, send) => askForObject(env, object, send), readIntent: (text) => text };
+  if (object) return { name: "S3", request: (env, send) => requestObject(env, object, send), readIntent: (text) => text };
   throw new SettingInvalid(
     "SVC_PRODUCT_INTENT must be ssm:/name or s3://bucket/key, of letters, digits, dots, hyphens, underscores and slashes; the JSON itself goes into SVC_PRODUCT_INTENT_JSON",
   );
 }
 
-/** A parameter has 4 KB, or 8 KB where it is an advanced one. */
-const askForParameter = (env: Environment, Name: string, send: typeof fetch): Promise<Response> => {
+/** Requests a parameter, which has 4 KB at most, or 8 KB if it is an advanced one. */
+const requestParameter = (env: Environment, Name: string, send: typeof fetch): Promise<Response> => {
   const region = readRegion(env);
   const request = {
     service: "ssm",
@@ -86,8 +86,8 @@ const askForParameter = (env: Environment, Name: string, send: typeof fetch): Pr
   return askAws(request, readCredentials(env), send);
 };
 
-/** The bucket stands in the path: as a name before the host, one with dots fits no certificate. */
-async function askForObject(env: Environment, path: string, send: typeof fetch): Promise<Response> {
+/** Requests an object. The bucket is part of the path, since a name with dots in the host matches no certificate. */
+async function requestObject(env: Environment, path: string, send: typeof fetch): Promise<Response> {
   const region = readRegion(env);
   const origin = env["AWS_ENDPOINT_URL_S3"] || `https://s3.${region}.amazonaws.com`;
   const { accessKeyId, secretAccessKey, sessionToken } = readCredentials(env);
@@ -97,7 +97,7 @@ async function askForObject(env: Environment, path: string, send: typeof fetch):
   return send(url, { headers, redirect: "manual", signal: AbortSignal.timeout(ANSWER_MS) });
 }
 
-/** The code of a refusal, which SSM says in JSON and S3 in XML; empty where there is none. */
+/** Returns the error code, which SSM sends in JSON and S3 in XML; empty if there is none. */
 const findErrorCode = (text: string): string =>
   (/"__type"\s*:\s*"(?:[^"]*#)?(\w+)"/.exec(text) ?? /<Code>(\w+)<\/Code>/.exec(text))?.[1] ?? "";
 

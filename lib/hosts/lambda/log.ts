@@ -2,10 +2,11 @@
 import type { Logger } from "@aws-lambda-powertools/logger";
 import type { Log } from "../../kit/platform.ts";
 
-/** A log whose lines can carry the current invocation. */
+/** A log whose lines have the id of the current invocation. */
 export interface LambdaLog extends Log {
+  /** Sets the current invocation. */
   begin(context: unknown): void;
-  /** Resolves when all that was logged is written: an instance may be halted once it has answered. */
+  /** Resolves when every line is written: an instance may be halted once it has answered. */
   written(): Promise<void>;
 }
 
@@ -16,12 +17,12 @@ export interface LambdaLog extends Log {
 export function lambdaLog(): LambdaLog {
   let context: Parameters<Logger["addContext"]>[0] | undefined;
   let logger: Promise<Logger> | undefined;
-  let last: Promise<void> = Promise.resolve();
+  let lastWrite: Promise<void> = Promise.resolve();
 
   const write = (level: "info" | "warn" | "error", message: string, fields: Record<string, unknown> = {}): void => {
     const invocation = context;
     logger ??= import("@aws-lambda-powertools/logger").then(({ Logger }) => new Logger({ serviceName: "countersign" }));
-    last = Promise.all([logger, last]).then(([started]) => {
+    lastWrite = Promise.all([logger, lastWrite]).then(([started]) => {
       if (invocation) started.addContext(invocation);
       started[level](message, fields);
     });
@@ -31,6 +32,6 @@ export function lambdaLog(): LambdaLog {
     warn: (message, fields) => write("warn", message, fields),
     error: (message, fields) => write("error", message, fields),
     begin: (newContext) => void (context = newContext as typeof context),
-    written: () => last,
+    written: () => lastWrite,
   };
 }

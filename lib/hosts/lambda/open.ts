@@ -15,26 +15,26 @@ import type { Access } from "./groups.ts";
 import { addIntent } from "./intent_address.ts";
 import { addSecrets } from "./secrets.ts";
 
-/** After so long an instance fetches its secrets and intent again, so that one that was replaced does not live on in it. */
+/** Time after which an instance fetches its secrets and intent again, so that replaced ones take effect. */
 const FETCHED_TTL_MS = 10 * 60_000;
 
-/** The newest entries that each instance checks before it answers: one page of the table. */
+/** Newest entries that each instance verifies before it answers: one page of the table. */
 const CHECKED_ENTRIES = 200;
 
-/** An API answers 503 after 29 seconds, and a function that only waits is paid for; seconds. */
+/** Seconds; API Gateway answers 503 after 29, and a waiting function costs money. */
 const MAX_WAIT_S = 20;
 
-/** Dependencies that a function adds to those of every handler. */
+/** Creates dependencies that only some functions need. */
 export type Parts = (env: Environment, deps: Deps) => Promise<Partial<Deps>>;
 
 /**
- * Composes what a function gives its handlers; AWS is asked for the secrets, and for the intent where the store is used.
- * `env` is read again for each request to AWS, since the keys of the role may change. Errors: `SettingInvalid`, `IntentInvalid`.
+ * Composes the dependencies of a function's handlers. Fetches the secrets, and the intent if the function uses the store.
+ * Credentials are read from `env` for each request to AWS, since they may change. Errors: `SettingInvalid`, `IntentInvalid`.
  */
 export async function composeLambda(env: Environment, access: Access, log: Log, parts?: Parts): Promise<Deps> {
-  const secret = await addSecrets(env);
+  const withSecrets = await addSecrets(env);
   // A function without a store needs no product, and may not be allowed to read the intent.
-  const variables = access === "none" ? secret : await addIntent(secret);
+  const variables = access === "none" ? withSecrets : await addIntent(withSecrets);
   const endpoint = env["AWS_ENDPOINT_URL_DYNAMODB"];
   const store = dynamoDbStore({
     table: requireVariable(env, "SVC_DYNAMODB_TABLE"),
@@ -49,7 +49,7 @@ export async function composeLambda(env: Environment, access: Access, log: Log, 
     adapter: writes || !variables["SVC_PRODUCT_ADAPTER"] ? undefined : readOnlyAdapter,
   });
   const pem = variables["SVC_AUDIT_KEY_PEM"];
-  const attesting = variables["SVC_ATTESTATION_KEY_PEM"];
+  const attestationPem = variables["SVC_ATTESTATION_KEY_PEM"];
   const deps = createDeps({
     ...settings,
     clock,
@@ -57,31 +57,31 @@ export async function composeLambda(env: Environment, access: Access, log: Log, 
     log,
     maxWaitSeconds: MAX_WAIT_S,
     ...(pem && { checkpointSigner: await loadAuditKey(pem) }),
-    ...(attesting && { attestationSigner: await loadAuditKey(attesting, "SVC_ATTESTATION_KEY_PEM") }),
+    ...(attestationPem && { attestationSigner: await loadAuditKey(attestationPem, "SVC_ATTESTATION_KEY_PEM") }),
     capabilities: [...functionCapabilities(variables), tokenCapability(settings)],
   });
   return Object.assign(deps, await parts?.(variables, deps));
 }
 
-/** Opens the product on the table, as far as the function may. Errors: `IdentityMismatch`, and those of the store. */
+/** Opens the product on the table, without writing if the function may only read. Errors: `IdentityMismatch`, and those of the store. */
 export const openTable = (deps: Deps, access: Access): Promise<void> =>
-  access === "write" ? openProduct(deps, { tail: CHECKED_ENTRIES }) : openToRead(deps);
+  access === "write" ? openProduct(deps, { tail: CHECKED_ENTRIES }) : openReadOnly(deps);
 
-/** Work on fetched data: done once, and again for a request after the data is ten minutes old. */
+/** Returns a function that does `work` once, and again for the first call after the fetched settings are out of date. */
 export function refreshAfterTtl<T>(env: Environment, work: () => Promise<T>): () => Promise<T> {
-  let done = once(work);
-  let readAt = Date.now();
+  let workOnce = once(work);
+  let fetchedAt = Date.now();
   return () => {
-    if ((env["SVC_SECRETS_ARN"] || env["SVC_PRODUCT_INTENT"]) && Date.now() - readAt > FETCHED_TTL_MS) {
-      done = once(work);
-      readAt = Date.now();
+    if ((env["SVC_SECRETS_ARN"] || env["SVC_PRODUCT_INTENT"]) && Date.now() - fetchedAt > FETCHED_TTL_MS) {
+      workOnce = once(work);
+      fetchedAt = Date.now();
     }
-    return done();
+    return workOnce();
   };
 }
 
-/** Checks what `openProduct` checks, and writes nothing: a new table is begun by the first function that writes. */
-async function openToRead(deps: Deps): Promise<void> {
+/** Makes the checks of `openProduct` without writing: the first function that writes initializes a new table. */
+async function openReadOnly(deps: Deps): Promise<void> {
   const { product, store } = deps;
   if (!product) return;
   const stored = (await store.get("meta", "identity"))?.value;
@@ -95,7 +95,7 @@ async function openToRead(deps: Deps): Promise<void> {
 
 const rejectWrite = (): Promise<never> => Promise.reject(new Error("this function reads only"));
 
-/** The adapter where it is only spoken of. */
+/** Stands for the configured adapter in functions that only read. */
 const readOnlyAdapter: ProductAdapter = {
   name: "webhook",
   validate: rejectWrite,

@@ -1,12 +1,10 @@
-/** A run of the schedule: a cycle, and a checkpoint when one is due. */
+/** One run of the schedule: a cycle, and a checkpoint when one is due. */
 import { maintainCheckpoint } from "../../audit/anchor.ts";
 import type { Breach } from "../../audit/integrity.ts";
 import type { Deps } from "../../deps.ts";
 import { type CycleReport, runCycle } from "../../operations/cycle.ts";
 
-/**
- * Does what can be done, and rejects when that was not all: nobody reads a report, and an alarm counts the runs that failed.
- */
+/** Runs the work that is due. Rejects if part of it failed: an alarm counts failed runs, and nobody reads the report. */
 export async function runSchedule(deps: Deps): Promise<CycleReport> {
   const report = await runCycle(deps);
   if (deps.product) await maintainCheckpoint(deps);

@@ -1,4 +1,4 @@
-/** Settings that must not stand in a function's configuration, from AWS Secrets Manager. */
+/** Fetches secret settings from AWS Secrets Manager. */
 import { askAws } from "../../store/dynamodb/aws.ts";
 import { SettingInvalid } from "../settings.ts";
 import { type Environment, readCredentials, readRegion } from "./environment.ts";
@@ -6,8 +6,8 @@ import { type Environment, readCredentials, readRegion } from "./environment.ts"
 const ANSWER_MS = 3000;
 
 /**
- * The environment, and over it what the secret `SVC_SECRETS_ARN` holds: a JSON object of settings by their names
- * (`SVC_ADMIN_TOKEN`, `SVC_ADAPTER_SECRET`, …). Errors: `SettingInvalid`, which never repeats what the secret holds.
+ * Returns the environment with the settings in the secret `SVC_SECRETS_ARN`: a JSON object of settings by name
+ * (`SVC_ADMIN_TOKEN`, `SVC_ADAPTER_SECRET`, …). Errors: `SettingInvalid`, whose message never contains a value.
  */
 export async function addSecrets(env: Environment, send: typeof fetch = fetch): Promise<Environment> {
   const arn = env["SVC_SECRETS_ARN"];
@@ -32,7 +32,7 @@ async function fetchSecret(env: Environment, SecretId: string, send: typeof fetc
     const answer: unknown = await response.json().catch(() => undefined);
     return { status: response.status, body: Object(answer) as Record<string, unknown> };
   };
-  // A connection that was kept while the instance was halted may be dead, which shows when it is used.
+  // A connection from before the instance was halted may be dead, so the first failure is retried.
   const { status, body } = await requestSecret()
     .catch(requestSecret)
     .catch((error: unknown) => reject(`Secrets Manager cannot be reached: ${String(error)}`));
@@ -48,9 +48,9 @@ function parseSecret(text: string): Record<string, string> {
   } catch {
     return reject("the secret is not JSON");
   }
-  const named = Object.entries(settings ?? {}).filter(([name]) => name.startsWith("SVC_"));
-  for (const [name, value] of named) if (typeof value !== "string") return reject(`${name} in the secret is not text`);
-  return Object.fromEntries(named) as Record<string, string>;
+  const entries = Object.entries(settings ?? {}).filter(([name]) => name.startsWith("SVC_"));
+  for (const [name, value] of entries) if (typeof value !== "string") return reject(`${name} in the secret is not text`);
+  return Object.fromEntries(entries) as Record<string, string>;
 }
 
 function reject(reason: string): never {
