@@ -1,5 +1,5 @@
 /** Stores drafts of the model that a person has not confirmed yet. The oldest are removed first. */
-import { push, type BufferState, sequenceKey } from "../projections/buffer.ts";
+import { appendRecord, type BufferState, sequenceKey } from "../projections/buffer.ts";
 import type { Store, Tx } from "../store/store.ts";
 
 declare module "../store/store.ts" {
@@ -32,7 +32,7 @@ const PREFIX = "draft_";
 export async function addDraft(tx: Tx, draft: Omit<UnconfirmedDraft, "draft_id">): Promise<string> {
   const makeDraft = (seq: number): UnconfirmedDraft => ({ draft_id: PREFIX + sequenceKey(seq), ...draft });
   const buffer = (await tx.get("meta", "chat_drafts"))?.value;
-  const next = await push(tx, "chat_drafts", buffer, makeDraft, { most: MAX_UNCONFIRMED });
+  const next = await appendRecord(tx, "chat_drafts", buffer, makeDraft, { maxCount: MAX_UNCONFIRMED });
   tx.put("meta", "chat_drafts", next);
   return PREFIX + sequenceKey(next.seq);
 }

@@ -1,5 +1,5 @@
 /** Stores conversations: messages and their replies, up to a maximum number. */
-import { push, type BufferState, sequenceKey } from "../projections/buffer.ts";
+import { appendRecord, type BufferState, sequenceKey } from "../projections/buffer.ts";
 import { normalizeName } from "../changes/rules/names.ts";
 import { invalidField } from "../kit/errors.ts";
 import type { Sha256 } from "../kit/platform.ts";
@@ -55,9 +55,9 @@ const conversationKey = (conversation: string, key: string): string => `${conver
 /** Adds a message; returns it with its id. */
 export async function addTurn(tx: Tx, turn: Omit<Turn, "message_id">): Promise<Turn> {
   const makeTurn = (seq: number): Turn => ({ message_id: `msg_${sequenceKey(seq)}`, ...turn });
-  const buffer = await push(tx, "chat", (await tx.get("meta", "chat"))?.value, makeTurn, {
-    most: MAX_TURNS,
-    removed: ({ id, value }) => tx.delete("chat_places", conversationKey(value.conversation_id, id)),
+  const buffer = await appendRecord(tx, "chat", (await tx.get("meta", "chat"))?.value, makeTurn, {
+    maxCount: MAX_TURNS,
+    onRemove: ({ id, value }) => tx.delete("chat_places", conversationKey(value.conversation_id, id)),
   });
   tx.put("meta", "chat", buffer);
   tx.put("chat_places", conversationKey(turn.conversation_id, sequenceKey(buffer.seq)), true);

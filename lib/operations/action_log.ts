@@ -1,6 +1,6 @@
 /** The actions that were run, each with its result. */
 import * as z from "zod";
-import { push, type BufferState, sequenceKey } from "../projections/buffer.ts";
+import { appendRecord, type BufferState, sequenceKey } from "../projections/buffer.ts";
 import { AppError } from "../kit/errors.ts";
 import type { OperationsDeps } from "./deps.ts";
 
@@ -87,7 +87,7 @@ export async function runRecorded(
       throw new AppError("operation_in_progress", `${action} is running; ask again when it has ended`, facts);
     }
     const stored = (await tx.get("meta", "actions"))?.value;
-    const buffer = await push(tx, "actions", stored, () => record, { most: MAX_STORED_ACTIONS });
+    const buffer = await appendRecord(tx, "actions", stored, () => record, { maxCount: MAX_STORED_ACTIONS });
     tx.put("meta", "actions", buffer);
     tx.put("actions_running", action, { action_id, ends: started + CLAIM_MS });
     return sequenceKey(buffer.seq);

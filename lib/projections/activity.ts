@@ -5,7 +5,7 @@ import { once } from "../kit/once.ts";
 import type { Tx } from "../store/store.ts";
 import { describe, describeTrip } from "../wording/describe.ts";
 import { capitalize, joinParts, showForeignText } from "../wording/part.ts";
-import { type BufferState, firstSequence, push, sequenceKey } from "./buffer.ts";
+import { appendRecord, type BufferState, firstSequence, sequenceKey } from "./buffer.ts";
 import type { Entry } from "./entries.ts";
 import { MAX_WRITES_PER_STEP, type Projection, type ProjectionContext } from "./projection.ts";
 
@@ -22,7 +22,7 @@ declare module "../store/store.ts" {
 /** Rows stored for each source; the oldest are removed first. */
 export const MAX_ROWS = 10_000;
 
-/** A row; `ref` is the id of the record that it is about. Its number is a million times the entry of its position, and more. */
+/** A row; `ref` is the id of its record. Its number is a million times the entry of its position, plus an offset. */
 export const activityRowSchema = once(() =>
   z
     .object({
@@ -48,7 +48,7 @@ export type Notice = Omit<ActivityRow, "seq" | "tick" | "ref"> & { ref?: string 
 export const ROW_SOURCES = ["growth_rows", "outcome_rows", "notices"] as const;
 export type RowSource = (typeof ROW_SOURCES)[number];
 
-const FIRST: Readonly<Record<RowSource, number>> = { growth_rows: 0, outcome_rows: 100_000, notices: 900_000 };
+const FIRST_OFFSETS: Readonly<Record<RowSource, number>> = { growth_rows: 0, outcome_rows: 100_000, notices: 900_000 };
 
 /** The kind of all rows of outcomes; rows of the other sources are indexed by kind in `<source>_kinds`. */
 export const OUTCOME_KIND = "outcome";
@@ -58,9 +58,9 @@ export const kindKey = (kind: string, seq: number): string => `${kind}\n${sequen
 
 /** Returns the id of the entry that a row reports; undefined for a row of another source. */
 export const findRowEntry = ({ seq }: Pick<ActivityRow, "seq">): number | undefined =>
-  seq % firstSequence(1) < FIRST.outcome_rows ? Math.floor(seq / firstSequence(1)) : undefined;
+  seq % firstSequence(1) < FIRST_OFFSETS.outcome_rows ? Math.floor(seq / firstSequence(1)) : undefined;
 
-/** Adds a row at a position of the log, and resolves with the bounds of its source. */
+/** Adds a row at a position of the log, and resolves with the new state of its buffer. */
 export async function addRow(
   tx: Tx,
   source: RowSource,
@@ -69,14 +69,14 @@ export async function addRow(
   notice: Notice,
 ): Promise<BufferState> {
   const row = (seq: number): ActivityRow => ({ ref: null, ...notice, seq, tick });
-  const bounds = { most: MAX_ROWS, least: firstSequence(position) + FIRST[source] };
-  if (source === "outcome_rows") return push(tx, source, buffer, row, bounds);
-  const after = await push(tx, source, buffer, row, {
+  const bounds = { maxCount: MAX_ROWS, minSequence: firstSequence(position) + FIRST_OFFSETS[source] };
+  if (source === "outcome_rows") return appendRecord(tx, source, buffer, row, bounds);
+  const newBuffer = await appendRecord(tx, source, buffer, row, {
     ...bounds,
-    removed: ({ value: { kind, seq } }) => tx.delete(`${source}_kinds`, kindKey(kind, seq)),
+    onRemove: ({ value: { kind, seq } }) => tx.delete(`${source}_kinds`, kindKey(kind, seq)),
   });
-  tx.put(`${source}_kinds`, kindKey(notice.kind, after.seq), true);
-  return after;
+  tx.put(`${source}_kinds`, kindKey(notice.kind, newBuffer.seq), true);
+  return newBuffer;
 }
 
 interface State {
@@ -110,9 +110,9 @@ async function addRows(
   }
 }
 
-const MAX_CAUSE = 200;
+const MAX_CAUSE_LENGTH = 200;
 
-const KINDS: Readonly<Partial<Record<EventType, string>>> = {
+const ROW_KINDS: Readonly<Partial<Record<EventType, string>>> = {
   change_rolled_back: "rolled_back",
   change_apply_failed: "operation_failed",
   change_rollback_failed: "operation_failed",
@@ -127,12 +127,12 @@ const KINDS: Readonly<Partial<Record<EventType, string>>> = {
 };
 
 function getKind({ event_type, facts: { decision, review_hours } }: Entry): string | undefined {
-  if (event_type !== "consent_decision") return KINDS[event_type];
+  if (event_type !== "consent_decision") return ROW_KINDS[event_type];
   if (review_hours !== undefined) return "emergency";
   return decision === "lapsed" || decision === "expired" ? `change_${decision}` : undefined;
 }
 
-/** Creates the rows of an entry; a title contains the id of its change, which is replaced by its name when it is read. */
+/** Creates the rows of an entry. A title contains the id of the change, which a read replaces by its name. */
 function createRows(entry: Entry): Row[] {
   if (entry.event_type === "kpi_refreshed") return (entry.facts.tripped ?? []).map(createTripRow);
   const kind = getKind(entry);
@@ -141,7 +141,7 @@ function createRows(entry: Entry): Row[] {
   const sentence = entry.change_id === "" ? capitalize(what) : [`${entry.change_id}: `, ...what];
   // A failure shows both its cause and the state of the host product.
   const cause = kind === "operation_failed" && reason !== undefined ? [": ", reason] : [];
-  const title = joinParts([...sentence, ...cause], (part) => showForeignText(part, MAX_CAUSE));
+  const title = joinParts([...sentence, ...cause], (part) => showForeignText(part, MAX_CAUSE_LENGTH));
   const note = typeof reason === "object" ? reason.given : reason;
   const isShown = note !== undefined && cause.length === 0;
   return [{ kind, title, detail: isShown ? note : joinParts(capitalize(host.length > 0 ? [...host, "."] : [])) }];

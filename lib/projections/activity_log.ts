@@ -27,7 +27,7 @@ declare module "../store/store.ts" {
   }
 }
 
-/** Adds a notice in the transaction of what it reports. Its position is the log's length, or shortly before. */
+/** Adds a notice in the transaction of the event that it reports. Its position is the log's length, or slightly less. */
 export async function addNotice({ store }: Pick<ProjectionDeps, "store">, tx: Tx, notice: Notice): Promise<void> {
   // Read outside the transaction, which would otherwise conflict with every entry.
   const position = (await readHead(store))?.length ?? 0;
@@ -41,8 +41,8 @@ export async function readActivityPage(
   deps: ProjectionDeps,
   { limit, before, kind }: { limit: number; before?: number | undefined; kind?: string | undefined },
 ): Promise<{ entries: ActivityRow[]; next: number | null }> {
-  const [ofEntries, ofOutcomes] = await Promise.all([readProjection(deps, activity), readProjection(deps, outcomes)]);
-  const reads: Record<RowSource, Reads> = { growth_rows: ofEntries, outcome_rows: ofOutcomes, notices: deps.store };
+  const [entryRows, outcomeRows] = await Promise.all([readProjection(deps, activity), readProjection(deps, outcomes)]);
+  const reads: Record<RowSource, Reads> = { growth_rows: entryRows, outcome_rows: outcomeRows, notices: deps.store };
   const pages = await Promise.all(
     ROW_SOURCES.map((source) =>
       listSourceRows(reads[source], source, before ?? Number.MAX_SAFE_INTEGER, limit + 1, kind),
@@ -53,13 +53,13 @@ export async function readActivityPage(
   return { entries, next: rows.length > limit ? entries.at(-1)!.seq : null };
 }
 
-/** Replaces ids by names of changes in the titles of rows; stored rows contain ids, so that an erasure leaves no words. */
+/** Replaces ids by names of changes in the titles of rows; stored rows contain ids, so that an erasure need not search them. */
 export async function nameChanges(reads: Pick<Reads, "getMany">, rows: readonly ActivityRow[]): Promise<ActivityRow[]> {
   const ids = [...new Set(rows.flatMap(({ ref, title }) => (ref !== null && title.includes(ref) ? [ref] : [])))];
   if (ids.length === 0) return [...rows];
   const records = await readRecords(reads, ids);
   const names = new Map(
-    records.flatMap((record, at) => (record ? [[ids[at]!, joinParts(nameChange(record.change))]] : [])),
+    records.flatMap((record, index) => (record ? [[ids[index]!, joinParts(nameChange(record.change))]] : [])),
   );
   return rows.map((row) => {
     const name = row.ref === null ? undefined : names.get(row.ref);
@@ -88,7 +88,7 @@ async function listSourceRows(
   return rows.flatMap((row) => (row ? [row.value] : []));
 }
 
-/** Finds the newest row whose position every projection of rows has passed, so that no row comes before it any more. */
+/** Finds the newest row that no row can precede any more, because every projection of rows has passed its position. */
 export async function findNewestFixedRow({ getMany }: Reads): Promise<number> {
   const cursors = (await getMany("cursors", [activity.name, outcomes.name])).map((stored) => stored?.value);
   const passed = Math.min(...cursors.map((cursor) => (cursor && !cursor.clearing ? cursor.entry : 0)));

@@ -5,13 +5,14 @@ import { createLogReader, type LogReader } from "./log_reader.ts";
 import { type LogEnd, projectSlice, type SliceResult } from "./project.ts";
 import { type Projection, type ProjectionDeps, readCursor } from "./projection.ts";
 
-const problems = new WeakMap<Store, Map<string, string>>();
+/** Reasons of failures by projection. */
+const failures = new WeakMap<Store, Map<string, string>>();
 
-/** Returns the reason why a projection failed in this process the last time it ran; `null` when it did not. */
+/** Returns the reason why a projection failed in its last run in this process; null if it did not. */
 export const findProblem = ({ store }: Pick<ProjectionDeps, "store">, { name }: Projection): string | null =>
-  problems.get(store)?.get(name) ?? null;
+  failures.get(store)?.get(name) ?? null;
 
-/** Returns how many entries a projection has not stored yet, and the reason where it fails. */
+/** Returns how many entries a projection has not stored yet, and the reason if it fails. */
 export async function readStatus(
   deps: ProjectionDeps,
   projection: Projection,
@@ -27,15 +28,15 @@ export async function readStatus(
 
 const readers = new WeakMap<Store, { head: string | undefined; read: LogReader }>();
 
-/** Reads the end of the log; what was read of it is shared until it grows, and no longer, because of erasures. */
+/** Reads the end of the log. Its reader caches pages only until the log grows, since they may have content that is erased then. */
 export async function readEnd(deps: ProjectionDeps, now: string): Promise<LogEnd> {
   const { length = 0, head } = (await readHead(deps.store)) ?? {};
-  let known = readers.get(deps.store);
-  if (!known || known.head !== head) readers.set(deps.store, (known = { head, read: createLogReader(deps, length) }));
-  return { length, now, read: known.read };
+  let reader = readers.get(deps.store);
+  if (!reader || reader.head !== head) readers.set(deps.store, (reader = { head, read: createLogReader(deps, length) }));
+  return { length, now, read: reader.read };
 }
 
-/** Projects one slice after those that were requested earlier. Never rejects: a failure is the projection's problem. */
+/** Projects one slice after those that were requested earlier. Never rejects: `findProblem` returns the reason of a failure. */
 export function projectNext(
   deps: ProjectionDeps,
   projection: Projection,
@@ -43,25 +44,26 @@ export function projectNext(
   proceed: () => boolean,
 ): Promise<SliceResult | "failed"> {
   return deps.mutex(`project ${projection.name}`, async () => {
-    let failing = problems.get(deps.store);
-    if (!failing) problems.set(deps.store, (failing = new Map()));
+    let reasons = failures.get(deps.store);
+    if (!reasons) failures.set(deps.store, (reasons = new Map()));
     try {
       const log = await end;
       if (!proceed()) return "done";
       const result = await projectSlice(deps, projection, deps.store, log);
-      failing.delete(projection.name);
+      reasons.delete(projection.name);
       return result;
     } catch (error) {
-      if (!failing.has(projection.name))
+      if (!reasons.has(projection.name))
         deps.log.warn("a projection failed", { projection: projection.name, error: String(error) });
-      failing.set(projection.name, String(error));
+      reasons.set(projection.name, String(error));
       return "failed";
     }
   });
 }
 
-/** Brings one projection up to the head by its entries, also where another process projects it, as long as `proceed` allows. */
+/** Projects every entry into one projection while `proceed` returns true; tries again after a conflict with another process. */
 export async function catchUp(deps: ProjectionDeps, projection: Projection, proceed: () => boolean): Promise<void> {
-  for (let result: string = "more"; (result === "more" || result === "conflict") && proceed();)
+  let result: string = "more";
+  while ((result === "more" || result === "conflict") && proceed())
     result = await projectNext(deps, projection, readEnd(deps, ""), proceed);
 }

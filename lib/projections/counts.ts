@@ -13,14 +13,14 @@ declare module "../store/store.ts" {
   interface Collections {
     /** `tally_days/<UTC day>`: the counts of a day. */
     tally_days: Counts;
-    /** `tally_drafts/<place>`: the newest draft of a model on a tenant's target. */
+    /** `tally_drafts/<target key>`: the newest draft of a model on a tenant's target. */
     tally_drafts: ModelDraft;
     /** `tally_attempts/<change_id>`: the day on which an applied change was applied, and whether that counts as failed. */
     tally_attempts: { day: string; failed: boolean };
   }
 }
 
-/** Names of counts; `attempts_*` on the day of the apply, everything else on its own day. */
+/** Names of counts. `attempts_*` count on the day of the apply, all others on the day of their entry. */
 export type Counter =
   | "proposed"
   | `decided_${"approved" | Resolution | "minor"}`
@@ -43,7 +43,6 @@ export type Counts = Partial<Record<Counter, number>>;
 /** Days whose counts are stored. */
 export const MAX_DAYS = 400;
 
-/** Adds counts up. */
 export function sumCounts(all: readonly Counts[]): Counts {
   const total: Counts = {};
   for (const counts of all)
@@ -51,7 +50,7 @@ export function sumCounts(all: readonly Counts[]): Counts {
   return total;
 }
 
-/** Adds up the days of a window, out of those of a longer one. */
+/** Sums the counts of the days within a window. */
 export const sumWindow = (days: ReadonlyMap<string, Counts>, { from, to }: Window): Counts =>
   sumCounts([...days].filter(([day]) => day >= from && day <= to).map(([, counts]) => counts));
 
@@ -70,17 +69,17 @@ export async function addCounts(
   context: ProjectionContext<{ total: Counts }>,
   collection: DayCollection,
   at: string,
-  more: Counts,
+  added: Counts,
 ): Promise<void> {
   const { tx } = context;
   const day = at.slice(0, 10);
   const stored = await tx.get(collection, day);
-  tx.put(collection, day, sumCounts([stored?.value ?? {}, more]));
-  context.state = { ...context.state, total: sumCounts([context.state.total, more]) };
+  tx.put(collection, day, sumCounts([stored?.value ?? {}, added]));
+  context.state = { ...context.state, total: sumCounts([context.state.total, added]) };
   if (stored) return;
-  const first = utcDay(Date.parse(day) - MAX_DAYS * DAY_MS);
+  const firstDay = utcDay(Date.parse(day) - MAX_DAYS * DAY_MS);
   for (const { id } of await tx.list(collection, { limit: 3, keysOnly: true }))
-    if (id < first) tx.delete(collection, id);
+    if (id < firstDay) tx.delete(collection, id);
 }
 
 interface State {
@@ -92,7 +91,7 @@ export const counts: Projection<State> = {
   collections: ["tally_days", "tally_drafts", "tally_attempts"],
   start: { total: {} },
   async apply(context, entry) {
-    const count = (more: Counts): Promise<void> => addCounts(context, "tally_days", entry.timestamp, more);
+    const count = (added: Counts): Promise<void> => addCounts(context, "tally_days", entry.timestamp, added);
     // A late result belongs to an attempt that was counted when it failed.
     const isLate = entry.facts.late === true;
     switch (entry.event_type) {

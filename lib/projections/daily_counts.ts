@@ -18,26 +18,26 @@ export async function readDailyCounts(deps: ProjectionDeps, window: Window): Pro
   return mergeDays(await readBoth(deps), window);
 }
 
-async function mergeDays([ofEntries, ofOutcomes]: readonly Reads[], window: Window): Promise<Map<string, Counts>> {
-  const days = new Map(await listDays(ofEntries!, "tally_days", window));
-  for (const [day, closed] of await listDays(ofOutcomes!, "closing_days", window))
+async function mergeDays([entryCounts, outcomeCounts]: readonly Reads[], window: Window): Promise<Map<string, Counts>> {
+  const days = new Map(await listDays(entryCounts!, "tally_days", window));
+  for (const [day, closed] of await listDays(outcomeCounts!, "closing_days", window))
     days.set(day, sumCounts([days.get(day) ?? {}, closed]));
   return days;
 }
 
-/** Sums by the total of outcomes, which is a new object with each count. */
+/** Cached sums. The key is the total of outcomes, which is a new object after each count. */
 const cache = new WeakMap<Counts, { total: Counts; name: string; sums: Promise<Counts[]> }>();
 
 /** Reads the counts within a window and within its last part; cached until anything is counted. */
 export async function readCountsWithin(deps: ProjectionDeps, window: Window, part: Window): Promise<Counts[]> {
   const both = await readBoth(deps);
-  const [{ state: ofEntries }, { state: ofOutcomes }] = both;
+  const [{ state: entryState }, { state: outcomeState }] = both;
   const name = window.from + part.from + part.to;
-  let known = cache.get(ofOutcomes.total);
-  if (known?.name !== name || known.total !== ofEntries.total) {
-    const sums = mergeDays(both, window).then((days) => [window, part].map((one) => sumWindow(days, one)));
-    cache.set(ofOutcomes.total, (known = { total: ofEntries.total, name, sums }));
-    sums.catch(() => cache.delete(ofOutcomes.total));
+  let cached = cache.get(outcomeState.total);
+  if (cached?.name !== name || cached.total !== entryState.total) {
+    const sums = mergeDays(both, window).then((days) => [window, part].map((dates) => sumWindow(days, dates)));
+    cache.set(outcomeState.total, (cached = { total: entryState.total, name, sums }));
+    sums.catch(() => cache.delete(outcomeState.total));
   }
-  return known.sums;
+  return cached.sums;
 }

@@ -6,7 +6,7 @@ import { type EventDetail, parseDetail } from "../changes/rules/event.ts";
 import type { Reading } from "../rollout/rule.ts";
 
 /** Members of an entry's detail that projections read, depending on its type. */
-interface Facts extends EventDetail {
+interface EntryFacts extends EventDetail {
   manifest_hash?: string;
   proposer?: Change["proposer"];
   authenticated?: Actor["authenticated"];
@@ -24,16 +24,15 @@ interface Facts extends EventDetail {
 
 /** An entry with its detail parsed. */
 export interface Entry extends AuditEntry {
-  facts: Facts;
+  facts: EntryFacts;
 }
 
 /** Parses the detail of an entry. */
 export const parseEntry = (entry: AuditEntry): Entry => ({ ...entry, facts: parseDetail(entry.detail) });
 
-/** Returns the actor of an entry; null for the service itself, or where none is named. */
-export const findActor = ({ event_type, facts }: Entry): string | null =>
-  (event_type === "change_proposed" || event_type === "proposal_refused"
-    ? facts.proposer
-    : event_type === "consent_decision" || event_type === "emergency_reviewed"
-      ? facts.approver
-      : (facts.actor ?? facts.by)) ?? null;
+/** Returns the actor of an entry; null for the service itself, and if none is named. */
+export function findActor({ event_type, facts }: Entry): string | null {
+  if (event_type === "change_proposed" || event_type === "proposal_refused") return facts.proposer ?? null;
+  if (event_type === "consent_decision" || event_type === "emergency_reviewed") return facts.approver ?? null;
+  return facts.actor ?? facts.by ?? null;
+}

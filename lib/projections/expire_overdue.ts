@@ -1,11 +1,11 @@
-/** Changes whose deadlines have passed. */
+/** Finds and expires the changes whose deadlines have passed. */
 import { readCertainTime } from "../changes/certain_time.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { expireDue } from "../changes/expiry.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { listApprovedSince, listPendingSince } from "./overdue.ts";
 
-/** Changes of a status in one list. */
+/** Changes that are listed of each status. */
 const MAX_OVERDUE = 2000;
 
 /** Returns the ids of changes whose deadlines have certainly passed, by status, the oldest first. */

@@ -26,7 +26,7 @@ export interface Batch {
 export type LogReader = (after: number, limit: number) => Promise<Batch>;
 
 const PAGE_SIZE = 64;
-/** Pages kept. Projections are only a few pages apart, so the last of them still finds the pages that the first one read. */
+/** Cached pages. Projections are only a few pages apart, so the last one finds the pages that the first one read. */
 const MAX_PAGES = 12;
 
 /** Creates a reader of a log of some length. Errors: a missing entry, since nothing can be projected beyond it. */
@@ -34,7 +34,7 @@ export function createLogReader(deps: LogReaderDeps, length: number): LogReader 
   const pages = new Map<number, Promise<Batch>>();
   let origin: number | undefined;
   return async (after, limit) => {
-    if (limit === 0) return { entries: [], facts: createFacts(deps, []) };
+    if (limit === 0) return { entries: [], facts: createFactReader(deps, []) };
     origin ??= after;
     // Pages are counted from the first read, so that a new entry is not read with many old ones.
     const start = Math.max(0, origin + Math.floor((after - origin) / PAGE_SIZE) * PAGE_SIZE);
@@ -56,21 +56,21 @@ async function readPage(deps: LogReaderDeps, after: number, last: number): Promi
   if (gap !== -1 || rows.length < limit)
     throw new Error(`Audit entry ${after + 1 + (gap === -1 ? rows.length : gap)} is missing from the store.`);
   const entries = rows.map(({ value }) => parseEntry(value));
-  return { entries, facts: createFacts(deps, entries) };
+  return { entries, facts: createFactReader(deps, entries) };
 }
 
-/** Manifests that were read, by hash. */
+/** Intents that were read, by manifest hash. */
 const manifests = new WeakMap<Store, Map<string, ProjectedIntent>>();
 const MAX_MANIFESTS = 16;
 
 /**
- * Creates the reads of a page; all changes that it names are read in one request. They may return content that is erased
- * afterwards: a projection removes what it made of it when it comes to the entry of the erasure.
+ * Creates the reads for a page; all changes that it names are read in one request. They may return content that is erased
+ * later: a projection removes the records that it derived from it at the entry of the erasure.
  */
-function createFacts({ store, sha256, product }: LogReaderDeps, entries: readonly Entry[]): Facts {
-  const today: ProjectedIntent = { kpis: product?.intent.kpis ?? {}, principals: {} };
-  const known = manifests.get(store) ?? new Map<string, ProjectedIntent>();
-  manifests.set(store, known);
+function createFactReader({ store, sha256, product }: LogReaderDeps, entries: readonly Entry[]): Facts {
+  const currentIntent: ProjectedIntent = { kpis: product?.intent.kpis ?? {}, principals: {} };
+  const intents = manifests.get(store) ?? new Map<string, ProjectedIntent>();
+  manifests.set(store, intents);
   const changes = new Map<string, ProjectedChange>();
   /** The last cycle found: its number, and the entries `after` (exclusive) to `last` that it applies to. */
   let cycle = { after: 0, last: 0, tick: 0 };
@@ -79,32 +79,32 @@ function createFacts({ store, sha256, product }: LogReaderDeps, entries: readonl
     const records = await readRecords(store, ids);
     ids.forEach((id, index) => changes.set(id, records[index]?.change ?? erasedChange(id)));
   };
-  let ahead: Promise<void> | undefined;
-  const readAhead = (): Promise<void> => {
+  let pageChanges: Promise<void> | undefined;
+  const readPageChanges = (): Promise<void> => {
     const ids = new Set(entries.map(({ change_id }) => change_id).filter((id) => id !== ""));
-    ahead ??= readChanges([...ids]).catch((error: unknown) => {
-      ahead = undefined;
+    pageChanges ??= readChanges([...ids]).catch((error: unknown) => {
+      pageChanges = undefined;
       throw error;
     });
-    return ahead;
+    return pageChanges;
   };
 
   return {
     async readChange(changeId) {
-      if (!changes.has(changeId)) await readAhead();
+      if (!changes.has(changeId)) await readPageChanges();
       if (!changes.has(changeId)) await readChanges([changeId]);
       return changes.get(changeId)!;
     },
     listEntries: async (changeId) => (await readRecord(store, changeId))?.audit ?? [],
     async readIntent(manifestHash) {
-      if (manifestHash === null) return today;
-      const read = known.get(manifestHash);
-      if (read) return read;
+      if (manifestHash === null) return currentIntent;
+      const cached = intents.get(manifestHash);
+      if (cached) return cached;
       const text = (await store.get("manifests", manifestHash))?.value;
-      if (text === undefined) return today;
+      if (text === undefined) return currentIntent;
       const { intent } = loadIntent(text, sha256);
-      if (known.size === MAX_MANIFESTS) known.clear();
-      known.set(manifestHash, intent);
+      if (intents.size === MAX_MANIFESTS) intents.clear();
+      intents.set(manifestHash, intent);
       return intent;
     },
     async readTick(entry) {

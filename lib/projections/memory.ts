@@ -1,4 +1,4 @@
-/** Memories of the service: what the log reports, in sentences, and what users said. Each source is bounded by itself. */
+/** Memories of the service: sentences about the log, and words of users. Each source has a limit of its own. */
 import type { EventType } from "../audit/entry.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { formatDelta } from "../changes/rules/kpi_words.ts";
@@ -7,7 +7,7 @@ import type { Tx } from "../store/store.ts";
 import { describe, describeValues, toSentence } from "../wording/describe.ts";
 import { nameActor } from "../wording/names.ts";
 import { joinParts, type Part } from "../wording/part.ts";
-import { type BufferState, firstSequence, push, sequenceKey } from "./buffer.ts";
+import { appendRecord, type BufferState, firstSequence, sequenceKey } from "./buffer.ts";
 import { type Entry, findActor } from "./entries.ts";
 import type { ProjectedChange, Projection, ProjectionContext } from "./projection.ts";
 
@@ -40,12 +40,12 @@ export type MemoryKind = (typeof MEMORY_KINDS)[number];
 /** Kinds that a user said and nobody verified; all others come from the audit log. */
 const USER_KINDS: ReadonlySet<MemoryKind> = new Set(["feedback", "insight", "chat"]);
 
-/** Returns whether a memory comes from the records or from what a user said. */
+/** Returns `record` for a memory from the audit log, `said` for the words of a user. */
 export const memoryBasis = (kind: MemoryKind): "record" | "said" => (USER_KINDS.has(kind) ? "said" : "record");
 
 /**
- * Collections of memories: of entries, of proposals, of outcomes, of feedback and insights, and of conversation. Each is
- * bounded by itself, so that a source which anybody can fill displaces no other.
+ * Collections of memories: of entries, of proposals, of outcomes, of feedback and insights, and of conversation. Each has a
+ * limit of its own, so that one which anybody can fill does not displace the others.
  */
 export const MEMORY_SOURCES = [
   "record_memories",
@@ -65,9 +65,9 @@ export const MAX_MEMORY_LENGTH = 2000;
 /** A memory; `ref` is the id of the record that it is about. */
 export interface Memory {
   kind: MemoryKind;
-  /** For a record a sentence, in which people are quoted; else the words as they were said. */
+  /** From the log: a sentence that quotes people. From a user: the words as they were said. */
   text: string;
-  /** Name of the person who decided, proposed or said it; null where none is recorded. */
+  /** Name of the person who decided, proposed or said it; null if none is recorded. */
   author: string | null;
   at: string;
   ref: string | null;
@@ -78,25 +78,25 @@ export interface Memory {
 /** The memory of a proposal, which is worded from the change: its id. */
 export type ProposalMemory = string;
 
-/** Adds a memory and resolves with the bounds of its source. */
+/** Adds a memory and resolves with the new state of its buffer. */
 export async function addMemory(
   tx: Tx,
   source: MemorySource,
   buffer: BufferState | undefined,
   memory: Memory | ProposalMemory,
-  least?: number,
+  minSequence?: number,
 ): Promise<BufferState> {
   const record = typeof memory === "string" ? memory : { ...memory, text: shorten(memory.text, MAX_MEMORY_LENGTH) };
-  return push(tx, source, buffer, () => record, { most: MAX_MEMORIES, ...(least && { least }) });
+  return appendRecord(tx, source, buffer, () => record, { maxCount: MAX_MEMORIES, ...(minSequence && { minSequence }) });
 }
 
-/** `meta/memories`: bounds of what users said; numbered together, so that ids differ, and counted apart. */
+/** `meta/memories`: buffers of the words of users. They share one sequence, so that ids differ, and have separate counts. */
 interface UserMemoryState extends BufferState {
   /** Number of memories of conversation. */
   chat: number;
 }
 
-/** Remembers what a user said, in the transaction that records it. */
+/** Remembers the words of a user, in the transaction that records them. */
 export async function remember(tx: Tx, memory: Memory): Promise<void> {
   const { seq, count, chat } = (await tx.get("meta", "memories"))?.value ?? { seq: 0, count: 0, chat: 0 };
   if (memory.kind === "chat") {
@@ -108,7 +108,7 @@ export async function remember(tx: Tx, memory: Memory): Promise<void> {
   }
 }
 
-/** Deletes what a user said. */
+/** Deletes a memory of a user's words. */
 export async function forgetMemory(tx: Tx, source: "memories" | "chat_memories", id: string): Promise<void> {
   const stored = (await tx.get("meta", "memories"))?.value;
   const member = source === "memories" ? "count" : "chat";
@@ -116,11 +116,11 @@ export async function forgetMemory(tx: Tx, source: "memories" | "chat_memories",
   if (stored) tx.put("meta", "memories", { ...stored, [member]: stored[member] - 1 });
 }
 
-/** A memory of an entry, in words. */
+/** The words of a memory. */
 export type MemoryText = Pick<Memory, "kind" | "text"> & { author: string | null };
 
-/** Events that are remembered one by one; a proposal is worded from its change, and feeds once a day. */
-const KINDS: Readonly<Partial<Record<EventType, MemoryKind>>> = {
+/** Kinds of memory by event. Proposals and feeds are remembered in ways of their own. */
+const EVENT_KINDS: Readonly<Partial<Record<EventType, MemoryKind>>> = {
   consent_decision: "decision",
   emergency_reviewed: "decision",
   note_added: "decision",
@@ -134,14 +134,14 @@ const KINDS: Readonly<Partial<Record<EventType, MemoryKind>>> = {
   proposal_refused: "proposal",
 };
 
-/** Describes an entry to be remembered; undefined for one that is not. */
+/** Describes an entry that is remembered; undefined for any other. */
 export function describeMemory(entry: Entry, change?: ProjectedChange): MemoryText | undefined {
-  const kind = KINDS[entry.event_type];
+  const kind = EVENT_KINDS[entry.event_type];
   if (kind === undefined) return undefined;
   return { kind, author: findActor(entry), text: joinParts(toSentence(describe(entry, change))) };
 }
 
-/** Describes a proposal, with the gain that it promises and its rationale. */
+/** Describes a proposal, with its promised gain and its rationale. */
 export function describeProposal(change: Change): MemoryText {
   const { kpi, expected_delta_k: gain, rationale, proposer } = change;
   const promise: Part[] =
@@ -151,7 +151,7 @@ export function describeProposal(change: Change): MemoryText {
   return { kind: "proposal", author: proposer, text: joinParts([...sentence, ...promise, ...reason]) };
 }
 
-/** Sources of entries: proposals, of which anybody can make many, and all others. */
+/** Sources of memories of entries: proposals, of which anybody can make many, and all others. */
 type EntrySource = "record_memories" | "proposal_memories";
 
 interface State {
@@ -161,13 +161,13 @@ interface State {
 }
 
 const MAX_NOTE_LENGTH = 500;
-const EMPTY = { seq: 0, count: 0 };
+const EMPTY_BUFFER = { seq: 0, count: 0 };
 
 export const memories: Projection<State> = {
   name: "memories",
   version: 5,
   collections: ["record_memories", "proposal_memories"],
-  start: { rings: { record_memories: EMPTY, proposal_memories: EMPTY }, fed: null },
+  start: { rings: { record_memories: EMPTY_BUFFER, proposal_memories: EMPTY_BUFFER }, fed: null },
   async apply(context, entry, step) {
     if (entry.event_type === "kpi_refreshed") return rememberKpis(context, entry);
     if (entry.event_type === "content_erased") return forgetChange(context, entry, step);
@@ -223,14 +223,14 @@ async function forgetChange(
 async function rememberKpis(context: ProjectionContext<State>, { timestamp: at, facts }: Entry): Promise<void> {
   const day = at.slice(0, 10);
   const { fed } = context.state;
-  const before = fed?.day === day ? fed : undefined;
-  const values = { ...before?.values, ...facts.values };
-  const note = facts.note?.trim() ? facts.note : (before?.note ?? "");
-  if (before) await removeMemory(context, "record_memories", sequenceKey(before.seq));
+  const earlier = fed?.day === day ? fed : undefined;
+  const values = { ...earlier?.values, ...facts.values };
+  const note = facts.note?.trim() ? facts.note : (earlier?.note ?? "");
+  if (earlier) await removeMemory(context, "record_memories", sequenceKey(earlier.seq));
   const effect = facts.E == null ? "" : `; E ${Number(facts.E.toFixed(3))}`;
   const author = facts.actor ?? null;
-  const noted = note === "" ? "" : `: ${quote(note, MAX_NOTE_LENGTH)}`;
-  const source = author === null && note === "" ? "" : `; fed by ${joinParts(nameActor(author))}${noted}`;
+  const noteText = note === "" ? "" : `: ${quote(note, MAX_NOTE_LENGTH)}`;
+  const source = author === null && note === "" ? "" : `; fed by ${joinParts(nameActor(author))}${noteText}`;
   await addEntryMemory(context, "record_memories", {
     kind: "kpi",
     text: `KPIs of ${day}: ${joinParts(describeValues(values))}${effect}${source}`,

@@ -1,6 +1,6 @@
 /**
- * Projection of the outcomes of applied changes: opened by the apply, and ended by the horizon, the rollback or the apply of
- * another change on the target, with the values fed by then; and of what is counted and reported when a change is closed.
+ * Projection of the outcomes of applied changes. An apply opens an outcome; the horizon, a rollback or the apply of another
+ * change on the target ends it with the values fed by then. When a change is closed, the projection counts and reports it.
  */
 import { POLICY_GUARDRAIL } from "../changes/rules/actor.ts";
 import { formatTargetKey } from "../changes/records.ts";
@@ -43,7 +43,7 @@ export const outcomes: Projection<State> = {
         return entry.facts.status === "denied" ? closeDenied(context, entry) : undefined;
       case "change_applied":
         if (step === "targets") return indexTargets(context.tx, await context.readChange(entry.change_id));
-        return step === "open" ? openNext(context, entry) : replaceOutcomes(context, entry);
+        return step === "open" ? openApplied(context, entry) : replaceOutcomes(context, entry);
       case "change_rolled_back":
         return endByRollback(context, entry);
       case "stage_advanced":
@@ -82,7 +82,7 @@ function recordFeed(context: ProjectionContext<State>, { id, timestamp: at, fact
 const closeDenied = async (context: ProjectionContext<State>, { change_id, timestamp }: Entry): Promise<void> =>
   closeChange(context, await context.readChange(change_id), null, timestamp);
 
-/** Counts the outcomes that ended at their horizon during a run, and the new verdicts; 0 where that cannot be read. */
+/** Counts the outcomes that ended at their horizon during a run, and the new verdicts; 0 if they cannot be read. */
 export async function countVerdicts(
   { store }: Pick<ProjectionDeps, "store">,
   run: () => Promise<unknown>,
@@ -96,7 +96,7 @@ export async function countVerdicts(
   return { closed: after.timed_out - timed_out, new_verdicts: after.verdicts - verdicts };
 }
 
-/** Ends the outcomes that are open on the targets of an apply, and opens that of the applied change. */
+/** Ends the outcomes that are open on the targets of an apply, and opens the outcome of the applied change. */
 async function replaceOutcomes(context: ProjectionContext<State>, entry: Entry): Promise<string | void> {
   const { change_id, timestamp: at } = entry;
   for (const target of listEntries(await context.readChange(change_id))) {
@@ -106,35 +106,38 @@ async function replaceOutcomes(context: ProjectionContext<State>, entry: Entry):
     const record = (await context.tx.get("outcomes", replaced))!.value;
     if (!record.final) await closeOutcome(context, record, { at, by: "change", replaced_by: change_id });
   }
-  return context.hasRoom(MAX_WRITES_PER_STEP) ? openNext(context, entry) : "open";
+  return context.hasRoom(MAX_WRITES_PER_STEP) ? openApplied(context, entry) : "open";
 }
 
-async function openNext(
+async function openApplied(
   context: ProjectionContext<State>,
   { change_id, tenant, timestamp: at, id: entry }: Entry,
 ): Promise<string | void> {
   const change = await context.readChange(change_id);
   const { kpi } = change;
-  const { kpis, windows: all, due } = context.state;
-  const windows = getWindows(all, kpi);
+  const { kpis, due } = context.state;
+  const windows = getWindows(context.state.windows, kpi);
   const intent = await context.readIntent(context.state.manifest);
-  const [[then], others] = await Promise.all([
+  const [[feedBefore], openChanges] = await Promise.all([
     context.tx.list("kpi_days", { after: `${findTrendStart(at).slice(0, 10)}~`, limit: 1, reverse: true }),
     kpi === null ? [] : listNewestOpen(context.tx, kpi),
   ]);
-  const earlier = then?.value.values[kpi ?? ""];
-  const record = openOutcome(change, { at, entry, tenant, kpis, earlier, intent, windows, open: others });
+  const earlier = feedBefore?.value.values[kpi ?? ""];
+  const record = openOutcome(change, { at, entry, tenant, kpis, earlier, intent, windows, open: openChanges });
   context.tx.put("outcomes", change_id, record);
   await indexOpen(context.tx, record);
   const { judged_from } = record;
   context.state = { ...context.state, due: due !== null && due < judged_from ? due : judged_from };
   if (kpi !== null)
-    context.state = { ...context.state, windows: { ...all, [kpi]: { ...windows, opened: windows.opened + 1 } } };
+    context.state = {
+      ...context.state,
+      windows: { ...context.state.windows, [kpi]: { ...windows, opened: windows.opened + 1 } },
+    };
   if (isPlan(change)) return "targets";
   indexTargets(context.tx, change);
 }
 
-/** Stores the bounds of a rollout, as a decision of its rule has them. */
+/** Stores the bounds that a decision on a rollout has computed. */
 async function recordReadings(
   context: ProjectionContext<State>,
   { change_id, facts: { readings } }: Entry,
@@ -152,6 +155,6 @@ async function endByRollback(
   const record = (await context.tx.get("outcomes", change_id))?.value;
   const by = facts.by === POLICY_GUARDRAIL ? "guardrail" : "rollback";
   if (record && !record.final) return closeOutcome(context, record, { at, by });
-  // Its outcome ended before and is counted; the change is listed again as closed.
+  // The outcome had ended and was counted; the change is listed as closed once more.
   return addClosed(context, change_id);
 }

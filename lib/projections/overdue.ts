@@ -1,4 +1,4 @@
-/** Lists overdue items. Each kind has an index in the order of creation. */
+/** Lists overdue items, from an index of each kind in order of creation. */
 import type { ProjectionDeps } from "./projection.ts";
 import { readProjection } from "./snapshot.ts";
 import { waiting, waitingPrefix, parseWait } from "./waiting.ts";
@@ -46,7 +46,7 @@ export interface AgedItem {
 /** Returns the id of an open task in its index. */
 export const openTaskKey = (ageClass: AgeClass, taskId: string): string => `${ageClass}:${taskId}`;
 
-/** Lists changes that have been pending since before a moment, oldest first, `most` at most. */
+/** Lists changes that have been pending since before a moment, oldest first. */
 export async function listPendingSince(deps: ProjectionDeps, moment: number, maxItems: number): Promise<AgedItem[]> {
   const { list } = await readProjection(deps, waiting);
   const prefix = waitingPrefix("pending_consent");
@@ -58,31 +58,31 @@ export async function listPendingSince(deps: ProjectionDeps, moment: number, max
   );
 }
 
-/** Lists approved changes that were approved before a moment; they are in order of proposal, so up to `scanned` are read. */
+/** Lists changes that were approved before a moment. They are in order of proposal, so up to `maxScanned` rows are read. */
 export async function listApprovedSince(
   deps: ProjectionDeps,
   moment: number,
   maxItems: number,
-  scanned = Infinity,
+  maxScanned = Infinity,
 ): Promise<AgedItem[]> {
   const read = await readProjection(deps, waiting);
   const prefix = waitingPrefix("approved");
-  const found: AgedItem[] = [];
-  let left = scanned;
-  for (let after = prefix, more = true; more && left > 0 && found.length < maxItems; left -= SCAN_SIZE) {
-    const limit = Math.min(SCAN_SIZE, left);
+  const items: AgedItem[] = [];
+  let after = prefix;
+  for (let remaining = maxScanned; remaining > 0 && items.length < maxItems; remaining -= SCAN_SIZE) {
+    const limit = Math.min(SCAN_SIZE, remaining);
     const page = await read.list("waiting", { prefix, after, limit });
     for (const { id, value } of page) {
       const { since, grave } = parseWait(value);
-      if (since < moment) found.push({ id: id.slice(prefix.length), grave });
+      if (since < moment) items.push({ id: id.slice(prefix.length), grave });
     }
-    after = page.at(-1)?.id ?? after;
-    more = page.length === limit;
+    if (page.length < limit) break;
+    after = page.at(-1)!.id;
   }
-  return found;
+  return items;
 }
 
-/** Rows are small, and most do not match. */
+/** Rows of a page; they are small, and most do not match. */
 const SCAN_SIZE = 500;
 
 const listTasksSince = (
@@ -100,29 +100,29 @@ const listTasksSince = (
   );
 };
 
-/** Lists the rows of an index by age that are from before a moment. */
+/** Lists the items of an index in order of age that are older than a moment. */
 async function listOldest<T extends { id: string }>(
   list: (after: string | undefined, limit: number) => Promise<T[]>,
-  read: (row: T) => AgedItem & { since: number },
+  parse: (row: T) => AgedItem & { since: number },
   moment: number,
   maxItems: number,
 ): Promise<AgedItem[]> {
-  const found: AgedItem[] = [];
-  for (let after: string | undefined; found.length < maxItems;) {
-    // There is usually none.
-    const limit = found.length === 0 ? 1 : Math.min(PAGE_SIZE, maxItems - found.length);
+  const items: AgedItem[] = [];
+  for (let after: string | undefined; items.length < maxItems;) {
+    // Usually nothing is overdue, so the first page is one row.
+    const limit = items.length === 0 ? 1 : Math.min(PAGE_SIZE, maxItems - items.length);
     const page = await list(after, limit);
-    for (const { since, ...item } of page.map(read)) {
-      if (since >= moment) return found;
-      found.push(item);
+    for (const { since, ...item } of page.map(parse)) {
+      if (since >= moment) return items;
+      items.push(item);
     }
     if (page.length < limit) break;
     after = page.at(-1)!.id;
   }
-  return found;
+  return items;
 }
 
-/** Lists the overdue items of a kind, up to `most`. */
+/** Lists the overdue items of a kind, up to `maxItems`. */
 export function listOverdueItems(
   deps: ProjectionDeps,
   ageClass: AgeClass,

@@ -18,14 +18,14 @@ import {
 import { createWriteBuffer, type WriteBuffer } from "./write_buffer.ts";
 
 const MAX_ENTRIES_PER_SLICE = 128;
-/** One more is the cursor. */
+/** The cursor is one more write of the transaction. */
 const MAX_WRITES_PER_SLICE = 49;
 
 /** The end of the log for a slice. */
 export interface LogEnd {
   /** The log's length. */
   length: number;
-  /** The moment up to which time has certainly passed there; ISO 8601, `""` where only entries count. */
+  /** The moment up to which time has certainly passed there; ISO 8601, `""` if only entries count. */
   now: string;
   read: LogReader;
 }
@@ -46,15 +46,15 @@ export async function projectSlice(
 ): Promise<SliceResult> {
   const stored = await store.get("cursors", projection.name);
   const isBeyond = stored !== undefined && stored.value.entry > end.length;
-  // A log that is shorter than what was projected is another log; one that has grown meanwhile was projected meanwhile.
+  // The cursor may be ahead because another process has projected newer entries. Otherwise the log was replaced: start again.
   if (isBeyond && stored.value.entry <= (await readLength(deps))) return "done";
   const isValid = stored && !isBeyond && stored.value.version === projection.version;
-  const from = isValid ? stored.value : startCursor(projection);
+  const start = isValid ? stored.value : startCursor(projection);
   const rows = createWriteBuffer(store);
-  const { cursor, isDone } = from.clearing
-    ? { cursor: await clearRows(projection, from, rows, store), isDone: false }
-    : await applyEntries(deps, projection, from, rows, end);
-  if (rows.size === 0 && cursor.entry === from.entry && cursor.step === from.step && !from.clearing) return "done";
+  const { cursor, isDone } = start.clearing
+    ? { cursor: await clearRows(projection, start, rows, store), isDone: false }
+    : await applyEntries(deps, projection, start, rows, end);
+  if (rows.size === 0 && cursor.entry === start.entry && cursor.step === start.step && !start.clearing) return "done";
   try {
     await store.transact((tx) => {
       tx.put("cursors", projection.name, json(cursor), stored?.revision ?? 0);
@@ -67,7 +67,7 @@ export async function projectSlice(
   return isDone ? "done" : "more";
 }
 
-/** Deletes rows that are to be rebuilt, as many as one transaction may. */
+/** Deletes rows that are to be rebuilt, up to the limit of one transaction. */
 async function clearRows(
   { collections }: Projection,
   { clearing, ...cursor }: Cursor,
@@ -89,47 +89,47 @@ async function clearRows(
 async function applyEntries<S>(
   { store }: ProjectionDeps,
   projection: Projection<S>,
-  from: Cursor,
+  start: Cursor,
   tx: WriteBuffer,
   { length, now, read }: LogEnd,
 ): Promise<{ cursor: Cursor; isDone: boolean }> {
-  let { entry: done, step } = from;
-  let state = from.state as S;
-  const last = Math.min(length, done + MAX_ENTRIES_PER_SLICE);
+  let { entry: applied, step } = start;
+  let state = start.state as S;
+  const last = Math.min(length, applied + MAX_ENTRIES_PER_SLICE);
   const hasRoom = (writes: number): boolean => tx.size + writes <= MAX_WRITES_PER_SLICE;
-  const stop = (isDone: boolean) => ({ cursor: { ...from, entry: done, step, state }, isDone });
-  const samples = projection.applyTime ? await readClockSamples(store, done, MAX_ENTRIES_PER_SLICE + 1) : undefined;
-  while (done < last) {
-    const { entries, facts } = await read(done, last - done);
-    const context: ProjectionContext<S> = { ...facts, tx, state, position: done, hasRoom };
+  const createResult = (isDone: boolean) => ({ cursor: { ...start, entry: applied, step, state }, isDone });
+  const samples = projection.applyTime ? await readClockSamples(store, applied, MAX_ENTRIES_PER_SLICE + 1) : undefined;
+  while (applied < last) {
+    const { entries, facts } = await read(applied, last - applied);
+    const context: ProjectionContext<S> = { ...facts, tx, state, position: applied, hasRoom };
     for (const entry of entries) {
-      const until = laterOf(samples?.get(done), entry.timestamp);
-      const isTimely = step !== "" || ((await projection.applyTime?.(context, until)) ?? true);
+      const until = findLater(samples?.get(applied), entry.timestamp);
+      const isTimeApplied = step !== "" || ((await projection.applyTime?.(context, until)) ?? true);
       ({ state } = context);
-      if (!isTimely || !hasRoom(MAX_WRITES_PER_STEP)) return stop(false);
+      if (!isTimeApplied || !hasRoom(MAX_WRITES_PER_STEP)) return createResult(false);
       context.position = entry.id;
       step = (await projection.apply(context, entry, step)) ?? "";
       ({ state } = context);
-      if (step !== "") return stop(false);
-      done = entry.id;
+      if (step !== "") return createResult(false);
+      applied = entry.id;
     }
-    if (done < last) await yieldToEventLoop();
+    if (applied < last) await yieldToEventLoop();
   }
-  const until = laterOf(samples?.get(done), now);
-  if (done < length || !projection.applyTime || until === "") return stop(done === length);
-  const { facts } = await read(done, 0);
-  const context: ProjectionContext<S> = { ...facts, tx, state, position: done, hasRoom };
+  const until = findLater(samples?.get(applied), now);
+  if (applied < length || !projection.applyTime || until === "") return createResult(applied === length);
+  const { facts } = await read(applied, 0);
+  const context: ProjectionContext<S> = { ...facts, tx, state, position: applied, hasRoom };
   const before = tx.size;
   const isDone = await projection.applyTime(context, until);
   ({ state } = context);
-  // The log does not contain this moment: a rebuild reads it here.
-  if (tx.size > before) tx.put("sightings", entryKey(done), { at: until });
-  return stop(isDone);
+  // Stored for rebuilds, since the log does not contain this moment.
+  if (tx.size > before) tx.put("sightings", entryKey(applied), { at: until });
+  return createResult(isDone);
 }
 
-const laterOf = (a: string | undefined, b: string): string => (a !== undefined && a > b ? a : b);
+const findLater = (a: string | undefined, b: string): string => (a !== undefined && a > b ? a : b);
 
-/** The latest moments at which time was applied at lengths of the log, from `length` on. */
+/** Reads the moments up to which time was applied, by length of the log, from `length` on. */
 async function readClockSamples(store: Store, length: number, limit: number): Promise<Map<number, string>> {
   const after = length === 0 ? "" : entryKey(length - 1);
   const page = await store.list("sightings", { after, limit });

@@ -1,4 +1,4 @@
-/** The contract of a projection: a fold over the audit log that stores what it derives. */
+/** The contract of a projection: a fold over the audit log that stores derived records. */
 import type { ChangesDeps } from "../changes/deps.ts";
 import type { Change } from "../changes/rules/change.ts";
 import type { Intent } from "../changes/rules/intent.ts";
@@ -18,7 +18,7 @@ export type ProjectionDeps = Pick<
   "store" | "clock" | "sha256" | "log" | "mutex" | "integrity" | "product" | "requestCache"
 >;
 
-/** The most records that one entry, or one step of it, makes a projection write. */
+/** Most records that a projection writes for one entry, or for one step of it. */
 export const MAX_WRITES_PER_STEP = 20;
 
 /**
@@ -29,7 +29,7 @@ export interface Projection<S = unknown> {
   readonly name: string;
   /** The collections that it alone writes. */
   readonly collections: readonly Collection[];
-  /** Raised when it derives something else from the same entries: its records are then rebuilt. */
+  /** Raised when the same entries lead to other records, which are then rebuilt. */
   readonly version?: number;
   /** Its state before the first entry. */
   readonly start: S;
@@ -73,11 +73,11 @@ export type ProjectedIntent = Pick<Intent, "kpis" | "principals">;
 
 /** Reads of facts that no longer change once an entry names them. */
 export interface Facts {
-  /** Reads a change; one that is gone reads "erased". */
+  /** Reads a change; in a missing one every text is "erased". */
   readChange(changeId: string): Promise<ProjectedChange>;
   /** Lists the ids of the entries about a change, oldest first. */
   listEntries(changeId: string): Promise<readonly number[]>;
-  /** Reads a manifest that was in force; where it is not stored, today's KPIs without principals. */
+  /** Reads an intent that was in force; if it is not stored, the current KPIs without principals. */
   readIntent(manifestHash: string | null): Promise<ProjectedIntent>;
   /** Returns the cycle in which an entry was written. */
   readTick(entry: number): Promise<number>;
@@ -87,11 +87,11 @@ export interface Facts {
 export interface ProjectionContext<S> extends Facts {
   /** Its own collections. */
   readonly tx: Tx;
-  /** Its small state, stored with its cursor; to be replaced, not changed. */
+  /** Its small state, stored with its cursor; replace it, never mutate it. */
   state: S;
-  /** The newest entry that was begun. */
+  /** The entry that is applied. */
   position: number;
-  /** Returns true where so many more records may be written now. */
+  /** Returns true if so many more records may be written now. */
   hasRoom(writes: number): boolean;
 }
 
@@ -104,11 +104,11 @@ export interface Cursor<S = unknown> {
   /** The step to continue with in the next entry. */
   step: string;
   state: S;
-  /** Rows to delete first: the index of the collection, and the id after which to go on. */
+  /** Rows to delete first: `place` is the index of the collection, `after` the last id that was deleted in it. */
   clearing?: { place: number; after: string };
 }
 
-/** Reads a cursor; once a request. */
+/** Reads a cursor, at most once per request. */
 export function readCursor(
   { store, requestCache }: Pick<ProjectionDeps, "store" | "requestCache">,
   { name }: Pick<Projection, "name">,
@@ -126,6 +126,6 @@ export const startCursor = ({ start, version }: Projection): Cursor => ({
   clearing: { place: 0, after: "" },
 });
 
-/** Returns true where the rows of a projection contain every entry of a log of this length. */
+/** Returns true if the rows of a projection contain every entry of a log of this length. */
 export const isCaughtUp = ({ version }: Projection, cursor: Cursor | undefined, length: number): boolean =>
   cursor?.entry === length && cursor.step === "" && !cursor.clearing && cursor.version === version;

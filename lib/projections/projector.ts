@@ -16,7 +16,7 @@ import { waiting } from "./waiting.ts";
 /** All projections. */
 export const PROJECTIONS: readonly Projection[] = [waiting, counts, activity, memories, outcomes, values];
 
-/** Returns true where every projection contains the whole log and none failed. */
+/** Returns true if every projection contains the complete log and none failed. */
 export async function areAllCaughtUp(deps: ProjectionDeps): Promise<boolean> {
   const names = PROJECTIONS.map(({ name }) => name);
   const [head, cursors] = await Promise.all([readCurrentHead(deps), deps.store.getMany("cursors", names)]);
@@ -29,14 +29,15 @@ export async function areAllCaughtUp(deps: ProjectionDeps): Promise<boolean> {
 
 /** Reads the end of the log, and the time that has certainly passed there. */
 async function readEndNow(deps: ProjectionDeps): Promise<LogEnd> {
-  // An outcome that closes for good must not depend on one clock sample. It is read before the head, so that an entry that comes later is not before this moment.
+  // The end of an outcome is final and must not depend on one clock sample. The time is read before the head, so that no later
+  // entry precedes it.
   const certain = await readCertainTime(deps);
   return readEnd(deps, certain === -Infinity ? "" : new Date(certain).toISOString());
 }
 
 /**
  * Brings all projections up to the head, or as far as `proceed` allows, in rounds of one slice each, so that none delays the
- * others. Never rejects; false where another process was faster at one, which is left to it.
+ * others. Never rejects. False if another process was faster at a projection, which is then left to that process.
  */
 export async function projectAll(deps: ProjectionDeps, proceed: () => boolean = () => true): Promise<boolean> {
   let remaining = PROJECTIONS;
@@ -65,17 +66,17 @@ export async function rebuild(deps: ProjectionDeps): Promise<Record<string, numb
 
 /**
  * Projects the log as this process commits to it, until it is stopped. Times in milliseconds: `pause` after a round, so that a
- * burst is projected together; `yielding`, for which another process that was faster is left to it; `poll`, the interval at
- * which commits of other processes are looked for.
+ * burst is projected together; `yielding`, the longer pause after another process was faster; `poll`, the interval of checks
+ * for commits of other processes.
  */
 export function startProjecting(
   deps: ProjectionDeps & { commits?: CommitSignal | undefined },
   { pause, yielding, poll } = { pause: 100, yielding: 2000, poll: 60_000 },
 ): { stop(): Promise<void> } {
   const commits = deps.commits ?? createCommitSignal();
-  const never = createCommitSignal();
-  const ended = new AbortController();
-  const isRunning = (): boolean => !ended.signal.aborted && !commits.closed;
+  const timer = createCommitSignal();
+  const stopped = new AbortController();
+  const isRunning = (): boolean => !stopped.signal.aborted && !commits.closed;
   // A forged entry must not be projected; rows stay as they were until the log is valid again.
   const mayProject = (): boolean => isRunning() && !deps.integrity.breach;
   const run = async (): Promise<void> => {
@@ -83,16 +84,16 @@ export function startProjecting(
       const { count } = commits;
       const wasValid = mayProject();
       const isAlone = await projectAll(deps, mayProject);
-      await never.wait(0, isAlone ? pause : yielding, ended.signal);
+      await timer.wait(0, isAlone ? pause : yielding, stopped.signal);
       // A failed projection is tried again; without one there is nothing to do until the next commit.
-      const isDone = wasValid && isAlone && PROJECTIONS.every((one) => findProblem(deps, one) === null);
-      while (!(await commits.wait(count, poll, ended.signal)) && isDone);
+      const isDone = wasValid && isAlone && PROJECTIONS.every((projection) => findProblem(deps, projection) === null);
+      while (!(await commits.wait(count, poll, stopped.signal)) && isDone);
     }
   };
   const running = run();
   return {
     async stop() {
-      ended.abort();
+      stopped.abort();
       await running;
     },
   };

@@ -1,4 +1,4 @@
-/** Reads of a projection's rows, after it was brought up to the head of the log. */
+/** Reads the rows of a projection after projecting up to the head of the log. */
 import { readCurrentHead } from "../audit/chain.ts";
 import { runWithTimeLimit } from "../kit/time_limit.ts";
 import type { Reads } from "../store/store.ts";
@@ -16,8 +16,9 @@ export interface Snapshot<S> extends Reads {
 }
 
 /**
- * Reads a projection that contains every entry written before; once a request. Where it cannot be brought up in time (the
- * store takes no writes, or the projection fails or has far to go) the snapshot is of the rows there are, and says `behind`.
+ * Reads a projection that contains every entry written before; at most once per request. If that cannot be reached in time
+ * (the store takes no writes, the projection fails, or too many entries are missing), the snapshot has the stored rows, and
+ * `behind` is above 0.
  */
 export const readProjection = <S>(deps: ProjectionDeps, projection: Projection<S>): Promise<Snapshot<S>> =>
   deps.requestCache
@@ -26,9 +27,9 @@ export const readProjection = <S>(deps: ProjectionDeps, projection: Projection<S
 
 async function readUpToHead<S>(deps: ProjectionDeps, projection: Projection<S>): Promise<Snapshot<S>> {
   const { store, integrity, requestCache } = deps;
-  const [head, first] = await Promise.all([readCurrentHead(deps), readCursor(deps, projection)]);
+  const [head, storedCursor] = await Promise.all([readCurrentHead(deps), readCursor(deps, projection)]);
   const length = head?.length ?? 0;
-  let cursor = first;
+  let cursor = storedCursor;
   // A forged entry must not be projected.
   if (!isCaughtUp(projection as Projection, cursor, length) && length > 0 && !integrity.breach) {
     await runWithTimeLimit(

@@ -7,14 +7,14 @@ import { MAX_WRITES_PER_STEP, type ProjectedChange, type Projection, type Projec
 
 declare module "../store/store.ts" {
   interface Collections {
-    /** `values/<tenant\ntarget>`: the change that the target has its value from. */
+    /** `values/<tenant\ntarget>`: the change that set the target's value. */
     values: ValueSource;
     /** `values_order/<tenant\ntarget\napplied entry>`: all applied changes that set a value, by target. */
     values_order: ValueSource;
   }
 }
 
-/** A change whose content is the value of a target; the value is stored nowhere else, so that an erasure needs no search. */
+/** A change that contains the value of a target; the value is stored nowhere else, so that an erasure needs no search. */
 export interface ValueSource {
   change_id: string;
   /** The entry of its apply. */

@@ -1,4 +1,4 @@
-/** Verifies projections: builds each again in memory from the first entry, and compares. */
+/** Verifies projections: rebuilds each in memory from the first entry, and compares the rows. */
 import { canonicalJson } from "../kit/canonical_json.ts";
 import { memoryStore } from "../store/memory.ts";
 import { listRecords } from "../store/pages.ts";
@@ -23,7 +23,7 @@ export async function verifyProjections(
   return { tallies_match: mismatches.length === 0, mismatches: mismatches.slice(0, MAX_MISMATCHES) };
 }
 
-/** Verifies one projection; one that another process moves during every try is not judged. */
+/** Lists the mismatches of one projection; none if another process moves it during every try. */
 async function verifyProjection(deps: ProjectionDeps, projection: Projection): Promise<string[]> {
   const { store } = deps;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -58,7 +58,7 @@ async function readAll(store: Store, collection: Collection): Promise<Map<string
   return records;
 }
 
-/** Lists differences between two values, by member where both are objects. */
+/** Lists differences between two values, by member if both are objects. */
 function listDifferences(name: string, stored: unknown, expected: unknown): string[] {
   if (isObject(stored) && isObject(expected)) {
     const members = [...new Set([...Object.keys(stored), ...Object.keys(expected)])];

@@ -6,7 +6,7 @@ import type { Projection, ProjectionContext } from "./projection.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
-    /** `waiting/<status>:<change_id>`: since when a change is pending or approved, in order of creation. */
+    /** `waiting/<status>:<change_id>`: start of the wait of a pending or approved change, in order of creation. */
     waiting: number | GraveWait;
     /** `successors/<change_id>:<change_id>`: a change, and one that was proposed to replace it. */
     successors: true;
@@ -19,7 +19,7 @@ interface GraveWait {
   grave: true;
 }
 
-/** Parses a row: since when the change waits, in milliseconds since the epoch, and whether it is grave. */
+/** Parses a row; `since` is in milliseconds since the epoch. */
 export const parseWait = (row: number | GraveWait): { since: number; grave: boolean } =>
   typeof row === "number" ? { since: row, grave: false } : row;
 

@@ -1,14 +1,14 @@
-/** Writes of a projection that are not stored yet, over the rows that are. */
+/** Buffers the writes of a projection on top of its stored rows. */
 import { type Json, json } from "../store/json.ts";
 import { mergeList } from "../store/engine/write_set.ts";
 import type { Collection, ListOptions, Reads, Stored, Tx } from "../store/store.ts";
 import type { Version } from "../store/version.ts";
 
-/** A transaction that is decided before it is begun. */
+/** A transaction whose writes are collected before it begins. */
 export interface WriteBuffer extends Tx {
   /** The number of records written. */
   readonly size: number;
-  /** Makes the same writes in a transaction. */
+  /** Repeats the writes in a transaction of the store. */
   flush(tx: Tx): void;
 }
 
@@ -24,10 +24,10 @@ export function createWriteBuffer(stored: Reads): WriteBuffer {
     versions.set(id, { collection, id, revision: 0, json: value });
   };
   const getMany = async (collection: Collection, ids: readonly string[]): Promise<(Stored | undefined)[]> => {
-    const own = ids.map((id) => written.get(collection)?.get(id));
-    const missing = ids.filter((_, index) => !own[index]);
-    const found = missing.length === 0 ? [] : await stored.getMany(collection, missing);
-    return own.map((version) => (version ? toStored(version) : found.shift()));
+    const buffered = ids.map((id) => written.get(collection)?.get(id));
+    const missing = ids.filter((_, index) => !buffered[index]);
+    const rest = missing.length === 0 ? [] : await stored.getMany(collection, missing);
+    return buffered.map((version) => (version ? toStored(version) : rest.shift()));
   };
   const list = async (collection: Collection, options: ListOptions<boolean>): Promise<Stored[]> => {
     const rows = await mergeList(written.get(collection), options, (below) => stored.list(collection, below));

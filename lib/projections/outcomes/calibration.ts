@@ -9,7 +9,7 @@ import type { ProjectedChange } from "../projection.ts";
 
 declare module "../../store/store.ts" {
   interface Collections {
-    /** `calibration/<kpi>`: the groups of a KPI, since units differ; the one counted last is the last. */
+    /** `calibration/<kpi>`: the groups of a KPI, since units differ; the group that was counted last is the last. */
     calibration: Group[];
   }
 }
@@ -63,16 +63,16 @@ export async function calibrate(
   { kpi, expected_delta_k: promised, realised_delta: realised, verdict, shared_count }: Outcome,
 ): Promise<void> {
   if (kpi === null || promised === null || realised === null || !isJudged({ verdict })) return;
-  const one: Partial<GroupSums> = shared_count > 0 ? { shared: 1 } : { n: 1, [verdict]: 1, promised, realised };
+  const added: Partial<GroupSums> = shared_count > 0 ? { shared: 1 } : { n: 1, [verdict]: 1, promised, realised };
   let groups = (await tx.get("calibration", kpi))?.value ?? [];
-  groups = addToGroup(groups, "kind", kind, one);
-  groups = addToGroup(groups, "proposer_kind", proposer_kind, one);
-  if (proposer !== null) groups = addToGroup(groups, "proposer", normalizeName(proposer), one);
+  groups = addToGroup(groups, "kind", kind, added);
+  groups = addToGroup(groups, "proposer_kind", proposer_kind, added);
+  if (proposer !== null) groups = addToGroup(groups, "proposer", normalizeName(proposer), added);
   tx.put("calibration", kpi, dropOldProposers(groups));
 }
 
-function addToGroup(groups: readonly Group[], by: Group["by"], group: string, one: Partial<GroupSums>): Group[] {
-  const isSame = (known: Group) => known.by === by && known.group === group;
+function addToGroup(groups: readonly Group[], by: Group["by"], group: string, added: Partial<GroupSums>): Group[] {
+  const isSame = (other: Group) => other.by === by && other.group === group;
   const {
     n = 0,
     met = 0,
@@ -84,11 +84,11 @@ function addToGroup(groups: readonly Group[], by: Group["by"], group: string, on
   } = groups.find(isSame) ?? {};
   const before: GroupSums = { n, met, missed, regressed, promised, realised, shared };
   const names = Object.keys(before) as (keyof GroupSums)[];
-  const after = Object.fromEntries(names.map((name) => [name, roundDelta(before[name] + (one[name] ?? 0))]));
-  return [...groups.filter((known) => !isSame(known)), { by, group, ...(after as unknown as GroupSums) }];
+  const after = Object.fromEntries(names.map((name) => [name, roundDelta(before[name] + (added[name] ?? 0))]));
+  return [...groups.filter((other) => !isSame(other)), { by, group, ...(after as unknown as GroupSums) }];
 }
 
-/** Drops the proposers whose outcomes were closed longest ago, since there may be any number. */
+/** Limits the number of proposers; those whose outcomes were closed longest ago are dropped. */
 function dropOldProposers(groups: readonly Group[]): Group[] {
   const dropped = groups.filter(({ by }) => by === "proposer").slice(0, -MAX_PROPOSERS);
   return groups.filter((group) => !dropped.includes(group));
@@ -98,7 +98,7 @@ function dropOldProposers(groups: readonly Group[]): Group[] {
 export async function listCalibration({ list }: Reads): Promise<Calibration[]> {
   const page = await list("calibration", { limit: MAX_KPIS });
   return page.flatMap(({ id: kpi, value }) =>
-    GROUPINGS.flatMap((by) => value.filter((one) => one.by === by).map((one) => toCalibration(kpi, one))),
+    GROUPINGS.flatMap((by) => value.filter((group) => group.by === by).map((group) => toCalibration(kpi, group))),
   );
 }
 

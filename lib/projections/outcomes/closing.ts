@@ -13,7 +13,7 @@ import type { ProjectionContext, ProjectedChange } from "../projection.ts";
 import { addRow, OUTCOME_KIND } from "../activity.ts";
 import { indexEnded, listNewestApplied } from "./indexes.ts";
 import { countClosing, removeFromGaps, addGap, type RecordStatus, checkRecord } from "./record_keeping.ts";
-import { push } from "../buffer.ts";
+import { appendRecord } from "../buffer.ts";
 import { addCounts } from "../counts.ts";
 import { updateDue, type State, getWindows } from "./state.ts";
 import { rememberVerdict } from "./verdict_memory.ts";
@@ -29,15 +29,15 @@ export async function closeOutcome(
   const { change_id, kpi, applied_entry } = record;
   const { at, by } = end;
   const newest = kpi === null ? [] : await listNewestApplied(context.tx, kpi);
-  const later = newest.flatMap((one) => (one.entry > applied_entry ? one.change_id : []));
-  const { kpis, windows: all, manifest } = context.state;
-  const final = measureOutcome(record, { kpis, windows: all, intent: await context.readIntent(manifest), later }, end);
+  const later = newest.flatMap((applied) => (applied.entry > applied_entry ? applied.change_id : []));
+  const { kpis, windows: allWindows, manifest } = context.state;
+  const final = measureOutcome(record, { kpis, windows: allWindows, intent: await context.readIntent(manifest), later }, end);
   const memory = await rememberVerdict(context, final, at);
   const ended = { ...record, final, ended_entry: context.position, ...(memory !== undefined && { memory }) };
   context.tx.put("outcomes", change_id, ended);
-  const windows = getWindows(all, kpi);
+  const windows = getWindows(allWindows, kpi);
   if (kpi !== null)
-    context.state = { ...context.state, windows: { ...all, [kpi]: { ...windows, over: windows.over + 1 } } };
+    context.state = { ...context.state, windows: { ...allWindows, [kpi]: { ...windows, over: windows.over + 1 } } };
   const { timed_out, verdicts } = context.state;
   context.state = {
     ...context.state,
@@ -53,7 +53,7 @@ export async function closeOutcome(
   if (kpi !== null) await addOutcomeRow(context, final, at);
 }
 
-const ENDED: Readonly<Record<Ending, string>> = {
+const ENDING_WORDS: Readonly<Record<Ending, string>> = {
   horizon: "at its horizon",
   rollback: "by its rollback",
   guardrail: "by a guardrail's rollback",
@@ -64,7 +64,7 @@ async function addOutcomeRow(context: ProjectionContext<State>, final: Outcome, 
   const { change_id: ref, ended_by } = final;
   const rowPosition = { position: context.position, tick: await context.readTick(context.position) };
   const title = `The outcome of ${ref} is final: ${describeVerdict(final)}`;
-  const detail = `It ended ${ENDED[ended_by!]}. ${describeMovement(final)}`;
+  const detail = `It ended ${ENDING_WORDS[ended_by!]}. ${describeMovement(final)}`;
   const row = { kind: OUTCOME_KIND, at, title, detail, ref };
   context.state = {
     ...context.state,
@@ -72,7 +72,7 @@ async function addOutcomeRow(context: ProjectionContext<State>, final: Outcome, 
   };
 }
 
-/** Counts a closed change and the missing items of its record. `final`: `null` when it was never applied. */
+/** Counts a closed change and the missing items of its record. `final` is null if it was never applied. */
 export async function closeChange(
   context: ProjectionContext<State>,
   change: ProjectedChange,
@@ -88,16 +88,16 @@ export async function closeChange(
   await addClosed(context, change_id);
 }
 
-/** Adds an item that was missing; it counts on the day of the close. */
+/** Records that an item was added late; it counts on the day of the close. */
 export async function addLateItem(
   context: ProjectionContext<State>,
   { change_id, facts: { item } }: Entry,
 ): Promise<void> {
   const { day, missing, late } = (await context.tx.get("on_record", change_id))?.value ?? EMPTY_RECORD;
   if (!item) return;
-  const left = missing.filter((one) => one !== item);
-  context.tx.put("on_record", change_id, { day, missing: left, late: [...late, item] });
-  if (day === null || left.length === missing.length) return;
+  const stillMissing = missing.filter((other) => other !== item);
+  context.tx.put("on_record", change_id, { day, missing: stillMissing, late: [...late, item] });
+  if (day === null || stillMissing.length === missing.length) return;
   await addCounts(context, "closing_days", day, { present_items: 1, late_items: 1, [`missing_${item}`]: -1 });
   context.state = { ...context.state, gaps: removeFromGaps(context.state.gaps, change_id, item) };
   await addClosed(context, change_id);
@@ -105,8 +105,8 @@ export async function addLateItem(
 
 const EMPTY_RECORD: RecordStatus = { day: null, missing: [], late: [] };
 
-/** Adds a change to the closed ones. */
+/** Adds a change to the list of closed changes. */
 export async function addClosed(context: ProjectionContext<State>, change_id: string): Promise<void> {
-  const closed = await push(context.tx, "closed", context.state.closed, () => change_id, { most: MAX_CLOSED });
+  const closed = await appendRecord(context.tx, "closed", context.state.closed, () => change_id, { maxCount: MAX_CLOSED });
   context.state = { ...context.state, closed };
 }

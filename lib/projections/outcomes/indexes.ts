@@ -12,12 +12,12 @@ declare module "../../store/store.ts" {
     outcomes_due: true;
     /** `outcomes_by_kpi/<kpi>\n<open or over>\n<applied entry>\n<change_id>` */
     outcomes_by_kpi: true;
-    /** `outcomes_by_target/<target key>`: the change whose outcome is open on the target, or a plan whose outcome was. */
+    /** `outcomes_by_target/<target key>`: the change whose outcome is open on the target, or a plan whose outcome has ended. */
     outcomes_by_target: string;
   }
 }
 
-/** Adds the open outcome of a change to the index by target: a plan has a row for each target that it sets, twenty at most. */
+/** Adds the open outcome of a change to the index by target: a plan has a row for each of its targets, twenty at most. */
 export function indexTargets(tx: Tx, { change_id, ...change }: ChangeEntry & Pick<Change, "change_id">): void {
   for (const entry of listEntries(change)) tx.put("outcomes_by_target", formatTargetKey(entry), change_id);
 }

@@ -1,4 +1,4 @@
-/** M, memory: how many of the items that records of closed changes should have are there, as a share. */
+/** M, memory: the share of the required items that the records of closed changes have. */
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { POLICY_EXPIRY, POLICY_MINOR } from "../../changes/rules/actor.ts";
@@ -51,7 +51,7 @@ export interface RecordStatus {
 }
 
 /**
- * Returns the items that should be on record of a closed change, and those that are missing and were not added `late`. A minor
+ * Returns the items that the record of a closed change needs, and the missing ones that were not added `late`. A minor
  * change needs no note, because no person decided. A change that was never applied, or whose outcome ended before its horizon,
  * needs no verdict.
  */
@@ -89,7 +89,7 @@ export function countClosing(change: ProjectedChange, outcome: Outcome | null, l
   };
 }
 
-/** Adds the gap of a closed change to the newest, oldest first; those before the window that ends with it are dropped. */
+/** Adds the gap of a closed change at the end, and drops gaps that are older than the window. */
 export function addGap(gaps: readonly Gap[], change_id: string, missing: RecordItem[], closed_at: string): Gap[] {
   const from = utcDay(Date.parse(closed_at) - (MEMORY_DAYS - 1) * DAY_MS);
   const all = missing.length > 0 ? [...gaps, { change_id, closed_at, missing }] : gaps;
@@ -100,7 +100,7 @@ export function addGap(gaps: readonly Gap[], change_id: string, missing: RecordI
 export const removeFromGaps = (gaps: readonly Gap[], change_id: string, item: RecordItem): Gap[] =>
   gaps.flatMap((gap) => {
     if (gap.change_id !== change_id) return gap;
-    const missing = gap.missing.filter((one) => one !== item);
+    const missing = gap.missing.filter((other) => other !== item);
     return missing.length > 0 ? { ...gap, missing } : [];
   });
 

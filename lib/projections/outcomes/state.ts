@@ -1,4 +1,4 @@
-/** State of the projection of outcomes, and its small collections. */
+/** State and small collections of the projection of outcomes. */
 import { type KpiState, NO_KPIS } from "../../changes/rules/kpi.ts";
 import type { OutcomeCounts } from "../../changes/rules/outcome.ts";
 import type { ProjectionContext } from "../projection.ts";
@@ -20,7 +20,7 @@ declare module "../../store/store.ts" {
   }
 }
 
-/** Stored with the cursor. */
+/** The state that is stored with the cursor. */
 export interface State {
   kpis: KpiState;
   /** The manifest of the last entry that names one. */
@@ -39,7 +39,7 @@ export interface State {
   verdicts: number;
 }
 
-const EMPTY = { seq: 0, count: 0 };
+const EMPTY_BUFFER = { seq: 0, count: 0 };
 
 /** The state before the first entry. */
 export const START: State = {
@@ -49,9 +49,9 @@ export const START: State = {
   windows: {},
   total: {},
   gaps: [],
-  rows: EMPTY,
-  memories: EMPTY,
-  closed: EMPTY,
+  rows: EMPTY_BUFFER,
+  memories: EMPTY_BUFFER,
+  closed: EMPTY_BUFFER,
   timed_out: 0,
   verdicts: 0,
 };

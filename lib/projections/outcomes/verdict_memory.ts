@@ -1,4 +1,4 @@
-/** The memory of a change's verdict: one a change, stored when its outcome ends. */
+/** The memory of a verdict: one for each change, stored when its outcome ends. */
 import type { Outcome, OutcomeRecord, OutcomeVerdict } from "../../changes/rules/outcome.ts";
 import { describeMovement } from "../../changes/rules/outcome_words.ts";
 import { nameChange } from "../../wording/names.ts";
@@ -8,10 +8,10 @@ import { addMemory } from "../memory.ts";
 import { sequenceKey, firstSequence } from "../buffer.ts";
 import type { State } from "./state.ts";
 
-/** Memories of outcomes come after those of the entry itself. */
+/** Offset of verdicts in the sequence numbers of an entry, whose own memories come first. */
 const AFTER_ENTRY = 100_000;
 
-/** Remembers a verdict, and resolves with the memory's key; undefined where the change names no KPI. */
+/** Remembers a verdict, and resolves with the memory's key; undefined if the change names no KPI. */
 export async function rememberVerdict(
   context: ProjectionContext<State>,
   outcome: Outcome,
