@@ -1,6 +1,6 @@
 import type { Call } from "./endpoint.ts";
 
-/** Client address, where the host provides it, as Node's server does; behind a proxy the proxy's. */
+/** Returns the client's address if the host provides it, as Node's server does; behind a proxy, the proxy's address. */
 export const clientAddress = (request: Request): string | undefined => (request as Request & { ip?: string }).ip;
 
 /** Returns the name under which a waiting request is counted: the agent, the named person, else the address. */

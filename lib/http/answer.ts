@@ -1,12 +1,12 @@
 import { Json } from "../store/json.ts";
 
-/** A handler's answer before it becomes a Response: kept as text, so that it can be replayed to the letter. */
+/** A handler's answer before it becomes a Response: text, so that it can be stored and replayed exactly. */
 export interface Answer {
   readonly kind: "answer";
   status: number;
   text: string;
   headers: Record<string, string>;
-  /** The text in UTF-8, where it was made already. */
+  /** The text in UTF-8, if it is encoded already. */
   bytes?: Uint8Array<ArrayBuffer>;
 }
 
@@ -24,14 +24,14 @@ export const textAnswer = (text: string, status = 200, headers: Record<string, s
 
 /** The JSON text of an object, members of which may be text already; with `base` they follow the members of that object. */
 export function splice(object: object, base?: Json<object>): string {
-  const own = Object.entries(object);
-  if (!base && !own.some(([, member]) => member instanceof Json)) return JSON.stringify(object);
+  const ownMembers = Object.entries(object);
+  if (!base && !ownMembers.some(([, member]) => member instanceof Json)) return JSON.stringify(object);
   const members = base && base.text !== "{}" ? [base.text.slice(1, -1)] : [];
-  for (const [name, member] of own) {
+  for (const [name, member] of ownMembers) {
     const text = member instanceof Json ? member.text : JSON.stringify(member);
     if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`);
   }
-  // Joined, not added up: a text that is sent to many would be built again for each of them.
+  // Joined, since text that is concatenated with + would be flattened again for each response.
   return `{${members.join(",")}}`;
 }
 
@@ -48,16 +48,16 @@ export const toResponse = (
   requestId: string,
   ResponseType: typeof Response = Response,
 ): Response => {
-  const all: Record<string, string> = {
+  const allHeaders: Record<string, string> = {
     "content-type": "application/json",
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
     "x-request-id": requestId,
   };
-  for (const [name, value] of Object.entries(headers)) all[name] = value;
-  if (status !== 304) return new ResponseType(bytes ?? text, { status, headers: all });
-  delete all["content-type"];
-  return new ResponseType(null, { status, headers: all });
+  for (const [name, value] of Object.entries(headers)) allHeaders[name] = value;
+  if (status !== 304) return new ResponseType(bytes ?? text, { status, headers: allHeaders });
+  delete allHeaders["content-type"];
+  return new ResponseType(null, { status, headers: allHeaders });
 };
 
 /** A response of another type than JSON, without caching or content sniffing. */
@@ -72,7 +72,7 @@ export const plainResponse = (text: string, headers: Record<string, string> = {}
     },
   });
 
-/** A download that is produced while it is read; a HEAD produces none. */
+/** A download whose body is produced while it is read; the answer to a HEAD has no body. */
 export const download = (
   { method }: Pick<Request, "method">,
   body: () => ReadableStream<Uint8Array>,
@@ -90,7 +90,6 @@ export const download = (
 /** The ETag of a record at a revision. */
 export const etag = (revision: number): string => `"${revision}"`;
 
-/** Returns whether a value is an answer. */
 export function isAnswer(value: unknown): value is Answer {
   return typeof value === "object" && value !== null && (value as Answer).kind === "answer";
 }

@@ -1,40 +1,41 @@
+/** Reads request bodies within their limits: text, forms and JSON. */
 import { AppError, invalidField } from "../kit/errors.ts";
 import { readCappedText } from "../kit/capped_text.ts";
 import { parseForm, parseJson, parseJsonObject } from "./form.ts";
 
-/** The largest request body, in bytes. */
+/** Bytes of a request body. */
 export const BODY_LIMIT = 64 * 1024;
 
 const MAX_DRAINED_BYTES = 1024 * 1024;
 
-/** Arguments of one call. */
-const BYTES_PER_CALL = 4096;
+/** Arguments of one call of `String.fromCharCode`. */
+const MAX_ARGUMENTS = 4096;
 
-const tooLarge = (limit = BODY_LIMIT) => new AppError("payload_too_large", `the request body is over ${limit} bytes`);
+const tooLargeError = (limit = BODY_LIMIT) => new AppError("payload_too_large", `the request body is over ${limit} bytes`);
 
 /**
- * Reads a body as text of at most 64 KiB; 413 when it is larger, 400 when it is not UTF-8. Decoding leaves U+FFFD where
- * bytes were broken, so that character itself has to come escaped.
+ * Reads a body as text of at most 64 KiB; 413 when it is larger, 400 when it is not UTF-8. Decoding turns
+ * malformed bytes into U+FFFD, so a client must escape that character itself.
  */
 export async function readBody(request: Request): Promise<string> {
   const declared = request.headers.get("content-length");
-  if (declared !== null && Number(declared) > BODY_LIMIT) throw tooLarge();
+  if (declared !== null && Number(declared) > BODY_LIMIT) throw tooLargeError();
   let text: string | undefined;
   try {
-    // Without a declared length the body is read piece by piece, so that a flood stops at the limit.
+    // A body of unknown length is read in chunks, so that reading stops at the limit.
     text = await (declared === null
       ? readCappedText(request, BODY_LIMIT, (reader) => void drain(reader))
       : request.text());
   } catch {
     throw invalidField("body", "did not arrive whole");
   }
-  if (text === undefined) throw tooLarge();
-  if (text.length * 3 > BODY_LIMIT && new TextEncoder().encode(text).length > BODY_LIMIT) throw tooLarge();
+  if (text === undefined) throw tooLargeError();
+  if (text.length * 3 > BODY_LIMIT && new TextEncoder().encode(text).length > BODY_LIMIT) throw tooLargeError();
   if (text.includes("\uFFFD")) throw invalidField("body", "is not valid UTF-8 (U+FFFD itself is to be sent escaped)");
   return text;
 }
 
-/** Reads a body of at most `limit` bytes as text with a character for each byte. */
+/** Reads a body of at most `limit` bytes as text with one character for each byte. */
 async function readBytes({ body }: Request, limit: number): Promise<string> {
   const reader = body?.getReader();
   let text = "";
@@ -45,14 +46,14 @@ async function readBytes({ body }: Request, limit: number): Promise<string> {
     if (done) return text;
     if (text.length + value.length > limit) {
       void reader!.cancel().catch(() => undefined);
-      throw tooLarge(limit);
+      throw tooLargeError(limit);
     }
-    for (let at = 0; at < value.length; at += BYTES_PER_CALL)
-      text += String.fromCharCode(...value.subarray(at, at + BYTES_PER_CALL));
+    for (let start = 0; start < value.length; start += MAX_ARGUMENTS)
+      text += String.fromCharCode(...value.subarray(start, start + MAX_ARGUMENTS));
   }
 }
 
-/** Reads what is left of a body, so that its connection can carry the next request; what is longer yet is given up on. */
+/** Reads the rest of a body up to 1 MiB, so that its connection can carry the next request. */
 async function drain(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
   try {
     for (let read = BODY_LIMIT; read <= MAX_DRAINED_BYTES;) {
@@ -66,19 +67,19 @@ async function drain(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<v
   }
 }
 
-/** Which reader a content type asks for; 415 for one that is neither a form nor JSON. */
+/** Returns the format that a content type names; 415 if it is neither a form nor JSON. */
 function findFormat(request: Request): "form" | "json" {
   const type = mediaType(request);
   if (type === "application/json") return "json";
   if (type === "" || type === "text/plain" || type === "application/x-www-form-urlencoded") return "form";
-  throw unsupported(request, "application/x-www-form-urlencoded or application/json");
+  throw unsupportedTypeError(request, "application/x-www-form-urlencoded or application/json");
 }
 
-/** JSON as curl and other clients send it without a content type: no field of a form begins with a brace. */
-function jsonAsForm(request: Request): AppError {
+/** Builds the error for JSON that was sent as a form, as curl does by default; no field of a form begins with a brace. */
+function jsonAsFormError(request: Request): AppError {
   const type = request.headers.get("content-type");
-  const sent = type === null ? "without a content type" : `as ${JSON.stringify(type)}`;
-  return invalidField("body", `is JSON, and was sent ${sent}; add the header content-type: application/json`);
+  const declaredAs = type === null ? "without a content type" : `as ${JSON.stringify(type)}`;
+  return invalidField("body", `is JSON, and was sent ${declaredAs}; add the header content-type: application/json`);
 }
 
 const mediaType = (request: Request): string =>
@@ -94,13 +95,13 @@ function requirePlainBody({ headers }: Request): void {
   );
 }
 
-const unsupported = (request: Request, accepted: string): AppError =>
+const unsupportedTypeError = (request: Request, accepted: string): AppError =>
   new AppError(
     "unsupported_media_type",
     `content type ${JSON.stringify(mediaType(request))} is not accepted; send ${accepted}`,
   );
 
-/** Returns fields that came otherwise than in a request, under the limits of a request's body. */
+/** Checks fields that did not come in an HTTP body against the limits of such a body. */
 export function requireFields(value: unknown): Record<string, unknown> {
   let text: string;
   try {
@@ -108,32 +109,32 @@ export function requireFields(value: unknown): Record<string, unknown> {
   } catch {
     throw invalidField("body", "is nested too deep to be read");
   }
-  if (new TextEncoder().encode(text).length > BODY_LIMIT) throw tooLarge();
+  if (new TextEncoder().encode(text).length > BODY_LIMIT) throw tooLargeError();
   return parseJsonObject(text);
 }
 
-/** How a body is read. */
+/** The part of a declaration by which a body is read. */
 interface BodyForm {
-  /** The fields whose form text is itself JSON. */
+  /** Form fields whose text is JSON. */
   jsonFields?: readonly string[] | undefined;
-  /** The field that is the body as it is. */
+  /** The field that the complete body is the value of. */
   text?: string | undefined;
-  /** The media type that it must have then; any where none is named. */
+  /** The media type that such a body must have; absent: any. */
   textType?: string | undefined;
-  /** This text has a character for each byte, and at most so many: for a signature over the bytes. */
+  /** Such a body becomes text with one character for each byte, so many at most: for a signature over the bytes. */
   bytes?: number | undefined;
-  /** It is JSON, whatever type it says. */
+  /** The body is JSON, whatever its content type is. */
   json?: boolean | undefined;
 }
 
-/** The body and the fields in it. */
+/** Reads the body and its fields. */
 export async function readFields(
   request: Request,
   { jsonFields = [], text: textField, textType, bytes, json }: BodyForm = {},
 ): Promise<{ text: string; fields: Record<string, unknown> }> {
   requirePlainBody(request);
   if (textField !== undefined) {
-    if (textType !== undefined && mediaType(request) !== textType) throw unsupported(request, textType);
+    if (textType !== undefined && mediaType(request) !== textType) throw unsupportedTypeError(request, textType);
     const text = await (bytes === undefined ? readBody(request) : readBytes(request, bytes));
     return { text, fields: { [textField]: text } };
   }
@@ -141,7 +142,7 @@ export async function readFields(
   const text = await readBody(request);
   if (json && text.trim() === "") return { text, fields: {} };
   if (format === "json") return { text, fields: parseJsonObject(text) };
-  if (text.trimStart().startsWith("{")) throw jsonAsForm(request);
+  if (text.trimStart().startsWith("{")) throw jsonAsFormError(request);
   const fields: Record<string, unknown> = parseForm(text);
   for (const field of jsonFields)
     if (typeof fields[field] === "string")

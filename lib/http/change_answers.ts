@@ -40,7 +40,7 @@ export const decisionAnswer = once(() =>
     .describe("A decision that was recorded, with its receipt."),
 );
 
-/** An apply or rollback with its receipt; `adapter` is `null` without one. A dry run has no entry, and `host` as it is now. */
+/** An apply or rollback with its receipt, or a dry run, which has none. */
 export const operationAnswer = once(() =>
   z
     .object({

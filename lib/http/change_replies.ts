@@ -7,7 +7,7 @@ import type { DryRunResult } from "../changes/operations/dry_run.ts";
 import type { CommandResult } from "../changes/transaction.ts";
 import type { Reply } from "./replies.ts";
 
-/** Replies with a change and its receipt; `members` come between its id and status and the change. */
+/** Replies with a change and its receipt; `members` stand before the change. */
 export function changeReply({ record, change, entry }: CommandResult, members: object = {}): Reply {
   const { change_id, status, revision } = record.change;
   return { members: { change_id, status, ...members, change }, entry, revision };
@@ -31,13 +31,13 @@ export const proposalReply = ({
 });
 
 /** Replies with a consent decision. */
-export function decisionReply({ missing, ...enacted }: DecisionResult): Reply {
-  const { resolution, approvals } = enacted.record.change;
-  const lacking = missing.length > 0 ? { missing } : {};
-  return changeReply(enacted, { decision: resolution ?? "approved", approvals, ...lacking });
+export function decisionReply({ missing, ...result }: DecisionResult): Reply {
+  const { resolution, approvals } = result.record.change;
+  const missingConsents = missing.length > 0 ? { missing } : {};
+  return changeReply(result, { decision: resolution ?? "approved", approvals, ...missingConsents });
 }
 
-/** Replies with an operation that was done, or with its dry run. */
+/** Replies with an operation, or with its dry run. */
 export function operationReply(result: OperationResult | DryRunResult): Reply {
   if (result.entry) {
     const { members, ...reply } = changeReply(result);

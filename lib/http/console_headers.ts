@@ -1,9 +1,9 @@
-/** The headers of the console's files, wherever they are served from. */
+/** Headers of the console's files, on every host. */
 
 const POLICY = `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';
   base-uri 'none'; form-action 'self'; frame-ancestors 'none'`.replace(/\s+/g, " ");
 
-/** No script but the console's own, no frame around it, no guessing of types, and revalidation with each visit. */
+/** Only the console's own scripts, no framing, no type sniffing, and revalidation at each visit. */
 export const CONSOLE_HEADERS = {
   "cache-control": "no-cache",
   "content-security-policy": POLICY,
@@ -13,7 +13,7 @@ export const CONSOLE_HEADERS = {
   "x-content-type-options": "nosniff",
 } as const;
 
-/** A file whose name has the id of its build: another content has another name. */
+/** Names that contain a hash of the content. */
 const HASHED = /-[0-9a-f]{16}\.(?:js|css)$/;
 
 /** Returns the headers of a file by its name. */

@@ -1,4 +1,4 @@
-/** Shared declarations of the endpoints of decisions: on a change, and on the service itself. */
+/** Shared parts of declarations: of decisions on a change, and of actions on the service. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { entrySchema } from "../audit/entry.ts";
@@ -7,18 +7,18 @@ import { freezeSchema } from "../changes/rules/freeze.ts";
 import { decisionAnswer } from "./change_answers.ts";
 import { proofFields } from "./proof_fields.ts";
 
-/** Their errors. */
+/** Errors of all these endpoints. */
 const SHARED_ERRORS = ["proof_required", "proof_invalid", "identity_mismatch", "idempotency_key_reused"] as const;
 const terms = { method: "POST", product: true, token: true, jsonFields: ["proof"] } as const;
 const fields = () => ({ note: freeText(4000).optional().describe("Why, for the record."), ...proofFields() });
 
-/** A decision on one change. */
+/** Declaration of a decision on a change. */
 export const decisionTerms = { ...terms, output: decisionAnswer } as const;
 
 /** The fields of a decision on a change, apart from the name of its author. */
 export const decisionFields = () => ({ change_id: changeId().describe("Id of the change."), ...fields() });
 
-/** Digests of what places hold: 64 hex digits, or `absent`. */
+/** Digests of the values of targets: 64 hex digits, or `absent`. */
 export const observedDigestsField = () =>
   z.array(z.string().regex(/^([0-9a-f]{64}|absent)$/, "must be 64 lower-case hex digits, or absent")).max(100);
 
@@ -30,7 +30,7 @@ export const DECISION_ERRORS = [
   "version_mismatch",
 ] as const;
 
-/** An act on the service itself. */
+/** Declaration of an action on the service. */
 export const actionTerms = terms;
 
 /** The answer to a freeze and to its end. */
@@ -44,11 +44,11 @@ export const freezeAnswer = once(() =>
     .describe("Whether applies are held back, with the receipt."),
 );
 
-/** The fields of an act. */
+/** The fields of an action on the service. */
 export const actionFields = () => ({
   actor: personName().optional().describe("Actor; absent: the proxy's person."),
   ...fields(),
 });
 
-/** The errors of an act. */
+/** The errors of an action on the service. */
 export const ACTION_ERRORS = ["not_permitted", ...SHARED_ERRORS] as const;

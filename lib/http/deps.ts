@@ -1,3 +1,4 @@
+/** Dependencies that every endpoint has. */
 import type { PersonTokens } from "../identity/person_token.ts";
 import type { GateTokens } from "../identity/gate_issuers.ts";
 import type { Clock, Ids, Log, Sha256 } from "../kit/platform.ts";
@@ -5,7 +6,6 @@ import type { Clock, Ids, Log, Sha256 } from "../kit/platform.ts";
 /** A fetch-style handler. */
 export type Handler = (request: Request) => Promise<Response>;
 
-/** Dependencies of every endpoint before its own work begins. */
 export interface HttpDeps {
   clock: Clock;
   ids: Ids;
@@ -15,36 +15,36 @@ export interface HttpDeps {
   product?: object | undefined;
   /** Absent or empty: writes need no token. */
   adminToken?: string | undefined;
-  /** False: without an admin token every write is refused. Hosts that anybody on the internet can reach say so. */
+  /** False, on hosts that anybody on the internet can reach: without an admin token every write is rejected. */
   allowAnonymousWrites?: boolean | undefined;
   /** Chat, tasks and feedback need the admin token too. */
   protectAll?: boolean | undefined;
   /** The agents of the intent, each by the SHA-256 of its secret in lower-case hex; `readsOwn`: only its own changes. */
   agents?: readonly { name: string; token_sha256: string; readsOwn?: true | undefined }[] | undefined;
-  /** Reads need a credential too: the admin token, the read token, an agent's secret or the proxy's word. */
+  /** Reads need a credential too: the admin token, the read token, an agent's secret, or a person whom the proxy names. */
   protectReads?: boolean | undefined;
-  /** Opens reads, and no write that needs a token, in `Authorization: Bearer` or `X-Svc-Read-Token`. */
+  /** Token for reads, and for writes that need no token, in `Authorization: Bearer` or `X-Svc-Read-Token`. */
   readToken?: string | undefined;
   /** Header in which a trusted proxy names the person. */
   identityHeader?: string | undefined;
-  /** Verifies the token in which a trusted proxy names the person; then `identityHeader` is not read. */
+  /** Verifies the token in which a trusted proxy names the person; replaces `identityHeader`. */
   identityToken?: PersonTokens | undefined;
-  /** Names the person behind a request, in place of the header: the host application's own log-in. Nobody: `null`. */
+  /** Names the person who is logged in at the host application, in place of the header; `null`: nobody. */
   person?: ((request: Request) => string | null | undefined) | undefined;
-  /** Attribute of an OFREP context that names the tenant, and the targeting key then the user; absent: the targeting key does. */
+  /** Attribute of an OFREP context that names the tenant; the targeting key is then the user. Absent: it is the tenant. */
   ofrepTenant?: string | undefined;
-  /** Verifies tokens of CI jobs, which ask for releases and may do nothing else. */
+  /** Verifies tokens of CI jobs, which may only ask a gate for a decision. */
   gateTokens?: GateTokens | undefined;
-  /** Further host names whose pages may write, and that `Host` may name. */
+  /** Further names that `Host` may have, and whose pages may write. */
   allowedHosts?: readonly string[] | undefined;
   /** Called for each request with an unknown token. */
   wrongToken?: (() => void) | undefined;
-  /** Resolves after so many milliseconds; by the host's timer where it is not given. */
+  /** Resolves after so many milliseconds; absent: a timer of the host. */
   pause?: ((ms: number) => Promise<void>) | undefined;
-  /** The same handler, measured under the declared path that it answers, `other` where there is none. */
+  /** Returns the handler with its requests measured under their declared path, or `other`. */
   measured?: ((handler: Handler, path: string) => Handler) | undefined;
-  /** Resolves in the next turn of the event loop, on a host with many concurrent callers: reads that they share are made then. */
+  /** Resolves in the next turn of the event loop. Present on hosts with many callers, where concurrent reads are shared. */
   nextTurn?: (() => Promise<void>) | undefined;
-  /** A faster `Response` where the host has one. */
+  /** A faster `Response` of the host. */
   Response?: typeof Response | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Declares a handler. The declaration stays readable on it, so that router, documentation and deployment templates come
- * from the same place, and the checks run in one order: method, runtime, same site, token, body, then the handler.
+ * Declares handlers. The declaration can be read from an endpoint: the router, the documentation and the deployment templates
+ * use it. Checks run in one order: method, runtime, same site, token, body, then the handler.
  */
 import type * as z from "zod";
 import { StoreUnavailable } from "../store/store.ts";
@@ -28,40 +28,39 @@ export type { Handler } from "./deps.ts";
 export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends Terms {
   /** As mounted by `app`; `:name` is a path parameter. */
   path: string;
-  /** The last parameter is the rest of the path, slashes included. */
+  /** The last parameter extends to the end of the path, slashes included. */
   rest?: true;
   /** Name of the operation in the document and in clients: a verb and a noun, such as `proposeChange`. */
   operation: string;
-  /** A few words. */
   summary: string;
-  /** A sentence or two for somebody who has never seen the product: what it does, and what follows from it. */
+  /** One or two sentences for somebody who does not know the product: the effect and its consequences. */
   description: string;
   /** Example of an input. */
   example: z.input<NoInfer<I>>;
-  /** The field that names who asks: where it is left out, it is whom the proxy names, or the agent. */
+  /** The field that names the caller; absent from a request, it is the agent, or the person whom the proxy names. */
   names?: string;
-  /** Query and path parameters of a GET, body fields of a POST; a function where they depend on the intent. */
+  /** Query and path parameters of a GET, body fields of a POST; a function if they depend on the intent. */
   input: I | ((deps: D) => I);
-  /** The field that the whole body is, as text. */
+  /** The field that the complete body is the value of, as text. */
   text?: string;
-  /** The body is JSON, whatever its type says, and never a form. */
+  /** The body is JSON, whatever its content type is, and never a form. */
   json?: true;
-  /** The media type that this text must have; plain text, and whatever else is claimed, where none is named. */
+  /** The media type that such a body must have; absent: any. */
   textType?: string;
-  /** This text has a character for each byte of the body, and at most so many. */
+  /** Such a body becomes text with one character for each byte, so many at most. */
   bytes?: number;
-  /** A POST whose fields may stand in the address; its handler reads them there. */
+  /** A POST whose fields may be in the query; its handler reads them there. */
   inAddress?: true;
-  /** Query parameters of a POST that the protocol of others names and that change no answer; any other is 400. */
+  /** Query parameters of a POST that an external protocol sends and that change no answer; any other is 400. */
   ignoredQuery?: readonly string[];
-  /** Form fields whose text is itself JSON. */
+  /** Form fields whose text is JSON. */
   jsonFields?: readonly string[];
-  /** The success body; a function where only who describes the API, or tests it, shall make it. */
+  /** The success body; a function if it is only needed for the documentation and tests. */
   output: z.ZodType | (() => z.ZodType);
   success?: 200 | 201;
   /** Further statuses that carry the success body. */
   also?: readonly number[];
-  /** Answers 304 to a caller whose `If-None-Match` names the current answer. */
+  /** Answers 304 if `If-None-Match` names the current answer. */
   notModified?: true;
   /** True for a read whose answer depends on its input and the records alone: concurrent callers share one answer. */
   shared?: (input: z.output<NoInfer<I>>) => boolean;
@@ -69,13 +68,13 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends
   empty?: readonly number[];
   /** Its own error codes, in addition to those every endpoint may answer. */
   errors?: readonly ErrorCode[];
-  /** How it tells of errors where a protocol of others says how. */
+  /** Formats errors as an external protocol requires. */
   errorFormat?: ErrorFormat;
 }
 
-/** Errors in a shape that is not ours. */
+/** Errors in the form of an external protocol. */
 export interface ErrorFormat {
-  /** The bodies by their statuses; `null` for none. */
+  /** The bodies by status; `null` for none. */
   bodies: Readonly<Record<number, z.ZodType | null>>;
   format(error: AppError, request: Request): Answer | Response;
 }
@@ -85,7 +84,7 @@ export interface Call<D extends object = object> extends Pick<Caller, "expected"
   deps: D & HttpDeps;
   request: Request;
   identity: Identity;
-  /** The key of a write that is done once. */
+  /** The Idempotency-Key of a write. */
   idempotency: IdempotencyKey | undefined;
 }
 
@@ -96,7 +95,7 @@ export const outputSchema = ({ output }: Pick<Declaration, "output">): z.ZodType
 /** A declared handler: given its dependencies, it answers requests. */
 export type Endpoint<D extends object = object> = ((deps: D & HttpDeps) => Handler) & Declaration<z.ZodType, D>;
 
-/** Makes an endpoint of a declaration and its own code. `D`: the dependencies of that code. */
+/** Creates an endpoint from a declaration and its code. `D`: the dependencies of that code. */
 export function endpoint<I extends z.ZodType, D extends object = object>(
   declaration: Declaration<I, D>,
   handle: (input: z.output<I>, call: Call<D>) => Promise<Answer | Response>,
@@ -114,11 +113,11 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
       const write = isWrite(declaration);
       const isPost = declaration.method === "POST";
       if (isPost && !declaration.inAddress) rejectQuery(request, declaration.ignoredQuery);
-      const { text, fields } = isPost ? await readFields(request, declaration) : { text: "", fields: query(request) };
-      const inPath = parameters(request);
-      for (const name of Object.keys(inPath)) if (name in fields) throw invalidField(name, "belongs in the path alone");
-      const known = identity.agent ?? identity.person;
-      if (declaration.names && known && !(declaration.names in fields)) fields[declaration.names] = known;
+      const { text, fields } = isPost ? await readFields(request, declaration) : { text: "", fields: readQuery(request) };
+      const pathFields = parameters(request);
+      for (const name of Object.keys(pathFields)) if (name in fields) throw invalidField(name, "belongs in the path alone");
+      const callerName = identity.agent ?? identity.person;
+      if (declaration.names && callerName && !(declaration.names in fields)) fields[declaration.names] = callerName;
       const idempotency = write ? readIdempotencyKey(request, identity, text, deps.sha256) : undefined;
       const { agent, readsOwn } = identity;
       const reader = readsOwn && agent !== undefined ? { name: agent } : undefined;
@@ -129,14 +128,14 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
         expected: readExpectedRevisions(request),
         idempotency,
       };
-      const parsed = parseInput(findSchema(deps), Object.assign(fields, inPath));
+      const parsed = parseInput(findSchema(deps), Object.assign(fields, pathFields));
       const run = () => (reader ? maskErrors(call.deps, () => handle(parsed, call)) : handle(parsed, call));
       if (write && declaration.product) return runWithPriority(deps, run);
       // A shared answer shows every change.
       if (reader || !share || !declaration.shared!(parsed)) return await run();
       return share(JSON.stringify(parsed), async () => {
-        const answered = await handle(parsed, call);
-        return isAnswer(answered) ? shareAnswer(answered) : answered;
+        const result = await handle(parsed, call);
+        return isAnswer(result) ? shareAnswer(result) : result;
       });
     };
     return (request) => answerRequest(deps, request, () => respond(request), declaration.errorFormat?.format);
@@ -144,17 +143,17 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
   return Object.assign(mount, declaration) as Endpoint<D>;
 }
 
-/** Key of the schemas that depend on no intent. */
+/** Key of schemas that do not depend on the intent. */
 const ANY_INTENT = {};
 
-/** Returns a declaration's schema under an intent: made when a request needs it first, and kept for all services of a process. */
+/** Returns a declaration's schema under an intent. It is created by the first request that needs it, and cached for the process. */
 function cacheSchemas<I extends z.ZodType, D extends object>(input: I | ((deps: D) => I)): (deps: D & HttpDeps) => I {
   if (typeof input !== "function") return () => input;
-  const made = new WeakMap<object, I>();
+  const schemas = new WeakMap<object, I>();
   return (deps) => {
     const key = (input.length > 0 && deps.product) || ANY_INTENT;
-    const schema = made.get(key) ?? input(deps);
-    made.set(key, schema);
+    const schema = schemas.get(key) ?? input(deps);
+    schemas.set(key, schema);
     return schema;
   };
 }
@@ -162,7 +161,7 @@ function cacheSchemas<I extends z.ZodType, D extends object>(input: I | ((deps: 
 /** Characters of version, trace, parent and flags. */
 const TRACEPARENT_LENGTH = 55;
 
-/** Runs a handler's body and turns whatever comes of it, errors included, into one Response. */
+/** Runs a handler's body and turns its answer or error into a Response. */
 export async function answerRequest(
   deps: Pick<HttpDeps, "clock" | "ids" | "log" | "Response">,
   request: Request,
@@ -170,35 +169,35 @@ export async function answerRequest(
   formatError?: ErrorFormat["format"],
 ): Promise<Response> {
   const ResponseType = deps.Response ?? Response;
-  const requestId = requestIdOf(request, deps);
+  const requestId = chooseRequestId(request, deps);
   const traceparent = request.headers.get("traceparent");
   const trace = parseTraceparent(traceparent);
-  // Later versions may be followed by anything.
+  // Later versions of the header may be longer.
   const logged = { request_id: requestId, ...(trace && { traceparent: traceparent!.slice(0, TRACEPARENT_LENGTH) }) };
   let response: Response;
-  const finish = (answered: Answer | Response): Response => {
-    if (!(answered instanceof Response)) return toResponse(answered, requestId, ResponseType);
-    answered.headers.set("x-request-id", requestId);
-    return answered;
+  const finish = (result: Answer | Response): Response => {
+    if (!(result instanceof Response)) return toResponse(result, requestId, ResponseType);
+    result.headers.set("x-request-id", requestId);
+    return result;
   };
   try {
     response = finish(await runInTrace(trace, handle));
   } catch (error) {
-    const answered = toAppError(error);
+    const appError = toAppError(error);
     if (error instanceof StoreUnavailable)
       logAtIntervals(deps, "request refused", {
         ...logged,
         path: requestPath(request),
         error: error.message,
       });
-    else if (answered.status >= 500 && answered !== error)
+    else if (appError.status >= 500 && appError !== error)
       deps.log.error("request failed", {
         ...logged,
         path: requestPath(request),
         error: String(error),
         stack: (error as Error | undefined)?.stack,
       });
-    response = formatError ? finish(formatError(answered, request)) : errorResponse(answered, requestId, ResponseType);
+    response = formatError ? finish(formatError(appError, request)) : errorResponse(appError, requestId, ResponseType);
   }
   return request.method === "HEAD"
     ? new ResponseType(null, { status: response.status, headers: response.headers })
@@ -218,13 +217,13 @@ export function methodNotAllowed(methods: readonly string[]): AppError {
 const runtimeDisabled = () =>
   new AppError("product_runtime_disabled", "product runtime disabled; start the service with --product-intent PATH");
 
-/** A caller's `X-Request-Id` is kept when it is plain, so that logs can be joined across services. */
-function requestIdOf(request: Request, deps: Pick<HttpDeps, "clock" | "ids">): string {
-  const parsed = request.headers.get("x-request-id");
-  return parsed !== null && /^[A-Za-z0-9._-]{1,100}$/.test(parsed) ? parsed : deps.ids.uuid(deps.clock.now());
+/** Returns the caller's `X-Request-Id` if it is well-formed, so that logs can be joined across services; otherwise a new id. */
+function chooseRequestId(request: Request, deps: Pick<HttpDeps, "clock" | "ids">): string {
+  const requested = request.headers.get("x-request-id");
+  return requested !== null && /^[A-Za-z0-9._-]{1,100}$/.test(requested) ? requested : deps.ids.uuid(deps.clock.now());
 }
 
-/** Reads `:name` parameters by their place from the end, so that a handler works under any prefix. */
+/** Returns a function that reads `:name` parameters by their position from the end, so that a handler works under any prefix. */
 function pathParameters({
   path,
   rest,
@@ -233,13 +232,13 @@ function pathParameters({
   if (rest && name) return (request) => ({ [name]: readPathRest(request, path) });
   const segments = path.split("/").reverse();
   const positions = segments.flatMap((segment, position) =>
-    segment.startsWith(":") ? [{ name: segment.slice(1), place: position }] : [],
+    segment.startsWith(":") ? [{ name: segment.slice(1), position }] : [],
   );
   if (positions.length === 0) return () => ({});
   return (request) => {
     const actual = requestPath(request).replace(/\/+$/, "").split("/").reverse();
     return Object.fromEntries(
-      positions.map(({ name, place: position }) => [name, decodeSegment(actual[position] ?? "")]),
+      positions.map(({ name, position }) => [name, decodeSegment(actual[position] ?? "")]),
     );
   };
 }
@@ -247,9 +246,9 @@ function pathParameters({
 /** Reads the last parameter of a path, which extends to its end. */
 export function readPathRest(request: Request, path: string): string {
   const stem = path.slice(0, path.lastIndexOf(":"));
-  const finish = requestPath(request);
-  const begin = finish.indexOf(stem);
-  return begin === -1 ? "" : decodeSegment(finish.slice(begin + stem.length));
+  const pathname = requestPath(request);
+  const begin = pathname.indexOf(stem);
+  return begin === -1 ? "" : decodeSegment(pathname.slice(begin + stem.length));
 }
 
 function decodeSegment(segment: string): string {
@@ -260,14 +259,14 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** `?dry_run=1` with an empty body must not apply. */
+/** Rejects fields in the query: `?dry_run=1` with an empty body must not apply. */
 function rejectQuery(request: Request, ignored: readonly string[] = []): void {
   if (!request.url.includes("?")) return;
-  for (const key of Object.keys(query(request)).filter((name) => !ignored.includes(name)))
+  for (const key of Object.keys(readQuery(request)).filter((name) => !ignored.includes(name)))
     throw invalidField(key, "belongs in the body, not in the address");
 }
 
-function query(request: Request): Record<string, string> {
+function readQuery(request: Request): Record<string, string> {
   const fields: Record<string, string> = Object.create(null);
   for (const [key, value] of request.url.includes("?") ? new URL(request.url).searchParams : []) {
     if (key in fields) throw invalidField(key, "is given more than once");

@@ -1,9 +1,9 @@
-/** Errors as answers. */
+/** Turns errors into answers. */
 import { AppError } from "../kit/errors.ts";
 import { answer, etag, toResponse } from "./answer.ts";
 import { RevisionConflict, StoreBusy, StoreMoved, StoreUnavailable, StoreUnreadable } from "../store/store.ts";
 
-/** Converts any error for a client: an unexpected one becomes a constant, so that nothing leaks. */
+/** Converts any error for a client; an unexpected one gets a fixed message, so that nothing leaks. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof StoreMoved)

@@ -1,4 +1,3 @@
-/** The values that examples of requests and answers share. */
+/** Values that the examples of several endpoints share. */
 
-/** A change. */
 export const CHANGE_ID = "chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1";

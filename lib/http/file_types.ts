@@ -1,4 +1,4 @@
-/** Media types by the end of a file's name. */
+/** Media types by file name extension. */
 
 const TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
@@ -17,6 +17,6 @@ const TYPES: Readonly<Record<string, string>> = {
   woff2: "font/woff2",
 };
 
-/** The type of a file; of one that is not known, bytes. */
+/** Returns the media type of a file by its name; `application/octet-stream` if it is unknown. */
 export const findFileType = (name: string): string =>
   TYPES[/\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ""] ?? "application/octet-stream";

@@ -1,4 +1,4 @@
-/** Chooses the value of a flag for a user. What the users of an arm are answered is the same, and is made once. */
+/** Chooses the value of a flag for a user. All users of an arm get the same answer, which is created once. */
 import type { Sha256 } from "../kit/platform.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
 import { bucketFinder } from "../rollout/bucket.ts";
@@ -15,14 +15,14 @@ import type { FlagUser, Failure, Success } from "./ofrep_schemas.ts";
 
 type Value = GovernedValue | WithheldValue;
 
-/** A flag as it is answered. */
+/** The answer for one flag. */
 export interface Outcome {
   flag: Success | Failure;
   /** Its JSON text. */
   text: string;
 }
 
-/** All flags as they are answered. */
+/** The answer for all flags. */
 export interface Outcomes {
   flags: readonly Outcome["flag"][];
   /** The JSON text of the answer. */
@@ -30,22 +30,22 @@ export interface Outcomes {
   tag: string;
 }
 
-/** The choice of a flag's outcome. */
+/** Chooses among the answers for a flag. */
 export interface FlagChoice {
-  /** Returns the number of a user's outcome. */
+  /** Returns the index of a user's answer in `results`. */
   choose: (user: FlagUser) => number;
-  /** Each made when a user first has it; undefined where there is no value. */
-  outcomes: readonly (Outcome | undefined)[];
-  /** Attributes by which users are distinguished; nothing else of a request is looked at. */
+  /** Each is created for its first user; undefined if there is no value. */
+  results: readonly (Outcome | undefined)[];
+  /** Attributes by which users are distinguished; nothing else of a request counts. */
   units: readonly string[];
 }
 
-/** Returns the outcomes of all flags; undefined where they are more bytes than may be answered at once. */
+/** Returns the answer for all flags; undefined if it is too large. */
 export type FlagsChoice = (user: FlagUser) => Outcomes | undefined;
 
 export const toOutcome = (flag: Outcome["flag"]): Outcome => ({ flag, text: JSON.stringify(flag) });
 
-/** The value of a target for some users, null where it has none for them. */
+/** The value of a target for some of the users; null if there is none for them. */
 interface Arm {
   value: Value | null;
   /** The rollout that counts them in this arm. */
@@ -53,10 +53,10 @@ interface Arm {
   split?: { split: UserSplit; findShare: (unit: string) => number } | undefined;
 }
 
-/** The arms of a value, and what finds a user's. */
+/** The arms of a value; `find` returns the index of a user's arm. */
 interface Arms {
   arms: readonly Arm[];
-  /** The attribute that `find` reads. */
+  /** The attribute of the user that `find` reads. */
   unit?: string;
   find: (user: FlagUser) => number;
 }
@@ -66,14 +66,14 @@ export const canBeAbsent = (value: Value): boolean =>
   value.state === "governed" && readExposure(value) !== undefined && readControl(value) === null;
 
 /**
- * Makes the choice of a flag from the values of its tenants, first that of the tenant itself. The protocol has no null: where
- * the flag was requested by its `key` the outcome says so, and among all flags there is none.
+ * Creates the choice of a flag from its values for the tenant and for all tenants. The protocol has no null: for a flag that was
+ * requested by `key` the answer is an error that says so; among all flags it is left out.
  */
 export function createFlagChoice(values: readonly Value[], key?: string): FlagChoice {
   const sources = values.map(listArms);
-  const outcomes: (Outcome | undefined)[] = [];
-  // Users whose arms and share are the same have the same outcome.
-  const numbers = new Map<number, number>();
+  const results: (Outcome | undefined)[] = [];
+  // Users with the same arms and share get the same answer.
+  const indexes = new Map<number, number>();
   const choose = (user: FlagUser): number => {
     let path = 1;
     let arm: Arm | undefined;
@@ -89,63 +89,62 @@ export function createFlagChoice(values: readonly Value[], key?: string): FlagCh
     const unit = parts && user.unit(parts.split.unit);
     const share = unit === undefined ? undefined : parts!.findShare(unit);
     path = path * (MAX_SHARES + 1) + (share ?? MAX_SHARES);
-    let number = numbers.get(path);
-    if (number === undefined) {
+    let index = indexes.get(path);
+    if (index === undefined) {
       const { split } = parts ?? {};
       const chosen = value && { value, counted, split, share: share === undefined ? undefined : split!.shares[share] };
       const flag = chosen && (toFlag(key ?? value.target, chosen) ?? (key === undefined ? undefined : nullFlag(key)));
-      number = outcomes.push(flag ? toOutcome(flag) : undefined) - 1;
-      numbers.set(path, number);
+      index = results.push(flag ? toOutcome(flag) : undefined) - 1;
+      indexes.set(path, index);
     }
-    return number;
+    return index;
   };
   const units = sources.flatMap(({ unit, arms }) => [unit, ...arms.map(({ split }) => split?.split.unit)]);
-  return { choose, outcomes, units: units.filter((unit) => unit !== undefined) };
+  return { choose, results, units: units.filter((unit) => unit !== undefined) };
 }
 
-/** Bytes of a remembered user, without the unit. */
+/** Bytes of a cached user, without the unit. */
 const ENTRY_BYTES = 100;
 
 /**
- * Makes the choice of all flags, in the order of their keys. An answer is made once for each combination of outcomes, while
- * `mayKeep` says that there is room for its bytes.
+ * Creates the choice of all flags, in the order of their keys. The answer for each combination of flag values is cached while
+ * `mayCache` returns true for its bytes.
  */
 export function createFlagsChoice(
   choices: readonly FlagChoice[],
-  { sha256, mayKeep }: { sha256: Sha256; mayKeep: (bytes: number) => boolean },
+  { sha256, mayCache }: { sha256: Sha256; mayCache: (bytes: number) => boolean },
 ): FlagsChoice {
   const combinations = new Map<string, Outcomes | undefined>();
   const combine: FlagsChoice = (user) => {
-    const numbers = choices.map(({ choose }) => choose(user));
-    const combination = String.fromCharCode(...numbers);
+    const indexes = choices.map(({ choose }) => choose(user));
+    const combination = String.fromCharCode(...indexes);
     if (combinations.has(combination)) return combinations.get(combination);
     const joined = joinOutcomes(
-      choices.map(({ outcomes }, index) => outcomes[numbers[index]!]),
+      choices.map(({ results }, flag) => results[indexes[flag]!]),
       sha256,
     );
-    if (mayKeep((joined?.text.length ?? 0) + combination.length)) combinations.set(combination, joined);
+    if (mayCache((joined?.text.length ?? 0) + combination.length)) combinations.set(combination, joined);
     return joined;
   };
   const [attribute, ...others] = new Set(choices.flatMap(({ units }) => units));
   if (attribute === undefined || others.length > 0) return combine;
-  // Users who ask again get the answer that they had.
-  const known = new Map<string | undefined, Outcomes>();
+  const answers = new Map<string | undefined, Outcomes>();
   return (user) => {
     const unit = user.unit(attribute);
-    const last = known.get(unit);
-    if (last) return last;
-    const found = combine(user);
-    if (found && mayKeep(ENTRY_BYTES + (unit?.length ?? 0))) known.set(unit, found);
-    return found;
+    const cached = answers.get(unit);
+    if (cached) return cached;
+    const combined = combine(user);
+    if (combined && mayCache(ENTRY_BYTES + (unit?.length ?? 0))) answers.set(unit, combined);
+    return combined;
   };
 }
 
-function joinOutcomes(outcomes: readonly (Outcome | undefined)[], sha256: Sha256): Outcomes | undefined {
-  const shown = outcomes.filter((outcome) => outcome !== undefined);
-  shown.sort((a, b) => (a.flag.key < b.flag.key ? -1 : 1));
+function joinOutcomes(results: readonly (Outcome | undefined)[], sha256: Sha256): Outcomes | undefined {
+  const present = results.filter((outcome) => outcome !== undefined);
+  present.sort((a, b) => (a.flag.key < b.flag.key ? -1 : 1));
   const list = `[${shown.map(({ text }) => text).join()}]`;
   if (countTextBytes(list) > PAGE_BYTES) return undefined;
-  return { flags: shown.map(({ flag }) => flag), text: `{"flags":${list}}`, tag: `"${sha256(list)}"` };
+  return { flags: present.map(({ flag }) => flag), text: `{"flags":${list}}`, tag: `"${sha256(list)}"` };
 }
 
 const nullFlag = (key: string): Failure => ({
@@ -154,10 +153,10 @@ const nullFlag = (key: string): Failure => ({
   errorDetails: `the value of ${key} is null, which no flag can be`,
 });
 
-/** Maximum number of arms of a value: treated, control, and that of users without the unit. */
+/** Arms of a value: treated, control, and users without the unit. */
 const MAX_ARMS = 3;
 
-/** Lists the arms of a value: those of a rollout, or one. A user without the unit gets the value before it, uncounted. */
+/** Lists the arms of a value: three during a rollout, otherwise one. Users without the unit get the control value, uncounted. */
 function listArms(value: Value): Arms {
   const exposure = value.state === "governed" ? readExposure(value) : undefined;
   if (value.state === "withheld" || !exposure) return { arms: [createArm(value)], find: () => 0 };
@@ -173,7 +172,8 @@ function listArms(value: Value): Arms {
     unit: attribute,
     find: (user) => {
       const unit = user.unit(attribute);
-      return unit === undefined ? 0 : findBucket(unit) < share ? 1 : 2;
+      if (unit === undefined) return 0;
+      return findBucket(unit) < share ? 1 : 2;
     },
   };
 }
@@ -183,7 +183,7 @@ function createArm(value: Value | null): Arm {
   return { value, split: split && { split, findShare: shareFinder(split, value!.target) } };
 }
 
-/** A choice of a flag's value: the arm that counts its user, and of a split value the user's share. */
+/** The value of a flag for a user, with the arm that counts the user, and the user's share of a split value. */
 interface ChosenValue {
   value: Value;
   counted: Arm["counted"];
@@ -191,24 +191,29 @@ interface ChosenValue {
   share: Share | undefined;
 }
 
-/** Returns a value as a flag, undefined for null. A tenant's own value hides the one for all, also when it is withheld or null. */
+/** Converts a value to a flag; undefined for null. A tenant's own value hides that of all tenants, also if withheld or null. */
 function toFlag(key: string, { value, counted, split, share }: ChosenValue): Success | Failure | undefined {
   if (value.state === "withheld")
     return { key, errorCode: "GENERAL", errorDetails: `the value is withheld: ${value.problem}` };
-  // Who names no user gets the last share, uncounted.
-  const own = split ? (share ?? split.shares.at(-1)!).value : value.value;
-  if (own === null) return undefined;
+  // A request without a user gets the last share, uncounted.
+  const flagValue = split ? (share ?? split.shares.at(-1)!).value : value.value;
+  if (flagValue === null) return undefined;
   // Both arms are counted for the change that is rolled out.
   if (counted) {
     const { rollout, variant } = counted;
     const metadata = { ...describeSource(rollout), step: readExposure(rollout)!.step };
-    return { key, value: own, reason: "SPLIT", variant, metadata };
+    return { key, value: flagValue, reason: "SPLIT", variant, metadata };
   }
   const metadata = describeSource(value);
-  if (share) return { key, value: own, reason: "SPLIT", variant: share.variant, metadata };
+  if (share) return { key, value: flagValue, reason: "SPLIT", variant: share.variant, metadata };
   const reason = value.tenant_id === EVERY_TENANT ? "STATIC" : "TARGETING_MATCH";
-  if (split) return { key, value: own, reason, metadata };
-  return { key, value: own, reason, variant: own === true ? "on" : own === false ? "off" : "value", metadata };
+  if (split) return { key, value: flagValue, reason, metadata };
+  return { key, value: flagValue, reason, variant: nameVariant(flagValue), metadata };
+}
+
+function nameVariant(value: unknown): string {
+  if (typeof value !== "boolean") return "value";
+  return value ? "on" : "off";
 }
 
 const describeSource = ({

@@ -1,6 +1,6 @@
 /**
- * Caches evaluated flags in this process until the log grows: a repeated evaluation only reads the log's head. The values are
- * those of the log at that head, so an edit of stored records does not change them.
+ * Caches evaluated flags in this process until the log grows: a repeated evaluation only reads the head of the log. The values
+ * come from the log up to that head, so an edit of stored records does not change them.
  */
 import { type ChainHead, readHead } from "../audit/chain.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
@@ -9,7 +9,7 @@ import type { Store } from "../store/store.ts";
 
 /** Approximate limit of cached values at a head, in bytes. */
 const MAX_BYTES = 16 * 1024 * 1024;
-const BYTES_OF_A_VALUE = 1000;
+const VALUE_BYTES = 1000;
 
 /** An evaluation; `isCertain`: its result is valid until the log grows. */
 export interface Evaluation<T> {
@@ -31,7 +31,7 @@ interface Memory extends Position {
 
 const memories = new WeakMap<Store, Memory>();
 
-/** Creates an evaluation of values; it is uncertain where one is withheld, which may match the log again later. */
+/** Creates an evaluation of values. It is uncertain if a value is withheld, since that value may match the log again later. */
 export const createEvaluation = <T>(
   { behind }: { behind: number },
   values: readonly (readonly (GovernedValue | WithheldValue)[])[],
@@ -40,9 +40,9 @@ export const createEvaluation = <T>(
   const all = values.flat();
   return {
     result,
-    bytes: all.reduce((sum, value) => sum + BYTES_OF_A_VALUE + JSON.stringify(value).length, 0),
+    bytes: all.reduce((sum, value) => sum + VALUE_BYTES + JSON.stringify(value).length, 0),
     isCertain:
-      behind === 0 && all.length > 0 && all.every((one) => one.state === "governed" || one.problem === ERASED_PROBLEM),
+      behind === 0 && all.length > 0 && all.every((value) => value.state === "governed" || value.problem === ERASED_PROBLEM),
   };
 };
 
@@ -53,7 +53,7 @@ export async function evaluateOnce<T>(
   evaluate: () => Promise<Evaluation<T>>,
 ): Promise<T> {
   const { store, integrity, reader } = deps;
-  // A reader sees other values, and of a broken log nothing is certain.
+  // A restricted reader gets other values, and nothing from a broken log is certain.
   if (reader || integrity.breach) return (await evaluate()).result;
   const position = createPosition(await readHead(store), deps);
   const memory = memories.get(store);
@@ -64,7 +64,7 @@ export async function evaluateOnce<T>(
   return result;
 }
 
-/** Reserves memory for more remembered bytes; false where there is none left. */
+/** Reserves memory for more bytes; false if none is left. */
 export function claimMemory(store: Store, bytes: number): boolean {
   const memory = memories.get(store);
   if (!memory || memory.bytes + bytes > MAX_BYTES) return false;
@@ -80,7 +80,7 @@ const createPosition = (head: Position["head"], { integrity }: ChangesDeps): Pos
 const isSame = (a: Position, b: Position): boolean =>
   a.indexed === b.indexed && a.head?.head === b.head?.head && a.head?.length === b.head?.length;
 
-/** Returns the memory of a position, with room for so many bytes. */
+/** Returns the cache of a position, emptied if it has no room for so many bytes. */
 function reserveMemory(store: Store, position: Position, bytes: number): Memory {
   const memory = memories.get(store);
   if (memory && isSame(memory, position) && memory.bytes + bytes <= MAX_BYTES) return memory;

@@ -1,11 +1,11 @@
-/** Requests as fields: forms and JSON, validated against a schema. */
+/** Parses forms and JSON into fields, and validates them against a schema. */
 import type * as z from "zod";
 import { type FieldError, invalidField, invalidFields } from "../kit/errors.ts";
 import { findInexactNumber } from "../kit/exact_numbers.ts";
 import { findNearest } from "../kit/nearest.ts";
 import { JsonRejected, parseStrictJson } from "../kit/strict_json.ts";
 
-/** Decodes a form strictly: a repeated key, broken percent-encoding or broken UTF-8 is an error, not a guess. */
+/** Decodes a form strictly: a repeated key, malformed percent-encoding or malformed UTF-8 is an error. */
 export function parseForm(body: string): Record<string, string> {
   const fields: Record<string, string> = Object.create(null);
   for (const pair of body.replaceAll("+", " ").split("&")) {
@@ -26,7 +26,7 @@ function decode(text: string): string {
   }
 }
 
-/** A body that is a JSON object. */
+/** Parses a body that is a JSON object. */
 export function parseJsonObject(body: string): Record<string, unknown> {
   const value = parseJson(body, "body");
   if (typeof value !== "object" || value === null || Array.isArray(value))
@@ -34,7 +34,7 @@ export function parseJsonObject(body: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** The JSON text of a field, read strictly; the hint is added for text that is no JSON at all. */
+/** Parses the JSON text of a field strictly; `hint` is added to the error for text that is not JSON. */
 export function parseJson(text: string, field: string, hint = ""): unknown {
   let parsed: unknown;
   try {
@@ -47,14 +47,14 @@ export function parseJson(text: string, field: string, hint = ""): unknown {
   return parsed;
 }
 
-/** The path of a change's value, in a request that proposes it or that asks what to sign. */
-const VALUE = /^(?:proposal\.)?(?:sets\.\d+\.)?value(?=\.|$)/;
+/** The path of a change's value in a proposal, or in a request for the text to sign. */
+const VALUE_PATH = /^(?:proposal\.)?(?:sets\.\d+\.)?value(?=\.|$)/;
 
-/** Rejects a JSON text in which the value of a change has a number that would be rounded; `fieldAt` makes a field of a path in it. */
+/** Rejects a JSON text in which the value of a change has a number that would be rounded. `fieldAt` converts paths to fields. */
 export function rejectInexactValue(text: string, fieldAt: (path: string) => string): void {
-  const found = findInexactNumber(text, (path) => VALUE.test(fieldAt(path)));
-  if (found === undefined) return;
-  const [field] = VALUE.exec(fieldAt(found))!;
+  const inexactPath = findInexactNumber(text, (path) => VALUE_PATH.test(fieldAt(path)));
+  if (inexactPath === undefined) return;
+  const [field] = VALUE_PATH.exec(fieldAt(inexactPath))!;
   throw invalidField(field, "has a number with more digits than can be stored exactly; send it as a string");
 }
 
@@ -69,13 +69,13 @@ export function parseInput<S extends z.ZodType>(schema: S, raw: unknown): z.outp
     ...issues.flatMap((issue) => {
       if (issue.code !== "unrecognized_keys")
         return [{ field: issue.path.join(".") || "body", message: issue.message }];
-      const within = issue.path.length > 0;
-      return within ? issue.keys.map((key) => ({ field: key, message: NO_FIELD })) : [];
+      const isNested = issue.path.length > 0;
+      return isNested ? issue.keys.map((key) => ({ field: key, message: NOT_A_FIELD })) : [];
     }),
   ]);
 }
 
-/** Removes fields that are null where null is none of their values: that means absent, for clients that send every field. */
+/** Removes null from fields that do not allow it, since some clients send null for absent fields. */
 function removeNulls(schema: z.ZodType, raw: unknown): unknown {
   const { def, shape } = schema as unknown as SchemaParts;
   if (def.innerType) return removeNulls(def.innerType, raw);
@@ -97,16 +97,16 @@ function removeNulls(schema: z.ZodType, raw: unknown): unknown {
   return cleaned ?? raw;
 }
 
-const NO_FIELD = "is not a field of this request";
+const NOT_A_FIELD = "is not a field of this request";
 
-/** Rejects a misspelt filter by name, instead of answering without it. */
+/** Lists fields that the schema does not have, with the name that was probably meant. */
 function findUnknownFields(schema: z.ZodType, raw: unknown): FieldError[] {
-  const known = listKnownFields(schema);
-  if (!known || typeof raw !== "object" || raw === null) return [];
+  const knownFields = listKnownFields(schema);
+  if (!knownFields || typeof raw !== "object" || raw === null) return [];
   const hint = (key: string): string =>
-    known.length > 0 ? `: did you mean ${findNearest(key, known)}?` : ", which has none";
+    knownFields.length > 0 ? `: did you mean ${findNearest(key, knownFields)}?` : ", which has none";
   return Object.keys(raw).flatMap((key) =>
-    known.includes(key) ? [] : [{ field: key, message: NO_FIELD + hint(key) }],
+    knownFields.includes(key) ? [] : [{ field: key, message: NOT_A_FIELD + hint(key) }],
   );
 }
 
@@ -115,7 +115,7 @@ interface SchemaParts {
   shape?: Readonly<Record<string, z.ZodType>>;
 }
 
-/** Returns the names of the fields that a request may carry; undefined where it may carry any. */
+/** Returns the names of the fields that a request may carry; undefined if it may carry any. */
 export function listKnownFields(schema: z.ZodType): string[] | undefined {
   const { def, shape } = schema as unknown as SchemaParts;
   if (def.type === "pipe") return listKnownFields(def.in!);

@@ -1,4 +1,4 @@
-/** The fields and the answer of questions for a release, which GET and POST share. */
+/** Fields and answer of a request for a release decision, which GET and POST share. */
 import * as z from "zod";
 import { type GateDecision, GATE_STATES } from "../changes/rules/decide_gate.ts";
 import { HEAD_PATTERN } from "../changes/rules/release.ts";
@@ -9,11 +9,10 @@ import type { OperationsDeps } from "../operations/deps.ts";
 import { type Answer, answer } from "./answer.ts";
 import type { Call } from "./endpoint.ts";
 
-/** When a caller of `answer=status` asks again, in seconds. */
+/** Seconds until a caller of `answer=status` asks again. */
 const RETRY_AFTER = "30";
-const STATUS_OF = { allowed: 200, waiting: 503, refused: 403 } as const;
+const STATUS_BY_STATE = { allowed: 200, waiting: 503, refused: 403 } as const;
 
-/** The fields of a question. */
 export const gateFields = () => ({
   target: target().describe("The release, such as `deploy/<repository id>/<environment>`."),
   tenant_id: line(200).describe("The tenant."),
@@ -36,14 +35,14 @@ export const gateOutput = once(() =>
     .describe("The answer to a question for a release."),
 );
 
-/** Answers a question; `answer=status` as curl and other programs read it. */
+/** Answers a request; with `answer=status` by the HTTP status, which curl and other programs read. */
 export function gateAnswer(
   { state, change_id, reasons }: GateDecision,
   call: Call<OperationsDeps>,
   form: "status" | undefined,
 ): Answer {
   const page = change_id === null ? null : findChangePage(call, change_id);
-  const status = form === "status" ? STATUS_OF[state] : 200;
+  const status = form === "status" ? STATUS_BY_STATE[state] : 200;
   const headers: Record<string, string> = status === 503 ? { "retry-after": RETRY_AFTER } : {};
   return answer({ state, allowed: state === "allowed", change_id, page, reasons }, status, headers);
 }

@@ -1,4 +1,4 @@
-/** The caller at a gate: a holder of the admin token, or a CI job with a token of its issuer. */
+/** Identifies the caller at a gate: a holder of the admin token, or a CI job with a token of its issuer. */
 import type { GateCaller } from "../changes/gate/check_release.ts";
 import type { GateQuestion } from "../changes/gate/judge_release.ts";
 import { createOwnReadsError } from "../changes/read_scope.ts";
@@ -13,8 +13,8 @@ import { hasWrongToken, findAgent, readBearer, requireReader } from "./principal
 import { delayAnswer } from "./wrong_tokens.ts";
 
 /**
- * Resolves with the CI job that asks, undefined for a holder of the admin token. Whatever its claims say must equal the question;
- * a wrong token is answered with a delay. Errors: 401 `unauthorized`, 403 `agent_may_not`.
+ * Resolves with the CI job, or undefined for a holder of the admin token. The job's claims must match the question. A wrong token
+ * is answered with a delay. Errors: 401 `unauthorized`, 403 `agent_may_not`.
  */
 export async function requireGateCaller(
   request: Request,
@@ -35,7 +35,7 @@ export async function requireGateCaller(
   }
 }
 
-/** Requires the admin token; without one configured a CI token where there are issuers, and else whatever a GET requires. */
+/** Requires the admin token. Without a configured one it requires a CI token if there are issuers, else the credential of a read. */
 async function requireCredential(request: Request, deps: HttpDeps): Promise<void> {
   if (deps.adminToken) return requireToken(request, deps);
   if (deps.gateTokens)
@@ -60,11 +60,11 @@ async function verifyJob(bearer: string, { gateTokens }: HttpDeps, question: Gat
   }
 }
 
-/** Requires that what claims say is what is asked for. */
+/** Requires that the claims match the question. */
 function requireEqual(claimed: CiToken["claimed"], { target, head }: GateQuestion): void {
-  const stated: Record<string, string | undefined> = { head, ...parseDeployment(target) };
+  const questionFacts: Record<string, string | undefined> = { head, ...parseDeployment(target) };
   for (const [fact, value] of Object.entries(claimed)) {
-    if (stated[fact] === undefined) throw new TokenRejected(`${target} has no ${fact}, and it names one`);
-    if (stated[fact] !== value) throw new TokenRejected(`it is for another ${fact}: ${JSON.stringify(value)}`);
+    if (questionFacts[fact] === undefined) throw new TokenRejected(`${target} has no ${fact}, and it names one`);
+    if (questionFacts[fact] !== value) throw new TokenRejected(`it is for another ${fact}: ${JSON.stringify(value)}`);
   }
 }

@@ -1,15 +1,15 @@
-/** Guards before a handler: the same site, the admin token, the person a proxy names. */
+/** Guards that run before a handler: the same site, and the admin token. */
 import type { HttpDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import { isSameText } from "../kit/same_text.ts";
 
-/** The host a request was sent to, as its sender named it. */
+/** Returns the host that a request names. */
 export const requestHost = (request: Request): string =>
   (request.headers.get("host") ?? new URL(request.url).host).toLowerCase();
 
 /**
- * 403 `cross_site` for a write that a page of another site sent. Browsers say so in `Sec-Fetch-Site`, older ones in
- * `Origin`; a program sends neither.
+ * Rejects a write from a page of another site with 403 `cross_site`. Browsers send `Sec-Fetch-Site`, older ones `Origin`;
+ * programs send neither.
  */
 export function requireSameSite(request: Request, allowedHosts: readonly string[] = []): void {
   const site = request.headers.get("sec-fetch-site");
@@ -32,7 +32,7 @@ export function requireSameSite(request: Request, allowedHosts: readonly string[
 /** Challenge of a 401. */
 export const CHALLENGE = { "www-authenticate": 'SvcAdminToken realm="countersign", header="X-Svc-Admin-Token"' };
 
-/** 401 `unauthorized` unless the request carries the admin token, where one is configured. */
+/** Requires the admin token, if one is configured. Errors: 401 `unauthorized`. */
 export function requireToken(request: Request, deps: Pick<HttpDeps, "adminToken" | "sha256">): void {
   if (!deps.adminToken || hasAdminToken(request, deps)) return;
   throw new AppError(
@@ -43,7 +43,7 @@ export function requireToken(request: Request, deps: Pick<HttpDeps, "adminToken"
   );
 }
 
-/** Returns true where an admin token is configured and the request carries it. */
+/** Returns true if an admin token is configured and the request carries it. */
 export function hasAdminToken(
   request: Request,
   { adminToken, sha256 }: Pick<HttpDeps, "adminToken" | "sha256">,
@@ -53,7 +53,7 @@ export function hasAdminToken(
   return token !== null && isSameText(sha256(token), sha256(adminToken));
 }
 
-/** 401 `unauthorized` for any write while no admin token is configured, where the host does not allow that. */
+/** Rejects writes without a configured admin token, unless the host allows them. Errors: 401 `unauthorized`. */
 export function rejectAnonymousWrites({
   adminToken,
   allowAnonymousWrites,

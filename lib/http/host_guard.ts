@@ -13,7 +13,7 @@ const IPV4 = /^\d+\.\d+\.\d+\.\d+$/;
 
 /**
  * 403 `host_not_allowed` unless `Host` is `localhost`, an IP address (any port), or one of `deps.allowedHosts`,
- * names in lower case without a port. Stands before everything else.
+ * names in lower case without a port. It runs before everything else.
  */
 export function createHostGuard(deps: HttpDeps): (fetch: Handler) => Handler {
   const names = new Set(["localhost", ...(deps.allowedHosts ?? [])]);

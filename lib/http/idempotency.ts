@@ -3,7 +3,7 @@ import type { IdempotencyKey } from "../changes/idempotency.ts";
 import { invalidField } from "../kit/errors.ts";
 import type { Sha256 } from "../kit/platform.ts";
 
-/** Returns the request's key, if it has one. Errors: 400 where it is malformed. */
+/** Returns the request's key, if it has one. Errors: 400 if it is malformed. */
 export function readIdempotencyKey(
   request: Request,
   { person, agent }: Identity,

@@ -1,4 +1,4 @@
-/** The person behind a request, as the host application's log-in or the trusted proxy's header names them. */
+/** Finds the person behind a request, by the host application's log-in or the trusted proxy's header. */
 import type { VerifiedPerson } from "../identity/person_token.ts";
 import { TokenRejected } from "../identity/token_rejected.ts";
 import { AppError } from "../kit/errors.ts";
@@ -13,7 +13,7 @@ type VerifiedToken = VerifiedPerson | { refused: string };
 
 const verifiedTokens = new WeakMap<Request, VerifiedToken>();
 
-/** Verifies a request's token where people are named by tokens; until then it names nobody. Never rejects. */
+/** Verifies a request's token if tokens name people; before that the request names nobody. Never rejects. */
 export async function verifyPerson(deps: HttpDeps, request: Request): Promise<void> {
   const { identityToken, person } = deps;
   const token = person ? undefined : identityToken && request.headers.get(identityToken.header);
@@ -27,19 +27,19 @@ export async function verifyPerson(deps: HttpDeps, request: Request): Promise<vo
   }
 }
 
-/** Returns the person's groups at the identity provider where a verified token names them; otherwise undefined. */
+/** Returns the person's groups at the identity provider; undefined without a verified token. */
 export function findTokenGroups(request: Request): readonly string[] | undefined {
-  const found = verifiedTokens.get(request);
-  return found && "groups" in found ? found.groups : undefined;
+  const verified = verifiedTokens.get(request);
+  return verified && "groups" in verified ? verified.groups : undefined;
 }
 
-/** Says why a request's token names nobody; undefined where it carries none. */
+/** Explains why a request's token names nobody; undefined without a rejected token. */
 export function findTokenProblem(request: Request): string | undefined {
-  const found = verifiedTokens.get(request);
-  return found && "refused" in found ? found.refused : undefined;
+  const verified = verifiedTokens.get(request);
+  return verified && "refused" in verified ? verified.refused : undefined;
 }
 
-/** Returns the named person: `""` where none is named, `undefined` where no one names people. Errors: 400 `invalid_identity`. */
+/** Returns the person: `""` if none is named, `undefined` if this service has no source of names. Errors: 400 `invalid_identity`. */
 export function findPerson(deps: HttpDeps, request: Request): string | undefined {
   const { identityHeader, identityToken, person } = deps;
   const stated = readStatedPerson(deps, request);
@@ -49,31 +49,29 @@ export function findPerson(deps: HttpDeps, request: Request): string | undefined
   return requireValidName(headersAreText() ? stated : decodeHeader(stated), `the header ${identityHeader}`);
 }
 
-/** Says who names people, for errors. */
-export const describePersonSource = ({ identityHeader, identityToken }: HttpDeps): string =>
-  identityToken
-    ? `the person named by the token in ${identityToken.header}`
-    : identityHeader
-      ? `the person named in ${identityHeader}`
-      : "the person who is logged in";
+/** Describes the source of names in words, for errors. */
+export function describePersonSource({ identityHeader, identityToken }: HttpDeps): string {
+  if (identityToken) return `the person named by the token in ${identityToken.header}`;
+  return identityHeader ? `the person named in ${identityHeader}` : "the person who is logged in";
+}
 
-/** Returns true where a request names a person, well or badly. */
+/** Returns true if a request names a person, validly or not. */
 export const hasStatedPerson = (deps: HttpDeps, request: Request): boolean =>
   (readStatedPerson(deps, request) ?? "").trim() !== "";
 
-/** The name as it arrived: of a header its bytes, one character each, but on a host that decodes headers itself. */
+/** Reads the name as it arrived: a header has one character for each byte, unless the host decodes headers itself. */
 function readStatedPerson({ person, identityHeader, identityToken }: HttpDeps, request: Request): string | undefined {
   if (person) return person(request) ?? "";
   if (identityToken) {
-    const found = verifiedTokens.get(request);
-    return found && "name" in found ? found.name : "";
+    const verified = verifiedTokens.get(request);
+    return verified && "name" in verified ? verified.name : "";
   }
   return identityHeader ? (request.headers.get(identityHeader) ?? "") : undefined;
 }
 
 /**
- * Returns true on a host whose header values are text that it has decoded from UTF-8, as on Workers. By the Fetch standard each
- * character is one byte, and a character that is none is rejected.
+ * Returns true on a host that decodes header values from UTF-8, as Workers do. By the Fetch standard each character is one
+ * byte, and other characters are rejected.
  */
 const headersAreText = once((): boolean => {
   try {

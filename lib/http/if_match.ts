@@ -1,8 +1,8 @@
 import type { ExpectedRevisions } from "../changes/caller.ts";
 
 /**
- * Reads the revisions of `If-Match`; undefined where any will do. A proxy that compresses makes a tag weak; a revision is the
- * same in either form.
+ * Reads the revisions of `If-Match`; undefined if every revision is accepted. Weak tags count too, since a proxy that compresses
+ * makes tags weak.
  */
 export function readExpectedRevisions({ headers }: Request): ExpectedRevisions | undefined {
   const stated = headers.get("if-match");

@@ -1,6 +1,6 @@
 import { type Answer, textAnswer } from "./answer.ts";
 
-/** Returns a predicate for ETags that the caller has, by `If-None-Match`; undefined where it sends none, or `*`. */
+/** Returns a predicate for ETags that the caller has, by `If-None-Match`; undefined if it sends none, or `*`. */
 export function parseIfNoneMatch(request: Request): ((tag: string) => boolean) | undefined {
   const header = request.headers.get("if-none-match")?.trim();
   if (!header || header === "*") return undefined;
@@ -9,5 +9,5 @@ export function parseIfNoneMatch(request: Request): ((tag: string) => boolean) |
   return (tag) => tags.includes(tag);
 }
 
-/** 304: what the caller has still holds. */
+/** 304: the caller's copy is current. */
 export const notModified = (tag: string): Answer => textAnswer("", 304, { etag: tag });

@@ -1,11 +1,11 @@
-/** Warnings that one fault can cause thousands of times: logged once a second at most, with how many there were. */
+/** Logs warnings that one fault can cause thousands of times: once a second at most, with their number. */
 import type { HttpDeps } from "./deps.ts";
 
 const LOG_INTERVAL_MS = 1000;
 
 type Deps = Pick<HttpDeps, "clock" | "log">;
 
-/** Per service and message: when one was logged last, and how many followed. */
+/** For each service and message: the time of the last line (`at`), and the number of requests since. */
 const logged = new WeakMap<Deps, Map<string, { at: number; since: number }>>();
 
 /** Logs a warning, with the number of requests since the last line. */

@@ -1,4 +1,4 @@
-/** The bodies of mandates, and the terms of decisions on them. */
+/** Answers about mandates, and the shared declaration of decisions on them. */
 import * as z from "zod";
 import { entrySchema } from "../audit/entry.ts";
 import type { DraftResult } from "../changes/mandates/draft.ts";
@@ -40,7 +40,7 @@ export const mandateSchema = once(() =>
 /** A mandate after a decision, with its receipt. */
 export const mandateAnswer = once(() => mandateSchema().extend({ audit_entry: entrySchema() }));
 
-/** The same of a revocation, which may be of a draft that has no entry. */
+/** A revoked mandate with its receipt; a draft has none. */
 export const revokedAnswer = once(() => mandateSchema().extend({ audit_entry: entrySchema().optional() }));
 
 /** The fields of a decision on a mandate. */
@@ -51,7 +51,7 @@ export const mandateFields = () => ({
   ...proofFields(),
 });
 
-/** The terms of a decision on a mandate. */
+/** Declaration of a decision on a mandate. */
 export const mandateTerms = {
   method: "POST",
   names: "approver",

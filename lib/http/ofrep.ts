@@ -1,4 +1,4 @@
-/** Values as flags: the OpenFeature Remote Evaluation Protocol, 0.3.0. A target is a flag; the context names tenant and user. */
+/** Serves values as flags by the OpenFeature Remote Evaluation Protocol 0.3.0. A target is a flag; the context has tenant and user. */
 import { tenantPrefix, valueKey } from "../projections/values.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { type Answer, answer, textAnswer } from "./answer.ts";
@@ -31,83 +31,83 @@ import { claimMemory, evaluateOnce, createEvaluation, type Evaluation } from "./
 /** The path of all flags. */
 export const FLAGS_PATH = "/ofrep/v1/evaluate/flags";
 
-/** The path of one flag; providers do not all encode a key that holds slashes. */
+/** The path of one flag; some providers do not encode the slashes of a key. */
 export const FLAG_PATH = `${FLAGS_PATH}/:key`;
 
-/** The most flags in one answer. */
+/** Flags in one answer. */
 const MAX_FLAGS = 1000;
 
 const tenant = line(200);
 
-/** Plain names need no normalising, and nearly every request carries one. */
+/** Names that need no normalizing, which nearly every request has. */
 const PLAIN_NAME = /^[\w.:-]{1,200}$/;
 
-/** The values of a tenant, those meant for every tenant where it has none of its own. No tenant is called what none can be. */
+/** Lists the tenants whose values apply: the tenant itself, if its name is valid, before all tenants. */
 function listTenants(targetingKey = EVERY_TENANT): string[] {
-  const named = PLAIN_NAME.test(targetingKey) ? targetingKey : tenant.safeParse(targetingKey).data;
-  return named === undefined || named === EVERY_TENANT ? [EVERY_TENANT] : [named, EVERY_TENANT];
+  const name = PLAIN_NAME.test(targetingKey) ? targetingKey : tenant.safeParse(targetingKey).data;
+  return name === undefined || name === EVERY_TENANT ? [EVERY_TENANT] : [name, EVERY_TENANT];
 }
 
-/** Evaluates one flag; its outcome says why where there is no value of it. */
+/** Evaluates one flag; without a value the result is an error with the reason. */
 export const evaluateFlag = async (deps: ChangesDeps, flag: string, user: FlagUser): Promise<Outcome> => {
   const tenants = listTenants(user.tenant);
-  const { choose, outcomes } = await evaluateOnce(deps, `flag\n${tenants[0]}\n${flag}`, () =>
+  const { choose, results } = await evaluateOnce(deps, `flag\n${tenants[0]}\n${flag}`, () =>
     readFlag(deps, flag, tenants),
   );
   return (
-    outcomes[choose(user)] ??
+    results[choose(user)] ??
     toOutcome({ key: flag, errorCode: "FLAG_NOT_FOUND", errorDetails: `nothing applied sets ${flag}` })
   );
 };
 
-/** The values of tenants for a flag, first that of the tenant itself. */
-const readFlag = (deps: ChangesDeps, flag: string, all: readonly string[]): Promise<Evaluation<FlagChoice>> => {
-  const tenants = target().safeParse(flag).success ? all : [];
+/** Reads the values of a flag for these tenants, up to the first one that every user has. */
+const readFlag = (deps: ChangesDeps, flag: string, allTenants: readonly string[]): Promise<Evaluation<FlagChoice>> => {
+  const tenants = target().safeParse(flag).success ? allTenants : [];
   const keys = tenants.map((tenant_id) => valueKey(tenant_id, flag));
-  return runWithStableValues(deps, async (read, shown, lacking) => {
-    const found = await read.getMany("values", keys);
+  return runWithStableValues(deps, async (read, verifyValues, isRemoved) => {
+    const sources = await read.getMany("values", keys);
     const values: (GovernedValue | WithheldValue)[] = [];
     for (const [index, tenant_id] of tenants.entries()) {
-      const source = found[index]?.value;
-      if (source) values.push(...(await shown([{ key: keys[index]!, source }])));
+      const source = sources[index]?.value;
+      if (source) values.push(...(await verifyValues([{ key: keys[index]!, source }])));
       // Another tenant's value must not stand in for one that was removed from the store.
-      else if (await lacking({ tenant_id, target: flag })) values.push(withholdMissing({ tenant_id, target: flag }));
+      else if (await isRemoved({ tenant_id, target: flag })) values.push(withholdMissing({ tenant_id, target: flag }));
       if (values.length > 0 && !canBeAbsent(values.at(-1)!)) break;
     }
     return createEvaluation(read, [values], createFlagChoice(values, flag));
   });
 };
 
-/** Evaluates all flags of a tenant, in the order of their keys; undefined where they are too many to be answered at once. */
+/** Evaluates all flags of a tenant, in the order of their keys; undefined if they are too many for one answer. */
 export const evaluateFlags = async (deps: ChangesDeps, user: FlagUser): Promise<Outcomes | undefined> => {
   const tenants = listTenants(user.tenant);
   return (await evaluateOnce(deps, `flags\n${tenants[0]}`, () => readFlags(deps, tenants)))(user);
 };
 
 const readFlags = (deps: ChangesDeps, tenants: readonly string[]): Promise<Evaluation<FlagsChoice>> =>
-  runWithStableValues(deps, async (read, shown, lacking) => {
-    const chosen = new Map<string, (GovernedValue | WithheldValue)[]>();
-    for (const one of tenants) {
-      const prefix = tenantPrefix(one);
+  runWithStableValues(deps, async (read, verifyValues, isRemoved) => {
+    const valuesByFlag = new Map<string, (GovernedValue | WithheldValue)[]>();
+    for (const tenant_id of tenants) {
+      const prefix = tenantPrefix(tenant_id);
       const rows = await read.list("values", { prefix, limit: MAX_FLAGS + 1 });
-      const open = rows.filter(({ id }) => (chosen.get(id.slice(prefix.length)) ?? []).every(canBeAbsent));
-      const names = new Set([...chosen.keys(), ...open.map(({ id }) => id.slice(prefix.length))]);
+      const candidates = rows.filter(({ id }) => (valuesByFlag.get(id.slice(prefix.length)) ?? []).every(canBeAbsent));
+      const names = new Set([...valuesByFlag.keys(), ...candidates.map(({ id }) => id.slice(prefix.length))]);
       if (names.size > MAX_FLAGS) return createEvaluation<FlagsChoice>(read, [], () => undefined);
-      const values = await shown(open.map(({ id, value }) => ({ key: id, source: value })));
-      for (const [index, { id }] of open.entries()) {
+      const values = await verifyValues(candidates.map(({ id, value }) => ({ key: id, source: value })));
+      for (const [index, { id }] of candidates.entries()) {
         const name = id.slice(prefix.length);
-        const own = chosen.get(name) ?? [];
+        const earlier = valuesByFlag.get(name) ?? [];
         const value = values[index]!;
-        const isSubstitute = own.length === 0 && one !== tenants[0];
+        const isSubstitute = earlier.length === 0 && tenant_id !== tenants[0];
         const missing = { tenant_id: tenants[0]!, target: value.target };
-        chosen.set(name, [...own, isSubstitute && (await lacking(missing)) ? withholdMissing(missing) : value]);
+        valuesByFlag.set(name, [...earlier, isSubstitute && (await isRemoved(missing)) ? withholdMissing(missing) : value]);
       }
     }
-    const all = [...chosen.values()];
-    const mayKeep = (bytes: number) => claimMemory(deps.store, bytes);
+    const all = [...valuesByFlag.values()];
+    const mayCache = (bytes: number) => claimMemory(deps.store, bytes);
     const choose = createFlagsChoice(
       all.map((values) => createFlagChoice(values)),
-      { sha256: deps.sha256, mayKeep },
+      { sha256: deps.sha256, mayCache },
     );
     return createEvaluation(read, all, choose);
   });
@@ -123,8 +123,8 @@ export async function answerFlag(
   { key, context }: { key: string; context?: Context | undefined },
   { deps }: Pick<EvaluationCall, "deps">,
 ): Promise<Answer> {
-  const outcome = await evaluateFlag(deps, key, readContext(context, deps.ofrepTenant));
-  return textAnswer(outcome.text, flagStatus(outcome));
+  const result = await evaluateFlag(deps, key, readContext(context, deps.ofrepTenant));
+  return textAnswer(result.text, flagStatus(result));
 }
 
 /** Answers the evaluation of all flags of a tenant. */
@@ -132,14 +132,16 @@ export async function answerFlags(
   { context }: { context?: Context | undefined },
   { deps, request }: EvaluationCall,
 ): Promise<Answer> {
-  const outcomes = await evaluateFlags(deps, readContext(context, deps.ofrepTenant));
-  if (!outcomes) return tooManyFlags();
-  const { text, tag } = outcomes;
+  const results = await evaluateFlags(deps, readContext(context, deps.ofrepTenant));
+  if (!results) return tooManyFlags();
+  const { text, tag } = results;
   return parseIfNoneMatch(request)?.(tag) ? notModified(tag) : textAnswer(text, 200, { etag: tag });
 }
 
-const flagStatus = ({ flag }: Outcome): 200 | 404 | 500 =>
-  !("errorCode" in flag) ? 200 : flag.errorCode === "FLAG_NOT_FOUND" ? 404 : 500;
+function flagStatus({ flag }: Outcome): 200 | 404 | 500 {
+  if (!("errorCode" in flag)) return 200;
+  return flag.errorCode === "FLAG_NOT_FOUND" ? 404 : 500;
+}
 
 /** Errors of one flag. */
 export const flagErrorFormat: ErrorFormat = {
@@ -172,22 +174,22 @@ function readKey(request: Request): string {
 }
 
 /** Answers an error: 401 and 403 with their status only, any other with a code of the protocol and a sentence. */
-function formatOfrepError(error: AppError, named: { key?: string }): Answer | Response {
+function formatOfrepError(error: AppError, flag: { key?: string }): Answer | Response {
   const { status, code, message, headers } = error;
   if (status === 401 || status === 403)
     return new Response(null, {
       status,
       headers: { "cache-control": "no-store", "x-content-type-options": "nosniff", ...headers },
     });
-  const errorCode =
-    code === "invalid_field" ? (isAbout(error, "context") ? "INVALID_CONTEXT" : "PARSE_ERROR") : "GENERAL";
-  return answer({ ...named, errorCode, errorDetails: message }, status, headers);
+  const inputCode = concernsField(error, "context") ? "INVALID_CONTEXT" : "PARSE_ERROR";
+  const errorCode = code === "invalid_field" ? inputCode : "GENERAL";
+  return answer({ ...flag, errorCode, errorDetails: message }, status, headers);
 }
 
-const isAbout = ({ details }: AppError, name: string): boolean =>
+const concernsField = ({ details }: AppError, name: string): boolean =>
   ((details["fields"] ?? []) as { field: string }[]).some(({ field }) => field.split(".")[0] === name);
 
-/** 400 where there are too many flags to answer at once. */
+/** 400 for more flags than one answer may have. */
 const tooManyFlags = (): Answer =>
   answer(
     {

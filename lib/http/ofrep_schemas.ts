@@ -1,4 +1,4 @@
-/** A context and a flag of the OpenFeature Remote Evaluation Protocol. */
+/** Context and flags of the OpenFeature Remote Evaluation Protocol. */
 import * as z from "zod";
 
 /** Context of an evaluation: the tenant, and the user attribute by which a split value is chosen. */
@@ -15,20 +15,21 @@ export const contextSchema = z
   .describe("Tenant, and attributes of the user.");
 export type Context = z.infer<typeof contextSchema>;
 
-/** A caller of an evaluation: its tenant, and the text of the attribute that tells users apart. */
+/** The user of an evaluation: the tenant, and the text of an attribute that distinguishes users. */
 export interface FlagUser {
   tenant: string | undefined;
   unit(attribute: string): string | undefined;
 }
 
 /**
- * Reads a context. The targeting key is the tenant, and the unit the attribute that the value names; where an attribute names
- * the tenant (`--ofrep-tenant`), the unit is the targeting key.
+ * Reads a context. The targeting key is the tenant, and the value names the attribute that is the unit. If an attribute names
+ * the tenant (`--ofrep-tenant`), the targeting key is the unit.
  */
 export function readContext(context: Context = {}, tenantAttribute?: string): FlagUser {
   const text = (name: string) => {
     const value = Object.hasOwn(context, name) ? context[name] : undefined;
-    return typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined;
+    if (typeof value === "number") return String(value);
+    return typeof value === "string" && value !== "" ? value : undefined;
   };
   return tenantAttribute === undefined
     ? { tenant: text("targetingKey"), unit: text }

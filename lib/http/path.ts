@@ -1,4 +1,4 @@
-/** The path of a request, as `new URL` would give it: the address of a `Request` is normalised already. */
+/** Returns the path of a request without parsing its address, which `Request` has normalized already. */
 export function requestPath({ url }: Request): string {
   const hash = url.indexOf("#");
   const address = hash === -1 ? url : url.slice(0, hash);

@@ -11,5 +11,5 @@ export const signedAt = once(() =>
   statementTime().describe("The time in the signed statement, within ten minutes of now; goes with proof."),
 );
 
-/** The fields of a request; in a form `proof` is JSON text. */
+/** The fields; in a form `proof` is JSON text. */
 export const proofFields = () => ({ proof: proofSchema().optional(), at: signedAt().optional() });

@@ -1,4 +1,4 @@
-/** The fields in which a proposal states its content. */
+/** Request fields of a proposal. */
 import * as z from "zod";
 import { stagesSchema } from "../rollout/stages.ts";
 import { changeId, finiteNumber, flag, freeText, line, personName, target, integer, word } from "../kit/fields.ts";
@@ -12,7 +12,7 @@ import { STANDARD_KPIS } from "../changes/rules/change_terms.ts";
 
 const SETS_LENGTH = `must have ${MIN_ENTRIES} to ${MAX_ENTRIES} entries`;
 
-/** Which KPIs there are, the intent says. */
+/** The fields; the intent defines the KPIs. */
 export const proposalFields = ({ product }: Pick<ChangesDeps, "product">) => ({
   tenant_id: line(200).describe("Tenant of the product."),
   kind: word(KINDS).optional().describe("Kind of change; required without promotes."),

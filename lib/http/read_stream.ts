@@ -9,22 +9,22 @@ import { letWritesPass } from "./write_priority.ts";
 /** The chunks of an answer, each produced within a few milliseconds. */
 export type Chunks = AsyncGenerator<string | Uint8Array, unknown>;
 
-/** A reader that takes nothing for this long is dropped. */
+/** A client that reads nothing for this long is disconnected. */
 const IDLE_MS = 30_000;
 
-const reading = new WeakSet<object>();
+const busyServices = new WeakSet<object>();
 
 /** Streams an answer that reads the complete log of a service. Errors: 503 `reads_busy` while another such answer is streamed. */
 export function streamLog(deps: object, makeChunks: () => Chunks): ReadableStream<Uint8Array> {
-  if (reading.has(deps))
+  if (busyServices.has(deps))
     throw new AppError(
       "reads_busy",
       "another reader takes the whole log (pack, export, CSV, JSONL); try again when it has ended",
       {},
       { "retry-after": "5" },
     );
-  reading.add(deps);
-  return streamChunks(deps, makeChunks, () => void reading.delete(deps));
+  busyServices.add(deps);
+  return streamChunks(deps, makeChunks, () => void busyServices.delete(deps));
 }
 
 /** Streams an answer and yields to other requests before each chunk; governed writes go first. */
@@ -47,7 +47,7 @@ interface Steps {
   end: () => void;
 }
 
-/** Streams chunks; ends when the reader goes away or reads nothing for 30 s. */
+/** Streams chunks; ends when the client disconnects or reads nothing for 30 s. */
 export function createSteppedStream(chunks: Chunks, { before, end }: Steps): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let idle: ReturnType<typeof setTimeout> | undefined;
@@ -88,7 +88,7 @@ export function createSteppedStream(chunks: Chunks, { before, end }: Steps): Rea
         await chunks.return(undefined);
       },
     },
-    // Nothing is read before somebody asks for it.
+    // No chunk is produced before the client reads.
     { highWaterMark: 0 },
   );
 }

@@ -9,12 +9,12 @@ import { findAnswer, type IdempotencyKey, saveAnswer } from "../changes/idempote
 
 /** A reply before it becomes text. */
 export interface Reply {
-  /** 200 where it is absent. */
+  /** Absent: 200. */
   status?: number;
   members: object;
   /** An object whose members come before `members`. */
   base?: Json<object>;
-  /** The receipt, which ends the body as `audit_entry`; absent where nothing was recorded. */
+  /** The receipt, which ends the body as `audit_entry`; absent if nothing was recorded. */
   entry?: Json<AuditEntry>;
   /** Revision of the change, for the ETag. */
   revision?: number;
@@ -34,18 +34,18 @@ export async function respond<R extends Result, D extends Caller["deps"]>(
   return isReplayed(result) ? replies!.repeat(result.replayed) : toAnswer(replyTo(result));
 }
 
-/** Stores the replies to results of type `R` under a key; `repeat` makes an answer of the stored reply that was found. */
+/** Stores the replies to results of type `R` under a key; `repeat` turns the stored reply into an answer. */
 export function createStoredReplies<R extends Result>(
   key: IdempotencyKey,
   replyTo: (result: R) => Reply,
 ): Replies & { repeat(reply: ReplyMembers): Answer } {
-  let found: Answer | undefined;
+  let storedAnswer: Answer | undefined;
   return {
     async find(reads, now) {
-      found = (await findAnswer(reads, key, now)) as Answer | undefined;
-      return found && parseMembers(found);
+      storedAnswer = (await findAnswer(reads, key, now)) as Answer | undefined;
+      return storedAnswer && parseMembers(storedAnswer);
     },
-    // The log has the entry: the reply is stored with its id alone.
+    // Stored with the id of its entry, which is in the log.
     save: (tx, result, now) =>
       saveAnswer(
         tx,
@@ -54,9 +54,9 @@ export function createStoredReplies<R extends Result>(
         now,
       ),
     repeat: (reply) => ({
-      ...found!,
+      ...storedAnswer!,
       text: JSON.stringify(reply),
-      headers: { ...found!.headers, "idempotency-replayed": "true" },
+      headers: { ...storedAnswer!.headers, "idempotency-replayed": "true" },
     }),
   };
 }
@@ -69,7 +69,7 @@ function toAnswer(
   return textAnswer(text, status, revision === undefined ? {} : { etag: etag(revision) });
 }
 
-/** A stored text that is no JSON has no members, and matches nothing in the log. */
+/** Parses a stored reply. Text that is not JSON has no members, so it matches nothing in the log. */
 function parseMembers({ text }: Answer): ReplyMembers {
   try {
     return (JSON.parse(text) ?? {}) as ReplyMembers;

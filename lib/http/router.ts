@@ -1,4 +1,4 @@
-/** One fetch over endpoints. */
+/** Routes requests to endpoints. */
 import { IttyRouter } from "itty-router";
 import { rejectRequest } from "./admission.ts";
 import type { HttpDeps } from "./deps.ts";
@@ -6,9 +6,9 @@ import { answerRequest, type Endpoint, type Handler, methodNotAllowed, listMetho
 import { AppError } from "../kit/errors.ts";
 import { requestPath } from "./path.ts";
 
-/** How endpoints are mounted. */
+/** Location of the endpoints. */
 export interface RouteOptions {
-  /** Prefix of every path, such as `/governance`; nothing by default. */
+  /** Prefix of every path, such as `/governance`; empty by default. */
   base?: string | undefined;
 }
 
@@ -27,13 +27,13 @@ export function createRouter<D extends HttpDeps>(
   const reject = (request: Request, error: AppError) =>
     answerRequest(deps, request, () => rejectRequest(request, deps, error));
   const router = IttyRouter({ base });
-  /** By path, without the parameter at its end: most requests end here, the router tries one pattern after another. */
-  const known = new Map<string, Handler>();
-  const byPath = new Map<string, Endpoint<D>[]>();
-  for (const endpoint of endpoints) byPath.set(endpoint.path, [...(byPath.get(endpoint.path) ?? []), endpoint]);
-  for (const [path, declared] of byPath) {
+  /** By path, without the parameter at its end. Most requests are found here; the router tries one pattern after another. */
+  const handlerByPath = new Map<string, Handler>();
+  const endpointsByPath = new Map<string, Endpoint<D>[]>();
+  for (const endpoint of endpoints) endpointsByPath.set(endpoint.path, [...(endpointsByPath.get(endpoint.path) ?? []), endpoint]);
+  for (const [path, pathEndpoints] of endpointsByPath) {
     const handlers = new Map<string, Handler>();
-    for (const endpoint of declared) {
+    for (const endpoint of pathEndpoints) {
       const handler = endpoint(deps);
       for (const method of listMethods(endpoint)) handlers.set(method, handler);
     }
@@ -41,17 +41,17 @@ export function createRouter<D extends HttpDeps>(
       (request) => handlers.get(request.method)?.(request) ?? reject(request, methodNotAllowed([...handlers.keys()])),
       path,
     );
-    known.set(base + path.replace(/:\w+$/, ""), dispatch);
-    // In a path that continues, only its first segment ends where the parameter does.
-    router.all(declared.some(({ rest }) => rest) ? `${path}+` : path, dispatch);
+    handlerByPath.set(base + path.replace(/:\w+$/, ""), dispatch);
+    // `+` lets the parameter extend over the rest of the path.
+    router.all(pathEndpoints.some(({ rest }) => rest) ? `${path}+` : path, dispatch);
   }
-  const absent = measured(
+  const notFound = measured(
     (request) => reject(request, new AppError("not_found", `there is nothing at ${requestPath(request)}`)),
     "other",
   );
   const findDispatch = (path: string): Handler | undefined =>
-    path.endsWith("/") ? undefined : (known.get(path) ?? known.get(path.slice(0, path.lastIndexOf("/") + 1)));
+    path.endsWith("/") ? undefined : (handlerByPath.get(path) ?? handlerByPath.get(path.slice(0, path.lastIndexOf("/") + 1)));
   const search = async (request: Request): Promise<Response> =>
-    ((await router.fetch(request)) as Response | undefined) ?? absent(request);
+    ((await router.fetch(request)) as Response | undefined) ?? notFound(request);
   return (request) => (findDispatch(requestPath(request)) ?? search)(request);
 }

@@ -1,4 +1,4 @@
-/** Who asks, as far as the service knows, and what it would let them do. */
+/** Describes the caller of a request and the actions that are allowed to them. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import type { Call } from "./endpoint.ts";
@@ -43,10 +43,10 @@ export const whoamiSchema = once(() =>
   }),
 );
 
-/** Who somebody is. */
+/** Description of a caller. */
 export type Whoami = z.infer<ReturnType<typeof whoamiSchema>>;
 
-/** Says who asks; never refuses. */
+/** Describes the caller; an invalid credential makes them unknown. */
 export async function describeCaller({ deps, request }: Pick<Call<ChangesDeps>, "deps" | "request">): Promise<Whoami> {
   const { product } = deps;
   const unknown: Whoami = { name: null, kind: "unknown", authenticated: null, may: [], keys: [] };
@@ -63,16 +63,16 @@ export async function describeCaller({ deps, request }: Pick<Call<ChangesDeps>, 
   if (agent !== undefined)
     return { ...unknown, name: agent, kind: "agent", authenticated: "agent", may: ["read", "propose", "withdraw"] };
   const name = person || null;
-  const token = hasAdminToken(request, deps);
+  const hasToken = hasAdminToken(request, deps);
   const groups = findTokenGroups(request);
   const may = [
     ...(canReadAll(request, deps) ? ["read" as const] : []),
-    ...listWrites({ deps, name, token, person, groups }),
+    ...listWrites({ deps, name, hasToken, person, groups }),
   ];
-  // Only its own secret makes somebody an agent.
+  // An agent is only recognized by its secret, so its name alone may do no more than read.
   if (name !== null && product && isAgent(name, product.intent))
     return { ...unknown, may: may.filter((action) => action === "read") };
-  if (name === null) return { ...unknown, authenticated: token ? "token" : null, may };
+  if (name === null) return { ...unknown, authenticated: hasToken ? "token" : null, may };
   return { name, kind: "person", authenticated: groups ? "jwt" : "proxy", may, keys: listKeys(name, deps) };
 }
 
@@ -86,38 +86,36 @@ function canReadAll(request: Request, deps: ChangesDeps): boolean {
   }
 }
 
-/** Returns the names that an act is reserved for; undefined: every authorised caller. */
-const listReservedNames = (action: Action, intent: Intent): string[] | undefined =>
-  action === "apply" || action === "rollback"
-    ? listPermittedNames(action, intent)
-    : action === "kpi"
-      ? listPermittedNames("feed_kpis", intent)
-      : undefined;
+/** Returns the names that an action is reserved for; undefined: every authorized caller. */
+function listReservedNames(action: Action, intent: Intent): string[] | undefined {
+  if (action === "kpi") return listPermittedNames("feed_kpis", intent);
+  return action === "apply" || action === "rollback" ? listPermittedNames(action, intent) : undefined;
+}
 
-/** The writes of the product that are not refused for want of a token or a person. */
+/** Lists the writes for which the caller has the token and the rights. */
 function listWrites({
   deps: { product, adminToken, allowAnonymousWrites },
   name,
-  token,
+  hasToken,
   person,
   groups,
 }: Pick<Call<ChangesDeps>, "deps"> & {
   person: string | undefined;
   name: string | null;
-  token: boolean;
+  hasToken: boolean;
   groups: readonly string[] | undefined;
 }): Action[] {
-  if (!product || !(adminToken ? token : allowAnonymousWrites !== false)) return [];
+  if (!product || !(adminToken ? hasToken : allowAnonymousWrites !== false)) return [];
   // Behind a proxy that names nobody, only a program that feeds KPIs may write.
   if (person !== undefined && name === null) return ["kpi"];
-  const counts = name === null || hasGroups(name, groups, product.intent);
-  const decides = name === null || (counts && canDecide(name, product.intent));
+  const isInGroup = name === null || hasGroups(name, groups, product.intent);
+  const mayDecide = name === null || (isInGroup && canDecide(name, product.intent));
   const isOpen = (action: Action): boolean => {
     const names = listReservedNames(action, product.intent);
-    return name === null || names === undefined || (counts && names.includes(normalizeName(name)));
+    return name === null || names === undefined || (isInGroup && names.includes(normalizeName(name)));
   };
   return ACTIONS.filter(
-    (action) => action !== "read" && isOpen(action) && (decides || (action !== "approve" && action !== "deny")),
+    (action) => action !== "read" && isOpen(action) && (mayDecide || (action !== "approve" && action !== "deny")),
   );
 }
 

@@ -1,7 +1,7 @@
-/** Governed writes go before long reads: a read waits for the writes that are under way before its next piece. */
+/** Gives governed writes priority over long reads: before its next chunk, a read waits for the writes under way. */
 import { runWithTimeLimit } from "../kit/time_limit.ts";
 
-/** A read waits this long for one write at most: a host product may take a minute to answer. */
+/** Longest wait of a read for one write, since a host product may take a minute to answer. */
 const MAX_WAIT_MS = 1000;
 
 interface Write {
@@ -23,7 +23,7 @@ export async function runWithPriority<T>(deps: object, run: () => Promise<T>): P
   }
 }
 
-/** Resolves when each governed write under way has ended or was waited for; `passed` remembers those of one read. */
+/** Waits for each governed write under way, once per write and read: `passedWrites` has the writes that the read waited for. */
 export async function letWritesPass(deps: object, passedWrites: WeakSet<object>): Promise<void> {
   for (const write of [...(runningWrites.get(deps) ?? [])]) {
     if (passedWrites.has(write)) continue;
