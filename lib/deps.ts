@@ -1,4 +1,4 @@
-/** Combines the dependencies of all parts of `lib`, with the best default that each platform has. */
+/** Combines the dependencies of all parts of `lib`, with a default for each platform. */
 import type { ProductAdapter } from "./changes/operations/adapter_port.ts";
 import { IdentityMismatch, makeIdentity } from "./changes/open.ts";
 import { recordIntent } from "./changes/record_intent.ts";
@@ -16,18 +16,18 @@ import { type RoutedSystem, routingAdapter } from "./targets/routing.ts";
 import type { LinkDeps } from "./link/deps.ts";
 import { limitLlm } from "./llm/bounds.ts";
 
-/** Everything any handler is given. Nothing is read from the environment behind its back. */
+/** The dependencies of all handlers, which read nothing else from the environment. */
 export interface Deps extends LinkDeps, HttpDeps {
   product?: ProductRuntime | undefined;
 }
 
 /** Parts of the product runtime. */
 export interface ProductOptions {
-  /** The product intent: its JSON text, or what that parses to. Without one the product runtime is off. */
+  /** The product intent as JSON text or parsed. Without one the product runtime is off. */
   intent?: string | object | undefined;
   /** Carries approved changes to the host product; without one they are recorded only. */
   adapter?: ProductAdapter | ((identity: Identity) => ProductAdapter | undefined) | undefined;
-  /** Several, each for the targets that it matches; in place of `adapter`. */
+  /** Target systems, each for the targets that it matches; in place of `adapter`. */
   targets?: readonly RoutedSystem[] | undefined;
   /** Names this node, and this instance of the product: by default `local` and `<product_id>@<node>`. */
   node_id?: string | undefined;
@@ -58,15 +58,16 @@ export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & Produc
   if (intent === undefined) return deps;
   const { manifest, agents } = readManifest(intent, deps);
   const identity = makeIdentity(manifest.intent.product_id, node_id, instance_id);
-  const carrier = targets ? routingAdapter(targets) : typeof adapter === "function" ? adapter(identity) : adapter;
-  requireKnownSystems(manifest.intent, carrier);
+  const singleAdapter = typeof adapter === "function" ? adapter(identity) : adapter;
+  const productAdapter = targets ? routingAdapter(targets) : singleAdapter;
+  requireKnownSystems(manifest.intent, productAdapter);
   deps.agents = agents;
-  deps.product = { ...manifest, identity, ...(carrier && { adapter: carrier }) };
+  deps.product = { ...manifest, identity, ...(productAdapter && { adapter: productAdapter }) };
   requireMappedClaims(deps);
   return deps;
 }
 
-/** Requires that tokens of CI jobs name repository, environment and head where they may ask for deployments. */
+/** Requires that tokens of CI jobs state repository, environment and head if a gate decides on deployments. */
 function requireMappedClaims({ gateTokens, product }: Deps): void {
   const { gates = ["*"] } = product?.adapter ?? {};
   const unmapped = gateTokens && gates.some(canMatchDeployment) ? findUnmappedClaim(gateTokens.issuers) : undefined;
@@ -77,8 +78,8 @@ function requireMappedClaims({ gateTokens, product }: Deps): void {
 }
 
 /**
- * Brings another intent into force: it is in the log before any request is judged by it. Returns false where the intent has
- * not changed. Errors, which leave the current one in force: `IntentInvalid`, `IdentityMismatch`, and those of a write.
+ * Replaces the intent in force: the new one is in the log before it applies to any request. Returns false if the intent has not
+ * changed. Errors, after which the current one stays in force: `IntentInvalid`, `IdentityMismatch`, and those of a write.
  */
 export async function replaceIntent(deps: Deps, intent: string | object): Promise<boolean> {
   const { product } = deps;
@@ -108,16 +109,16 @@ function readManifest(intent: string | object, deps: Deps) {
   return { manifest, agents };
 }
 
-/** Requires that each target system of `policy.promotion` is there. Errors: `IntentInvalid`. */
+/** Requires that each target system of `policy.promotion` is configured. Errors: `IntentInvalid`. */
 function requireKnownSystems({ policy }: Intent, adapter: ProductAdapter | undefined): void {
   const systems = adapter?.systems?.map(({ name }) => name) ?? (adapter ? [adapter.name] : []);
   const unknown = findUnknownSystem(policy.promotion, systems);
   if (unknown === undefined) return;
-  const known = systems.length > 0 ? `there are ${systems.join(", ")}` : "no target system is configured";
-  throw new IntentInvalid(`policy.promotion names the target system ${unknown}, and ${known}`);
+  const available = systems.length > 0 ? `there are ${systems.join(", ")}` : "no target system is configured";
+  throw new IntentInvalid(`policy.promotion names the target system ${unknown}, and ${available}`);
 }
 
-/** Rejects an agent's secret that is also the admin or read token: its bearer could be either. */
+/** Rejects an agent's secret that is also the admin or read token, since its holder would be ambiguous. */
 function rejectSharedSecret({ adminToken, readToken, sha256 }: Deps, agents: ReturnType<typeof listAgents>): void {
   for (const [token, kind] of [
     [adminToken, "admin"],

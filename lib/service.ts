@@ -1,4 +1,4 @@
-/** The roof: a whole service over a store, for an application that hosts it. */
+/** Opens a complete service over a store, for an application that hosts it. */
 import { maintainCheckpoint } from "./audit/anchor.ts";
 import { storeCurrentCheckpoint } from "./audit/checkpoint.ts";
 import { createDeps, type Deps, type ProductOptions, replaceIntent } from "./deps.ts";
@@ -20,41 +20,41 @@ export interface ServiceOptions
   extends Partial<Omit<Deps, "product" | "integrity" | "mutex">>, ProductOptions, OpenOptions, RouteOptions {
   store: Store;
   /**
-   * For a process that lives long: projects the log after each commit, not in cycles and reads only, records at the start
-   * that the intent is in force, applies what has `apply_when`, and restores values under `policy.on_drift: restore`.
+   * For a long-running process: projects the log after each commit, not only in cycles and reads; records at the start that the
+   * intent is in force; applies changes that have `apply_when`; restores values under `policy.on_drift: restore`.
    */
   longLived?: boolean | undefined;
-  /** Each cycle looks at everything, also where nobody has written and nothing is due: for a store that costs nothing to ask. */
+  /** Each cycle does all of its work, even if nothing was written and nothing is due: for a store whose reads cost nothing. */
   wholeCycles?: boolean | undefined;
 }
 
 const CLOSE_MS = 10_000;
 
-/** A service that is open. */
+/** An open service. */
 export interface Service {
   /** Answers a request to any endpoint. */
   fetch: Handler;
   /**
-   * Does what time makes due: expiries, outcomes, guardrails, drift. To be called every minute or so: where nothing is due and
-   * nobody has written, that is one request to a shared store, and none to another.
+   * Does the work that is due: expiries, outcomes, guardrails, drift. Call it about every minute. If nothing is due and nothing was
+   * written, it costs one request to a shared store, and none to any other store.
    */
   cycle(): Promise<CycleReport>;
   /**
-   * Replaces the intent, from then on for every request: resolves with true once `intent_in_force` is in the log, with false
-   * for the intent that is in force already. Errors leave the current one in force: `IntentInvalid`, `IdentityMismatch`, and
-   * those of a governed write.
+   * Replaces the intent for all later requests. Resolves with true once `intent_in_force` is in the log, with false if the intent is
+   * in force already. Errors, after which the current one stays in force: `IntentInvalid`, `IdentityMismatch`, and those of a
+   * governed write.
    */
   useIntent(intent: string | object): Promise<boolean>;
-  /** Lets readers go, waits ten seconds at most for what is under way, and closes the store. */
+  /** Wakes waiting requests, waits up to ten seconds for work under way, and closes the store. */
   close(): Promise<void>;
   /** Dependencies of a single endpoint: `approve(service.deps)` is its fetch. */
   deps: Deps;
 }
 
 /**
- * Opens a service over these endpoints: the intent is validated, the store verified against it and against the anchor, the
- * newest entries checked and what a crash interrupted settled before the promise resolves. A store that could not be opened
- * on stays open. Errors: `IntentInvalid`, `IdentityMismatch`, `IntentOutdated`, and those of the store.
+ * Opens a service over these endpoints. Before the promise resolves, the intent is validated, the store is verified against it and
+ * against the anchor, the newest entries are verified, and interrupted operations are resolved. If that fails, the store stays
+ * open. Errors: `IntentInvalid`, `IdentityMismatch`, `IntentOutdated`, and those of the store.
  */
 export async function openService(endpoints: readonly Endpoint<Deps>[], options: ServiceOptions): Promise<Service> {
   const {
@@ -84,7 +84,7 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
     try {
       return await work;
     } finally {
-      if (--runningCount === 0) for (const go of waiters.splice(0)) go();
+      if (--runningCount === 0) for (const wake of waiters.splice(0)) wake();
     }
   };
   const waitForAll = async (): Promise<void> => {
@@ -94,7 +94,7 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
   const cycle = async (): Promise<CycleReport> => {
     const { count } = commits;
     const report = await dueCycle();
-    // A log that nobody has added to needs no other checkpoint; what anchors and cosigns it is asked again by itself.
+    // An unchanged log needs no new checkpoint, but a failed request to an anchor or witness is repeated.
     if (deps.product && (commits.count !== count || deps.anchor || deps.witnesses?.length))
       await maintainCheckpoint(deps);
     return report;
@@ -105,7 +105,7 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
     useIntent: (intent) => countRunning(replaceIntent(deps, intent)),
     async close() {
       commits.close();
-      // Work that outlasts the limit of a stop is cut off: a closed store rejects it.
+      // Work that takes longer fails, because the closed store rejects it.
       await runWithTimeLimit(waitForAll, CLOSE_MS).catch(() => undefined);
       await projecting?.stop();
       await runWithTimeLimit(async () => Promise.all([applying?.stop(), answering?.stop()]), CLOSE_MS).catch(

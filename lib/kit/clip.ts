@@ -83,24 +83,24 @@ function fit(part: Part, budget: number): unknown {
   return part.rank === 0 ? fitMarker("(left out)", budget) : cutText(part.value as string, budget);
 }
 
-/** Keeps the first items, and adds how many more there are. */
+/** Keeps the first items, and adds the number of the others. */
 function fitItems(items: readonly Part[], budget: number): unknown {
   const selected = selectParts(items, budget - 2 - MARKER_BYTES, (item) => item.minSize + 1, true);
   if (selected.length === 0) return fitMarker(`(${items.length} items left out)`, budget);
-  const shown = shareRoom(selected, budget - 2 - MARKER_BYTES - selected.length);
-  return selected.length === items.length ? shown : [...shown, `(${items.length - selected.length} more left out)`];
+  const kept = shareRoom(selected, budget - 2 - MARKER_BYTES - selected.length);
+  return selected.length === items.length ? kept : [...kept, `(${items.length - selected.length} more left out)`];
 }
 
-/** Keeps the fields of the lowest rank, in their original order, and adds how many more there are. */
+/** Keeps the fields of the lowest rank, in their original order, and adds the number of the others. */
 function fitFields(fields: readonly Field[], budget: number): unknown {
   const ranked = [...fields].sort((a, b) => a.rank - b.rank);
   const chosen = new Set(selectParts(ranked, budget - 2 - MARKER_BYTES, (field) => field.minSize + field.cost + 1));
   if (chosen.size === 0) return fitMarker(`(${fields.length} fields left out)`, budget);
   const selected = fields.filter((field) => chosen.has(field));
   const values = shareRoom(selected, budget - 2 - MARKER_BYTES - sum(selected, ({ cost }) => cost + 1));
-  const shown = selected.map(({ name }, index) => ({ name, value: values[index] }));
+  const kept = selected.map(({ name }, index) => ({ name, value: values[index] }));
   const omitted = fields.length - selected.length;
-  return buildObject(omitted === 0 ? shown : [...shown, { name: "…", value: `${omitted} more fields left out` }]);
+  return buildObject(omitted === 0 ? kept : [...kept, { name: "…", value: `${omitted} more fields left out` }]);
 }
 
 /** Returns the parts that fit into the room. `stopsAtFirst`: ends at the first part that does not fit, instead of skipping it. */
@@ -110,13 +110,13 @@ function selectParts<P extends Part>(
   costOf: (part: P) => number,
   stopsAtFirst = false,
 ): P[] {
-  let left = room;
+  let remaining = room;
   const selected: P[] = [];
   for (const part of parts) {
     const cost = costOf(part);
-    if (cost > left && stopsAtFirst) break;
-    if (cost > left) continue;
-    left -= cost;
+    if (cost > remaining && stopsAtFirst) break;
+    if (cost > remaining) continue;
+    remaining -= cost;
     selected.push(part);
   }
   return selected;
@@ -135,7 +135,7 @@ function shareRoom(parts: readonly Part[], room: number): unknown[] {
   return parts.map((part) => fit(part, share(part)));
 }
 
-/** Cuts a text before a word that would not fit as a whole: half an id could name something else. */
+/** Cuts a text before a word that would not fit completely: half an id could name something else. */
 function cutText(full: string, budget: number): unknown {
   let [end, room] = [0, budget - 2 - MARKER_BYTES];
   for (const char of full) {

@@ -6,12 +6,12 @@ export interface CommitSignal {
   notify(): void;
   /**
    * Resolves at the next commit after `count`, after `ms` milliseconds, when `signal` aborts, or when this is closed. False
-   * means that the time is over and nothing was committed.
+   * if the time is over and nothing was committed.
    */
   wait(count: number, ms: number, signal?: AbortSignal): Promise<boolean>;
-  /** Notices commits of other processes; false where they cannot be noticed. */
+  /** Checks for commits of other processes; false if that is not possible. */
   checkOthers(): Promise<boolean>;
-  /** Sets the source by which commits of other processes are noticed: it reads a value that changes with each of them. */
+  /** Sets the function that reads a value which changes with each commit of another process. */
   setOthersSource(readOthersVersion: () => Promise<string>): void;
   /**
    * Adds a listener and returns the function that removes it; undefined when there are `maxListeners` of this kind already, or
@@ -23,14 +23,13 @@ export interface CommitSignal {
   readonly closed: boolean;
 }
 
-/** Returns a signal that has fired for no commit yet. */
 export function createCommitSignal(): CommitSignal {
   const waiting = new Set<() => void>();
   let count = 0;
   let closed = false;
   let readOthersVersion: (() => Promise<string>) | undefined;
   let othersVersion: string | undefined;
-  let check: Promise<boolean> | undefined;
+  let pendingCheck: Promise<boolean> | undefined;
   /** Number of checks that were started, and the number of the last one that succeeded. */
   let checksStarted = 0;
   let lastCompletedCheck = 0;
@@ -44,17 +43,17 @@ export function createCommitSignal(): CommitSignal {
   };
   /** Runs one check at a time. A caller during a check gets the next one, which sees all commits so far. */
   const checkOthers = async (): Promise<boolean> => {
-    await check;
-    return (check ??= checkOthersOnce().finally(() => (check = undefined)));
+    await pendingCheck;
+    return (pendingCheck ??= checkOthersOnce().finally(() => (pendingCheck = undefined)));
   };
   const checkOthersOnce = async (): Promise<boolean> => {
     if (!readOthersVersion) return false;
     const number = ++checksStarted;
     try {
-      const now = await readOthersVersion();
+      const currentVersion = await readOthersVersion();
       // The first check notifies too: commits may have happened before it.
-      if (now !== othersVersion) notify();
-      othersVersion = now;
+      if (currentVersion !== othersVersion) notify();
+      othersVersion = currentVersion;
       lastCompletedCheck = number;
       return true;
     } catch {
@@ -70,18 +69,18 @@ export function createCommitSignal(): CommitSignal {
     },
     notify,
     checkOthers,
-    setOthersSource(othersVersion) {
-      readOthersVersion = othersVersion;
+    setOthersSource(readVersion) {
+      readOthersVersion = readVersion;
     },
     wait(knownCount, ms, signal) {
       if (closed || count !== knownCount || signal?.aborted) return Promise.resolve(true);
       const before = checksStarted;
       return new Promise((resolve) => {
-        const finish = (moved: boolean): void => {
+        const finish = (hasCommitted: boolean): void => {
           clearTimeout(timer);
           waiting.delete(wake);
           signal?.removeEventListener("abort", wake);
-          resolve(moved);
+          resolve(hasCommitted);
         };
         const wake = (): void => finish(true);
         // A check that started after this wait began, and has ended, need not be repeated.

@@ -33,7 +33,7 @@ export interface Week extends Window {
   name: string;
 }
 
-/** The week that a moment lies in; it belongs to the year that its Thursday is in. */
+/** Returns the ISO week of a moment; it belongs to the year of its Thursday. */
 export function isoWeek(ms: number): Week {
   const midnight = Date.parse(utcDay(ms));
   const monday = midnight - ((new Date(midnight).getUTCDay() + 6) % 7) * DAY_MS;

@@ -16,7 +16,7 @@ export function readDecimal(number: number): Decimal {
 /** Returns the digits of two decimals, both in the smaller of their exponents. */
 function align(a: Decimal, b: Decimal): { a: bigint; b: bigint; exponent: number } {
   const exponent = Math.min(a.exponent, b.exponent);
-  const scaled = (one: Decimal): bigint => one.digits * 10n ** BigInt(one.exponent - exponent);
+  const scaled = (decimal: Decimal): bigint => decimal.digits * 10n ** BigInt(decimal.exponent - exponent);
   return { a: scaled(a), b: scaled(b), exponent };
 }
 
@@ -37,7 +37,8 @@ export const multiply = (a: Decimal, b: Decimal): Decimal => ({
 /** Returns a negative number, 0 or a positive one, as `a` is below, equal to or above `b`. */
 export function compare(a: Decimal, b: Decimal): -1 | 0 | 1 {
   const aligned = align(a, b);
-  return aligned.a < aligned.b ? -1 : aligned.a > aligned.b ? 1 : 0;
+  if (aligned.a < aligned.b) return -1;
+  return aligned.a > aligned.b ? 1 : 0;
 }
 
 /** Returns the number that is nearest to a decimal and not above it. */
@@ -59,7 +60,7 @@ function nextBelow(number: number): number {
   return Math.max(view.getFloat64(0), -Number.MAX_VALUE);
 }
 
-/** Returns true where a number is a whole multiple of another, by their decimal text. */
+/** Returns true if a number is a whole multiple of another, by their decimal text. */
 export function isIntegerMultiple(number: number, factor: number): boolean {
   const { a, b } = align(readDecimal(number), readDecimal(factor));
   return a % b === 0n;

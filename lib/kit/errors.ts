@@ -69,10 +69,10 @@ export const STATUS = {
   interrupted: 503,
 } as const;
 
-/** The stable word a program may act on. */
+/** A stable code that programs may rely on. */
 export type ErrorCode = keyof typeof STATUS;
 
-/** One input field and what is wrong with it. */
+/** An input field with its error. */
 export interface FieldError {
   field: string;
   message: string;
@@ -96,11 +96,11 @@ export class AppError extends Error {
 /** Returns the HTTP status of a code. */
 export const httpStatus = (code: ErrorCode): number => STATUS[code];
 
-/** Makes a 400 `invalid_field`: one sentence about all fields, and each field by itself. */
+/** Creates a 400 `invalid_field` with one sentence about all fields, and a message for each. */
 export function invalidFields(fields: FieldError[]): AppError {
   const sentence = fields.map(({ field, message }) => `${field} ${message}`).join("; ");
   return new AppError("invalid_field", sentence, { fields });
 }
 
-/** Makes a 400 `invalid_field` for a single field. */
+/** Creates a 400 `invalid_field` for a single field. */
 export const invalidField = (field: string, message: string): AppError => invalidFields([{ field, message }]);

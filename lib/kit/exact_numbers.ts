@@ -11,17 +11,17 @@ const MAY_BE_INEXACT = /\d[\d.]{15}|\d[eE][+-]?\d/;
  */
 export function findInexactNumber(text: string, isIncluded = (_path: string): boolean => true): string | undefined {
   if (!MAY_BE_INEXACT.test(text)) return undefined;
-  // An open object has the name of its current member, a list the index of its current item.
-  const open: { key: string | number | undefined }[] = [];
+  // The objects and lists around the token: `key` is the current member's name, or the current item's index.
+  const containers: { key: string | number | undefined }[] = [];
   for (const [token] of text.matchAll(TOKEN)) {
-    const here = open.at(-1);
-    if (token === "{" || token === "[") open.push({ key: token === "{" ? undefined : 0 });
-    else if (token === "}" || token === "]") open.pop();
-    else if (token === ",") here!.key = typeof here!.key === "number" ? here!.key + 1 : undefined;
+    const container = containers.at(-1);
+    if (token === "{" || token === "[") containers.push({ key: token === "{" ? undefined : 0 });
+    else if (token === "}" || token === "]") containers.pop();
+    else if (token === ",") container!.key = typeof container!.key === "number" ? container!.key + 1 : undefined;
     else if (token.startsWith('"')) {
-      if (here && here.key === undefined) here.key = JSON.parse(token) as string;
+      if (container && container.key === undefined) container.key = JSON.parse(token) as string;
     } else if (!isExact(token)) {
-      const path = open.map(({ key }) => key).join(".");
+      const path = containers.map(({ key }) => key).join(".");
       if (isIncluded(path)) return path;
     }
   }

@@ -22,7 +22,7 @@ export const freeText = (max: number) =>
 /** One visible line of 1 to `max` characters, trimmed and in the Unicode form NFC. */
 export const line = (max: number) => normalizedLine(max, "NFC");
 
-/** Counts the characters after normalisation, as they are stored: one character may become several. */
+/** Counts the characters after normalization, as they are stored: one character may become several. */
 const normalizedLine = (max: number, form: "NFC" | "NFKC") =>
   z
     .string(errorMessages("must be text"))
@@ -40,7 +40,7 @@ export const personName = () =>
     "must not begin with llm:, policy:, mandate:, idp: or group:; those names are no person's",
   );
 
-/** A target, `[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}`. Without `.` and `..` segments, a path made of it cannot mean another one. */
+/** A target, `[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}`. Without `.` and `..` segments, a path that contains it is unambiguous. */
 export const target = () =>
   z
     .string(errorMessages("must be text"))
@@ -56,7 +56,7 @@ export const time = () =>
     .datetime({ offset: true, error: "must be a time such as 2026-12-24T08:00:00Z" })
     .transform((text) => new Date(text).toISOString());
 
-/** An id that the service made. */
+/** An id that the service assigned. */
 export const changeId = () => freeText(200).min(1, "must not be empty");
 
 const numeric = (message: string, isAllowed: (value: number) => boolean) =>

@@ -2,16 +2,16 @@
 import { v7 } from "uuid";
 import type { Ids } from "./platform.ts";
 
-/** Random bytes are drawn for 256 ids together: one draw costs as much as the rest of an id. */
-const IDS_PER_DRAW = 256;
+/** Ids whose random bytes are generated together, since one call costs as much as the rest of an id. */
+const IDS_PER_POOL = 256;
 const SEQUENCE_END = 0x1_0000_0000;
 
 /**
- * Makes rising ids, also within one millisecond and after the clock stepped back: the sequence of the latest moment then
- * continues.
+ * Creates a generator of rising ids. Within one millisecond, and after the clock was set back, it continues the sequence of the
+ * latest moment.
  */
 export function risingIds(random: () => number = Math.random): Ids {
-  const pool = new Uint8Array(IDS_PER_DRAW * 16);
+  const pool = new Uint8Array(IDS_PER_POOL * 16);
   let used = pool.length;
   let moment = -1;
   let sequence = 0;

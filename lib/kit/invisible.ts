@@ -1,3 +1,5 @@
+/** Detects invisible characters. Emoji and several scripts need some of them, which are allowed there. */
+
 /** Scripts whose letters join, so that a joiner between two letters is visible. */
 const JOINING = "\\p{sc=Arab}\\p{sc=Syrc}\\p{sc=Mand}\\p{sc=Mong}\\p{sc=Nkoo}\\p{sc=Phag}\\p{sc=Rohg}";
 /** Scripts that write conjuncts, in which a joiner stands next to a virama. */

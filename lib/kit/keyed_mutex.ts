@@ -1,4 +1,4 @@
-/** Serialises work by name. */
+/** Serializes work by name. */
 import { createTransientMap } from "./transient_map.ts";
 
 /** Runs work one at a time for each name, in order of arrival; work under other names runs concurrently. */

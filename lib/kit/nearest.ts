@@ -1,7 +1,7 @@
 /** Finds the known word that a misspelt word probably means. */
 import { closest, distance } from "fastest-levenshtein";
 
-/** Returns the known word with the same letters, or one that begins with the word, or else the one with the fewest edits. */
+/** Returns the known word with the same letters, else one that begins with the word, else one with the fewest edits. */
 export function findNearest(word: string, known: readonly string[]): string {
   const lower = word.toLowerCase();
   return (

@@ -1,12 +1,12 @@
-/** Names of people as requests and proxies carry them. */
+/** Rules for names of people in requests and from proxies. */
 
 /** Maximum length of a recorded name, in characters. */
 export const MAX_NAME_LENGTH = 200;
 
-/** Prefixes of names that the service itself, an intent or an identity provider gives. */
+/** Prefixes of names that the service, an intent or an identity provider assigns. */
 const RESERVED = /^(?:llm|policy|mandate|idp|group):/i;
 
-/** Normalises a name as it is recorded: NFKC, trimmed. */
+/** Normalizes a name as it is recorded: NFKC, trimmed. */
 export const normalizeName = (name: string): string => name.normalize("NFKC").trim();
 
 /** Returns true for a name with a prefix that no client may use for a person, in any spelling. */

@@ -1,4 +1,4 @@
-/** Resources of the machine: time, ids, hashes and a log; and the best default that each platform has. */
+/** Resources of the machine (time, ids, hashes, a log) with defaults for each platform. */
 import { sha256 as nobleSha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 
@@ -12,7 +12,7 @@ export interface Clock {
   monotonic?(): number;
 }
 
-/** Makes UUIDv7s for a moment, in rising order. */
+/** Creates UUIDv7s for a moment, in rising order. */
 export interface Ids {
   uuid(now: number): string;
 }
@@ -37,7 +37,7 @@ export const wallClock: Clock = { now: () => Date.now() };
 export const portableSha256: Sha256 = (data) =>
   bytesToHex(nobleSha256(typeof data === "string" ? utf8ToBytes(data) : data));
 
-/** Returns the fastest SHA-256 available: Node's one-shot hash, about seven times faster. It is looked up without an import that would fail on other platforms. */
+/** Returns the fastest SHA-256: Node's, which is seven times faster. An import of it would fail on other platforms. */
 export function fastestSha256(): Sha256 {
   const hash = globalThis.process?.getBuiltinModule?.("node:crypto")?.hash;
   return hash ? (data) => hash("sha256", data, "hex") : portableSha256;
@@ -51,6 +51,6 @@ export const consoleWarnings: Log = {
 };
 
 function writeToConsole(level: "warn" | "error", message: string, fields: Record<string, unknown> = {}): void {
-  // eslint-disable-next-line no-console -- the application's own console, where it looks
+  // eslint-disable-next-line no-console -- the application reads its own console
   console[level](`countersign: ${message}`, fields);
 }

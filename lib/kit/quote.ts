@@ -7,7 +7,7 @@ import { INVISIBLE } from "./invisible.ts";
 /** White space and control characters; each run becomes one space. */
 const WHITE_SPACE = /[\p{Cc}\p{Z}]+/gu;
 const ALL_INVISIBLE = new RegExp(INVISIBLE.source, "gu");
-/** Everything that looks like a double quotation mark. */
+/** Characters that look like a double quotation mark. */
 const QUOTATION_MARKS = /["“”„‟″‶〝〞〟＂❝❞⹂]/gu;
 /** Code fences of Markdown. */
 const FENCES = /`{3,}|~{3,}/g;

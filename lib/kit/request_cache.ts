@@ -10,9 +10,9 @@ function createRequestCache(): RequestCache {
   const results = new Map<string, Promise<unknown>>();
   return {
     once<T>(name: string, load: () => Promise<T>): Promise<T> {
-      const known = results.get(name) ?? load();
-      results.set(name, known);
-      return known as Promise<T>;
+      const result = results.get(name) ?? load();
+      results.set(name, result);
+      return result as Promise<T>;
     },
     forget: () => results.clear(),
   };

@@ -30,14 +30,14 @@ const readsBusy = (): AppError =>
     { "retry-after": "5" },
   );
 
-/** Maximum number of reads that wait for one of the four slots. */
+const MAX_CONCURRENT_SCANS = 4;
 const MAX_WAITING_SCANS = 32;
 
 const scanSemaphores = new WeakMap<object, Semaphore>();
 
-/** Runs a read that reads more than it returns; all such reads of a store share four slots. */
+/** Runs a read that scans more records than it returns; all such reads of a store share four slots. */
 export function runWithScanLimit<T>(store: object, run: () => Promise<T>): Promise<T> {
   let semaphore = scanSemaphores.get(store);
-  if (!semaphore) scanSemaphores.set(store, (semaphore = createSemaphore(4, MAX_WAITING_SCANS)));
+  if (!semaphore) scanSemaphores.set(store, (semaphore = createSemaphore(MAX_CONCURRENT_SCANS, MAX_WAITING_SCANS)));
   return semaphore(run);
 }

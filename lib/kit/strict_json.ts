@@ -1,8 +1,8 @@
-/** Parses JSON strictly: `JSON.parse` accepts repeated members and lone surrogates, and people cannot consent to either. */
+/** Parses JSON strictly: `JSON.parse` accepts repeated members and lone surrogates, and a person cannot consent to those. */
 
 /**
- * The text is not acceptable JSON. The message repeats nothing of the text but member names; `cause`, the parser's own error,
- * may repeat more.
+ * The text is not acceptable JSON. The message contains only member names of the text; `cause`, the parser's error, may
+ * contain more.
  */
 export class JsonRejected extends Error {
   override readonly name = "JsonRejected";
@@ -28,8 +28,8 @@ export function parseStrictJson(text: string): unknown {
 
 /**
  * Counts the quotation marks that the JSON of a value has, and rejects values that are too deep, too large or not well-formed.
- * A repeated member or an escaped quote adds marks to the text; where the text has no more than the value, it needs no
- * second pass.
+ * A repeated member or an escaped quote adds marks to the text; if the text has no more than the value, no second
+ * pass is needed.
  */
 function countQuotes(value: unknown, depth: number): number {
   if (typeof value === "string") {
@@ -58,25 +58,25 @@ function countQuoteCharacters(text: string): number {
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],]/g;
 
-/** `text` is known to be JSON, so a string that opens a member of an object is its name. */
+/** Rejects a repeated member in valid JSON. */
 function rejectRepeatedMember(text: string): void {
-  const open: (Set<string> | null)[] = [];
-  let nameExpected = false;
+  const containers: (Set<string> | null)[] = [];
+  let isNameNext = false;
   for (const [token] of text.matchAll(TOKEN)) {
     if (token === "{" || token === "[") {
-      open.push(token === "{" ? new Set() : null);
-      nameExpected = token === "{";
+      containers.push(token === "{" ? new Set() : null);
+      isNameNext = token === "{";
     } else if (token === "}" || token === "]") {
-      open.pop();
-      nameExpected = false;
+      containers.pop();
+      isNameNext = false;
     } else if (token === ",") {
-      nameExpected = open.at(-1) instanceof Set;
-    } else if (nameExpected) {
+      isNameNext = containers.at(-1) instanceof Set;
+    } else if (isNameNext) {
       const name = JSON.parse(token) as string;
-      const names = open.at(-1)!;
+      const names = containers.at(-1)!;
       if (names!.has(name)) throw new JsonRejected(`repeats the member ${JSON.stringify(name)}`);
       names!.add(name);
-      nameExpected = false;
+      isNameNext = false;
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Time limit of a step outside this process, in milliseconds. */
+/** Default time limit of a call to another system. */
 export const STEP_LIMIT_MS = 10_000;
 
 /** A request without an answer in time: its effect may have happened, or may still happen. */
@@ -6,7 +6,7 @@ export class Unanswered extends Error {
   override readonly name = "Unanswered";
 }
 
-/** Runs a step; rejects after 10 s, also when the step ignores its signal. `createError`: makes the error of a timeout. */
+/** Runs a step; rejects after `limitMs`, also when the step ignores its signal. `createError` creates the error of a timeout. */
 export async function runWithTimeLimit<T>(
   run: (signal: AbortSignal) => Promise<T>,
   limitMs = STEP_LIMIT_MS,
@@ -48,10 +48,10 @@ export function runUntilStopped<T>(
   return runWithTimeLimit((signal) => {
     // Not `AbortSignal.any`: in Node 20 a long-lived signal keeps a reference to each signal made of it, and a signal of
     // `AbortSignal.timeout` without other references may be collected before its time is up.
-    const either = new AbortController();
-    const abort = (): void => either.abort();
+    const combined = new AbortController();
+    const abort = (): void => combined.abort();
     for (const source of [signal, stopping]) source?.addEventListener("abort", abort);
     if (stopping?.aborted) abort();
-    return run(either.signal).finally(() => stopping?.removeEventListener("abort", abort));
+    return run(combined.signal).finally(() => stopping?.removeEventListener("abort", abort));
   }, limitMs);
 }

@@ -1,4 +1,4 @@
-/** W3C Trace Context: the trace of a request, carried to what the request causes. */
+/** W3C Trace Context: passes the trace of a request on to the calls that the request causes. */
 
 /** A trace, and the span of this request or cycle. */
 export interface Trace {
@@ -13,7 +13,7 @@ export interface Trace {
 const SAMPLED = 1;
 const FIELDS = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Parses a `traceparent` header, with a new span for this service; undefined where it is absent or malformed. */
+/** Parses a `traceparent` header, with a new span for this service; undefined if it is absent or malformed. */
 export function parseTraceparent(header: string | null | undefined): Trace | undefined {
   if (!header) return undefined;
   const [, version, traceId, , flags, rest] = FIELDS.exec(header) ?? [];
@@ -22,14 +22,14 @@ export function parseTraceparent(header: string | null | undefined): Trace | und
   return { traceId, spanId: randomHex(8), flags: Number.parseInt(flags!, 16) & SAMPLED };
 }
 
-/** Starts a trace for work that no request causes. */
+/** Starts a trace for work without a request. */
 export const newTrace = (): Trace => ({ traceId: randomHex(16), spanId: randomHex(8), flags: SAMPLED });
 
 /** Returns the headers by which another system continues a trace; none outside of a trace. */
 export const traceHeaders = (trace = currentTrace()): { traceparent?: string } =>
   trace ? { traceparent: `00-${trace.traceId}-${trace.spanId}-0${trace.flags}` } : {};
 
-/** Undefined on a platform without it, where traces are not passed on. */
+/** Undefined on platforms without it, which do not pass traces on. */
 const AsyncLocalStorage = globalThis.process?.getBuiltinModule?.("node:async_hooks")?.AsyncLocalStorage;
 const storage = AsyncLocalStorage && new AsyncLocalStorage<Trace>();
 

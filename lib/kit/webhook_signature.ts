@@ -3,7 +3,7 @@ import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 
-/** A shorter key could be guessed. */
+/** Least length of a key that cannot be guessed. */
 const MIN_KEY_BYTES = 16;
 
 /** The secret cannot be used as a key; the message gives the reason and never repeats the secret. */

@@ -1,4 +1,4 @@
-/** A client for Anthropic's messages. */
+/** A client for Anthropic's messages API. */
 import * as z from "zod";
 import { type Llm, type LlmAccess, LlmFailed, type LlmMessage } from "./port.ts";
 import { apiBase, postJson } from "./http.ts";
@@ -7,13 +7,12 @@ const MAX_TOKENS = 2048;
 
 const textBlock = z.object({ type: z.literal("text"), text: z.string() });
 const toolBlock = z.object({ type: z.literal("tool_use"), id: z.string(), name: z.string(), input: z.unknown() });
-/** Further kinds of blocks come with models and are passed over. */
+/** Blocks of other types, which some models send, are skipped. */
 const answerSchema = z.object({
   content: z.array(z.union([textBlock, toolBlock, z.object({ type: z.string() })])),
   stop_reason: z.string().nullish(),
 });
 
-/** A model of Anthropic's. */
 export function anthropicLlm({ model, key = "", baseUrl = "https://api.anthropic.com/v1" }: LlmAccess): Llm {
   const url = `${apiBase(baseUrl)}/messages`;
   const headers = { "x-api-key": key, "anthropic-version": "2023-06-01" };

@@ -1,6 +1,6 @@
 /**
- * Limits the calls of a model: concurrent calls, the time of each, and calls an hour, which limits the owner's costs. Calls are
- * counted in this process, so a call waits for no store, and each process has limits of its own.
+ * Limits the calls of a model: concurrent calls, the time of each, and calls an hour, which limits the costs. Calls are counted
+ * in this process, so that a call does not wait for the store; each process has limits of its own.
  */
 import type { Clock } from "../kit/platform.ts";
 import { runWithTimeLimit } from "../kit/time_limit.ts";
@@ -9,7 +9,7 @@ import { type Llm, LlmFailed, type LlmRequest, type LlmUse, abortError } from ".
 /** Default number of calls an hour: about fifty replies with their tools. */
 export const CALLS_PER_HOUR = 300;
 
-/** Maximum of that setting, since the start of each call is stored for an hour. */
+/** Maximum of the calls an hour that can be configured, since the start of each call is kept in memory for an hour. */
 export const MAX_CALLS_PER_HOUR = 100_000;
 
 /** The default time limit of one call, in seconds. */
@@ -19,7 +19,7 @@ export const CALL_TIMEOUT_S = 60;
 export const MAX_CALL_TIMEOUT_S = 3600;
 
 const HOUR_MS = 3_600_000;
-const LIMITS = { atOnce: 4, waiting: 16, waitMs: 5_000 };
+const DEFAULT_LIMITS = { maxConcurrent: 4, maxWaiting: 16, waitMs: 5_000 };
 
 /** Options of `limitLlm`. */
 interface LlmLimits {
@@ -28,7 +28,7 @@ interface LlmLimits {
   callsPerHour?: number | undefined;
   /** Time limit of each call. */
   timeoutSeconds?: number | undefined;
-  limits?: Partial<typeof LIMITS>;
+  limits?: Partial<typeof DEFAULT_LIMITS>;
 }
 
 /** Returns the model with limits. Errors: `LlmFailed`, also for a call that was not made because of a limit. */
@@ -37,24 +37,25 @@ export function limitLlm(
   { clock, callsPerHour = CALLS_PER_HOUR, timeoutSeconds = CALL_TIMEOUT_S, limits = {} }: LlmLimits,
 ): Llm {
   const limitMs = timeoutSeconds * 1000;
-  const { atOnce, waiting: maxWaiting, waitMs } = { ...LIMITS, ...limits };
-  const rejected = { busy: 0, budget: 0 };
-  let [calls, underWay] = [0, 0];
-  /** When the calls of the last hour were started, oldest first. */
-  let started: number[] = [];
+  const { maxConcurrent, maxWaiting, waitMs } = { ...DEFAULT_LIMITS, ...limits };
+  const rejections = { busy: 0, budget: 0 };
+  let calls = 0;
+  let underWay = 0;
+  /** Start times of the calls of the last hour, oldest first. */
+  let starts: number[] = [];
   const waiting = new Set<() => void>();
 
-  /** Explains why no call may be started now, and when the next one may; null where one may. */
+  /** Explains why the calls of this hour are used up, and from when on the next is allowed; null if a call is allowed. */
   const findBudgetProblem = (): string | null => {
     const now = clock.now();
     // A start in the future was recorded before the clock was set back.
-    started = started.filter((at) => at > now - HOUR_MS && at <= now);
-    if (started.length < callsPerHour) return null;
-    const until = new Date(started[started.length - callsPerHour]! + HOUR_MS).toISOString();
+    starts = starts.filter((at) => at > now - HOUR_MS && at <= now);
+    if (starts.length < callsPerHour) return null;
+    const until = new Date(starts[starts.length - callsPerHour]! + HOUR_MS).toISOString();
     return `its calls of an hour (${callsPerHour}) are used up; it is asked again from ${until}`;
   };
-  const countRejection = (reason: keyof typeof rejected, message: string): LlmFailed => {
-    rejected[reason]++;
+  const countRejection = (reason: keyof typeof rejections, message: string): LlmFailed => {
+    rejections[reason]++;
     return new LlmFailed(message);
   };
   const requireBudget = (): void => {
@@ -64,7 +65,7 @@ export function limitLlm(
 
   /** Resolves when there is a free slot for a call. */
   const acquireSlot = (signal: AbortSignal): Promise<void> | void => {
-    if (underWay < atOnce) return void underWay++;
+    if (underWay < maxConcurrent) return void underWay++;
     const busy = "too many ask it at once";
     if (waiting.size >= maxWaiting) throw countRejection("busy", busy);
     return new Promise((resolve, reject) => {
@@ -92,47 +93,47 @@ export function limitLlm(
     problem: () => llm.problem?.() ?? null,
     async complete(request) {
       const { signal } = request;
-      requireWanted(signal);
+      rejectAborted(signal);
       requireBudget();
       await acquireSlot(signal);
       try {
         // The signal may have aborted between the free slot and this line.
-        requireWanted(signal);
+        rejectAborted(signal);
         requireBudget();
-        started.push(clock.now());
+        starts.push(clock.now());
         calls++;
         return await completeWithin(llm, request, limitMs);
       } finally {
         releaseSlot();
       }
     },
-    use: (): LlmUse => ({ calls, under_way: underWay, refused: { ...rejected }, spent: findBudgetProblem() }),
+    use: (): LlmUse => ({ calls, under_way: underWay, refused: { ...rejections }, spent: findBudgetProblem() }),
   };
 }
 
-function requireWanted(signal: AbortSignal): void {
+function rejectAborted(signal: AbortSignal): void {
   if (signal.aborted) throw abortError(signal);
 }
 
 /** Completes a request; rejects when the signal aborts and at the time limit, even if the model does not, to free the slot. */
 async function completeWithin(llm: Llm, request: LlmRequest, limitMs: number): ReturnType<Llm["complete"]> {
   const { signal } = request;
-  const ending = new AbortController();
-  let end!: () => void;
-  const unwanted = new Promise<never>((_, reject) => {
-    end = () => {
+  const controller = new AbortController();
+  let onAbort!: () => void;
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => {
       reject(abortError(signal));
-      ending.abort(signal.reason);
+      controller.abort(signal.reason);
     };
-    signal.addEventListener("abort", end);
+    signal.addEventListener("abort", onAbort);
   });
-  const complete = (late: AbortSignal): ReturnType<Llm["complete"]> => {
-    late.addEventListener("abort", () => ending.abort());
-    return Promise.race([llm.complete({ ...request, signal: ending.signal }), unwanted]);
+  const complete = (timeout: AbortSignal): ReturnType<Llm["complete"]> => {
+    timeout.addEventListener("abort", () => controller.abort());
+    return Promise.race([llm.complete({ ...request, signal: controller.signal }), aborted]);
   };
   try {
     return await runWithTimeLimit(complete, limitMs, () => new LlmFailed("no answer in time"));
   } finally {
-    signal.removeEventListener("abort", end);
+    signal.removeEventListener("abort", onAbort);
   }
 }

@@ -1,24 +1,24 @@
-/** The conversation with a language model: its tool calls are answered until it answers, within a number of calls. */
+/** Conducts a conversation with a language model: runs its tool calls until it replies with text. */
 import { type Llm, LlmFailed, type LlmMessage, LlmUnwanted, type Toolbox, abortError } from "./port.ts";
 
 /** Calls of the model for one reply. */
 const MAX_CALLS = 8;
-/** Tools that one answer of the model may use. */
+/** Tool calls of one answer that are run. */
 const MAX_TOOLS_PER_CALL = 8;
 const MAX_REPLY_LENGTH = 8000;
 
 /**
- * Returns the model's text. `gone` is aborted when the client has gone. Errors: `LlmFailed`; after it nothing more is done for the
- * model.
+ * Returns the model's text. `clientGone` aborts when the client has disconnected. Errors: `LlmFailed`, after which no tool call
+ * runs any more.
  */
 export async function converse(
   llm: Llm,
   system: string,
   opening: readonly LlmMessage[],
   tools: Toolbox,
-  gone?: AbortSignal,
+  clientGone?: AbortSignal,
 ): Promise<string> {
-  const { signal } = abortWhenGone(gone);
+  const { signal } = abortWhenGone(clientGone);
   const messages = [...opening];
   for (let call = 0; call < MAX_CALLS; call++) {
     const answer = await llm.complete({ system, messages, tools: tools.specs, signal });
@@ -34,18 +34,18 @@ export async function converse(
   throw new LlmFailed("it asked for tools without end");
 }
 
-/** Makes a controller that aborts with `LlmUnwanted` when the client has gone. */
-function abortWhenGone(gone: AbortSignal | undefined): AbortController {
-  const unwanted = new AbortController();
-  const abort = (): void => unwanted.abort(new LlmUnwanted("nobody waits for its answer"));
-  if (gone?.aborted) abort();
-  gone?.addEventListener("abort", abort);
-  return unwanted;
+/** Creates a controller that aborts with `LlmUnwanted` when the client has disconnected. */
+function abortWhenGone(clientGone: AbortSignal | undefined): AbortController {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort(new LlmUnwanted("nobody waits for its answer"));
+  if (clientGone?.aborted) abort();
+  clientGone?.addEventListener("abort", abort);
+  return controller;
 }
 
 /**
- * Returns the text of an answer: without the thoughts of the model, shortened where it is too long to be stored, and with a note
- * where it was cut. Errors: `LlmFailed` when it said nothing.
+ * Returns the text of an answer: without the thoughts of the model, shortened if it is too long to be stored, and with a note if
+ * the model cut it. Errors: `LlmFailed` for an empty answer.
  */
 export function requireText(text: string, isCut = false): string {
   const reply = text
@@ -53,6 +53,6 @@ export function requireText(text: string, isCut = false): string {
     .trim()
     .toWellFormed();
   if (reply === "") throw new LlmFailed("it said nothing");
-  const shown = reply.length > MAX_REPLY_LENGTH ? `${reply.slice(0, MAX_REPLY_LENGTH).toWellFormed()}…` : reply;
-  return isCut ? `${shown}\n(The answer was cut at the length limit of the model.)` : shown;
+  const shortened = reply.length > MAX_REPLY_LENGTH ? `${reply.slice(0, MAX_REPLY_LENGTH).toWellFormed()}…` : reply;
+  return isCut ? `${shortened}\n(The answer was cut at the length limit of the model.)` : shortened;
 }

@@ -1,19 +1,18 @@
-/** One JSON exchange with a provider. */
+/** Requests to the JSON API of a provider. */
 import { readCappedText } from "../kit/capped_text.ts";
 import { LlmFailed, abortError } from "./port.ts";
 
-/** The largest answer that is read, in bytes. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** Returns the base of the protocol's own paths: a bare origin is completed with `/v1`. */
+/** Returns the base of the API's paths; `/v1` is appended to an address without a path. */
 export function apiBase(url: string): string {
   const { pathname, origin } = new URL(url);
   return pathname === "/" ? `${origin}/v1` : url.replace(/\/+$/, "");
 }
 
 /**
- * Posts JSON and returns the JSON answered. Errors: `LlmFailed`, whose words never come from the provider: its messages
- * repeat prompts and keys. A redirect is an error, since the key would follow it.
+ * Posts JSON and returns the JSON of the answer. Errors: `LlmFailed`, whose message never quotes the provider, which may repeat
+ * prompts and keys. A redirect is an error, since it would receive the key.
  */
 export async function postJson(
   url: string,
@@ -25,7 +24,7 @@ export async function postJson(
     method: "POST",
     headers: { "content-type": "application/json", accept: "application/json", ...headers },
     body: JSON.stringify(body),
-    // Its answer is then no success. A Worker does not know "error".
+    // A redirect then fails the check of the status. Workers do not support "error".
     redirect: "manual",
     signal,
   }).catch((error: unknown) => {
@@ -46,5 +45,7 @@ export async function postJson(
   }
 }
 
-const toLlmFailed = (error: unknown, signal: AbortSignal, reason: string): LlmFailed =>
-  error instanceof LlmFailed ? error : signal.aborted ? abortError(signal) : new LlmFailed(reason);
+function toLlmFailed(error: unknown, signal: AbortSignal, reason: string): LlmFailed {
+  if (error instanceof LlmFailed) return error;
+  return signal.aborted ? abortError(signal) : new LlmFailed(reason);
+}

@@ -1,4 +1,4 @@
-/** The model that was chosen; a provider's client is loaded only when it is asked for. */
+/** Opens the configured model; only the client of its provider is loaded. */
 import { type Llm, type LlmAccess, LlmFailed, LlmUnwanted } from "./port.ts";
 
 /** Values of `--llm`, `--llm-base-url`, `--llm-model` and the variable named by `--llm-key-env`. */
@@ -7,7 +7,7 @@ export interface LlmChoice extends LlmAccess {
   provider: string;
 }
 
-/** Opens the model; it remembers whether it gave a usable answer last time. */
+/** Opens the model; its `problem` is the reason why the last call failed. */
 export async function openLlm({ provider, ...access }: LlmChoice): Promise<Llm> {
   if (provider === "anthropic") return trackProblem((await import("./anthropic.ts")).anthropicLlm(access));
   const { openAiLlm } = await import("./openai.ts");

@@ -1,9 +1,9 @@
-/** A client for OpenAI's chat completions, and for the many servers that speak the same. */
+/** A client for OpenAI's chat completions, and for servers with the same API. */
 import * as z from "zod";
 import { type Llm, type LlmAccess, LlmFailed, type LlmMessage } from "./port.ts";
 import { apiBase, postJson } from "./http.ts";
 
-/** Servers differ in small things: arguments as an object, calls without an id, content in parts. */
+/** Accepts variants of other servers: arguments as an object, calls without an id, content in parts. */
 const toolCall = z.object({
   id: z.string().nullish(),
   function: z.object({ name: z.string(), arguments: z.unknown() }),
@@ -61,7 +61,7 @@ function toWireMessages(message: LlmMessage): unknown[] {
   }
 }
 
-/** Arguments that are not JSON reach the tool as the text they are, and it refuses them. */
+/** Parses arguments. Text that is not JSON is passed to the tool, which rejects it. */
 function parseArguments(value: unknown): unknown {
   if (typeof value !== "string") return value ?? {};
   const text = value;

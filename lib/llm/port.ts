@@ -1,4 +1,4 @@
-/** The port to a language model. The model returns text and calls of tools; only the tools of this service act. */
+/** The port to a language model. The model returns text and calls of tools; only the tools of this service have effects. */
 
 /** A tool as the model sees it; `parameters` is JSON Schema of an object. */
 export interface ToolSpec {
@@ -29,37 +29,36 @@ export interface LlmRequest {
 }
 
 /**
- * A language model. `complete` throws `LlmFailed`, or whatever an abort throws; where the signal's reason is a `LlmFailed`, that
- * is why.
+ * A language model. `complete` throws `LlmFailed`; when the signal aborts with a `LlmFailed` as its reason, that one.
  */
 export interface Llm {
   readonly model: string;
   /** `isCut`: the text ended at the length limit of the model. */
   complete(request: LlmRequest): Promise<{ text: string; toolCalls: ToolCall[]; isCut?: boolean }>;
-  /** Why there was no usable answer last time; `null` when there was one, or none was asked for yet. */
+  /** Returns the reason why the last call failed; null if it did not, or before the first call. */
   problem?(): string | null;
-  /** How much it has been asked, where that is bounded. */
+  /** Returns the number of calls, if they are limited. */
   use?(): LlmUse;
 }
 
-/** How much a model has been asked in this process, and how often it was not since a bound was reached. */
+/** Calls of a model in this process, and calls that were rejected because of a limit. */
 export interface LlmUse {
   calls: number;
   under_way: number;
   refused: { busy: number; budget: number };
-  /** Why it is not asked now, and from when on it is; `null` while it may be. */
+  /** Why the calls of this hour are used up, and from when on calls are allowed; null if they are allowed. */
   spent: string | null;
 }
 
-/** How to reach a provider. */
+/** Access to a provider. */
 export interface LlmAccess {
   model: string;
   key?: string | undefined;
-  /** Base of the protocol's own paths, instead of the provider's; a bare origin is completed with `/v1`. */
+  /** Base of the API's paths, instead of the provider's; `/v1` is appended to an address without a path. */
   baseUrl?: string | undefined;
 }
 
-/** The model gave no usable answer. The message is a few words for people and holds nothing that was sent or received. */
+/** The model gave no usable answer. The message is for people and contains nothing that was sent or received. */
 export class LlmFailed extends Error {
   override readonly name = "LlmFailed";
 }
@@ -71,9 +70,9 @@ export const abortError = ({ reason }: AbortSignal): LlmFailed =>
 /** The client no longer waits for the answer; the model did not fail. */
 export class LlmUnwanted extends LlmFailed {}
 
-/** The tools of one reply: their descriptions, and the one way to use them. */
+/** The tools that the model may call for one reply. */
 export interface Toolbox {
   specs: ToolSpec[];
-  /** Runs a tool and returns its result to the model; an unknown name or invalid input returns an error, and does nothing. */
+  /** Runs a tool and returns its result to the model; an unknown name or invalid input has no effect, and the result is an error. */
   use(call: ToolCall): Promise<string>;
 }

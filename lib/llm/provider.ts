@@ -1,12 +1,12 @@
-/** Which words and addresses name a provider. Apart from the clients, so that nothing is loaded for it. */
+/** Names and addresses of providers, in a file without clients, so that a check loads none. */
 
-/** Returns whether a text is one of the providers that are known by name. */
+/** Returns true for the name of a known provider. */
 export const isNamedProvider = (text: unknown): boolean => text === "openai" || text === "anthropic";
 
-/** How a base URL has to be, as a sentence goes on after its name. */
+/** The rule for a base URL, to follow the name of its setting. */
 export const BASE_URL_RULE = "must be an http or https address without user, password, ? and #";
 
-/** Returns whether a text can be the base of a protocol's own paths. A key is sent there: an odd address is rejected. */
+/** Returns true for a text that can be a base URL. Since a key is sent to it, unusual addresses are rejected. */
 export function isBaseUrl(text: string): boolean {
   if (!/^https?:\/\/[^/?#]+[^?#]*$/i.test(text) || !URL.canParse(text)) return false;
   const { username, password } = new URL(text);

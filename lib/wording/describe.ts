@@ -13,7 +13,7 @@ import { ROLLOUT_WORDS } from "./rollouts.ts";
 export type DescribableEntry = { event_type: string; detail: string | object } & Partial<Pick<AuditEntry, "tenant">>;
 
 export interface Description {
-  /** The change, where one was passed: `“Raise the seat limit” (limits.seats for tenant t-100)`. */
+  /** Name of the change, if one was passed: `“Raise the seat limit” (limits.seats for tenant t-100)`. */
   of: Part[];
   /** `approved by ana in an emergency, 1 of 2 consents` */
   what: Part[];
@@ -26,14 +26,14 @@ export interface Description {
 interface Wording {
   /** Heading for the type of event. */
   name: string;
-  what(facts: Facts, tenant: string): Part[];
+  words(facts: Facts, tenant: string): Part[];
   targetState?(facts: Facts): Part[];
 }
 
-/** Number of characters that are shown of a commit id. */
-const HEAD_SHOWN = 12;
+/** Shown characters of a commit id. */
+const SHOWN_COMMIT_LENGTH = 12;
 
-const DECISIONS = new Map(
+const DECISION_WORDS = new Map(
   Object.entries({
     approved: "approved",
     denied: "denied",
@@ -43,22 +43,23 @@ const DECISIONS = new Map(
     lapsed: "lapsed, approved but not applied in time",
   }),
 );
-const BY_TIME: readonly string[] = ["expired", "lapsed"];
+const DECISIONS_BY_TIME: readonly string[] = ["expired", "lapsed"];
 
 function describeDecision(facts: Facts): Part[] {
   const decision = readText(facts, "decision");
   const progress = readText(facts, "progress");
   const quorum = /^\d+ of (\d+)$/.exec(progress);
   return [
-    DECISIONS.get(decision) ?? "decision recorded",
-    ...(BY_TIME.includes(decision) ? [] : actorPart(facts, "approver")),
+    DECISION_WORDS.get(decision) ?? "decision recorded",
+    ...(DECISIONS_BY_TIME.includes(decision) ? [] : actorPart(facts, "approver")),
     phraseIf(facts, "emergency", " in an emergency"),
     quorum ? `, ${progress} ${quorum[1] === "1" ? "consent" : "consents"}` : "",
   ];
 }
 
 function describeProposal(facts: Facts): Part[] {
-  const [tier, asked] = [readText(facts, "tier"), readText(facts, "tier_asked")];
+  const tier = readText(facts, "tier");
+  const requestedTier = readText(facts, "tier_asked");
   const proposer = { proposer: readText(facts, "proposer"), asked_by: readText(facts, "asked_by") };
   return [
     "proposed",
@@ -66,13 +67,13 @@ function describeProposal(facts: Facts): Part[] {
       ? [" by ", ...nameProposer({ ...proposer, proposer_kind: facts["proposer_kind"] as never })]
       : []),
     ...recordedPart(facts, proposer.asked_by ? ", as a " : " as a ", "tier", " change"),
-    ...(asked === tier ? [] : recordedPart(facts, ", requested as ", "tier_asked")),
+    ...(requestedTier === tier ? [] : recordedPart(facts, ", requested as ", "tier_asked")),
     ...recordedPart(facts, ", in place of ", "supersedes"),
     tier === "minor" ? ", approved by the intent" : "",
   ];
 }
 
-const circumstances = (facts: Facts): string =>
+const describeCircumstances = (facts: Facts): string =>
   [
     phraseIf(facts, "emergency", " in an emergency"),
     phraseIf(facts, "target_moved", ", although its target had moved since the consent"),
@@ -88,7 +89,7 @@ const describeFailure =
       `${operation} failed`,
       ...recordedPart(facts, " in ", "stage"),
       ...(requester.length === 0 ? [] : [", requested", ...requester]),
-      circumstances(facts),
+      describeCircumstances(facts),
     ];
   };
 
@@ -137,32 +138,32 @@ const byActor =
   (words: string) =>
   (facts: Facts): Part[] => [words, ...actorPart(facts, "actor")];
 
-/** Wording of each type of event; a type without wording does not compile. */
+/** Wording of each type of event; the compiler rejects a missing type. */
 const EVENTS: Readonly<Record<EventType, Wording>> = {
   kpi_refreshed: {
     name: "KPIs fed",
-    what: (facts) => [
+    words: (facts) => [
       ...byActor("KPIs fed")(facts),
       ...(facts["values"] ? [": ", ...describeValues(facts["values"])] : []),
     ],
   },
-  change_proposed: { name: "Change proposed", what: describeProposal },
-  consent_decision: { name: "Consent decision", what: describeDecision },
+  change_proposed: { name: "Change proposed", words: describeProposal },
+  consent_decision: { name: "Consent decision", words: describeDecision },
   change_applied: {
     name: "Change applied",
-    what: (facts) => ["applied", ...actorPart(facts, "actor", "by"), circumstances(facts)],
+    words: (facts) => ["applied", ...actorPart(facts, "actor", "by"), describeCircumstances(facts)],
     targetState: adapterState,
   },
   change_rolled_back: {
     name: "Change rolled back",
-    what: (facts) => ["rolled back", ...actorPart(facts, "actor", "by"), circumstances(facts)],
+    words: (facts) => ["rolled back", ...actorPart(facts, "actor", "by"), describeCircumstances(facts)],
     targetState: adapterState,
   },
-  change_apply_failed: { name: "Apply failed", what: describeFailure("apply"), targetState: operationState },
-  change_rollback_failed: { name: "Rollback failed", what: describeFailure("rollback"), targetState: operationState },
+  change_apply_failed: { name: "Apply failed", words: describeFailure("apply"), targetState: operationState },
+  change_rollback_failed: { name: "Rollback failed", words: describeFailure("rollback"), targetState: operationState },
   change_drifted: {
     name: "Change drifted",
-    what: (facts) => [
+    words: (facts) => [
       "changed outside Countersign",
       ...planTargets(facts, " at "),
       `, ${describeDrift(facts["state"])}`,
@@ -170,30 +171,30 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
   },
   value_restored: {
     name: "Value restored",
-    what: (facts) => [
+    words: (facts) => [
       "consented value",
       ...planTargets(facts, " of "),
       " restored",
       ...actorPart(facts, "actor", "by"),
       facts["replaced_digest"] === null ? " where the target held nothing" : " over a value from outside Countersign",
-      circumstances(facts),
+      describeCircumstances(facts),
     ],
     targetState: (facts) => (readText(facts, "host") === "" ? adapterState(facts) : operationState(facts)),
   },
-  automation_stopped: { name: "Automatic apply stopped", what: () => ["no longer applies by itself"] },
+  automation_stopped: { name: "Automatic apply stopped", words: () => ["no longer applies by itself"] },
   ...ROLLOUT_WORDS,
   release_checked: {
     name: "Release checked",
-    what: (facts) => [
+    words: (facts) => [
       "release",
-      ...recordedPart({ head: readText(facts, "head").slice(0, HEAD_SHOWN) }, " ", "head"),
+      ...recordedPart({ head: readText(facts, "head").slice(0, SHOWN_COMMIT_LENGTH) }, " ", "head"),
       ...recordedPart(facts, " ", "state"),
       ...recordedPart((facts["caller"] ?? {}) as Facts, " for ", "sub"),
     ],
   },
   proposal_refused: {
     name: "Proposal rejected",
-    what: (facts, tenant) =>
+    words: (facts, tenant) =>
       typeof facts["count"] === "number"
         ? [`${facts["count"]} more proposals rejected`, ...recordedPart(facts, " on ", "day")]
         : [
@@ -206,7 +207,7 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
   },
   intent_in_force: {
     name: "Intent in force",
-    what: (facts) => [
+    words: (facts) => [
       "intent",
       ...recordedPart(facts, " ", "version"),
       typeof facts["update_epoch"] === "number" ? ` (update_epoch ${facts["update_epoch"]})` : "",
@@ -216,14 +217,14 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
   },
   targets_in_force: {
     name: "Target systems in force",
-    what: ({ systems }) => [
+    words: ({ systems }) => [
       "target systems in force: ",
       { given: (Array.isArray(systems) ? systems : []).map(({ name }) => String(name)).join(", ") || "none" },
     ],
   },
   emergency_reviewed: {
     name: "Emergency reviewed",
-    what: (facts) => [
+    words: (facts) => [
       "emergency reviewed",
       ...actorPart(facts, "approver"),
       facts["verdict"] === "accepted" ? ", accepted" : ", not accepted",
@@ -231,31 +232,31 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
   },
   service_frozen: {
     name: "Service frozen",
-    what: (facts) => [...byActor("service frozen")(facts), momentText(facts, "until", " until ")],
+    words: (facts) => [...byActor("service frozen")(facts), momentText(facts, "until", " until ")],
   },
-  service_unfrozen: { name: "Service unfrozen", what: byActor("service unfrozen") },
+  service_unfrozen: { name: "Service unfrozen", words: byActor("service unfrozen") },
   record_rebuilt: {
     name: "Record rebuilt",
-    what: () => ["stored record did not match the log, and was rebuilt from it"],
+    words: () => ["stored record did not match the log, and was rebuilt from it"],
   },
   clock_accepted: {
     name: "Clock accepted",
-    what: (facts) => [
+    words: (facts) => [
       ...byActor("clock accepted")(facts),
       momentText(facts, "last", ", although the log was dated up to "),
     ],
   },
-  content_erased: { name: "Content erased", what: byActor("content erased") },
+  content_erased: { name: "Content erased", words: byActor("content erased") },
   note_added: {
     name: "Late note added",
-    what: (facts) => [
+    words: (facts) => [
       `${facts["item"] === "rationale" ? "rationale" : "note"} added late`,
       ...actorPart(facts, "actor"),
     ],
   },
   store_moved: {
     name: "Store moved",
-    what: (facts) => [
+    words: (facts) => [
       ...byActor("log moved")(facts),
       ...recordedPart(facts, " from ", "from"),
       ...recordedPart(facts, " to ", "to"),
@@ -265,7 +266,7 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
   ...MANDATE_WORDS,
   loss_accepted: {
     name: "Loss accepted",
-    what: (facts) => [
+    words: (facts) => [
       ...byActor("loss of the end of the log accepted")(facts),
       ...(readText(facts, "message") === ""
         ? []
@@ -279,19 +280,19 @@ export const EVENT_NAMES = Object.fromEntries(
   Object.entries(EVENTS).map(([type, { name }]) => [type, name]),
 ) as Readonly<Record<EventType, string>>;
 
-const FORBIDDEN = "the intent forbids changes of this target";
+const FORBIDDEN_TARGET = "the intent forbids changes of this target";
 
 function findReason(event_type: string, facts: Facts): Part | undefined {
   const evidence = facts["evidence"] as Parameters<typeof describeTrip>[0] | undefined;
   if (event_type === "change_rolled_back" && evidence) return describeTrip(evidence);
   if (event_type === "proposal_refused" && "code" in facts)
-    return facts["code"] === "forbidden_target" ? FORBIDDEN : { given: readText(facts, "code") };
+    return facts["code"] === "forbidden_target" ? FORBIDDEN_TARGET : { given: readText(facts, "code") };
   const isStage = Object.hasOwn(ROLLOUT_WORDS, event_type);
   const words = readText(facts, "error") || readText(facts, "note") || (isStage ? "" : readText(facts, "reason"));
   return words.trim() === "" ? undefined : { given: words, quoted: true };
 }
 
-/** Describes an entry, and its change where one is passed. */
+/** Describes an entry, and its change if one is passed. */
 export function describe(
   { event_type, detail, tenant = "" }: DescribableEntry,
   change?: Parameters<typeof nameChange>[0],
@@ -301,13 +302,13 @@ export function describe(
   const reason = findReason(event_type, facts);
   return {
     of: change ? nameChange(change) : [],
-    what: (wording?.what(facts, tenant) ?? [{ given: event_type }]).filter((part) => part !== ""),
+    what: (wording?.words(facts, tenant) ?? [{ given: event_type }]).filter((part) => part !== ""),
     ...(reason !== undefined && { reason }),
     targetState: wording?.targetState?.(facts) ?? [],
   };
 }
 
-/** Joins a description to one sentence without a full stop: the reason follows a colon, and the state of the target is left out. */
+/** Joins a description to one sentence without a full stop: the reason follows a colon. */
 export function toSentence({ of, what, reason }: Omit<Description, "targetState">): Part[] {
   const sentence = of.length === 0 ? capitalize(what) : [...of, ": ", ...what];
   return reason === undefined ? sentence : [...sentence, ": ", reason];

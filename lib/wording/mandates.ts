@@ -1,25 +1,20 @@
 /** Wording of the events of mandates. */
 import type { MANDATE_EVENTS } from "../changes/rules/mandate_record.ts";
+import { type Facts, readText } from "./facts.ts";
 import { nameActor } from "./names.ts";
 import type { Part } from "./part.ts";
-
-type Facts = Readonly<Record<string, unknown>>;
-
-const readText = (facts: Facts, name: string): string => {
-  const value = facts[name];
-  return typeof value === "string" ? value : "";
-};
 
 function mandatePart(facts: Facts): Part[] {
   const id = readText(facts, "mandate_id");
   return id === "" ? ["mandate"] : ["mandate ", { given: id, code: true }];
 }
+
 const approverPart = (facts: Facts): Part[] => {
   const approver = readText(facts, "approver");
-  return approver === "" ? [] : [" by ", ...[nameActor(approver)].flat()];
+  return approver === "" ? [] : [" by ", ...nameActor(approver)];
 };
 
-const CAUSES: Readonly<Record<string, string>> = {
+const SUSPENSION_CAUSES: Readonly<Record<string, string>> = {
   rollback: "a change that it approved was rolled back",
   contested: "a value that it approved is contested",
   target_drifted: "a change that it approved cannot be rolled back",
@@ -28,11 +23,11 @@ const CAUSES: Readonly<Record<string, string>> = {
 
 /** Wording by type of event. */
 export const MANDATE_WORDS: Readonly<
-  Record<(typeof MANDATE_EVENTS)[number], { name: string; what(facts: Facts): Part[] }>
+  Record<(typeof MANDATE_EVENTS)[number], { name: string; words(facts: Facts): Part[] }>
 > = {
   mandate_signed: {
     name: "Mandate signed",
-    what: (facts) => [
+    words: (facts) => [
       ...mandatePart(facts),
       " signed",
       ...approverPart(facts),
@@ -41,13 +36,13 @@ export const MANDATE_WORDS: Readonly<
   },
   mandate_narrowed: {
     name: "Mandate narrowed",
-    what: (facts) => [...mandatePart(facts), " narrowed", ...approverPart(facts)],
+    words: (facts) => [...mandatePart(facts), " narrowed", ...approverPart(facts)],
   },
   mandate_suspended: {
     name: "Mandate suspended",
-    what: (facts) => {
+    words: (facts) => {
       const { reason = "", kpi } = (facts["suspension"] ?? {}) as { reason?: string; kpi?: string };
-      const cause = CAUSES[reason];
+      const cause = SUSPENSION_CAUSES[reason];
       return [
         ...mandatePart(facts),
         " suspended",
@@ -58,11 +53,11 @@ export const MANDATE_WORDS: Readonly<
   },
   mandate_resumed: {
     name: "Mandate resumed",
-    what: (facts) => [
+    words: (facts) => [
       ...mandatePart(facts),
       facts["status"] === "active" ? " resumed" : " signed to be resumed",
       ...approverPart(facts),
     ],
   },
-  mandate_ended: { name: "Mandate ended", what: (facts) => [...mandatePart(facts), " ended", ...approverPart(facts)] },
+  mandate_ended: { name: "Mandate ended", words: (facts) => [...mandatePart(facts), " ended", ...approverPart(facts)] },
 };

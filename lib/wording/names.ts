@@ -2,8 +2,8 @@
 import type { Change } from "../changes/rules/change.ts";
 import type { Part } from "./part.ts";
 
-const KIND_OF_PREFIX: Readonly<Record<string, string>> = { llm: "model", peer: "peer", agent: "agent" };
-const MAX_SUMMARY = 300;
+const KIND_BY_PREFIX: Readonly<Record<string, string>> = { llm: "model", peer: "peer", agent: "agent" };
+const MAX_SUMMARY_LENGTH = 300;
 
 /** Names an actor: `ana`, `the model gpt-5`, `a guardrail of the intent`. `kind` is the kind of a proposer. */
 export function nameActor(name: string | null, kind?: unknown): Part[] {
@@ -11,9 +11,9 @@ export function nameActor(name: string | null, kind?: unknown): Part[] {
   if (name === "policy:guardrail") return ["a guardrail of the intent"];
   if (name === "policy:stages") return ["the rule of the rollout"];
   if (name.startsWith("policy:")) return ["the intent"];
-  const [, prefix, bare] = /^(llm|peer|agent):(.+)$/is.exec(name) ?? [];
-  const known = prefix ? KIND_OF_PREFIX[prefix.toLowerCase()] : undefined;
-  if (known) return [`the ${known} `, { given: bare! }];
+  const [, prefix, unprefixed] = /^(llm|peer|agent):(.+)$/is.exec(name) ?? [];
+  const kindName = prefix ? KIND_BY_PREFIX[prefix.toLowerCase()] : undefined;
+  if (kindName) return [`the ${kindName} `, { given: unprefixed! }];
   return kind === "agent" ? ["the agent ", { given: name }] : [{ given: name }];
 }
 
@@ -36,6 +36,6 @@ export function nameChange({
 }: Pick<Change, "summary" | "target" | "tenant_id"> & Partial<Pick<Change, "erased">>): Part[] {
   const targetPart: Part[] = [{ given: target, code: true }, " for tenant ", { given: tenant_id }];
   if (erased || summary.trim() === "") return targetPart;
-  const title = summary.length > MAX_SUMMARY ? `${summary.slice(0, MAX_SUMMARY).toWellFormed()}…` : summary;
+  const title = summary.length > MAX_SUMMARY_LENGTH ? `${summary.slice(0, MAX_SUMMARY_LENGTH).toWellFormed()}…` : summary;
   return [{ given: title, quoted: true }, " (", ...targetPart, ")"];
 }

@@ -1,4 +1,4 @@
-/** Sentences in parts: fixed words of the service, and text of others, which each user interface sets apart in its own way. */
+/** Sentences in parts: fixed words of the service, and foreign text, which each user interface formats in its own way. */
 import { label, quote } from "../kit/quote.ts";
 
 /** Text that the service did not write: a name, an id (`code`) or prose (`quoted`). */
@@ -11,16 +11,18 @@ export type Part = string | ForeignText;
 
 const MAX_PROSE = 1200;
 
-/** Shows text of others on one line: prose and names of several words in quotation marks. */
+/** Formats foreign text on one line: prose and names of several words in quotation marks. */
 export const showForeignText = ({ given, quoted }: ForeignText, maxLength = MAX_PROSE): string =>
   quoted ? quote(given, maxLength) : label(given);
 
-/** Joins parts to text; `show` sets text of others apart. */
+/** Joins parts to text; `show` formats foreign text. */
 export const joinParts = (
   parts: readonly Part[],
   show: (part: ForeignText) => string = (part) => showForeignText(part),
 ): string => parts.map((part) => (typeof part === "string" ? part : show(part))).join("");
 
-/** Capitalises the first letter of a sentence that begins with fixed words. */
-export const capitalize = ([first, ...rest]: readonly Part[]): Part[] =>
-  typeof first === "string" ? [first.charAt(0).toUpperCase() + first.slice(1), ...rest] : first ? [first, ...rest] : [];
+/** Capitalizes the first letter of a sentence that begins with fixed words. */
+export function capitalize(parts: readonly Part[]): Part[] {
+  const [first, ...rest] = parts;
+  return typeof first === "string" ? [first.charAt(0).toUpperCase() + first.slice(1), ...rest] : [...parts];
+}

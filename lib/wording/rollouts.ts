@@ -1,8 +1,8 @@
-/** Wording of rollouts: their events, and the reasons for which the next step waits. */
+/** Wording of rollouts: their events, and the reasons why the next step waits. */
 import { actorPart, type Facts, recordedPart, readText, toWords } from "./facts.ts";
 import type { Part } from "./part.ts";
 
-/** Facts of a wait; unknown ones are described in general words. */
+/** Facts of a wait; missing ones are replaced by general words. */
 interface Wait {
   reason: string | null | undefined;
   kpi?: string | undefined;
@@ -10,7 +10,7 @@ interface Wait {
   not_before?: string | undefined;
 }
 
-/** Describes what the next step waits for, to follow "waits for"; undefined for an unknown reason. */
+/** Describes the reason of a wait in words that follow "waits for"; undefined for an unknown reason. */
 export function describeWait({
   reason,
   kpi = "a KPI",
@@ -35,7 +35,7 @@ export function describeWait({
   return waits[reason ?? ""];
 }
 
-const ADVANCED: Readonly<Record<string, string>> = {
+const ADVANCE_REASONS: Readonly<Record<string, string>> = {
   budget: ", since the worst that is possible there is allowed",
   proven: ", proven to be no worse than allowed",
   unless_worse: ", since no KPI is worse than allowed",
@@ -45,17 +45,17 @@ const ADVANCED: Readonly<Record<string, string>> = {
 export const ROLLOUT_WORDS = {
   stage_advanced: {
     name: "Rollout advanced",
-    what: (facts: Facts): Part[] => [
+    words: (facts: Facts): Part[] => [
       typeof facts["share"] === "number"
         ? `rolled out to ${facts["share"] / 100} % of the users`
         : "rolled out to everybody",
       ...actorPart(facts, "actor"),
-      ADVANCED[readText(facts, "reason")] ?? "",
+      ADVANCE_REASONS[readText(facts, "reason")] ?? "",
     ],
   },
   stage_held: {
     name: "Rollout held",
-    what: (facts: Facts): Part[] => {
+    words: (facts: Facts): Part[] => {
       const wait = describeWait({
         reason: readText(facts, "reason"),
         kpi: toWords(readText(facts, "kpi")) || undefined,
@@ -70,11 +70,11 @@ export const ROLLOUT_WORDS = {
   },
   stage_resumed: {
     name: "Rollout resumed",
-    what: (facts: Facts): Part[] => ["rollout resumed", ...actorPart(facts, "actor")],
+    words: (facts: Facts): Part[] => ["rollout resumed", ...actorPart(facts, "actor")],
   },
   stage_stopped: {
     name: "Rollout stopped",
-    what: (facts: Facts): Part[] => [
+    words: (facts: Facts): Part[] => [
       "rollout stopped, and its rollback ordered",
       ...recordedPart(facts, ", since ", "kpi", " is worse than allowed"),
     ],

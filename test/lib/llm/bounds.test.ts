@@ -49,7 +49,7 @@ test("four calls run, sixteen wait, and further callers get an error immediately
 });
 
 test("a failed call frees its slot", async () => {
-  const { ask, answers, failures } = held({ limits: { atOnce: 1 } });
+  const { ask, answers, failures } = held({ limits: { maxConcurrent: 1 } });
   const [first, second] = [ask(), ask()];
   await settled();
   failures[0]!();
@@ -60,7 +60,7 @@ test("a failed call frees its slot", async () => {
 });
 
 test("an abandoned call frees its slot although the model continues", async () => {
-  const { ask, answers, llm } = held({ limits: { atOnce: 1 } });
+  const { ask, answers, llm } = held({ limits: { maxConcurrent: 1 } });
   const stopping = new AbortController();
   const [first, second] = [ask(stopping.signal), ask()];
   await settled();
@@ -77,7 +77,7 @@ test("an abandoned call frees its slot although the model continues", async () =
 test.each(Array.from({ length: 20 }, (_, turns) => turns))(
   "a call that is abandoned %i turns after it got a slot frees the slot",
   async (turns) => {
-    const { ask, answers, llm } = held({ limits: { atOnce: 1 } });
+    const { ask, answers, llm } = held({ limits: { maxConcurrent: 1 } });
     const stopping = new AbortController();
     const calls = [ask(), ask(stopping.signal), ask()];
     await settled();
@@ -92,7 +92,7 @@ test.each(Array.from({ length: 20 }, (_, turns) => turns))(
 );
 
 test("a caller that stops waiting leaves the queue, and an aborted caller takes no slot", async () => {
-  const { ask, answers, llm } = held({ limits: { atOnce: 1, waiting: 1 } });
+  const { ask, answers, llm } = held({ limits: { maxConcurrent: 1, maxWaiting: 1 } });
   const stopping = new AbortController();
   const [first, second] = [ask(), ask(stopping.signal)];
   await settled();
@@ -109,7 +109,7 @@ test("a caller that stops waiting leaves the queue, and an aborted caller takes 
 });
 
 test("a caller waits a limited time for a slot", async () => {
-  const { ask, answers, llm } = held({ limits: { atOnce: 1, waitMs: 1 } });
+  const { ask, answers, llm } = held({ limits: { maxConcurrent: 1, waitMs: 1 } });
   const first = ask();
   await settled();
   expect(await ask()).toBe("too many ask it at once");
@@ -141,7 +141,7 @@ test("the number of calls in any hour is limited, and the error says when the ne
 });
 
 test("a waiting call does not start after the hourly limit is reached", async () => {
-  const { ask, answers } = held({ callsPerHour: 2, limits: { atOnce: 1 } });
+  const { ask, answers } = held({ callsPerHour: 2, limits: { maxConcurrent: 1 } });
   const asked = [ask(), ask(), ask(), ask()];
   await settled();
   answers[0]!();
