@@ -27,11 +27,11 @@ export const ACTIONS = [
 ] as const;
 export type ActionName = (typeof ACTIONS)[number];
 
-/** How many actions are kept; the oldest go first. */
+/** Stored actions; the oldest are removed first. */
 export const MAX_STORED_ACTIONS = 500;
-/** The longest result that is kept, in characters of JSON. */
+/** Characters of JSON of a stored result. */
 const MAX_RESULT_CHARACTERS = 16_384;
-/** An action that runs longer may be started again: its process may have died. */
+/** Time after which a running action may be started again, since its process may have ended. */
 const CLAIM_MS = 60_000;
 
 /** The name of an action. */
@@ -64,7 +64,7 @@ type LogDeps = Pick<OperationsDeps, "store" | "clock" | "ids">;
 /** Result of an action. */
 export type ActionResult = Pick<ActionRecord, "status" | "result">;
 
-/** Runs an action on record, and returns it as it ended; 409 `operation_in_progress` while the same one runs. */
+/** Runs an action, records it, and returns the final record. Errors: 409 `operation_in_progress` while the same action runs. */
 export async function runRecorded(
   { store, clock, ids }: LogDeps,
   action: ActionName,
@@ -92,30 +92,30 @@ export async function runRecorded(
     tx.put("actions_running", action, { action_id, ends: started + CLAIM_MS });
     return sequenceKey(buffer.seq);
   });
-  const ended = await run();
-  const done: ActionRecord = { ...record, ...ended, duration_ms: Math.max(0, clock.now() - started) };
+  const result = await run();
+  const finished: ActionRecord = { ...record, ...result, duration_ms: Math.max(0, clock.now() - started) };
   await store.transact(async (tx) => {
-    tx.put("actions", key, { ...done, result: storableResult(done.result) });
+    tx.put("actions", key, { ...finished, result: shortenResult(finished.result) });
     const claim = (await tx.get("actions_running", action))?.value;
     if (claim?.action_id === action_id) tx.delete("actions_running", action);
   });
-  return done;
+  return finished;
 }
 
-/** A long result is kept in short. */
-function storableResult(result: unknown): unknown {
+/** Replaces a long result by a note. */
+function shortenResult(result: unknown): unknown {
   const characters = JSON.stringify(result)?.length ?? 0;
   return characters <= MAX_RESULT_CHARACTERS ? result : { omitted: `a result of ${characters} characters is not kept` };
 }
 
-/** The actions kept, newest first. */
+/** Lists the stored actions, newest first. */
 export async function listActions({ store, clock }: LogDeps, limit: number): Promise<ActionRecord[]> {
   const [page, running] = await Promise.all([
     store.list("actions", { limit, reverse: true }),
     store.list("actions_running", { limit: ACTIONS.length }),
   ]);
-  const alive = new Set(running.filter(({ value }) => clock.now() < value.ends).map(({ value }) => value.action_id));
+  const activeIds = new Set(running.filter(({ value }) => clock.now() < value.ends).map(({ value }) => value.action_id));
   return page.map(({ value }) =>
-    value.status === "running" && !alive.has(value.action_id) ? { ...value, status: "interrupted" } : value,
+    value.status === "running" && !activeIds.has(value.action_id) ? { ...value, status: "interrupted" } : value,
   );
 }

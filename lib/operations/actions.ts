@@ -1,4 +1,4 @@
-/** Actions: what can be run at once instead of waiting for the cycle. */
+/** Actions that a caller can run immediately, without waiting for the cycle. */
 import { projectAll, rebuild } from "../projections/projector.ts";
 import { countVerdicts } from "../projections/outcomes.ts";
 import { verifyProjections } from "../projections/verify.ts";
@@ -54,7 +54,7 @@ const RUNNERS: Readonly<Record<ActionName, (deps: OperationsDeps, options: Actio
   }),
 };
 
-/** Runs an action and returns it as it ended; 409 `operation_in_progress` while the same one runs. */
+/** Runs an action and returns the final record. Errors: 409 `operation_in_progress` while the same action runs. */
 export const runAction = (
   deps: OperationsDeps,
   action: ActionName,

@@ -1,9 +1,9 @@
 /**
- * Figures of the governed product, from the records alone: they agree after a restart and between instances, but for those of
- * this process: what fails in it at present, and how much it has asked the language model. Labels are
- * KPIs, dimensions, witnesses as configured and fixed words; never ids, tenants or names of people.
+ * Figures of the governed product. They come from the store, so they are the same after a restart and in every instance; only
+ * current failures and calls of the language model are those of this process. Labels are KPIs, dimensions, configured witnesses
+ * and fixed words, never ids, tenants or names of people.
  */
-// The whole of prom-client needs Node; its registry alone runs anywhere.
+// prom-client needs Node, but its registry alone runs on every platform.
 import Registry from "prom-client/lib/registry.js";
 import { readCurrentHead } from "../audit/chain.ts";
 import { readWitnessStates } from "../audit/request_cosignatures.ts";
@@ -20,7 +20,6 @@ import { writeProof } from "../store/write_proof.ts";
 import { TASK_STATUSES, readTaskCounts, computeTaskStats } from "./tasks.ts";
 import { pickLevels } from "./trend.ts";
 
-/** The content type of the text. */
 export const PROMETHEUS_TYPE: string = Registry.PROMETHEUS_CONTENT_TYPE;
 
 /** All metrics, each `countersign_<name>`; those that end in `_total` are counters, all others gauges. */
@@ -70,22 +69,22 @@ type Name = keyof typeof HELP;
 type Value = number | null | undefined;
 type Samples = readonly { value: number; labels: Readonly<Record<string, string>> }[];
 
-/** No sample where there is no data: a scrape must not read an invented 0. */
+/** Returns one sample, or none without data, since 0 would be wrong. */
 const toSamples = (value: Value, labels = {}): Samples =>
   value == null || !Number.isFinite(value) ? [] : [{ value, labels }];
-/** One sample a member, labelled by its name. */
+/** Returns a sample for each member, labelled by its name. */
 const labelSamples = (label: string, values: Readonly<Record<string, Value>>): Samples =>
   Object.entries(values).flatMap(([word, value]) => toSamples(value, { [label]: word }));
-const countEach = <T extends string>(words: readonly T[], countOf: (word: T) => Value): Record<string, Value> =>
+const mapWords = <T extends string>(words: readonly T[], countOf: (word: T) => Value): Record<string, Value> =>
   Object.fromEntries(words.map((word) => [word, countOf(word) ?? 0]));
 const seconds = (time: string): number => Date.parse(time) / 1000;
 
-/** All metrics that have samples, as Prometheus text. */
+/** Formats all metrics that have samples as Prometheus text. */
 export async function formatBusinessMetrics(deps: OperationsDeps): Promise<string> {
   const registry = new Registry();
-  for (const [readCount, values] of Object.entries(await collectSamples(deps)) as [Name, Samples][]) {
-    const name = `countersign_${readCount}`;
-    const metric = { name, help: HELP[readCount], values, type: name.endsWith("_total") ? "counter" : "gauge" };
+  for (const [shortName, values] of Object.entries(await collectSamples(deps)) as [Name, Samples][]) {
+    const name = `countersign_${shortName}`;
+    const metric = { name, help: HELP[shortName], values, type: name.endsWith("_total") ? "counter" : "gauge" };
     if (values.length > 0) registry.registerMetric({ name, get: () => metric });
   }
   return registry.metrics();
@@ -120,12 +119,12 @@ async function collectSamples(deps: OperationsDeps): Promise<Record<Name, Sample
     kpi_last_fed_timestamp_seconds: fed.flatMap(([kpi, { at }]) => toSamples(seconds(at), { kpi })),
     changes: labelSamples(
       "status",
-      countEach(STATUSES, (status) => state.counts[status]),
+      mapWords(STATUSES, (status) => state.counts[status]),
     ),
     changes_proposed_total: toSamples(Object.values(state.counts).reduce((sum, count) => sum + count, 0)),
     decisions_total: labelSamples(
       "decision",
-      countEach(["approved", ...RESOLUTIONS, "minor"] as const, (decision) => readCount(`decided_${decision}`)),
+      mapWords(["approved", ...RESOLUTIONS, "minor"] as const, (decision) => readCount(`decided_${decision}`)),
     ),
     decisions_by_level_total: labelSamples("level", pickLevels(total)),
     applies_total: labelSamples("result", {
@@ -134,14 +133,14 @@ async function collectSamples(deps: OperationsDeps): Promise<Record<Name, Sample
     }),
     rollbacks_total: labelSamples(
       "by",
-      countEach(["person", "guardrail", "rollout"] as const, (one) => readCount(`rollbacks_${one}`)),
+      mapWords(["person", "guardrail", "rollout"] as const, (cause) => readCount(`rollbacks_${cause}`)),
     ),
     rollback_failures_total: toSamples(readCount("rollbacks_failed")),
     drift_episodes_total: toSamples(readCount("drift_episodes")),
     oldest_verified_timestamp_seconds: toSamples(verified ? seconds(verified) : null),
     outcomes_closed_total: labelSamples(
       "verdict",
-      countEach(VERDICTS, (verdict) => readCount(`verdict_${verdict}`)),
+      mapWords(VERDICTS, (verdict) => readCount(`verdict_${verdict}`)),
     ),
     kpi_feeds_total: toSamples(readCount("kpi_feeds")),
     open_items: need.items.flatMap(({ item, open }) => toSamples(open, { item })),
@@ -161,7 +160,7 @@ async function collectSamples(deps: OperationsDeps): Promise<Record<Name, Sample
     evidence_mismatches: toSamples(product && listKnownMismatches(integrity).size),
     tasks: labelSamples(
       "status",
-      countEach(TASK_STATUSES, (status) => tasks.statuses[status]),
+      mapWords(TASK_STATUSES, (status) => tasks.statuses[status]),
     ),
     task_mean_rating: toSamples(computeTaskStats(tasks).mean_rating),
     cycles_total: toSamples(tick?.tick ?? 0),
@@ -173,7 +172,7 @@ async function collectSamples(deps: OperationsDeps): Promise<Record<Name, Sample
     peers: peers
       ? labelSamples(
           "state",
-          countEach(["up", "down", "unknown"], (word) => peers.filter((peer) => peer.state === word).length),
+          mapWords(["up", "down", "unknown"], (word) => peers.filter((peer) => peer.state === word).length),
         )
       : [],
     peer_logs_rewritten: toSamples(peers?.filter(({ log }) => log === "rewritten").length),

@@ -1,4 +1,4 @@
-/** The capability map: what works here, and for what does not, why and what would switch it on. */
+/** The capability map: abilities of this service, and for missing ones the reason and the option that enables them. */
 import { readWitnessStates } from "../audit/request_cosignatures.ts";
 import { readStatus } from "../projections/catch_up.ts";
 import { PROJECTIONS } from "../projections/projector.ts";
@@ -13,7 +13,7 @@ import type { OperationsDeps } from "./deps.ts";
 
 const NO_AGENTS = "the product intent names no agents, so it only reads";
 
-/** The capabilities of the service itself, then those the host adds; the host's word on one of these wins. */
+/** Lists the capabilities of the service, then those of the host, which replace those of the service with the same id. */
 export async function listCapabilities(
   deps: OperationsDeps & { adminToken?: string | undefined; agents?: readonly object[] | undefined },
 ): Promise<Capability[]> {
@@ -28,8 +28,6 @@ export async function listCapabilities(
     auditExport,
     github,
     link,
-    llm,
-    anchor,
     watch,
     capabilities = [],
   } = deps;
@@ -43,10 +41,6 @@ export async function listCapabilities(
   // Each of several systems has a capability of its own.
   const failure = single && (await readProjection(deps, waiting).catch(() => undefined))?.state.adapter_error;
   const problem = (await single?.adapter.findProblem?.()) ?? null;
-  const unanchored = anchor && (await store.get("meta", "anchor"))?.value.last_error;
-  const { breach } = integrity;
-  const mismatches = listKnownMismatches(integrity);
-  const recorded = "approved changes are recorded and not carried anywhere";
   const own = [
     optionalCapability("product_runtime", "product", off, intent),
     product?.adapter
@@ -54,7 +48,7 @@ export async function listCapabilities(
       : optionalCapability(
           "product_adapter",
           "product",
-          recorded,
+          "approved changes are recorded and not carried anywhere",
           "--targets FILE, --product-config PATH, or --product-adapter URL",
         ),
     ...(await Promise.all(
@@ -62,20 +56,8 @@ export async function listCapabilities(
         enabledCapability(`target:${name}`, "product", (await adapter.findProblem?.()) ?? null),
       ),
     )),
-    breach
-      ? enabledCapability("audit_chain", "audit", `entry ${breach.first_invalid}: ${breach.reason}`)
-      : mismatches.size > 0
-        ? degradedCapability(
-            "audit_chain",
-            "audit",
-            `${nameMismatches(mismatches)}; run-now action=rebuild rebuilds them from the log`,
-          )
-        : optionalCapability("audit_chain", "audit", off, intent),
-    anchor
-      ? integrity.anchor
-        ? degradedCapability("audit_anchor", "audit", integrity.anchor.reason)
-        : enabledCapability("audit_anchor", "audit", unanchored ?? null)
-      : optionalCapability("audit_anchor", "audit", "not configured", "--audit-anchor FILE-or-URL"),
+    chainCapability(integrity, optionalCapability("audit_chain", "audit", off, intent)),
+    await anchorCapability(deps),
     await witnessCapability(deps),
     watch
       ? enabledCapability("witness", "audit", null)
@@ -104,22 +86,41 @@ export async function listCapabilities(
     ...(github ? [enabledCapability("github_gate", "product", github.problem())] : []),
     ...storeCapabilities(store.faults?.()),
     ...(link ? [link.capability()] : []),
-    ...(await Promise.all(PROJECTIONS.map((one) => projectionCapability(deps, one, off)))),
+    ...(await Promise.all(PROJECTIONS.map((projection) => projectionCapability(deps, projection, off)))),
   ];
   const all = [...own.filter(({ id }) => !capabilities.some((added) => added.id === id)), ...capabilities];
-  // The host tells what is configured; how that fares, the service itself.
-  const llmProblem = llm?.problem?.() ?? null;
-  const llmLimit = llm?.use?.().spent ?? null;
+  // The host reports the configuration; failures are reported by the service.
   const overriding = [
     ...(problem !== null ? [enabledCapability(`${product!.adapter!.name}_adapter`, "product", problem)] : []),
-    ...(llmProblem !== null
-      ? [enabledCapability("llm", "chat", llmProblem)]
-      : llmLimit !== null
-        ? [degradedCapability("llm", "chat", `${llmLimit}; until then the built-in responder answers`)]
-        : []),
+    ...llmProblems(deps),
     ...(integrity.displaced ? [degradedCapability("audit_key", "audit", integrity.displaced)] : []),
   ];
   return [...all.filter(({ id }) => !overriding.some((added) => added.id === id)), ...overriding];
+}
+
+/** Reports a breach of the chain, or records that do not match it; `valid` if there are none. */
+function chainCapability(integrity: OperationsDeps["integrity"], valid: Capability): Capability {
+  const { breach } = integrity;
+  if (breach) return enabledCapability("audit_chain", "audit", `entry ${breach.first_invalid}: ${breach.reason}`);
+  const mismatches = listKnownMismatches(integrity);
+  if (mismatches.size === 0) return valid;
+  const reason = `${nameMismatches(mismatches)}; run-now action=rebuild rebuilds them from the log`;
+  return degradedCapability("audit_chain", "audit", reason);
+}
+
+async function anchorCapability({ store, anchor, integrity }: OperationsDeps): Promise<Capability> {
+  if (!anchor) return optionalCapability("audit_anchor", "audit", "not configured", "--audit-anchor FILE-or-URL");
+  if (integrity.anchor) return degradedCapability("audit_anchor", "audit", integrity.anchor.reason);
+  const failure = (await store.get("meta", "anchor"))?.value.last_error;
+  return enabledCapability("audit_anchor", "audit", failure ?? null);
+}
+
+function llmProblems({ llm }: OperationsDeps): Capability[] {
+  const problem = llm?.problem?.() ?? null;
+  if (problem !== null) return [enabledCapability("llm", "chat", problem)];
+  const limit = llm?.use?.().spent ?? null;
+  if (limit === null) return [];
+  return [degradedCapability("llm", "chat", `${limit}; until then the built-in responder answers`)];
 }
 
 const MAX_NAMED = 3;
@@ -148,7 +149,7 @@ async function witnessCapability(deps: OperationsDeps): Promise<Capability> {
   return worst.state.refused ? enabledCapability(id, group, reason) : degradedCapability(id, group, reason);
 }
 
-/** The files of the store, and the removal of superseded records from them. */
+/** Reports the files of the store, and the removal of superseded records from them. */
 function storeCapabilities(faults: StoreFaults | undefined): Capability[] {
   if (!faults) return [];
   const { damaged, compaction } = faults;
@@ -177,13 +178,13 @@ async function projectionCapability(
   return degradedCapability(id, "follow", reason);
 }
 
-/** Available, or disabled for a reason and until something switches it on. */
+/** Builds a capability that is available, or disabled for a reason until an option enables it. */
 const optionalCapability = (id: string, group: string, reason: string | null, enable_with: string): Capability =>
   reason === null
     ? { id, group, status: "available", reason, enable_with: null }
     : { id, group, status: "disabled", reason, enable_with };
 
-/** Switched on, and available or failing. */
+/** Builds a capability that is enabled, and available or failing. */
 const enabledCapability = (id: string, group: string, problem: string | null): Capability => ({
   id,
   group,
@@ -192,7 +193,7 @@ const enabledCapability = (id: string, group: string, problem: string | null): C
   enable_with: null,
 });
 
-/** Switched on, and of less use than it should be. */
+/** Builds a capability that is enabled and limited. */
 const degradedCapability = (id: string, group: string, reason: string): Capability => ({
   ...enabledCapability(id, group, reason),
   status: "degraded",

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** One thing the service can do, or why it cannot here; `enable_with` is the option that switches it on. */
+/** An ability of the service, or the reason why it is missing; `enable_with` is the option that enables it. */
 export const capabilitySchema = z
   .object({
     id: z.string().meta({ description: "What it is.", examples: ["product_adapter"] }),

@@ -1,4 +1,4 @@
-/** Reads of changes beyond their own records: pages, lists of those that wait, outcomes. A page costs what it shows. */
+/** Reads changes for answers: pages, lists of waiting changes, and outcomes. The cost of a page depends on its own size only. */
 import { type Calibration, listCalibration } from "../projections/outcomes/calibration.ts";
 import { type OutcomeSnapshot, measureOutcomes } from "../projections/outcomes/measure.ts";
 import { outcomes } from "../projections/outcomes.ts";
@@ -35,44 +35,44 @@ import { findRelated } from "./related.ts";
 
 const MAX_SCANNED_PER_PAGE = 5000;
 
-/** Outcomes of the last weeks are among the newest so many. */
+/** Newest outcomes among which those of the last week are searched. */
 const MAX_RECENT_OUTCOMES = 200;
 
 /** A page of changes, newest first; `next` is the `before` of the next page. */
 export interface ChangePage {
   changes: Change[];
-  /** How many changes match the filters; how many there are without one. */
+  /** Number of changes that match the filters. */
   total: number;
   next: string | null;
 }
 
-/** Lists changes: by status page by page; by other fields, and those of a reader, with a query, which counts them all. */
+/** Lists changes. Without filters but the status it reads one page; filters and restricted readers need a query of all changes. */
 export const listChanges = (deps: ChangesDeps, query: Parameters<typeof findChanges>[1]): Promise<ChangePage> =>
   isFiltered(query) || deps.reader ? findChanges(deps, query) : readChangePage(deps, query);
 
-/** Changes, newest first, 1 MiB of them at most. By status at most 5,000 are read, and `next` continues from there. */
+/** Reads a page, newest first, of 1 MiB at most. By status, at most 5,000 changes are read, and `next` continues from there. */
 async function readChangePage(
   deps: ChangesDeps,
   query: { limit: number; before?: string | undefined; status?: Status | undefined },
 ): Promise<ChangePage> {
   const { store } = deps;
   const filtered = query.status !== undefined;
-  const gathering = {
+  const pageOptions = {
     limit: query.limit,
-    looked: filtered ? MAX_SCANNED_PER_PAGE : query.limit,
+    maxScanned: filtered ? MAX_SCANNED_PER_PAGE : query.limit,
     read: async (last: Row | undefined, limit: number) =>
       readRows(deps, await store.texts("changes", { ...newestFirst(last?.id ?? query.before), limit })),
-    wanted: ({ record }: Row) =>
+    isWanted: ({ record }: Row) =>
       record !== undefined && (query.status ?? record.change.status) === record.change.status,
   };
-  const page = filtered ? await runWithScanLimit(store, () => gather(gathering)) : await gather(gathering);
+  const page = filtered ? await runWithScanLimit(store, () => gather(pageOptions)) : await gather(pageOptions);
   const changes = page.rows.map(({ record }) => record!.change);
   const next = page.ended ? undefined : page.last?.id;
   const isMore = next && (await store.list("changes", { ...newestFirst(next), limit: 1, keysOnly: true })).length > 0;
   return { changes, total: await countChanges(deps, query.status), next: isMore ? next : null };
 }
 
-/** Returns how many changes there are, of a status where one is given. */
+/** Counts the changes, or those of a status. */
 async function countChanges(deps: ChangesDeps, status: Status | undefined): Promise<number> {
   const { counts } = (await readProjection(deps, waiting)).state;
   if (!status) return Object.values(counts).reduce((sum, count) => sum + count, 0);
@@ -86,23 +86,23 @@ async function countChanges(deps: ChangesDeps, status: Status | undefined): Prom
 interface Row {
   id: string;
   size: number;
-  /** Undefined where the stored record is none. */
+  /** Undefined if the stored text is no record. */
   record: ChangeRecord | undefined;
 }
 
 async function readRows(deps: ChangesDeps, texts: readonly Text[]): Promise<Row[]> {
   const records = texts.map(parseRecord);
-  const shown = (await previewExpiry(deps, records.filter(isRecord))).values();
+  const previews = (await previewExpiry(deps, records.filter(isRecord))).values();
   return texts.map(({ id, text }, index) => ({
     id,
     size: countTextBytes(text),
-    record: isRecord(records[index]) ? shown.next().value : undefined,
+    record: isRecord(records[index]) ? previews.next().value : undefined,
   }));
 }
 
 const newestFirst = (before: string | undefined) => ({ ...(before && { after: before }), reverse: true });
 
-/** Returns everything about one change, with the acts of a reader where there is one; 404 `change_not_found`. */
+/** Returns everything about one change, with the actions of `reader`, if any. Errors: 404 `change_not_found`. */
 export async function readChangeDetail(deps: ChangesDeps, changeId: string, reader?: Actor) {
   const view = await readChangeView(deps, changeId, reader);
   const [outcome, drift, related, rollout] = await Promise.all([
@@ -114,7 +114,7 @@ export async function readChangeDetail(deps: ChangesDeps, changeId: string, read
   return { ...view, outcome, drift: drift[0] ?? null, related, ...(rollout && { rollout }) };
 }
 
-/** Reads what the places of a change hold now, with the gate of a value that no consent saw; nothing where none can be read. */
+/** Reads the current values of a change's targets, and adds a gate if they have moved; `seen` is undefined if unreadable. */
 export async function readObservedValues(deps: ChangesDeps, view: Awaited<ReturnType<typeof readChangeDetail>>) {
   const observed = await observeTargets(deps, view).catch(() => undefined);
   const moved = observed && isLive(view.status) ? findMovedValues(view, deps.product!.intent, observed) : undefined;
@@ -137,34 +137,34 @@ async function readOutcome(deps: ChangesDeps, changeId: string): Promise<Outcome
 /** Pending and approved changes with what blocks each, oldest first; `next` is the `after` of the next page. */
 export async function listApprovals(deps: ChangesDeps, query: { limit: number; after?: string | undefined }) {
   const inOrder = (await (deps.reader ? listOwnLive(deps, query.after) : listLive(deps, query))).sort();
-  let begun = 0;
+  let position = 0;
   const page = await gather({
     limit: query.limit,
     looked: query.limit,
     async read(_: Row | undefined, count: number) {
-      const ids = inOrder.slice(begun, (begun += count));
+      const ids = inOrder.slice(position, (position += count));
       return readRows(deps, await deps.store.texts("changes", ids));
     },
     wanted: ({ record }) => isLive(record?.change.status),
   });
   const records = page.rows.map(({ record }) => record!);
-  const [standings, reviews] = await Promise.all([
+  const [readiness, reviews] = await Promise.all([
     createHoldFinder(deps).then((findHolds) => readReadiness(deps, records, findHolds)),
     listReviewsDue(deps),
   ]);
-  const shown = records.map(({ change }, index) => {
-    const { missing, gates } = standings[index]!;
+  const views = records.map(({ change }, index) => {
+    const { missing, gates } = readiness[index]!;
     return { ...pick(change, SHOWN_FIELDS), missing, blocked_by: gates.filter(({ state }) => state === "block") };
   });
   return {
-    pending: shown.filter(({ status }) => status === "pending_consent"),
-    approved: shown.filter(({ status }) => status === "approved"),
+    pending: views.filter(({ status }) => status === "pending_consent"),
+    approved: views.filter(({ status }) => status === "approved"),
     review_due: reviews.map((change) => pick(change, REVIEWED_FIELDS)),
     next: page.last && page.last.id !== inOrder.at(-1) ? page.last.id : null,
   };
 }
 
-/** Lists as many pending and approved changes of each status as a page has, and one more. */
+/** Lists pending and approved changes: of each status as many as a page has, and one more. */
 async function listLive(deps: ChangesDeps, query: { limit: number; after?: string | undefined }): Promise<string[]> {
   const read = await readProjection(deps, waiting);
   const listed = await Promise.all(
@@ -202,30 +202,30 @@ const SHOWN_FIELDS = [
   "approvals",
 ] as const satisfies readonly (keyof Change)[];
 
-/** An object's members with these names. */
-export const pick = <T, K extends keyof T>(from: T, names: readonly K[]): Pick<T, K> =>
-  Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<T, K>;
+/** Picks members of an object by name. */
+export const pick = <T, K extends keyof T>(object: T, names: readonly K[]): Pick<T, K> =>
+  Object.fromEntries(names.map((name) => [name, object[name]])) as Pick<T, K>;
 
-/** Outcomes of applied changes, newest first; `next` is the `before` of the next page. */
+/** Reads the outcomes of applied changes, newest first; `next` is the `before` of the next page. */
 export async function readOutcomePage(
   deps: ChangesDeps,
   query: { limit: number; before?: string | undefined },
 ): Promise<{ outcomes: Outcome[]; calibration: Calibration[] | null; next: string | null }> {
   const read = await readProjection(deps, outcomes);
   const page = await (deps.reader ? listOwnOutcomes : listOutcomes)(deps, read, query);
-  const shown = await viewOutcomes(deps, read, page.slice(0, query.limit));
-  // The calibration is made of everybody's changes.
+  const viewed = await viewOutcomes(deps, read, page.slice(0, query.limit));
+  // The calibration comes from all changes, so restricted readers do not get it.
   const calibration = query.before === undefined && !deps.reader ? await listCalibration(read) : null;
-  return { outcomes: shown, calibration, next: page.length > query.limit ? shown.at(-1)!.change_id : null };
+  return { outcomes: viewed, calibration, next: page.length > query.limit ? viewed.at(-1)!.change_id : null };
 }
 
 /** Lists the KPIs that were judged worse than at an apply in the last week; no change is named as the cause. */
 export async function listWorseKpis(deps: ChangesDeps): Promise<string[]> {
   const read = await readProjection(deps, outcomes);
   const records = await (deps.reader ? listOwnOutcomes : listOutcomes)(deps, read, { limit: MAX_RECENT_OUTCOMES });
-  const shown = await viewOutcomes(deps, read, records);
+  const viewed = await viewOutcomes(deps, read, records);
   const since = new Date(deps.clock.now() - 7 * DAY_MS).toISOString();
-  const worse = shown.filter(({ verdict, judged_from }) => verdict === "regressed" && judged_from > since);
+  const worse = viewed.filter(({ verdict, judged_from }) => verdict === "regressed" && judged_from > since);
   return [...new Set(worse.flatMap(({ kpi }) => kpi ?? []))];
 }
 
@@ -234,7 +234,7 @@ interface OutcomeQuery {
   before?: string | undefined;
 }
 
-/** Lists the outcomes of a page, and one more. */
+/** Lists as many outcomes as a page has, and one more. */
 const listOutcomes = async (
   _deps: ChangesDeps,
   read: OutcomeSnapshot,
@@ -257,7 +257,7 @@ async function listOwnOutcomes(
   return records.slice(0, limit + 1);
 }
 
-/** Outcomes as they stand now. */
+/** Measures outcomes now, without changes that a restricted reader may not see. */
 export async function viewOutcomes(
   deps: ChangesDeps,
   read: OutcomeSnapshot,
@@ -272,11 +272,11 @@ export async function viewOutcomes(
 async function hideOtherChanges(deps: ChangesDeps, outcome: Outcome): Promise<Outcome> {
   const { shared_with, replaced_by } = outcome;
   const visible = await listVisibleIds(deps, [...shared_with, ...(replaced_by === null ? [] : [replaced_by])]);
-  const shown = {
+  const redacted = {
     ...outcome,
     shared_with: shared_with.filter((id) => visible.includes(id)),
     shared_count: shared_with.filter((id) => visible.includes(id)).length,
     replaced_by: replaced_by !== null && visible.includes(replaced_by) ? replaced_by : null,
   };
-  return { ...shown, words: describeOutcome(shown) };
+  return { ...redacted, words: describeOutcome(redacted) };
 }

@@ -1,6 +1,6 @@
 /**
- * The cycle: what time alone makes due. Serialised; it changes the host by a guardrail's rollback, a step of a rollout, an
- * automatic apply and a restore only.
+ * The cycle: the periodic work. Cycles run one at a time. Only rollbacks by guardrails, steps of rollouts, automatic applies and
+ * restores change the host product.
  */
 import { entryKey, readHead } from "../audit/chain.ts";
 import { findProblem } from "../projections/catch_up.ts";
@@ -27,7 +27,7 @@ import { noticeContested } from "./contested.ts";
 import { noticeMismatches } from "./mismatches.ts";
 import { computeTick } from "./state.ts";
 import { runNextTask } from "./task_runner.ts";
-import { runWithTimeLimit as limited, isSlowerThan } from "../kit/time_limit.ts";
+import { isSlowerThan, runWithTimeLimit } from "../kit/time_limit.ts";
 import { newTrace, runInTrace } from "../kit/trace.ts";
 import { proveWrites } from "../store/write_proof.ts";
 
@@ -42,44 +42,44 @@ export const createEmptyReport = () => ({
   rolled_back: null as string | null,
   outcomes_closed: 0,
   verdicts: 0,
-  /** The task it ran. */
+  /** The task that ran. */
   task: null as string | null,
   peers_synced: false,
   files_written: 0,
-  /** The steps that failed; the others were taken all the same. */
+  /** The steps that failed; the others ran nevertheless. */
   failed_steps: [] as string[],
-  /** False for a quick cycle whose time was over before it ended. */
+  /** False for a quick cycle that did not end within its time. */
   complete: false,
 });
 
-/** How long a quick cycle keeps its caller waiting, and how long peers may keep a whole one, in milliseconds. */
+/** Longest wait for a quick cycle, and for the peers in a complete one. */
 const QUICK_MS = 200;
 const SYNC_MS = 10_000;
-/** How long a cycle projects at most; the next one continues. */
+/** Longest projection in a cycle; the next cycle continues. */
 const PROJECT_MS = 30_000;
 
 /**
- * Runs one cycle after those already asked for. A quick one, for a caller who waits for an answer, touches neither host
- * nor network, runs no task, and resolves within 200 ms: when others are in its way, without having run.
+ * Runs one cycle after those requested earlier. A quick cycle, for a caller who waits for an answer, uses neither the host product
+ * nor the network, runs no task, and resolves within 200 ms, if necessary without having run.
  */
 export async function runCycle(
   deps: OperationsDeps,
   { quick = false }: { quick?: boolean } = {},
 ): Promise<CycleReport> {
   const report = createEmptyReport();
-  let late = false;
+  let timedOut = false;
   const run = deps.mutex("cycle", async () => {
-    if (!late) await runInTrace(newTrace(), () => takeSteps(deps, report, quick));
+    if (!timedOut) await runInTrace(newTrace(), () => takeSteps(deps, report, quick));
   });
-  if (quick) late = await isSlowerThan(run, QUICK_MS);
+  if (quick) timedOut = await isSlowerThan(run, QUICK_MS);
   else await run;
-  if (!late) return { ...report, complete: true };
+  if (!timedOut) return { ...report, complete: true };
   deps.wake?.();
   return { ...report, tick: await computeTick(deps) };
 }
 
 async function takeSteps(deps: OperationsDeps, report: CycleReport, quick: boolean): Promise<void> {
-  /** One step's failure must not keep the others from their work. */
+  /** Runs a step; a failure does not prevent the others. */
   const step = async <T>(name: string, run: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await run();
@@ -92,10 +92,10 @@ async function takeSteps(deps: OperationsDeps, report: CycleReport, quick: boole
   if (!quick) await step("store", async () => deps.store.inspect?.());
   if (!quick) await step("writes", () => proveWrites(deps, true));
   if (deps.product && !quick) await step("integrity_scan", () => scanIntegrity(deps));
-  const governs = deps.product && !deps.integrity.breach;
+  const mayGovern = deps.product && !deps.integrity.breach;
   if (!quick) await step("targets", async () => pingTargets(deps));
-  if (governs) report.expired = (await step("expire", () => expire(deps))) ?? 0;
-  if (governs && !quick) {
+  if (mayGovern) report.expired = (await step("expire", () => expire(deps))) ?? 0;
+  if (mayGovern && !quick) {
     report.resolved = (await step("resolve", () => recoverAbandoned(deps))) ?? 0;
     report.rolled_back = (await step("guardrail", () => rollBackByGuardrails(deps))) ?? null;
     await step("rollouts", () => decideRollouts(deps));
@@ -103,17 +103,17 @@ async function takeSteps(deps: OperationsDeps, report: CycleReport, quick: boole
     await step("restore", () => restoreEdited(deps));
     await step("drift", () => checkDueDrift(deps));
     await step("contested", () => noticeContested(deps));
-    // A process that lasts answers between its cycles.
+    // A long-running process answers between its cycles.
     if (!deps.longLived) await step("github", async () => deps.github?.pass());
     await step("mandates", () => maintainMandates(deps));
   }
   await step("follow", () => project(deps, report, quick ? QUICK_MS : PROJECT_MS));
-  // Outcomes that are due by now are reported and sent to peers in this cycle, and not in the next.
+  // After the projection, so that outcomes that are due now are reported and sent to peers in this cycle.
   if (!quick) {
     report.task = (await step("task", () => runNextTask(deps)))?.task_id ?? null;
     report.peers_synced = (await step("peers", () => syncPeers(deps))) !== undefined;
   }
-  if (governs && !quick) {
+  if (mayGovern && !quick) {
     await step("expiring", () => noticeExpiring(deps));
     await step("mismatches", () => noticeMismatches(deps));
     await step("erasures", () => finishErasures(deps));
@@ -123,17 +123,17 @@ async function takeSteps(deps: OperationsDeps, report: CycleReport, quick: boole
   report.tick = await incrementTick(deps);
 }
 
-/** Looks whether target systems on other machines can be reached, which their capabilities report. */
+/** Checks that target systems on other machines can be reached, for their capabilities. */
 const pingTargets = async ({ product }: OperationsDeps): Promise<void> =>
-  limited(async (signal) => product?.adapter?.ping?.(signal));
+  runWithTimeLimit(async (signal) => product?.adapter?.ping?.(signal));
 
-/** Denies what waited too long, as far as the clock is certain of that. */
+/** Denies changes that have certainly waited too long. */
 async function expire(deps: OperationsDeps): Promise<number> {
   await sampleClock(deps);
   return expireOverdue(deps);
 }
 
-/** Rolls back what a guardrail condemned, and leaves a notice where that is given up. */
+/** Rolls back the changes of tripped guardrails, and adds a notice if a rollback is given up. */
 async function rollBackByGuardrails(deps: OperationsDeps): Promise<string | null> {
   const { rolled_back, given_up } = await rollBackTripped(deps);
   if (given_up)
@@ -149,18 +149,18 @@ async function rollBackByGuardrails(deps: OperationsDeps): Promise<string | null
   return rolled_back;
 }
 
-/** Brings projections up to the head; a log that is not valid is not projected. */
+/** Projects the log, unless it is invalid. */
 async function project(deps: OperationsDeps, report: CycleReport, ms: number): Promise<void> {
   if (deps.integrity.breach) return;
   const ends = deps.clock.now() + ms;
-  const judged = await countVerdicts(deps, () => projectAll(deps, () => deps.clock.now() <= ends));
-  report.outcomes_closed = judged.closed;
-  report.verdicts = judged.new_verdicts;
+  const counts = await countVerdicts(deps, () => projectAll(deps, () => deps.clock.now() <= ends));
+  report.outcomes_closed = counts.closed;
+  report.verdicts = counts.new_verdicts;
   for (const projection of PROJECTIONS)
     if (findProblem(deps, projection) !== null) report.failed_steps.push(`follow_${projection.name}`);
 }
 
-/** Asks the peers; one that hangs holds up no more than 10 s. */
+/** Synchronizes with the peers, for 10 s at most. */
 export async function syncPeers({ link }: OperationsDeps): Promise<unknown> {
   if (!link) return undefined;
   const syncing = link.sync();
@@ -168,7 +168,7 @@ export async function syncPeers({ link }: OperationsDeps): Promise<unknown> {
   return syncing;
 }
 
-/** Counts the cycle, and marks how long the log was by then. */
+/** Counts the cycle, and stores the length of the log at its end. */
 async function incrementTick({ store, clock }: OperationsDeps): Promise<number> {
   await forgetOldAnswers(store, clock.now());
   return store.transact(async (tx) => {

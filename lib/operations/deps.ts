@@ -1,3 +1,4 @@
+/** Dependencies of the operations, and the ports behind them. */
 import type { CheckpointAnchor, CheckpointSigner } from "../audit/checkpoint.ts";
 import type { Watch } from "../audit/witness_service.ts";
 import type { Witness } from "../audit/witness.ts";
@@ -6,40 +7,40 @@ import type { EnvelopeSigner } from "../kit/dsse.ts";
 import type { Llm } from "../llm/port.ts";
 import type { Capability } from "./capability.ts";
 
-/** Dependencies of the operations; an optional one is absent where a host has no such thing. */
+/** Dependencies of the operations; a host lacks some of the optional ones. */
 export interface OperationsDeps extends ChangesDeps {
   evolved?: EvolvedFiles | undefined;
-  /** The console as people reach it, without a slash at its end: where notifications lead. */
+  /** Address of the console without a slash at its end, for links in notifications. */
   publicUrl?: string | undefined;
   /** Figures of the process and its HTTP server, as Prometheus text. */
   metrics?: { text(): Promise<string> } | undefined;
-  /** Makes a checkpoint of the audit log now. */
+  /** Creates checkpoints of the audit log on demand. */
   checkpoint?: { make(): Promise<unknown> } | undefined;
   /** Signs checkpoints; without it they say that they are not signed. */
   checkpointSigner?: CheckpointSigner | undefined;
   /** Signs attestations, with a key of its own; without it there are none. */
   attestationSigner?: EnvelopeSigner | undefined;
-  /** Keeps checkpoints where the holder of the store cannot change them. */
+  /** Stores checkpoints where the operator of the store cannot change them. */
   anchor?: CheckpointAnchor | undefined;
-  /** Who cosigns checkpoints. */
+  /** Witnesses that cosign checkpoints. */
   witnesses?: readonly Witness[] | undefined;
-  /** Whose checkpoints this service cosigns. */
+  /** Services whose checkpoints this service cosigns. */
   watch?: Watch | undefined;
-  /** Webhook notifications; `problem` says why they do not get through at present. */
+  /** Webhook notifications; `problem` is the reason why they fail now. */
   notifier?: { problem(): string | null } | undefined;
-  /** Export of audit entries by OTLP; `problem` says why they do not get through at present. */
+  /** Export of audit entries by OTLP; `problem` is the reason why it fails now. */
   auditExport?: { problem(): string | null } | undefined;
-  /** Answers deployments on GitHub; absent where no gate has a GitHub App. */
-  github?: { problem(): string | null; pass(ended?: AbortSignal): Promise<number> } | undefined;
+  /** Answers deployments on GitHub; absent if no gate has a GitHub App. */
+  github?: { problem(): string | null; pass(stopped?: AbortSignal): Promise<number> } | undefined;
   /** Peers over the cross-host link. */
   link?: PeersPort | undefined;
   /** Words replies and reports; it can propose and never decide. */
   llm?: Llm | undefined;
   /** Maximum number of calls in an hour; 300 by default. */
   llmCallsPerHour?: number | undefined;
-  /** This process has no right to write to the store, so that it cannot tell whether writes are taken. */
+  /** This process may not write to the store, so it cannot prove that writes work. */
   readsOnly?: boolean | undefined;
-  /** Time limit of each call of the model, in seconds; 60 where it is not given. */
+  /** Time limit of each call of the model, in seconds; 60 by default. */
   llmTimeout?: number | undefined;
   /** Rows that this host adds to the capability map. */
   capabilities?: readonly Capability[] | undefined;
@@ -57,26 +58,25 @@ export interface EvolvedFile {
 }
 
 /**
- * Storage of files that the service writes about what it learnt: inert text, never executed and never read back as configuration.
- * Names are
+ * Storage of the self-evolution files: inert text, never executed and never read as configuration. Names are
  * `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`.
  */
 export interface EvolvedFiles {
   /** All files, newest first. */
   list(): Promise<EvolvedFile[]>;
-  /** A file's text; undefined when there is none of that name. */
+  /** Reads a file; undefined if there is none of this name. */
   read(name: string): Promise<string | undefined>;
-  /** Writes or replaces a file, whole. */
+  /** Writes or replaces a complete file. */
   write(name: string, text: string): Promise<void>;
 }
 
-/** The peers, as far as the cycle and the metrics look at them. */
+/** The peers, as the cycle and the metrics use them. */
 export interface PeersPort {
-  /** `rewritten`: its audit log is no longer a continuation of the one that was kept. */
+  /** Lists the peers; `rewritten`: the audit log of the peer no longer continues the one that was stored. */
   peers(): Promise<
     readonly { state: "up" | "down" | "unknown"; log: string; instance_id?: string | null; address?: string }[]
   >;
-  /** Brings what peers know of each other up to date; never rejects for a peer's sake. */
+  /** Exchanges news with the peers; a failing peer does not reject. */
   sync(): Promise<unknown>;
   capability(): Capability;
 }

@@ -1,4 +1,4 @@
-/** The lines that a task's dimension adds to the answer: movements, gaps, failures with their causes, and overdue items. */
+/** The part of a task's report about its dimension: movements, gaps, failures with their causes, or overdue items. */
 import { readAuditPage } from "../audit/page.ts";
 import { parseEntry } from "../projections/entries.ts";
 import { parseQuery } from "../find/parse.ts";
@@ -14,7 +14,7 @@ import { changePageAddress } from "./page_address.ts";
 import { describeInMarkdown } from "./retrospective.ts";
 import type { Dimension } from "./tasks.ts";
 
-const MAX_TITLE = 80;
+const MAX_TITLE_LENGTH = 80;
 
 const REPORTS: Readonly<Record<Dimension, (deps: OperationsDeps) => Promise<string>>> = {
   E: async (deps) => {
@@ -66,23 +66,23 @@ export const writeDimensionReport = (deps: OperationsDeps, dimension: Dimension)
 
 const FAILURES = ["change_apply_failed", "change_rollback_failed", "change_rolled_back", "change_drifted"] as const;
 
-/** The newest failures, rollbacks and drifts with their causes, newest first. */
+/** Lists the newest failures, rollbacks and drifts with their causes, newest first. */
 async function listFailures(deps: OperationsDeps): Promise<string[]> {
   const pages = await Promise.all(
     FAILURES.map((event_type) => readAuditPage(deps, { limit: MAX_SHOWN_ROWS, order: "desc", event_type })),
   );
-  const entries = pages.flatMap((found) => found.entries.value.map(parseEntry)).sort((a, b) => b.id - a.id);
-  const shown = entries.slice(0, MAX_SHOWN_ROWS);
+  const entries = pages.flatMap((auditPage) => auditPage.entries.value.map(parseEntry)).sort((a, b) => b.id - a.id);
+  const newest = entries.slice(0, MAX_SHOWN_ROWS);
   const linkTo = await createLinks(
     deps,
-    shown.map(({ change_id }) => change_id),
+    newest.map(({ change_id }) => change_id),
   );
-  return shown.map(
+  return newest.map(
     (entry) => `${minuteText(entry.timestamp)} ${linkTo(entry.change_id)}: ${describeInMarkdown(entry)}`,
   );
 }
 
-/** Links to changes, each by its summary. */
+/** Returns a function that links to a change by its summary. */
 async function createLinks(
   { store, publicUrl }: OperationsDeps,
   ids: readonly string[],
@@ -91,7 +91,7 @@ async function createLinks(
   const summaries = new Map(
     records.flatMap((record) => (record ? [[record.change.change_id, record.change.summary]] : [])),
   );
-  return (id) => link(summaries.get(id) ?? id, MAX_TITLE, changePageAddress(publicUrl, id));
+  return (id) => link(summaries.get(id) ?? id, MAX_TITLE_LENGTH, changePageAddress(publicUrl, id));
 }
 
 async function describeOverdue(deps: OperationsDeps): Promise<string> {

@@ -16,7 +16,7 @@ export function removeErasedContent(text: string, erased: ErasedChanges): string
 
 type Members = Record<string, unknown>;
 
-/** Redacts erased contents in a JSON value; returns the same object where there are none. */
+/** Redacts erased contents in a JSON value; returns the same object if there are none. */
 function redact(value: unknown, erased: ErasedChanges): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) {
@@ -24,8 +24,8 @@ function redact(value: unknown, erased: ErasedChanges): unknown {
     return items.some((item, index) => item !== value[index]) ? items : value;
   }
   const members = Object.entries(value).map(([name, member]) => [name, redact(member, erased)] as const);
-  const same = members.every(([name, member]) => member === (value as Members)[name]);
-  const object = same ? (value as Members) : Object.fromEntries(members);
+  const isUnchanged = members.every(([name, member]) => member === (value as Members)[name]);
+  const object = isUnchanged ? (value as Members) : Object.fromEntries(members);
   return removePreview(redactChange(object, erased), erased);
 }
 
@@ -47,11 +47,11 @@ function redactChange(object: Members, erased: ErasedChanges): Members {
 function removePreview(object: Members, erased: ErasedChanges): Members {
   const { adapter, change } = object as { adapter?: Members | null; change?: Partial<Change> };
   if (!adapter || !("preview" in adapter) || !change) return object;
-  const shown = isChangeEntry(change) ? listEntries(change) : [];
-  const isThere = [...erased.values()].some((one) =>
-    listEntries(one).some((entry) => shown.some((shownEntry) => isSameTarget(shownEntry, entry))),
+  const previewed = isChangeEntry(change) ? listEntries(change) : [];
+  const showsErased = [...erased.values()].some((erasedChange) =>
+    listEntries(erasedChange).some((entry) => previewed.some((other) => isSameTarget(other, entry))),
   );
-  if (!isThere) return object;
+  if (!showsErased) return object;
   const { preview: _, ...rest } = adapter;
   return { ...object, adapter: rest };
 }

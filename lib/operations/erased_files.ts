@@ -1,21 +1,21 @@
-/** Rewrites evolved files that quote erased contents. Files lie with each process: each rewrites its own. */
+/** Rewrites evolved files that quote erased contents. Each process has files of its own, and rewrites them. */
 import { readRecords } from "../changes/records.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { retrospectiveName } from "./evolved_files.ts";
 import { quoteMarkdown } from "./markdown.ts";
 import { writeRetrospective } from "./retrospective.ts";
 
-/** The newest erasure up to which this process has rewritten its files. */
-const rewritten = new WeakMap<object, number>();
+/** The newest erasure for which this process has rewritten its files, by store. */
+const rewrittenUpTo = new WeakMap<object, number>();
 
 /** A link of a report, and the id of the change that it leads to. */
 const LINK = /\[(?:\\.|[^\\\]])*\](?=\([^()\s]*#\/changes\/([^()\s]+)\))/g;
 
-/** Writes retrospectives again with what is left of the content, and replaces the summaries that reports quote. */
+/** Writes the retrospectives of erased changes again, and replaces the summaries that reports quote. */
 export async function rewriteErasedFiles({ evolved, ...deps }: OperationsDeps): Promise<void> {
   const { store } = deps;
   const newest = (await store.get("meta", "erased"))?.value.entry ?? 0;
-  const lastErasure = rewritten.get(store) ?? 0;
+  const lastErasure = rewrittenUpTo.get(store) ?? 0;
   if (!evolved || newest <= lastErasure) return;
   const findErased = async (ids: readonly string[]): Promise<Map<string, string>> => {
     const records = await readRecords(store, ids);
@@ -28,7 +28,8 @@ export async function rewriteErasedFiles({ evolved, ...deps }: OperationsDeps): 
     );
   };
   const files = await evolved.list();
-  const listNames = (wanted: string): string[] => files.flatMap(({ kind, name }) => (kind === wanted ? [name] : []));
+  const listNames = (wantedKind: string): string[] =>
+    files.flatMap(({ kind, name }) => (kind === wantedKind ? [name] : []));
   const ids = listNames("retrospective").map((name) => name.slice("retrospective-".length, -".md".length));
   for (const changeId of (await findErased(ids)).keys())
     await evolved.write(retrospectiveName(changeId), await writeRetrospective(deps, changeId));
@@ -37,11 +38,11 @@ export async function rewriteErasedFiles({ evolved, ...deps }: OperationsDeps): 
     const linked = [...text.matchAll(LINK)].map(([, id]) => decodeURIComponent(id!));
     const erased = await findErased([...new Set(linked)]);
     if (erased.size === 0) continue;
-    const without = text.replace(LINK, (linkText: string, id: string) => {
+    const redacted = text.replace(LINK, (linkText: string, id: string) => {
       const summary = erased.get(decodeURIComponent(id));
       return summary === undefined ? linkText : `[${quoteMarkdown(summary)}]`;
     });
-    await evolved.write(name, without);
+    await evolved.write(name, redacted);
   }
-  rewritten.set(store, newest);
+  rewrittenUpTo.set(store, newest);
 }

@@ -20,14 +20,15 @@ import { readRecords } from "../changes/records.ts";
 /** Maximum number of erasures that one cycle handles. */
 const MAX_PER_CYCLE = 1000;
 /** Records that one transaction writes. */
-const WRITES = 50;
-const PAGE = 100;
+const MAX_WRITES = 50;
+const PAGE_SIZE = 100;
 const ADAPTER_MS = 10_000;
-/** Time of the second sweep: requests that began before the erasure have ended by then. */
+/** Time until the second sweep, when requests that began before the erasure have ended. */
 const SECOND_SWEEP_MS = 10 * 60 * 1000;
 const MAX_SWEEPS = 2;
-/** A store removes deleted records at most twice a day, since that may cost a pass over all records. */
-const EXPUNGE_EVERY_MS = 12 * 3600 * 1000;
+/** A store removes deleted records at most twice a day, since that may require a pass over all records. */
+const EXPUNGE_INTERVAL_MS = 12 * 3600 * 1000;
+/** Time after which a warning is logged. */
 const LATE_MS = 24 * 3600 * 1000;
 
 type Due = Stored<ErasureDue>;
@@ -46,10 +47,10 @@ export async function finishErasures(deps: OperationsDeps): Promise<number> {
   // Projections remove erased contents themselves, and must have done so before the sweep.
   if (ready.length > 0 && (await isProjected(deps, ready))) {
     const removed = await sweep(deps, ready);
-    await updateErasures(deps, ready, ({ looked, kept: storedAnswer, ...one }) => ({
-      ...one,
-      looked: looked + 1,
-      kept: storedAnswer || removed,
+    await updateErasures(deps, ready, (erasure) => ({
+      ...erasure,
+      looked: erasure.looked + 1,
+      kept: erasure.kept || removed,
     }));
   }
   return due.length === 0 ? 0 : expunge(deps, now);
@@ -63,33 +64,35 @@ async function expunge(deps: OperationsDeps, now: number): Promise<number> {
   const { store } = deps;
   const due = await store.list("erasures_due", { limit: MAX_PER_CYCLE });
   const last = (await store.get("meta", "expunged"))?.value.at ?? -Infinity;
-  const isTime = store.expunge === undefined || isOver(last, now, EXPUNGE_EVERY_MS);
-  const expungeable = due.filter(({ value: { looked, kept: storedAnswer } }) => looked > 0 && storedAnswer && isTime);
+  const isTime = store.expunge === undefined || isOver(last, now, EXPUNGE_INTERVAL_MS);
+  const expungeable = due.filter(({ value }) => value.looked > 0 && value.kept && isTime);
   if (expungeable.length > 0) {
     await store.expunge?.();
     await store.transact((tx) => tx.put("meta", "expunged", { at: now }));
   }
-  const done = due.filter((one) => one.value.looked >= MAX_SWEEPS && (!one.value.kept || expungeable.includes(one)));
-  await updateErasures(deps, done, () => undefined);
+  const completed = due.filter(
+    (erasure) => erasure.value.looked >= MAX_SWEEPS && (!erasure.value.kept || expungeable.includes(erasure)),
+  );
+  await updateErasures(deps, completed, () => undefined);
   await updateErasures(
     deps,
-    expungeable.filter((one) => !done.includes(one)),
-    (one) => ({ ...one, kept: false }),
+    expungeable.filter((erasure) => !completed.includes(erasure)),
+    (erasure) => ({ ...erasure, kept: false }),
   );
-  return done.length;
+  return completed.length;
 }
 
 /** Updates erasures; those for which `update` returns undefined are removed as completed. */
 async function updateErasures(
   { store }: OperationsDeps,
   due: readonly Due[],
-  update: (one: ErasureDue) => ErasureDue | undefined,
+  update: (erasure: ErasureDue) => ErasureDue | undefined,
 ): Promise<void> {
-  for (let begin = 0; begin < due.length; begin += WRITES)
+  for (let begin = 0; begin < due.length; begin += MAX_WRITES)
     await store.transact((tx) => {
-      for (const { id, value } of due.slice(begin, begin + WRITES)) {
-        const now = update(value);
-        if (now) tx.put("erasures_due", id, now);
+      for (const { id, value } of due.slice(begin, begin + MAX_WRITES)) {
+        const updated = update(value);
+        if (updated) tx.put("erasures_due", id, updated);
         else tx.delete("erasures_due", id);
       }
     });
@@ -167,7 +170,7 @@ async function forgetOnHost({ product, log }: OperationsDeps, operand: Change): 
 /** Escapes JSON text as part of a JSON string. */
 const escapeJson = (json: string): string => JSON.stringify(json).slice(1, -1);
 
-/** Runs a transaction for each record whose text contains one of the marks; it gets the record as it is then. */
+/** Runs a transaction with each record whose text contains one of `searchTexts`. */
 async function rewriteMatching<C extends SweptCollection>(
   { store }: OperationsDeps,
   collection: C,
@@ -175,15 +178,15 @@ async function rewriteMatching<C extends SweptCollection>(
   change: (tx: Tx, id: string, record: CollectionRecord<C>) => void | Promise<void>,
 ): Promise<void> {
   for (let after = "", more = true; more;) {
-    const page = await store.texts(collection, { after, limit: PAGE });
+    const page = await store.texts(collection, { after, limit: PAGE_SIZE });
     for (const { id, text } of page) {
       if (!searchTexts.some((searchText) => text.includes(searchText))) continue;
       await store.transact(async (tx) => {
-        const found = await tx.get(collection, id);
-        if (found) await change(tx, id, found.value);
+        const record = await tx.get(collection, id);
+        if (record) await change(tx, id, record.value);
       });
     }
     after = page.at(-1)?.id ?? after;
-    more = page.length === PAGE;
+    more = page.length === PAGE_SIZE;
   }
 }

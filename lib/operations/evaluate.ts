@@ -1,4 +1,4 @@
-/** Computes E, M, R and N in each cycle, and adds notices: E moved, a KPI became stale, the chain is broken. */
+/** Computes E, M, R and N in each cycle, and adds notices for a move of E, a stale KPI or a broken chain. */
 import type { OperationsDeps } from "./deps.ts";
 import { addRequestCache } from "../kit/request_cache.ts";
 import { utcDay } from "../kit/days.ts";
@@ -18,7 +18,7 @@ declare module "../store/store.ts" {
   }
 }
 
-/** Move of E since its last notice that makes another. */
+/** Least move of E since its last notice that causes another. */
 const MIN_NOTICED_MOVE = 0.05;
 /** Maximum number of notices of stale KPIs in a cycle. */
 const MAX_STALE_NOTICES = 5;
@@ -43,7 +43,7 @@ export async function evaluate(deps: OperationsDeps): Promise<void> {
     tx.put("values_days", utcDay(now), { ...values, at });
     const before = (await tx.get("meta", "noticed"))?.value ?? { E: null, stale: [], breach: null };
     const storedBreach = (await tx.get("meta", "breach"))?.value;
-    const { noticed, news: notices } = findNotices(deps, effect, before, storedBreach);
+    const { noticed, notices } = findNotices(deps, effect, before, storedBreach);
     if (storedBreach && !storedBreach.noticed) tx.put("meta", "breach", { ...storedBreach, noticed: true });
     for (const notice of notices) await addNotice(deps, tx, { at, ...notice });
     if (JSON.stringify(noticed) !== JSON.stringify(before)) tx.put("meta", "noticed", noticed);
@@ -55,7 +55,7 @@ function findNotices(
   { value, parts }: Effect,
   before: NoticedFacts,
   storedBreach: { first_invalid: number; reason: string; noticed?: true } | undefined,
-): { noticed: NoticedFacts; news: Omit<Notice, "at">[] } {
+): { noticed: NoticedFacts; notices: Omit<Notice, "at">[] } {
   const notices: Omit<Notice, "at">[] = [];
   const { E } = before;
   const moved = value !== null && Math.abs(value - (E ?? -1)) >= MIN_NOTICED_MOVE;
@@ -82,5 +82,5 @@ function findNotices(
     // A process that does not know of the breach must not clear it here, or one that does would report it in each cycle.
     breach: breach ?? before.breach,
   };
-  return { noticed, news: notices };
+  return { noticed, notices };
 }

@@ -33,7 +33,7 @@ export function parseCursor(text: string): EventCursor | undefined {
   return { audit, growth, notice, tick };
 }
 
-/** Reads the cursor of a reader who has read everything so far. */
+/** Reads the cursor after the newest events. */
 export async function readPresentCursor(store: Store): Promise<EventCursor> {
   const [head, growth, notices, tick] = await Promise.all([
     readHead(store),
@@ -49,43 +49,43 @@ export async function readPresentCursor(store: Store): Promise<EventCursor> {
  * Rows that are being rebuilt count as read.
  */
 export function resumeCursor(present: EventCursor, { audit, growth, notice, tick }: EventCursor): EventCursor {
-  const known = audit <= present.audit && growth < firstSequence(present.audit + 1);
+  const isSameLog = audit <= present.audit && growth < firstSequence(present.audit + 1);
   return {
     audit: Math.min(audit, present.audit),
-    growth: known ? growth : present.growth,
-    notice: known ? Math.min(notice, present.notice) : present.notice,
+    growth: isSameLog ? growth : present.growth,
+    notice: isSameLog ? Math.min(notice, present.notice) : present.notice,
     tick: Math.min(tick, present.tick),
   };
 }
 
 /**
- * The next events after a cursor, at most `limit`: entries, then rows, then notices, then the newest tick. Rows that are no
- * longer kept are passed over, and of several ticks only the newest is sent: a tick carries nothing but its number.
+ * Returns the next events after a cursor, at most `limit`: entries, then rows, then notices, then the newest tick. Removed rows are
+ * skipped, and only the newest of several ticks is sent, since a tick has only its number.
  *
- * Only rows that were there before the pages are read are sent: a page of a shared store may show one record of a transaction
- * that is just being made and not yet another before it, which the cursor would then pass by.
+ * Only rows up to the present cursor are sent. A page of a shared store may show one record of a running transaction and not an
+ * earlier one, which the cursor would then skip.
  */
 export async function readEventsSince(store: Store, cursor: EventCursor, limit: number): Promise<StreamEvent[]> {
   const present = await readPresentCursor(store);
-  let at = cursor;
+  let position = cursor;
   const events: StreamEvent[] = [];
-  const room = (): number => limit - events.length;
-  const entries = Math.min(limit, Math.max(0, present.audit - at.audit));
-  for (const { id, value } of await store.list("audit", { after: entryKey(at.audit), limit: entries })) {
-    // By its place, whatever somebody made the entry say: the cursor would pass by all that comes after it.
-    at = { ...at, audit: Number(id) };
-    events.push({ cursor: at, type: "audit", data: value });
+  const remaining = (): number => limit - events.length;
+  const entryCount = Math.min(limit, Math.max(0, present.audit - position.audit));
+  for (const { id, value } of await store.list("audit", { after: entryKey(position.audit), limit: entryCount })) {
+    // The id comes from the key: a wrong id in an edited entry would move the cursor past later entries.
+    position = { ...position, audit: Number(id) };
+    events.push({ cursor: position, type: "audit", data: value });
   }
   for (const part of ["growth", "notice"] as const) {
-    if (present[part] <= at[part] || room() === 0) continue;
-    for (const row of await listStoredRows(store, SOURCES_OF[part], at[part], present[part], room())) {
-      at = { ...at, [part]: row.seq };
-      events.push({ cursor: at, type: "growth", data: row });
+    if (present[part] <= position[part] || remaining() === 0) continue;
+    for (const row of await listStoredRows(store, ROW_SOURCES[part], position[part], present[part], remaining())) {
+      position = { ...position, [part]: row.seq };
+      events.push({ cursor: position, type: "growth", data: row });
     }
   }
-  const newest = room() > 0 && present.tick > at.tick ? (await store.get("meta", "tick"))?.value : undefined;
-  if (newest) events.push({ cursor: { ...at, tick: newest.tick }, type: "tick", data: newest });
+  const newest = remaining() > 0 && present.tick > position.tick ? (await store.get("meta", "tick"))?.value : undefined;
+  if (newest) events.push({ cursor: { ...position, tick: newest.tick }, type: "tick", data: newest });
   return events;
 }
 
-const SOURCES_OF = { growth: ["growth_rows", "outcome_rows"], notice: ["notices"] } as const;
+const ROW_SOURCES = { growth: ["growth_rows", "outcome_rows"], notice: ["notices"] } as const;

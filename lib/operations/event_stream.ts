@@ -1,18 +1,18 @@
-/** Server-sent events of what happens: resumable, and asleep while nothing does. */
+/** Streams the service's events as server-sent events; a client can resume, and an idle stream does no work. */
 import type { Store } from "../store/store.ts";
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import { cursorText, type EventCursor, readEventsSince, type StreamEvent } from "./event_cursor.ts";
 
-const BATCH = 100;
+const BATCH_SIZE = 100;
 
 /**
- * Times in milliseconds. A comment is sent when nothing else was for `heartbeat`, so that proxies keep the connection; every
- * `poll` it is looked whether other processes have written; after `lifetime` the reader is sent away, and comes back with its
+ * Times in milliseconds. `heartbeat`: after so long without an event a comment is sent, so that proxies keep the connection;
+ * `poll`: interval of checks for commits of other processes; `lifetime`: then the stream ends, and the client reconnects with its
  * cursor.
  */
 const TIMES = { heartbeat: 15_000, poll: 2_000, lifetime: 3_600_000 };
 
-/** Events after a cursor, one batch for each time the reader asks: a reader that does not read costs nothing. */
+/** Streams events after a cursor, one batch for each read of the client; a client that does not read costs nothing. */
 export function createEventStream(
   { store, commits = createCommitSignal() }: { store: Store; commits?: CommitSignal | undefined },
   from: EventCursor,
@@ -23,37 +23,37 @@ export function createEventStream(
   const disconnected = new AbortController();
   const ends = performance.now() + lifetime;
   let cursor = from;
-  /** True if there may be rows after the cursor; and the last commit at the time of the last read. */
-  let moved = true;
+  /** True if there may be events after the cursor; `readCommit`: the last commit at the last read. */
+  let mayHaveEvents = true;
   let readCommit = commits.count;
 
   /** Returns the next text to send: events, a heartbeat, or nothing when the stream is over. */
   const next = async (): Promise<string | undefined> => {
     const requestedAt = performance.now();
     while (!disconnected.signal.aborted && !commits.closed && performance.now() < ends) {
-      if (moved) readCommit = commits.count;
-      const events = moved ? await readEventsSince(store, cursor, BATCH) : [];
+      if (mayHaveEvents) readCommit = commits.count;
+      const events = mayHaveEvents ? await readEventsSince(store, cursor, BATCH_SIZE) : [];
       if (events.length > 0) {
         cursor = events.at(-1)!.cursor;
         return events.map(eventText).join("");
       }
       const idle = performance.now() - requestedAt;
       if (idle >= heartbeat) return ": \n\n";
-      moved = await commits.wait(readCommit, Math.min(poll, heartbeat - idle), disconnected.signal);
+      mayHaveEvents = await commits.wait(readCommit, Math.min(poll, heartbeat - idle), disconnected.signal);
     }
     return undefined;
   };
 
   return new ReadableStream(
     {
-      // Before anything happens: until then the reader would not even see the headers.
+      // Sent immediately, since the client gets the headers only with the first bytes.
       start: (controller) => controller.enqueue(encoder.encode("retry: 3000\n\n")),
       async pull(controller) {
         let text: string | undefined;
         try {
           text = await next();
         } finally {
-          // A stream that fails is not cancelled, but its reader is gone all the same.
+          // A stream that ends or fails is not canceled, so the end is reported here.
           if (text === undefined && !disconnected.signal.aborted) onEnd();
         }
         if (text !== undefined) controller.enqueue(encoder.encode(text));

@@ -20,9 +20,9 @@ declare module "../store/store.ts" {
   }
 }
 
-const BATCH = 20;
+const BATCH_SIZE = 20;
 
-/** Writes the files that are due and returns how many; on a host without a place for files, what is due is dropped. */
+/** Writes the files that are due and returns their number; a host without files skips them. */
 export async function writeDueFiles(deps: OperationsDeps): Promise<number> {
   return (await writeRetrospectives(deps)) + (await reportLastWeek(deps));
 }
@@ -31,11 +31,17 @@ async function writeRetrospectives({ evolved, ...deps }: OperationsDeps): Promis
   const { store } = deps;
   const { state, list } = await readProjection(deps, outcomes);
   const advance = (seq: number) => store.transact((tx) => tx.put("meta", "retrospectives", { seq }));
-  let done = (await store.get("meta", "retrospectives"))?.value.seq;
-  // Files that begin later than the log begin with what is closed from then on.
-  if (done === undefined) await advance((done = (await computeTick(deps)) === 0 ? 0 : state.closed.seq));
-  if (!evolved) return done === state.closed.seq ? 0 : advance(state.closed.seq).then(() => 0);
-  const due = await list("closed", { after: sequenceKey(done), limit: BATCH });
+  let lastWritten = (await store.get("meta", "retrospectives"))?.value.seq;
+  if (lastWritten === undefined) {
+    // An existing log gets retrospectives only of changes that are closed from now on.
+    lastWritten = (await computeTick(deps)) === 0 ? 0 : state.closed.seq;
+    await advance(lastWritten);
+  }
+  if (!evolved) {
+    if (lastWritten !== state.closed.seq) await advance(state.closed.seq);
+    return 0;
+  }
+  const due = await list("closed", { after: sequenceKey(lastWritten), limit: BATCH_SIZE });
   const changeIds = [...new Set(due.map(({ value }) => value))];
   for (const changeId of changeIds) {
     const text = await ignoreMismatch(writeRetrospective(deps, changeId));
@@ -51,7 +57,7 @@ async function reportLastWeek(deps: OperationsDeps): Promise<number> {
   const last = isoWeek(clock.now() - 7 * DAY_MS);
   if (!evolved || !product || (await store.get("meta", "reported"))?.value.week === last.name) return 0;
   const first = (await store.get("audit", entryKey(1)))?.value.timestamp;
-  // A log that begins later has nothing to report of that week.
+  // The log began after that week.
   if (first === undefined || first.slice(0, 10) > last.to) return 0;
   const file = await writeReport(deps, last.name, "UTC");
   await store.transact(async (tx) => {
@@ -69,7 +75,7 @@ async function reportLastWeek(deps: OperationsDeps): Promise<number> {
   return 1;
 }
 
-/** Writes the report of the present week, whose days are those of a time zone, and returns the name of the file. */
+/** Writes the report of the current week in a time zone, and returns the name of the file. */
 export const reportThisWeek = (deps: OperationsDeps, zone: string): Promise<string> =>
   writeReport(deps, isoWeek(Date.parse(localDay(deps.clock.now(), zone))).name, zone);
 
@@ -79,6 +85,6 @@ async function writeReport({ evolved, ...deps }: OperationsDeps, week: string, z
   return file;
 }
 
-/** The file of a change's retrospective. Characters of an imported id that fit no file name are replaced. */
+/** Returns the file name of a change's retrospective; characters that no file name may contain are replaced. */
 export const retrospectiveName = (changeId: string): string =>
   `retrospective-${changeId.replace(/[^A-Za-z0-9._-]/g, "_").slice(0, 100)}.md`;

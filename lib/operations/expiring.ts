@@ -1,4 +1,4 @@
-/** Announces each change once in the activity log, and so in notifications, when a quarter of its time is left. */
+/** Announces each change once in the activity log, and so in notifications, in the last quarter of its time. */
 import { addNotice } from "../projections/activity_log.ts";
 import type { Notice } from "../projections/activity.ts";
 import { readProjection } from "../projections/snapshot.ts";
@@ -21,7 +21,7 @@ type AnnouncedChanges = Partial<Record<WaitingStatus, string>>;
 /** Sort key of a waiting change; `since` in milliseconds since the epoch. */
 export const expiringKey = (since: number, changeId: string): string => `${new Date(since).toISOString()} ${changeId}`;
 
-/** A change in the last part of its time; `place` sorts by since when it waits. */
+/** A change in the last quarter of its time; `sortKey` sorts by the start of the wait. */
 interface Due {
   id: string;
   sortKey: string;
@@ -79,12 +79,12 @@ async function listDue(
 const announce = ({ store, clock }: ChangesDeps, status: WaitingStatus, due: readonly Due[]): Promise<void> =>
   store.transact(async (tx) => {
     const announced = (await tx.get("meta", "expiring"))?.value ?? {};
-    const fresh = due.filter(({ sortKey }) => sortKey > (announced[status] ?? ""));
-    if (fresh.length === 0) return;
+    const unannounced = due.filter(({ sortKey }) => sortKey > (announced[status] ?? ""));
+    if (unannounced.length === 0) return;
     const now = clock.now();
-    for (const change of fresh)
+    for (const change of unannounced)
       if (change.expiresAt > now) await addNotice({ store }, tx, createNotice(status, change, now));
-    tx.put("meta", "expiring", { ...announced, [status]: fresh.at(-1)!.sortKey });
+    tx.put("meta", "expiring", { ...announced, [status]: unannounced.at(-1)!.sortKey });
   });
 
 function createNotice(status: WaitingStatus, { id, expiresAt }: Due, now: number): Notice {

@@ -1,4 +1,4 @@
-/** E, M, R and N as the records tell them now, each with what it was worked out from. */
+/** Computes E, M, R and N from the current records, each with the figures behind it. */
 import type { OperationsDeps } from "./deps.ts";
 import { type KpiState, NO_KPIS } from "../changes/rules/kpi.ts";
 import { lastDays } from "../kit/days.ts";
@@ -11,10 +11,10 @@ import { type Memory, MEMORY_DAYS, computeMemory } from "../projections/outcomes
 import { type Reliability, computeReliability } from "./reliability.ts";
 import { readCountsWithin } from "../projections/daily_counts.ts";
 
-/** How many UTC days, today included, R looks back. */
+/** UTC days that R covers, including the current one. */
 export const RELIABILITY_DAYS = 30;
 
-/** The four dimensions. */
+/** The four dimensions and the figures behind them. */
 export interface Figures {
   kpis: KpiState;
   goals: ReturnType<typeof listGoals>;
@@ -22,11 +22,11 @@ export interface Figures {
   memory: Memory;
   reliability: Reliability;
   need: Need;
-  /** The value of each. */
+  /** The values of the dimensions. */
   values: { E: number | null; M: number | null; R: number | null; N: number };
 }
 
-/** Works the dimensions out, from small records only. */
+/** Computes the dimensions, from small records only. */
 export async function computeFigures(deps: OperationsDeps): Promise<Figures> {
   const { store, clock, product } = deps;
   const now = clock.now();

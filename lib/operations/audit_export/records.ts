@@ -1,4 +1,4 @@
-/** Audit entries as log records of OpenTelemetry (OTLP/HTTP, JSON). */
+/** Converts audit entries to log records of OpenTelemetry (OTLP/HTTP, JSON). */
 import type { AuditEntry, EventType } from "../../audit/entry.ts";
 import type { Trace } from "../../kit/trace.ts";
 import { describe } from "../../wording/describe.ts";
@@ -23,7 +23,7 @@ const SEVERITIES: Partial<Record<EventType, number>> = {
   stage_stopped: WARN,
 };
 
-/** The service that the records are of. */
+/** The service that the records come from. */
 export interface ExportSource {
   version: string;
   product_id: string;
@@ -32,7 +32,7 @@ export interface ExportSource {
 
 const nanoseconds = (ms: number): string => `${BigInt(ms) * 1_000_000n}`;
 
-/** Attributes with a value; 64-bit numbers are text in OTLP's JSON. */
+/** Lists the attributes that are not empty; 64-bit numbers are text in OTLP's JSON. */
 const attributes = (values: Readonly<Record<string, string | number>>): object[] =>
   Object.entries(values).flatMap(([key, value]) =>
     value === ""
@@ -40,7 +40,7 @@ const attributes = (values: Readonly<Record<string, string | number>>): object[]
       : { key, value: typeof value === "number" ? { intValue: String(value) } : { stringValue: value } },
   );
 
-/** Returns the record of an entry as JSON; `observed` is now, in milliseconds; `trace` of what caused it, where that is known. */
+/** Returns the record of an entry as JSON; `observed` is now, in milliseconds; `trace`: of the request that caused it, if known. */
 export function logRecord(entry: AuditEntry, observed: number, trace?: Trace): string {
   const { id, origin, timestamp, event_type, change_id, tenant, detail, current_hash } = entry;
   return JSON.stringify({

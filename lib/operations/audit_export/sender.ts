@@ -1,6 +1,6 @@
 /**
- * Sends each audit entry to an OpenTelemetry collector, in order and at least once. The cursor is in the store and moves only
- * over entries that the receiver has taken: one that rejects entries gets them again.
+ * Sends each audit entry to an OpenTelemetry collector, in order and at least once. The cursor in the store moves only over
+ * entries that the receiver has accepted; rejected entries are sent again.
  */
 import * as z from "zod";
 import { readHead } from "../../audit/chain.ts";
@@ -25,7 +25,7 @@ declare module "../../store/store.ts" {
   }
 }
 
-/** `meta/audit_export`: the id of the last entry that the receiver has taken. */
+/** `meta/audit_export`: the id of the last entry that the receiver has accepted. */
 export interface AuditExportCursor {
   after: number;
 }
@@ -39,22 +39,22 @@ export interface AuditExportOptions {
   random?: () => number;
 }
 
-/** The most entries of a request, and the most bytes of its records where it has several. */
+/** Entries of a request, and bytes of its records if there are several. */
 const MAX_ENTRIES = 100;
 const MAX_BYTES = 1_000_000;
-/** Entries that are read at first; then as many as there are already. A full one has some 64 KiB. */
+/** Entries of the first read; each later read doubles them. An entry has 64 KiB at most. */
 const FIRST_READ = 10;
 const MAX_ANSWER_BYTES = 64 * 1024;
 const NO_STORE = "the store cannot be used";
 
-/** Exports for as long as the process lives. */
+/** Exports continuously, in a long-running process. */
 export const startAuditExport = (deps: OperationsDeps, options: AuditExportOptions): Sending =>
-  startSending(deps, (ended) => createAuditSender(deps, options, ended), {
+  startSending(deps, (stopped) => createAuditSender(deps, options, stopped), {
     times: options.times ?? SEND_TIMES,
     random: options.random,
   });
 
-/** Exports on demand, on a host that runs only when it is called. */
+/** Exports on demand, on a host that runs only during requests. */
 export const createPromptedAuditExport = (deps: OperationsDeps, options: AuditExportOptions): PromptedSending =>
   createPromptedSending(
     deps,
@@ -66,17 +66,17 @@ export const createPromptedAuditExport = (deps: OperationsDeps, options: AuditEx
 function createAuditSender(
   deps: OperationsDeps,
   { url, headers, times = SEND_TIMES, fetch: send = fetch }: AuditExportOptions,
-  ended: AbortSignal,
+  stopped: AbortSignal,
 ): Sender<Batch> {
   const { store, clock, log } = deps;
   let problem: string | null = null;
-  /** Delivered and not stored yet. A store that takes no writes must not have it sent over and over. */
-  let unstored: number | undefined;
+  /** The cursor that could not be stored after a delivery; while the store takes no writes, nothing is sent again. */
+  let unstoredCursor: number | undefined;
 
-  const moveTo = async (after: number): Promise<void> => {
-    unstored = after;
+  const storeCursor = async (after: number): Promise<void> => {
+    unstoredCursor = after;
     await store.transact((tx) => tx.put("meta", "audit_export", { after }));
-    unstored = undefined;
+    unstoredCursor = undefined;
   };
 
   return {
@@ -86,8 +86,8 @@ function createAuditSender(
       const { product_id = "", instance_id = "" } = deps.product?.identity ?? {};
       const now = clock.now();
       const body = exportBody(records, { version, product_id, instance_id });
-      const failed = await postLogs({ url, headers, body, send, ended, now, timeout: times.timeout });
-      if (ended.aborted) return failed;
+      const failed = await postLogs({ url, headers, body, send, stopped, now, timeout: times.timeout });
+      if (stopped.aborted) return failed;
       const failure = failed?.failure ?? null;
       const range = { first, last };
       if (failure === null && problem !== null) log.info("audit entries are exported again", range);
@@ -98,15 +98,15 @@ function createAuditSender(
     },
 
     async sendNext(deliver) {
-      if (unstored !== undefined) await moveTo(unstored);
+      if (unstoredCursor !== undefined) await storeCursor(unstoredCursor);
       const { length } = (await readHead(store)) ?? { length: 0 };
-      // A log that lost its end is exported from there.
+      // A log that lost its end is exported from its new end on.
       const after = Math.min((await store.get("meta", "audit_export"))?.value.after ?? 0, length);
       if (problem === NO_STORE) problem = null;
       if (after === length) return false;
       const batch = await readBatch(deps, after, length);
       if (!(await deliver(batch))) return false;
-      await moveTo(batch.last);
+      await storeCursor(batch.last);
       return true;
     },
 
@@ -124,7 +124,7 @@ interface Batch {
   last: number;
 }
 
-/** Reads what fits in a request, at least one entry; `after` is before `length`. */
+/** Reads as many entries as fit in a request, at least one; `after` must be below `length`. */
 async function readBatch({ store, clock, integrity }: OperationsDeps, after: number, length: number): Promise<Batch> {
   const limit = Math.min(MAX_ENTRIES, length - after);
   const records: string[] = [];
@@ -147,24 +147,24 @@ interface Attempt {
   headers: Readonly<Record<string, string>> | undefined;
   body: string;
   send: typeof fetch;
-  ended: AbortSignal;
+  stopped: AbortSignal;
   now: number;
   timeout: number;
 }
 
-/** Sends once; resolves with nothing when all records were taken. */
+/** Sends once; resolves with undefined if all records were accepted. */
 async function postLogs({
   url,
   headers,
   body,
   send,
-  ended,
+  stopped,
   now,
   timeout,
 }: Attempt): Promise<FailedAttempt | undefined> {
   try {
     return await runUntilStopped(
-      ended,
+      stopped,
       async (signal) => {
         const response = await send(url, {
           method: "POST",
@@ -186,15 +186,15 @@ async function postLogs({
   }
 }
 
-/** The answer of a receiver that took the request; 64-bit numbers may be text in OTLP's JSON. */
+/** The answer of a receiver that accepted the request; 64-bit numbers may be text in OTLP's JSON. */
 const answerSchema = once(() => {
   const count = z.union([z.number(), z.string().regex(/^\d+$/)]).transform(Number);
   return z.strictObject({ partialSuccess: z.looseObject({ rejectedLogRecords: count.nullish() }).nullish() });
 });
 
 /**
- * Returns why a 2xx answer is no acceptance, or `undefined`: an acceptance is empty, or JSON with nothing but a `partialSuccess`
- * that rejects no record. A log-in page or an error is none, and neither is an answer too long to be read.
+ * Explains why a 2xx answer is no acceptance; undefined for an acceptance. An acceptance is empty, or JSON with only a
+ * `partialSuccess` that rejects no record. A log-in page, an error or a very long answer is no acceptance.
  */
 function findRejection(text: string | undefined): string | undefined {
   if (text === undefined) return `answered more than ${MAX_ANSWER_BYTES} bytes`;
