@@ -64,14 +64,14 @@ export const evaluateFlag = async (deps: ChangesDeps, flag: string, user: FlagUs
 const readFlag = (deps: ChangesDeps, flag: string, allTenants: readonly string[]): Promise<Evaluation<FlagChoice>> => {
   const tenants = target().safeParse(flag).success ? allTenants : [];
   const keys = tenants.map((tenant_id) => valueKey(tenant_id, flag));
-  return runWithStableValues(deps, async (read, verifyValues, isRemoved) => {
+  return runWithStableValues(deps, async (read, readValues, isMissing) => {
     const sources = await read.getMany("values", keys);
     const values: (GovernedValue | WithheldValue)[] = [];
     for (const [index, tenant_id] of tenants.entries()) {
       const source = sources[index]?.value;
-      if (source) values.push(...(await verifyValues([{ key: keys[index]!, source }])));
+      if (source) values.push(...(await readValues([{ key: keys[index]!, source }])));
       // Another tenant's value must not stand in for one that was removed from the store.
-      else if (await isRemoved({ tenant_id, target: flag })) values.push(withholdMissing({ tenant_id, target: flag }));
+      else if (await isMissing({ tenant_id, target: flag })) values.push(withholdMissing({ tenant_id, target: flag }));
       if (values.length > 0 && !canBeAbsent(values.at(-1)!)) break;
     }
     return createEvaluation(read, [values], createFlagChoice(values, flag));
@@ -85,7 +85,7 @@ export const evaluateFlags = async (deps: ChangesDeps, user: FlagUser): Promise<
 };
 
 const readFlags = (deps: ChangesDeps, tenants: readonly string[]): Promise<Evaluation<FlagsChoice>> =>
-  runWithStableValues(deps, async (read, verifyValues, isRemoved) => {
+  runWithStableValues(deps, async (read, readValues, isMissing) => {
     const valuesByFlag = new Map<string, (GovernedValue | WithheldValue)[]>();
     for (const tenant_id of tenants) {
       const prefix = tenantPrefix(tenant_id);
@@ -93,14 +93,14 @@ const readFlags = (deps: ChangesDeps, tenants: readonly string[]): Promise<Evalu
       const candidates = rows.filter(({ id }) => (valuesByFlag.get(id.slice(prefix.length)) ?? []).every(canBeAbsent));
       const names = new Set([...valuesByFlag.keys(), ...candidates.map(({ id }) => id.slice(prefix.length))]);
       if (names.size > MAX_FLAGS) return createEvaluation<FlagsChoice>(read, [], () => undefined);
-      const values = await verifyValues(candidates.map(({ id, value }) => ({ key: id, source: value })));
+      const values = await readValues(candidates.map(({ id, value }) => ({ key: id, source: value })));
       for (const [index, { id }] of candidates.entries()) {
         const name = id.slice(prefix.length);
         const earlier = valuesByFlag.get(name) ?? [];
         const value = values[index]!;
         const isSubstitute = earlier.length === 0 && tenant_id !== tenants[0];
         const missing = { tenant_id: tenants[0]!, target: value.target };
-        valuesByFlag.set(name, [...earlier, isSubstitute && (await isRemoved(missing)) ? withholdMissing(missing) : value]);
+        valuesByFlag.set(name, [...earlier, isSubstitute && (await isMissing(missing)) ? withholdMissing(missing) : value]);
       }
     }
     const all = [...valuesByFlag.values()];

@@ -1,9 +1,9 @@
-/** The intent's goals: how far each KPI has come, how new that is, and whether it is in time for its deadline. */
+/** The intent's goals: the progress of each KPI, its age, and its pace towards the deadline. */
 import * as z from "zod";
 import type { Intent, KpiGoal } from "../changes/rules/intent.ts";
 import { goalDeadline, isStale, type KpiState } from "../changes/rules/kpi.ts";
 
-/** How far a KPI has come from its baseline to its target. */
+/** Progress of a KPI from its baseline to its target. */
 export const goalSchema = z.object({
   kpi: z.string().meta({ description: "Name of the KPI.", examples: ["nrr_quarterly"] }),
   baseline: z.number().describe("The value it starts from."),
@@ -22,7 +22,7 @@ export const goalSchema = z.object({
 });
 type Goal = z.infer<typeof goalSchema>;
 
-/** The goals as they stand; `firsts` knows when each KPI was first fed. */
+/** Lists the goals with their current progress; `firsts` has the first feed of each KPI. */
 export const listGoals = (kpis: KpiState, firsts: KpiState, intent: Pick<Intent, "kpis">, now: number): Goal[] =>
   Object.entries(intent.kpis).map(([kpi, goal]) =>
     createGoal(kpi, { kpis, first_at: firsts.values[kpi]?.first_at }, goal, now),
@@ -43,16 +43,16 @@ function createGoal(
   if (progress === null || fed_at === null) return { ...facts, status: "no_data" };
   if (isStale(fed_at, now)) return { ...facts, status: "stale" };
   if (progress >= 1) return { ...facts, status: "met" };
-  // At its baseline nothing has moved yet.
   if (progress <= 0) return { ...facts, status: "behind" };
-  return { ...facts, status: on_pace === null ? "under_way" : on_pace ? "on_track" : "behind" };
+  if (on_pace === null) return { ...facts, status: "under_way" };
+  return { ...facts, status: on_pace ? "on_track" : "behind" };
 }
 
-/** Share of the way to a goal. A goal that only keeps a value has no way: it is met or not, in the direction of the intent. */
+/** Returns the progress to a goal; a goal whose target is its baseline is either met (1) or not (0). */
 const computeProgress = (current: number, { baseline, target }: KpiGoal): number =>
   target === baseline ? Number(current >= target) : (current - baseline) / (target - baseline);
 
-/** How much of the time from a first feed to a deadline is over; `null` without a deadline. */
+/** Returns the elapsed share of the time from a first feed to the deadline; null without a deadline. */
 function computeElapsedShare(since: string | null, deadline: number, now: number): number | null {
   if (since === null || deadline === Infinity) return null;
   const begun = Date.parse(since);

@@ -27,8 +27,8 @@ import { listWorseKpis, pick } from "./change_views.ts";
 
 /** Maximum number of changes of a list that are sorted, oldest first; newer ones are only counted. */
 export const MAX_SORTED = 5000;
-const PAGE = 500;
-/** Maximum size of each of the five lists, whatever its limit. */
+const PAGE_SIZE = 500;
+/** Maximum size of each of the five lists. */
 const LIST_BYTES = PAGE_BYTES / 5;
 /** Number of items built concurrently. */
 const ITEMS_PER_BATCH = 25;
@@ -123,9 +123,9 @@ async function gatherInbox(deps: ChangesDeps, { person, limit }: { person: strin
   const { intent } = deps.product!;
   const read = await readProjection(deps, waiting);
   const [
-    { rows: pending, ...ofPending },
-    { rows: approved, ...ofApproved },
-    due,
+    { rows: pending, ...pendingList },
+    { rows: approved, ...approvedList },
+    reviewsDue,
     drifted,
     findHolds,
     worse_kpis,
@@ -139,65 +139,65 @@ async function gatherInbox(deps: ChangesDeps, { person, limit }: { person: strin
     listWorseKpis(deps),
     listMandatesDue(deps, person),
   ]);
-  const reviews = due.map((change) => toSortRow({ change }));
+  const reviews = reviewsDue.map((change) => toSortRow({ change }));
   const deadline = ({ change }: SortRow): number => findDeadline(change, intent.policy) ?? Infinity;
   const cache: ItemCache = new Map();
-  const items = async (rows: readonly SortRow[]): Promise<Item[]> => {
-    const shown: Item[] = [];
+  const buildItems = async (rows: readonly SortRow[]): Promise<Item[]> => {
+    const built: Item[] = [];
     for (let begin = 0, bytes = 0; begin < rows.length;) {
-      const part = rows.slice(begin, begin + Math.min(ITEMS_PER_BATCH, limit - shown.length));
+      const part = rows.slice(begin, begin + Math.min(ITEMS_PER_BATCH, limit - built.length));
       begin += part.length;
       for (const item of await makeItems(deps, part, cache, { person, findHolds })) {
         if (!item) continue;
-        shown.push(item);
+        built.push(item);
         bytes += countTextBytes(JSON.stringify(item));
-        if (shown.length === limit || bytes >= LIST_BYTES) return shown;
+        if (built.length === limit || bytes >= LIST_BYTES) return built;
       }
     }
-    return shown;
+    return built;
   };
-  const inOrder = (rows: readonly SortRow[], due: (record: SortRow) => number) =>
-    rows.toSorted((a, b) => compare(due(a), due(b)) || compareWeight(a.change, b.change));
+  const sortByTime = (rows: readonly SortRow[], timeOf: (row: SortRow) => number) =>
+    rows.toSorted((a, b) => compare(timeOf(a), timeOf(b)) || compareWeight(a.change, b.change));
   const isExpiring = (record: SortRow): boolean => {
-    const over = deadline(record);
+    const end = deadline(record);
     const since = Date.parse(findSince(record.change));
-    return over - deps.clock.now() < (over - since) * EXPIRES_SOON_SHARE;
+    return end - deps.clock.now() < (end - since) * EXPIRES_SOON_SHARE;
   };
-  const pendingByDeadline = inOrder(pending, deadline);
-  const own =
+  const pendingByDeadline = sortByTime(pending, deadline);
+  const forPerson =
     person === null ? [] : pendingByDeadline.filter(({ change }) => isConsentExpected(change, person, intent));
   const totals = {
-    pending: ofPending.total,
-    waiting_for_you: person === null ? null : own.length,
-    approved: ofApproved.total,
+    pending: pendingList.total,
+    waiting_for_you: person === null ? null : forPerson.length,
+    approved: approvedList.total,
     review_due: reviews.length,
     drifted: drifted.length,
     expiring: [...pending, ...approved].filter(isExpiring).length,
   };
   const dueAt = new Map(reviews.map(({ change }) => [change.change_id, change.review!.due_at]));
-  const states = new Map(drifted.map(({ record, episode }) => [record.change.change_id, episode]));
+  const episodes = new Map(drifted.map(({ record, episode }) => [record.change.change_id, episode]));
   const driftedRows = drifted.map(({ record }) => record);
-  const reviewed = inOrder(reviews, ({ change }) => Date.parse(change.review!.due_at));
-  const [ofYours, ofAll, toApply, toReview, driftedItems] = await Promise.all(
-    [own, pendingByDeadline, inOrder(approved, deadline), reviewed, inOrder(driftedRows, () => 0)].map(items),
+  const reviewed = sortByTime(reviews, ({ change }) => Date.parse(change.review!.due_at));
+  const [personItems, pendingItems, approvedItems, reviewItems, driftedItems] = await Promise.all(
+    [forPerson, pendingByDeadline, sortByTime(approved, deadline), reviewed, sortByTime(driftedRows, () => 0)].map(buildItems),
   );
   return {
     person,
     totals,
-    waiting_for_you: { total: own.length, items: ofYours! },
-    pending: { total: totals.pending, items: ofAll! },
-    approved: { total: totals.approved, items: toApply! },
+    waiting_for_you: { total: forPerson.length, items: personItems! },
+    pending: { total: totals.pending, items: pendingItems! },
+    approved: { total: totals.approved, items: approvedItems! },
     review_due: {
       total: reviews.length,
-      items: toReview!.map((item) => ({ ...item, expires_at: dueAt.get(item.change_id) ?? null })),
+      items: reviewItems!.map((item) => ({ ...item, expires_at: dueAt.get(item.change_id) ?? null })),
     },
     drifted: {
       total: drifted.length,
-      items: driftedItems!.map((item) => ({ ...item, ...states.get(item.change_id) })),
+      items: driftedItems!.map((item) => ({ ...item, ...episodes.get(item.change_id) })),
     },
     worse_kpis,
     mandates,
-    complete: ofPending.ended && ofApproved.ended && read.behind === 0,
+    complete: pendingList.ended && approvedList.ended && read.behind === 0,
   };
 }
 
@@ -208,13 +208,13 @@ async function listWaiting(deps: ChangesDeps, read: Snapshot<(typeof waiting)["s
   const rows: SortRow[] = [];
   let ended = false;
   for (let after = prefix; !ended && rows.length < MAX_SORTED; await yieldToEventLoop()) {
-    const page = await read.list("waiting", { prefix, after, limit: PAGE, keysOnly: true });
+    const page = await read.list("waiting", { prefix, after, limit: PAGE_SIZE, keysOnly: true });
     const ids = page.map(({ id }) => id.slice(prefix.length));
-    // The projection may be a moment older than the records.
+    // The projection may be slightly older than the records.
     for (const record of await readRecordsWithExpiry(deps, ids))
       if (record.change.status === status) rows.push(toSortRow(record));
     after = page.at(-1)?.id ?? after;
-    ended = page.length < PAGE;
+    ended = page.length < PAGE_SIZE;
   }
   return { rows, ended, total: ended ? rows.length : Math.max(read.state.counts[status] ?? 0, rows.length) };
 }
@@ -253,16 +253,16 @@ function makeItems(
   deps: ChangesDeps,
   rows: readonly SortRow[],
   cache: ItemCache,
-  by: { person: string | null; findHolds: FindHolds },
+  context: { person: string | null; findHolds: FindHolds },
 ): Promise<(Item | undefined)[]> {
-  const wanted = rows.filter((one) => !cache.has(one));
-  const making = readItems(deps, wanted, by);
-  for (const one of wanted)
+  const missing = rows.filter((row) => !cache.has(row));
+  const built = readItems(deps, missing, context);
+  for (const row of missing)
     cache.set(
-      one,
-      making.then((items) => items.get(one)),
+      row,
+      built.then((items) => items.get(row)),
     );
-  return Promise.all(rows.map((one) => cache.get(one)));
+  return Promise.all(rows.map((row) => cache.get(row)));
 }
 
 /** Builds items from the current records. */
@@ -276,16 +276,16 @@ async function readItems(
     rows.map(({ change }) => change.change_id),
   );
   const byId = new Map(records.map((record) => [record.change.change_id, record]));
-  const same = rows.flatMap((one) => {
-    const record = byId.get(one.change.change_id);
-    return record?.change.status === one.change.status ? [{ one, record }] : [];
+  const unchanged = rows.flatMap((row) => {
+    const record = byId.get(row.change.change_id);
+    return record?.change.status === row.change.status ? [{ row, record }] : [];
   });
-  const standings = await readReadiness(
+  const readiness = await readReadiness(
     deps,
-    same.map(({ record }) => record),
+    unchanged.map(({ record }) => record),
     findHolds,
   );
-  return new Map(same.map(({ one, record }, index) => [one, toItem(deps, record, standings[index]!, person)]));
+  return new Map(unchanged.map(({ row, record }, index) => [row, toItem(deps, record, readiness[index]!, person)]));
 }
 
 function toItem(
@@ -307,10 +307,15 @@ function toItem(
   };
 }
 
-const findSince = ({ status, created_at, decided_at, applied_at }: Change): string =>
-  (status === "approved" ? decided_at : status === "applied" ? applied_at : null) ?? created_at;
+function findSince({ status, created_at, decided_at, applied_at }: Change): string {
+  if (status === "approved") return decided_at ?? created_at;
+  return (status === "applied" ? applied_at : null) ?? created_at;
+}
 
-const compare = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : 0);
+function compare(a: number, b: number): number {
+  if (a < b) return -1;
+  return a > b ? 1 : 0;
+}
 
 /** Compares by risk, highest first, then by affected users; an unstated number counts as the highest. */
 const compareWeight = (a: Change, b: Change): number =>

@@ -1,4 +1,4 @@
-/** The intent as it is shown: what governs this product, and how its adapter and KPI feed stand. */
+/** The summary of the intent in force, with the state of its adapter and its KPI feed. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { readProjection } from "../projections/snapshot.ts";
@@ -7,7 +7,7 @@ import type { ChangesDeps } from "../changes/deps.ts";
 import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import type { KnownKey } from "../changes/rules/signing.ts";
 
-/** A key as it is shown: enough to ask its owner for a signature. */
+/** The public part of a key, which is enough to request a signature. */
 const shownKeySchema = once(() =>
   z.object({
     id: z.string().meta({ description: "Id of the key, as audit entries name it.", examples: ["SHA256:…"] }),
@@ -78,7 +78,7 @@ export const intentSummary = once(() =>
     .describe("The intent in force: which product is governed, and by which rules."),
 );
 
-/** The summary of today's intent. */
+/** Reads the summary of the intent in force. */
 export async function readIntentView(deps: ChangesDeps): Promise<z.infer<ReturnType<typeof intentSummary>>> {
   const { intent, manifest_hash, adapter } = deps.product!;
   const { signing, ...policy } = intent.policy;
@@ -97,7 +97,7 @@ export async function readIntentView(deps: ChangesDeps): Promise<z.infer<ReturnT
   };
 }
 
-/** Lists the systems of an adapter that has several, as they are now. */
+/** Lists the systems of an adapter with several, and their current state. */
 async function listSystems({ systems = [] }: ProductAdapter) {
   if (systems.length < 2) return {};
   const states = systems.map(async ({ name, match, adapter }) => ({

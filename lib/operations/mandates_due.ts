@@ -1,4 +1,4 @@
-/** Mandates that ask something of people: to sign them, to resume them, or to know that they end. */
+/** Mandates that need attention: a signature, a resumption, or a successor before they end. */
 import * as z from "zod";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { listMandates } from "../changes/mandates/list.ts";

@@ -1,17 +1,17 @@
-/** The little Markdown that reports are made of. What people wrote is shown as text and can form no markup. */
+/** Markdown for reports. Text of users is escaped, so that it cannot form markup. */
 import { INVISIBLE } from "../kit/invisible.ts";
 import { toOneLine, quote } from "../kit/quote.ts";
 
-/** An id, a target or another short word, as it is. */
+/** Formats an id, a target or another short word as code. */
 export const formatCode = (text: string): string => `\`${toOneLine(text).replaceAll("`", "'")}\``;
 
-/** Words that may hold somebody else's, so that they form no markup. */
+/** Escapes text that may contain words of users. */
 export const escapeMarkdown = (text: string): string => text.replace(/[\\`*_{}[\]<>#|]/g, "\\$&");
 
-/** Prose that somebody wrote; of a long one its first `most` characters. */
+/** Quotes prose of a user; a longer text is cut to `maxLength` characters. */
 export const quoteMarkdown = (text: string, maxLength?: number): string => escapeMarkdown(quote(text, maxLength));
 
-/** A link on prose that somebody wrote. */
+/** Builds a link whose text is prose of a user. */
 export const link = (text: string, maxLength: number, address: string): string =>
   `[${quoteMarkdown(text, maxLength)}](${address})`;
 
@@ -21,8 +21,8 @@ const LINE_ENDS = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
 const INVISIBLE_CHARACTERS = new RegExp(INVISIBLE.source, "gu");
 
 /**
- * Lines that somebody else wrote, each marked as a quotation: none can look like a heading or a line of the report. Tags and
- * links stay the text that they are.
+ * Marks each line of foreign text as a quotation, so that none looks like a heading or a line of the report. Tags and links are
+ * escaped.
  */
 export const blockQuote = (text: string): string =>
   text
@@ -30,13 +30,13 @@ export const blockQuote = (text: string): string =>
     .map((line) => `> ${line.replace(INVISIBLE_CHARACTERS, "").replace(/[\\<[]/g, "\\$&")}`.trimEnd())
     .join("\n");
 
-/** A figure between 0 and 1, or why there is none. */
+/** Formats a figure between 0 and 1, or "no data". */
 export const share = (value: number | null): string => (value === null ? "no data" : value.toFixed(3));
 
-/** List items; `undefined` instead of an empty list. */
+/** Builds a list; undefined instead of an empty one. */
 export const list = (items: readonly string[]): string | undefined =>
   items.length === 0 ? undefined : items.map((item) => `- ${item}`).join("\n");
 
-/** Paragraphs and lists one under the other; what is `undefined` is left out. */
+/** Joins paragraphs and lists; undefined ones are left out. */
 export const page = (...blocks: readonly (string | undefined)[]): string =>
   `${blocks.filter((block) => block !== undefined).join("\n\n")}\n`;

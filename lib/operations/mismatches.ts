@@ -1,4 +1,4 @@
-/** Changes whose stored record is not what the log tells: the growth log, and so notifications, tell of each episode once. */
+/** Adds a notice, and so a notification, for changes whose stored records do not match the log, once for each episode. */
 import { addNotice } from "../projections/activity_log.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import type { Mismatches } from "../changes/ledger/scan_records.ts";
@@ -17,8 +17,8 @@ const MAX_NAMED = 3;
 const MAX_RECHECKED = 100;
 
 /**
- * Leaves one notice for all that were found since the last. A process that was just started knows of none yet: an earlier
- * report is forgotten only when its record matches again, not when the process does not know it.
+ * Adds one notice for all mismatches since the last. A process that has just started knows none yet, so an earlier report is
+ * dropped only when its record is verified to match again.
  */
 export async function noticeMismatches(deps: ChangesDeps): Promise<void> {
   const { store, clock } = deps;
@@ -29,24 +29,24 @@ export async function noticeMismatches(deps: ChangesDeps): Promise<void> {
   if (repaired.size === 0 && [...known.keys()].every((id) => reported.includes(id))) return;
   await store.transact(async (tx) => {
     const before = (await tx.get("meta", "mismatches"))?.value.told ?? [];
-    const fresh = [...known].filter(([id]) => !before.includes(id));
-    const after = [...before.filter((id) => !repaired.has(id)), ...fresh.map(([id]) => id)];
+    const unreported = [...known].filter(([id]) => !before.includes(id));
+    const after = [...before.filter((id) => !repaired.has(id)), ...unreported.map(([id]) => id)];
     tx.put("meta", "mismatches", { told: after });
-    if (fresh.length > 0) await addNotice(deps, tx, createNotice(new Map(fresh), clock.now()));
+    if (unreported.length > 0) await addNotice(deps, tx, createNotice(new Map(unreported), clock.now()));
   });
 }
 
-function createNotice(found: Mismatches, now: number) {
-  const of = (id: string): string => `${label(id)} (${found.get(id)!.join(", ")})`;
-  const [first, ...others] = [...found.keys()];
+function createNotice(mismatches: Mismatches, now: number) {
+  const describeOne = (id: string): string => `${label(id)} (${mismatches.get(id)!.join(", ")})`;
+  const [first, ...others] = [...mismatches.keys()];
   const at = new Date(now).toISOString();
   const kind = "evidence_mismatch";
   if (others.length === 0) {
     const title = `The stored record of ${label(first!)} is not what the audit log tells`;
-    return { at, kind, title, detail: `It differs in ${found.get(first!)!.join(", ")}.`, ref: first! };
+    return { at, kind, title, detail: `It differs in ${mismatches.get(first!)!.join(", ")}.`, ref: first! };
   }
-  const named = [...found.keys()].slice(0, MAX_NAMED).map(of).join("; ");
-  const more = found.size > MAX_NAMED ? `; and ${found.size - MAX_NAMED} more` : "";
-  const title = `The stored records of ${found.size} changes are not what the audit log tells`;
+  const named = [...mismatches.keys()].slice(0, MAX_NAMED).map(describeOne).join("; ");
+  const more = mismatches.size > MAX_NAMED ? `; and ${mismatches.size - MAX_NAMED} more` : "";
+  const title = `The stored records of ${mismatches.size} changes are not what the audit log tells`;
   return { at, kind, title, detail: `${named}${more}.` };
 }

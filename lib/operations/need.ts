@@ -1,4 +1,4 @@
-/** N, need: what is overdue, by its weight. */
+/** N, need: the weight of overdue items. */
 import * as z from "zod";
 import type { OperationsDeps } from "./deps.ts";
 import { readProjection } from "../projections/snapshot.ts";
@@ -12,7 +12,7 @@ import { readTaskCounts } from "./tasks.ts";
 const ITEMS = [...AGE_CLASSES, "drift", "review_due", "stale_kpis", "audit_chain"] as const;
 type ItemName = (typeof ITEMS)[number];
 
-/** Weight of one overdue item of a kind; a change of high risk, or that cannot be undone, weighs twice as much. */
+/** Weight of one overdue item of each kind; a change of high risk, or one that cannot be undone, counts twice. */
 const WEIGHTS: Readonly<Record<ItemName, number>> = {
   pending_changes: 4,
   approved_changes: 4,
@@ -26,7 +26,7 @@ const WEIGHTS: Readonly<Record<ItemName, number>> = {
   audit_chain: 8,
 };
 
-/** The weight at which N is a half. */
+/** Weight at which N is 0.5. */
 const HALF_WEIGHT = 8;
 
 const itemSchema = z.object({
@@ -45,7 +45,7 @@ export const needSchema = z.object({
 });
 export type Need = z.infer<typeof needSchema>;
 
-/** `s ÷ (s + 8)`: only what is overdue moves it. What is wrong with the host, the KPIs or the chain is overdue at once. */
+/** Computes N from the weight of overdue items. Drift, due reviews, stale KPIs and faults of the chain are overdue immediately. */
 export async function computeNeed(deps: OperationsDeps, effect: Effect): Promise<Need> {
   const { store, clock, integrity } = deps;
   const [{ state }, tasks, drift, reviews] = await Promise.all([
@@ -77,7 +77,8 @@ export async function computeNeed(deps: OperationsDeps, effect: Effect): Promise
     countAllOverdue("stale_kpis", listStaleKpis(effect, clock.now()).length),
     countAllOverdue("audit_chain", (integrity.breach ? 1 : 0) + listKnownMismatches(integrity).size),
   ];
-  const sum = (of: (item: CountedItem) => number): number => counted.reduce((total, item) => total + of(item), 0);
+  const sum = (measure: (item: CountedItem) => number): number =>
+    counted.reduce((total, item) => total + measure(item), 0);
   const weight = sum(({ item, weighing }) => WEIGHTS[item] * weighing);
   return {
     value: weight / (weight + HALF_WEIGHT),
@@ -89,15 +90,15 @@ export async function computeNeed(deps: OperationsDeps, effect: Effect): Promise
   };
 }
 
-/** `weighing`: how many overdue ones of the plain weight would weigh as much. */
+/** `weighing`: number of overdue items, in which grave ones count twice. */
 type CountedItem = z.infer<typeof itemSchema> & { weighing: number };
 
 function countAged(aged: readonly AgedItem[], open: number): Pick<CountedItem, "overdue" | "weighing"> {
-  // The list may have been read a moment later than its count.
+  // The list may have been read slightly later than its count.
   const overdue = aged.slice(0, open);
   return { overdue: overdue.length, weighing: overdue.length + overdue.filter(({ grave }) => grave).length };
 }
 
-/** The KPIs that count in E and were last fed more than 7 days ago. */
+/** Lists the KPIs that count in E and were last fed more than 7 days ago. */
 export const listStaleKpis = (effect: Effect, now: number): string[] =>
   effect.parts.filter(({ attainment, at }) => attainment !== null && isStale(at, now)).map(({ kpi }) => kpi);

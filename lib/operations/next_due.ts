@@ -1,4 +1,4 @@
-/** The time at which a cycle next has work if nothing is committed: until then it need not read the store. */
+/** Finds the next time at which a cycle has work if nothing is committed before. */
 import { areAllCaughtUp } from "../projections/projector.ts";
 import { outcomes } from "../projections/outcomes.ts";
 import { type WaitingStatus, waitingPrefix, parseWait } from "../projections/waiting.ts";
@@ -13,15 +13,15 @@ import { expiringKey } from "./expiring.ts";
 import { orderPrefix } from "./tasks.ts";
 
 const NOW = -Infinity;
-const PAGE = 500;
-const ANY = { limit: 1, keysOnly: true } as const;
+const PAGE_SIZE = 500;
+const FIRST_KEY = { limit: 1, keysOnly: true } as const;
 
-/** Returns the next due time in milliseconds since the epoch: `-Infinity` where work is left, `Infinity` where nothing is due. */
+/** Returns the next due time in milliseconds since the epoch: `-Infinity` if work is unfinished, `Infinity` if nothing is due. */
 export async function findNextDue(baseDeps: OperationsDeps): Promise<number> {
   const deps = addRequestCache(baseDeps);
   // Every cycle checks a breach and mismatches again, and queries the peers.
   if (deps.integrity.breach || listKnownMismatches(deps.integrity).size > 0 || deps.link) return NOW;
-  const [left, outcome, limits, drift, apply] = await Promise.all([
+  const [isUnfinished, outcome, limits, drift, apply] = await Promise.all([
     hasUnfinishedWork(deps),
     findNextOutcome(deps),
     findNextLimit(deps),
@@ -29,32 +29,32 @@ export async function findNextDue(baseDeps: OperationsDeps): Promise<number> {
     findNextApply(deps),
   ]);
   // `outcome` is NOW also while the projections are behind: `limits` may then lack waiting changes.
-  return left || outcome === NOW ? NOW : Math.min(outcome, limits, drift, apply);
+  return isUnfinished || outcome === NOW ? NOW : Math.min(outcome, limits, drift, apply);
 }
 
-/** Returns whether there is unfinished work that each cycle continues. */
+/** Returns true if there is unfinished work that each cycle continues. */
 async function hasUnfinishedWork({ store }: OperationsDeps): Promise<boolean> {
   const [tasks, mismatches, ...lists] = await Promise.all([
-    store.list("tasks_order", ANY),
+    store.list("tasks_order", FIRST_KEY),
     store.get("meta", "mismatches"),
-    store.list("leases", ANY),
-    store.list("guardrail_due", ANY),
-    store.list("erasures_due", ANY),
+    store.list("leases", FIRST_KEY),
+    store.list("guardrail_due", FIRST_KEY),
+    store.list("erasures_due", FIRST_KEY),
     // A rollout also moves when time passes or samples stay out.
-    store.list("rollouts_running", ANY),
-    store.list("github_waiting", ANY),
+    store.list("rollouts_running", FIRST_KEY),
+    store.list("github_waiting", FIRST_KEY),
   ]);
   const isOpen = tasks.some(({ id }) => id < orderPrefix("completed"));
   return isOpen || (mismatches?.value.told.length ?? 0) > 0 || lists.some((rows) => rows.length > 0);
 }
 
-/** Returns when the next change applies by itself; one that is due is tried in each cycle. */
+/** Returns the time of the next automatic apply; an overdue one is tried in each cycle. */
 async function findNextApply({ store }: OperationsDeps): Promise<number> {
-  const [first] = await store.list("applies_due", ANY);
+  const [first] = await store.list("applies_due", FIRST_KEY);
   return first ? Date.parse(first.id.split("\n")[0]!) : Infinity;
 }
 
-/** Returns when the next outcome closes; `NOW` where a projection is behind, or a retrospective is not written yet. */
+/** Returns the time when the next outcome closes; `NOW` if a projection is behind, or a retrospective is not written yet. */
 async function findNextOutcome(deps: OperationsDeps): Promise<number> {
   const { store, evolved } = deps;
   const [isCurrent, written, cursor] = await Promise.all([
@@ -68,7 +68,7 @@ async function findNextOutcome(deps: OperationsDeps): Promise<number> {
   return state.due === null ? Infinity : Date.parse(state.due);
 }
 
-/** The next time at which a waiting change enters the last part of its time, or expires. */
+/** Returns the next time at which a waiting change enters the last quarter of its time, or expires. */
 async function findNextLimit(deps: OperationsDeps): Promise<number> {
   if (!deps.product) return Infinity;
   const { consent_ttl_hours, approval_ttl_hours } = deps.product.intent.policy;
@@ -90,7 +90,7 @@ async function findFirstLimit(
   if (hours === undefined) return first;
   const ttl = hours * HOUR_MS;
   const prefix = waitingPrefix(status);
-  for await (const { id, value } of listRecords(store, "waiting", { prefix, limit: PAGE })) {
+  for await (const { id, value } of listRecords(store, "waiting", { prefix, limit: PAGE_SIZE })) {
     const { since } = parseWait(value);
     const isNotified = expiringKey(since, id.slice(prefix.length)) <= notified;
     first = Math.min(first, since + (isNotified ? ttl : ttl * (1 - EXPIRES_SOON_SHARE)));

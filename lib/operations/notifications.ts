@@ -1,4 +1,4 @@
-/** Which events are worth a notification, and what it says. */
+/** Builds the notification for an event, if the event has one. */
 import { entryKey } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import { findRowEntry, type ActivityRow } from "../projections/activity.ts";
@@ -30,8 +30,8 @@ export async function buildNotification(deps: OperationsDeps, event: StreamEvent
       ? [event.data.id, event.data.timestamp, event.data.change_id]
       : [event.data.seq, event.data.at, event.data.ref ?? ""];
   // A mismatched record is not quoted.
-  const isAbout = changeId !== "" && type !== "breach.found";
-  const change = isAbout ? (await readRecord(deps.store, changeId))?.change : undefined;
+  const namesChange = changeId !== "" && type !== "breach.found";
+  const change = namesChange ? (await readRecord(deps.store, changeId))?.change : undefined;
   const source = event.type === "audit" ? createEntrySource(event.data) : await readRowSource(deps, event.data);
   if (type === "change.drifted" && change) source.words.values = await readBothValues(deps, change);
   const { text, about } = describeChange(deps, change, { type, ...source.words });
@@ -50,7 +50,7 @@ export async function buildNotification(deps: OperationsDeps, event: StreamEvent
   };
 }
 
-/** The sentence, and the data of its change. A record that somebody broke must not hold back what comes after it. */
+/** Returns the sentence, and the data of its change. A malformed record must not block later notifications. */
 function describeChange(
   deps: OperationsDeps,
   change: Change | undefined,
@@ -59,10 +59,10 @@ function describeChange(
   try {
     const consentStatus = findConsentStatus(deps, change, words.type);
     const { missing, expires_at } = consentStatus;
-    const shown = change ? pick(change, SENT_FIELDS) : null;
+    const sentChange = change ? pick(change, SENT_FIELDS) : null;
     return {
       text: describeNotification({ change, ...consentStatus, ...words, now: deps.clock.now() }),
-      about: { change: shown, missing: [...missing], expires_at },
+      about: { change: sentChange, missing: [...missing], expires_at },
     };
   } catch (error) {
     if (!change) throw error;
@@ -70,7 +70,7 @@ function describeChange(
   }
 }
 
-/** A link to the change. It is for reading: a button in a chat is no signature. */
+/** Returns a link to the page of the change; a person decides there, never in the chat. */
 function createLink(
   { publicUrl }: OperationsDeps,
   type: NotificationType,
@@ -90,7 +90,7 @@ const ROW_TYPES: Readonly<Record<string, NotificationType>> = {
   evidence_mismatch: "breach.found",
 };
 
-/** An emergency has a row when its review is due, and another when it was reviewed. */
+/** Returns the type of a row. An emergency has one row when its review is due, and another when it was reviewed. */
 async function findRowType({ store }: OperationsDeps, row: ActivityRow): Promise<NotificationType | undefined> {
   const entry = row.kind === "emergency" ? findRowEntry(row) : undefined;
   if (entry === undefined) return ROW_TYPES[row.kind];
@@ -98,7 +98,7 @@ async function findRowType({ store }: OperationsDeps, row: ActivityRow): Promise
   return event === "consent_decision" ? "change.review_due" : undefined;
 }
 
-/** An entry that somebody broke says nothing, and holds back nothing that comes after it. */
+/** Returns the type of an entry; a malformed one has none, and does not block later ones. */
 function findEntryType(entry: AuditEntry | null): NotificationType | undefined {
   const { event_type, detail } = entry ?? {};
   if (typeof event_type !== "string" || typeof detail !== "string") return undefined;
@@ -110,13 +110,13 @@ function findEntryType(entry: AuditEntry | null): NotificationType | undefined {
   return NOTIFICATION_TYPES.find((type) => type === event_type.replace("_", "."));
 }
 
-/** Facts of a source: as data, and for the sentence. */
+/** Facts of an entry or row: `data` to send, and `words` for the sentence. */
 interface Source {
   data: Pick<Notification["data"], "audit_entry" | "outcome" | "notice">;
   words: Partial<Pick<NotificationFacts, "entry" | "outcome" | "notice" | "values">>;
 }
 
-/** Reads what a changed place holds; undefined where it cannot be read, or holds what was consented to again. */
+/** Reads the consented and the current value of a drifted target; undefined if it cannot be read. */
 async function readBothValues({ product }: OperationsDeps, change: Change): Promise<NotificationFacts["values"]> {
   const adapter = findCarrier(product!.adapter, change);
   if (!adapter || change.value === undefined || findMove(adapter, change)) return undefined;
@@ -140,7 +140,7 @@ async function readRowSource(deps: OperationsDeps, row: ActivityRow): Promise<So
   return { data: { outcome, notice }, words: { ...words, outcome } };
 }
 
-/** Whose word a change lacks now, and until when that counts. */
+/** Returns the consents that a change lacks, and the time when it expires or its review is due. */
 function findConsentStatus(
   { product }: OperationsDeps,
   change: Change | undefined,

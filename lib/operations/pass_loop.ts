@@ -1,39 +1,39 @@
-/** Runs passes over what is due, for as long as a process lives: after each commit, and when the time of the next one comes. */
+/** Runs passes over due work in a long-running process: after each commit, and when the next work is due. */
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import { newTrace, runInTrace } from "../kit/trace.ts";
 
-/** At the latest after this time what other processes committed is looked at; milliseconds. */
+/** Longest pause between passes, since commits of other processes are not signaled. */
 export const POLL_MS = 60_000;
-/** The pause after a pass, so that a burst of commits is one pass; milliseconds. */
+/** Pause after a pass, so that a burst of commits needs one pass only. */
 const PAUSE_MS = 50;
-/** The pause after a pass that failed, so that a broken store is not asked without end; milliseconds. */
-const FAILED_MS = 10_000;
+/** Pause after a failed pass. */
+const FAILURE_PAUSE_MS = 10_000;
 
-/** Begins with a pass; each resolves with the milliseconds until something is due. `failed` learns of a pass that throws. */
+/** Starts with a pass. Each pass resolves with the milliseconds until the next is due; `onFailure` is called when one throws. */
 export function startPasses(
   { commits = createCommitSignal() }: { commits?: CommitSignal | undefined },
-  pass: (ended: AbortSignal) => Promise<number>,
-  failed: (error: unknown) => void,
+  pass: (stopped: AbortSignal) => Promise<number>,
+  onFailure: (error: unknown) => void,
 ): { stop(): Promise<void> } {
-  const never = createCommitSignal();
-  const ended = new AbortController();
+  const timer = createCommitSignal();
+  const stopped = new AbortController();
   const run = async (): Promise<void> => {
-    while (!ended.signal.aborted && !commits.closed) {
+    while (!stopped.signal.aborted && !commits.closed) {
       const { count } = commits;
       try {
-        const wait = await runInTrace(newTrace(), () => pass(ended.signal));
-        await never.wait(0, PAUSE_MS, ended.signal);
-        await commits.wait(count, Math.min(wait, POLL_MS), ended.signal);
+        const wait = await runInTrace(newTrace(), () => pass(stopped.signal));
+        await timer.wait(0, PAUSE_MS, stopped.signal);
+        await commits.wait(count, Math.min(wait, POLL_MS), stopped.signal);
       } catch (error) {
-        failed(error);
-        await never.wait(0, FAILED_MS, ended.signal);
+        onFailure(error);
+        await timer.wait(0, FAILURE_PAUSE_MS, stopped.signal);
       }
     }
   };
   const running = run();
   return {
     async stop() {
-      ended.abort();
+      stopped.abort();
       await running;
     },
   };

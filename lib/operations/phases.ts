@@ -1,4 +1,4 @@
-/** How far the use of the service has come: five phases, each met item proved by a record. */
+/** Progress in using the service: five phases with items, each proved by a record. */
 import * as z from "zod";
 import { outcomes } from "../projections/outcomes.ts";
 import { readProjection } from "../projections/snapshot.ts";
@@ -36,7 +36,7 @@ export const phaseSchema = z
   .describe("Progress of a phase of using the service.");
 export type Phase = z.infer<typeof phaseSchema>;
 
-/** The phases, and the first that is not complete; `null` when all are. None where what tells of them cannot be read. */
+/** Computes the phases, and the first incomplete one (null if none); empty if the records cannot be read. */
 export async function computePhases(deps: OperationsDeps): Promise<{ phases: Phase[]; current_phase: PhaseId | null }> {
   try {
     const items = await readItems(deps);
@@ -59,7 +59,7 @@ function createPhase(id: PhaseId, rows: readonly Item[]): Phase {
 
 async function readItems(deps: OperationsDeps): Promise<Record<PhaseId, Item[]>> {
   const { store, product, clock, integrity } = deps;
-  const [{ effect, memory, kpis }, tally, { totals }, tasks, { state: waits }, { state }] = await Promise.all([
+  const [{ effect, memory, kpis }, tally, { totals }, tasks, { state: waitingState }, { state }] = await Promise.all([
     computeFigures(deps),
     readTotalCounts(deps),
     computeTrend(deps, RELIABILITY_DAYS),
@@ -68,26 +68,26 @@ async function readItems(deps: OperationsDeps): Promise<Record<PhaseId, Item[]>>
     readProjection(deps, outcomes),
   ]);
   const intent = product?.intent;
-  const known = effect.value !== null && listStaleKpis(effect, clock.now()).length === 0;
-  const all = (...counters: Counter[]): number => counters.reduce((sum, counter) => sum + (tally[counter] ?? 0), 0);
-  const proposed = Object.values(waits.counts).some((count) => count > 0);
-  const decided = all("level_L1", "level_L2", "level_L3", "level_L4", "level_unattributed") > 0;
-  const applied = all("attempts") - all("attempts_apply_failed");
-  const rolledBack = all("rollbacks_person", "rollbacks_guardrail", "rollbacks_rollout") > 0;
-  const judged = state.verdicts + all("verdict_met", "verdict_missed", "verdict_regressed") > 0;
+  const isEffectKnown = effect.value !== null && listStaleKpis(effect, clock.now()).length === 0;
+  const sum = (...counters: Counter[]): number => counters.reduce((total, counter) => total + (tally[counter] ?? 0), 0);
+  const proposed = Object.values(waitingState.counts).some((count) => count > 0);
+  const decided = sum("level_L1", "level_L2", "level_L3", "level_L4", "level_unattributed") > 0;
+  const applied = sum("attempts") - sum("attempts_apply_failed");
+  const rolledBack = sum("rollbacks_person", "rollbacks_guardrail", "rollbacks_rollout") > 0;
+  const judged = state.verdicts + sum("verdict_met", "verdict_missed", "verdict_regressed") > 0;
   const guarded = (intent?.policy.guardrails.length ?? 0) > 0;
   return {
     observe: [
       ["A product intent is in force", intent !== undefined, "start with --product-intent PATH"],
       ["The intent names a KPI", Object.keys(intent?.kpis ?? {}).length > 0, "add kpis to the intent"],
       ["A KPI was fed", kpis.last_at !== null, "POST /api/product/kpi"],
-      ["E is known and no KPI is stale", known, "feed every KPI at least once in 7 days"],
+      ["E is known and no KPI is stale", isEffectKnown, "feed every KPI at least once in 7 days"],
     ],
     propose: [
       ["A change was proposed", proposed, "POST /api/product/propose"],
-      ["A person decided on a change", all("decided_approved", "decided_denied") > 0, "POST /api/product/approve"],
+      ["A person decided on a change", sum("decided_approved", "decided_denied") > 0, "POST /api/product/approve"],
       [
-        // Only recent events: a single bypass must not keep a service from this phase for ever.
+        // Only recent events: a single bypass must not block this phase for ever.
         `Nothing bypassed consent in ${RELIABILITY_DAYS} days`,
         intent !== undefined && decided && totals.L5 === 0,
         "let every change go through the service",

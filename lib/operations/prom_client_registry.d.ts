@@ -1,5 +1,5 @@
 declare module "prom-client/lib/registry.js" {
-  /** prom-client's registry: it asks each metric what it has, and writes it as text. */
+  /** prom-client's registry: collects the samples of each metric and formats them as text. */
   export default class Registry {
     static readonly PROMETHEUS_CONTENT_TYPE: string;
     registerMetric(metric: { name: string; get(): object }): void;

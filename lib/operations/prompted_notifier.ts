@@ -1,10 +1,10 @@
-/** Notifications of a host that runs only when it is called: they are sent after its requests and with its cycles. */
+/** Notifications on a host that runs only during requests: sent after requests and in cycles. */
 import type { OperationsDeps } from "./deps.ts";
 import { SEND_TIMES } from "./send_loop.ts";
 import { type NotifyOptions, createNotificationSender } from "./notify/notification_sender.ts";
 import { type PromptedSending, createPromptedSending } from "./prompted_sending.ts";
 
-/** Sends on demand. `begin` marks the present as the start on a store that has reported nothing yet. */
+/** Creates a sender on demand. `begin` stores the present position if there is no cursor yet. */
 export function createPromptedNotifier(
   deps: OperationsDeps,
   options: NotifyOptions,

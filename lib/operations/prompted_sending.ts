@@ -1,23 +1,23 @@
-/** Sending on a host that runs only when it is called: after its requests and with its cycles. */
+/** Sending on a host that runs only during requests: after requests and in cycles. */
 import type { Clock } from "../kit/platform.ts";
 import { retryDelay, type Sender, type SendTimes } from "./send_loop.ts";
 
 /** Sends on demand. */
 export interface PromptedSending {
-  /** Why nothing gets through at present; `null` when it does. */
+  /** Returns the reason why sending fails now; null if it does not. */
   problem(): string | null;
-  /** Sends what is due, each once; never rejects. What fails is left for a later call. */
+  /** Tries to send each due item once; never rejects. Failed items are left for a later call. */
   send(): Promise<void>;
 }
 
-/** Sends on demand, one call after the other; two that wait are one. `backsOff`: failures lengthen the pause. */
+/** Creates a sender whose calls run one at a time; waiting calls share a run. `backsOff`: failures lengthen the pause. */
 export function createPromptedSending<T>(
   { clock }: { clock: Pick<Clock, "now"> },
   { problem, attempt, sendNext, storeFailed }: Sender<T>,
   times: SendTimes,
   backsOff = false,
 ): PromptedSending {
-  /** The receiver is left alone until then. */
+  /** Nothing is sent before this time. */
   let pausedUntil = -Infinity;
   let failures = 0;
 

@@ -1,3 +1,4 @@
+/** Checks that the service can take writes, for load balancers and orchestrators. */
 import * as z from "zod";
 import { readCurrentHead, findClockProblem } from "../audit/chain.ts";
 import { adoptStoredBreach } from "../audit/report_breach.ts";
@@ -26,18 +27,18 @@ export const readinessSchema = z
 
 type Name = "store" | "files" | "chain" | "anchor" | "witnesses" | "clock" | "intent";
 
-/** The checks and their results; of a store that did not answer in time nothing else is known. */
+/** Results of the checks; if the store did not answer in time, only that of the store. */
 interface Readiness {
   ready: boolean;
   checks: Partial<Record<Name, { ok: boolean; reason: string | null }>>;
 }
 
 /**
- * Checks that the service can take writes: store writable, its files undamaged, chain sound, intent loaded (where one is given),
- * clock not far behind the log, anchor as it was left, no witness against it.
+ * Runs the checks: store writable, files undamaged, chain valid, intent loaded (if there is one), clock not far behind the log,
+ * anchor unchanged, no contradiction by a witness.
  */
 export async function checkReadiness(deps: OperationsDeps): Promise<Readiness> {
-  // A question of readiness is answered in time, whatever the store does.
+  // The answer must arrive in time, even if the store hangs.
   return runWithTimeLimit(() => runChecks(deps), PROBE_MS).catch((error: unknown) => {
     if (!(error instanceof Unanswered)) throw error;
     const reason = `the store did not answer within ${PROBE_MS / 1000} s; see the service's log`;
@@ -47,7 +48,7 @@ export async function checkReadiness(deps: OperationsDeps): Promise<Readiness> {
 
 async function runChecks(deps: OperationsDeps): Promise<Readiness> {
   const { store, clock, integrity, product, anchor, witnesses } = deps;
-  // A store that cannot be read says so itself.
+  // An unreadable store is reported by its own check.
   await adoptStoredBreach(deps, store).catch(() => undefined);
   const { breach } = integrity;
   const toResult = (ok: boolean, reason: string) => ({ ok, reason: ok ? null : reason });
@@ -86,14 +87,14 @@ async function runChecks(deps: OperationsDeps): Promise<Readiness> {
   return { ready: Object.values(checks).every(({ ok }) => ok), checks };
 }
 
-/** Files are named without their folder, since everybody may ask. */
+/** Names files without their folder, since everybody can read the answer. */
 function filesCheck({ damaged }: StoreFaults): { ok: boolean; reason: string | null } {
   if (damaged.length === 0) return { ok: true, reason: null };
   const named = damaged.map(({ file, holds }) => `${file} is missing or damaged; it holds ${holds}`).join(". ");
   return { ok: false, reason: `${named}. GET /api/capabilities says what to do` };
 }
 
-/** One that cannot be reached is no reason to refuse writes; one that says that the log was set back is. */
+/** Fails if a witness contradicts the log; an unreachable witness does not prevent writes. */
 async function witnessCheck(deps: OperationsDeps): Promise<{ ok: boolean; reason: string | null }> {
   const rejecting = (await readWitnessStates(deps).catch(() => [])).find(({ state }) => state.refused);
   return rejecting

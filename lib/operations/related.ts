@@ -1,4 +1,4 @@
-/** The other changes that a change has to do with, named as people name them. */
+/** Finds the changes that are related to a change. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { readProjection } from "../projections/snapshot.ts";
@@ -25,7 +25,7 @@ export const relatedSchema = once(() =>
 );
 export type RelatedChange = z.infer<ReturnType<typeof relatedSchema>>;
 
-/** Finds other live changes on its target, the one whose value it has, and those that were superseded: newest first. */
+/** Finds other live changes on its target, the one whose value the target has, and superseded or superseding ones, newest first. */
 export async function findRelated(deps: ChangesDeps, change: Change): Promise<RelatedChange[]> {
   const { store } = deps;
   const { change_id, supersedes } = change;

@@ -1,4 +1,4 @@
-/** R, reliability: of the applies that were attempted, how many did not fail, and how sure that is. */
+/** R, reliability: the share of attempted applies that did not fail, with a confidence interval. */
 import * as z from "zod";
 import type { Window } from "../kit/days.ts";
 import type { Counts } from "../projections/counts.ts";
@@ -30,7 +30,7 @@ export const reliabilitySchema = z.object({
 });
 export type Reliability = z.infer<typeof reliabilitySchema>;
 
-/** R over a window: `1 − failed ÷ n`, `null` when nothing was attempted. */
+/** Computes R over a window: `1 − failed ÷ n`, null if nothing was attempted. */
 export function computeReliability(counts: Counts, window: Window): Reliability {
   const { attempts: n = 0, attempts_failed: failed = 0 } = counts;
   return {
@@ -47,11 +47,11 @@ export function computeReliability(counts: Counts, window: Window): Reliability 
   };
 }
 
-/** The Wilson score interval at 95 % for a share of successes; it stays within 0 and 1 for any n above 0. */
+/** Computes the Wilson score interval at 95 % for a share of successes; it is within 0 and 1 for any n above 0. */
 export function computeWilsonInterval(successes: number, n: number): { low: number; high: number } {
   const share = successes / n;
   const scale = 1 + (Z * Z) / n;
-  const centre = share + (Z * Z) / (2 * n);
+  const center = share + (Z * Z) / (2 * n);
   const spread = Z * Math.sqrt((share * (1 - share)) / n + (Z * Z) / (4 * n * n));
-  return { low: Math.max(0, (centre - spread) / scale), high: Math.min(1, (centre + spread) / scale) };
+  return { low: Math.max(0, (center - spread) / scale), high: Math.min(1, (center + spread) / scale) };
 }

@@ -1,4 +1,4 @@
-/** The retrospective of a closed change, and the words for how and why a change ended. */
+/** Writes the retrospective of a closed change, and describes how and why a change ended. */
 import { readEntriesById } from "../audit/page.ts";
 import { type Entry, parseEntry } from "../projections/entries.ts";
 import { outcomes } from "../projections/outcomes.ts";
@@ -18,9 +18,9 @@ import { formatCode, escapeMarkdown, list, page, quoteMarkdown } from "./markdow
 const MAX_ENTRIES = 100;
 /** A change ends within this many of its newest entries: only notes and an erasure come after that. */
 const MAX_ENTRIES_AFTER_END = 50;
-const MAX_NOTE = 200;
+const MAX_NOTE_LENGTH = 200;
 
-/** The entry by which a change ended; undefined for one that is applied or still waits. */
+/** Finds the entry by which a change ended; undefined for one that is applied or still waits. */
 export async function readEnding(
   store: Pick<Store, "getMany">,
   { audit }: { audit: readonly number[] },
@@ -32,18 +32,18 @@ export async function readEnding(
   );
 }
 
-/** Words an entry in Markdown with its reason: `rolled back by ana: “80 calls”`. */
+/** Describes an entry in Markdown with its reason: `rolled back by ana: “80 calls”`. */
 export function describeInMarkdown(entry: Entry): string {
   const { what, reason } = describe(entry);
   const parts = reason === undefined ? what : [...what, ": ", reason];
-  return joinParts(parts, (part) => escapeMarkdown(showForeignText(part, MAX_NOTE)));
+  return joinParts(parts, (part) => escapeMarkdown(showForeignText(part, MAX_NOTE_LENGTH)));
 }
 
-/** Words the end of a change, and says so where no reason was given. */
+/** Describes the end of a change, with a remark if no reason was given. */
 export const describeEnding = (entry: Entry): string =>
   `${describeInMarkdown(entry)}${describe(entry).reason === undefined ? ": no reason given" : ""}`;
 
-/** Writes the retrospective of a closed change: how it ended, its steps, its outcome, and what is not on record. */
+/** Writes the retrospective of a closed change: how it ended, its steps, its outcome, and the missing items of its record. */
 export async function writeRetrospective(deps: OperationsDeps, changeId: string): Promise<string> {
   const { store } = deps;
   const record = await findChange(store, changeId);

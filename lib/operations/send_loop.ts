@@ -1,17 +1,17 @@
-/** Sends items in order, one at a time, for as long as the process lives, without delaying requests. */
+/** Sends items in order, one at a time, in a long-running process, without delaying requests. */
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import type { FailedAttempt } from "./notify/post.ts";
 
 /** Times in milliseconds. */
 export interface SendTimes {
-  /** How long a receiver may take to answer. */
+  /** Time limit for an answer of the receiver. */
   timeout: number;
   /** The first and the longest pause after a failure. Each failure doubles the pause; a random factor shortens it. */
   firstRetry: number;
   longestRetry: number;
   /** Maximum pause that a receiver may request. */
   longestPause: number;
-  /** Interval at which commits of other processes are looked for. */
+  /** Interval of checks for commits of other processes. */
   poll: number;
 }
 
@@ -23,23 +23,23 @@ export const SEND_TIMES: SendTimes = {
   poll: 5_000,
 };
 
-/** Sends what follows its cursor, which is in the store. */
+/** Sends the items after a cursor, which is in the store. */
 export interface Sender<T> {
-  /** Why nothing gets through at present; `null` when it does. */
+  /** Returns the reason why sending fails now; null if it does not. */
   problem(): string | null;
   /** Tries once to deliver an item; resolves with undefined when it was accepted. */
   attempt(item: T): Promise<FailedAttempt | undefined>;
-  /** Hands the next items to `deliver` and moves the cursor over what it has delivered; false when there is no more to do. */
+  /** Passes the next items to `deliver` and moves the cursor over delivered ones; false if there are no more. */
   sendNext(deliver: (item: T) => Promise<boolean>): Promise<boolean>;
   /** Called when the store failed. */
   storeFailed(error: unknown): void;
 }
 
-/** Sending under way. */
+/** A running sender. */
 export interface Sending {
-  /** Why nothing gets through at present; `null` when it does. */
+  /** Returns the reason why sending fails now; null if it does not. */
   problem(): string | null;
-  /** Ends it; what is being sent is cut off, and sent again after the next start. */
+  /** Stops sending; the current item is aborted, and sent again after the next start. */
   stop(): Promise<void>;
 }
 
@@ -49,31 +49,31 @@ export function retryDelay(failed: FailedAttempt, failures: number, times: SendT
   return Math.max(random() * doubled, Math.min(failed.after ?? 0, times.longestPause));
 }
 
-/** Begins where the cursor is. */
+/** Starts sending after the cursor. */
 export function startSending<T>(
   { commits = createCommitSignal() }: { commits?: CommitSignal | undefined },
-  makeSender: (ended: AbortSignal) => Sender<T>,
+  createSender: (stopped: AbortSignal) => Sender<T>,
   { times, random = Math.random }: { times: SendTimes; random?: (() => number) | undefined },
 ): Sending {
-  const ended = new AbortController();
-  const never = createCommitSignal();
-  const { problem, attempt, sendNext, storeFailed } = makeSender(ended.signal);
+  const stopped = new AbortController();
+  const timer = createCommitSignal();
+  const { problem, attempt, sendNext, storeFailed } = createSender(stopped.signal);
 
-  const pause = (ms: number): Promise<unknown> => never.wait(0, ms, ended.signal);
+  const pause = (ms: number): Promise<unknown> => timer.wait(0, ms, stopped.signal);
 
-  /** Resolves with true when the receiver has the item, and with false when sending was stopped. */
+  /** Resolves with true when the item was accepted, and with false when sending was stopped. */
   const deliver = async (item: T): Promise<boolean> => {
-    for (let failures = 0; !ended.signal.aborted; failures++) {
+    for (let failures = 0; !stopped.signal.aborted; failures++) {
       const failed = await attempt(item);
       if (!failed) return true;
-      if (ended.signal.aborted) return false;
+      if (stopped.signal.aborted) return false;
       await pause(retryDelay(failed, failures, times, random));
     }
     return false;
   };
 
   const run = async (): Promise<void> => {
-    while (!ended.signal.aborted && !commits.closed) {
+    while (!stopped.signal.aborted && !commits.closed) {
       const { count } = commits;
       let failed = false;
       try {
@@ -84,7 +84,7 @@ export function startSending<T>(
         await pause(times.firstRetry);
       }
       // After a failure try again; otherwise there is nothing to send until the next commit.
-      while (!(await commits.wait(count, times.poll, ended.signal)) && !failed);
+      while (!(await commits.wait(count, times.poll, stopped.signal)) && !failed);
     }
   };
   const running = run();
@@ -92,7 +92,7 @@ export function startSending<T>(
   return {
     problem,
     async stop() {
-      ended.abort();
+      stopped.abort();
       await running;
     },
   };

@@ -1,4 +1,4 @@
-/** The system's state. No data gives `null`, never an invented 0. */
+/** The state of the service. Missing data is null, never 0. */
 import * as z from "zod";
 import type { OperationsDeps } from "./deps.ts";
 import { effectSchema } from "../changes/rules/effect.ts";
@@ -19,7 +19,7 @@ declare module "../store/store.ts" {
 
 const share = z.number().min(0).max(1).nullable();
 
-/** `meta/chat_provenance`: whether the latest reply was given memories to go by. */
+/** `meta/chat_provenance`: the memories behind the newest reply. */
 const provenanceSchema = z.object({
   injected: z.boolean().describe("Whether memories went into it."),
   reply_id: z.string().meta({ description: "Id of the reply.", examples: ["msg_019a8f3e…"] }),
@@ -55,11 +55,11 @@ export const stateSchema = z
   .describe("The service at a glance. No data is null, never 0.");
 export type State = z.infer<typeof stateSchema>;
 
-/** The number of cycles so far. */
+/** Reads the number of cycles so far. */
 export const computeTick = async ({ store }: Pick<OperationsDeps, "store">): Promise<number> =>
   (await store.get("meta", "tick"))?.value.tick ?? 0;
 
-/** The state as the records tell it now. */
+/** Reads the current state. */
 export async function readState(deps: OperationsDeps): Promise<State> {
   const { store, clock } = deps;
   const [figures, tick, tasks, chat, freeze, drift] = await Promise.all([

@@ -6,15 +6,14 @@ import { evolvedKind, isEvolvedName } from "./evolved_name.ts";
 declare module "../store/store.ts" {
   interface Collections {
     evolved_files: Pick<EvolvedFile, "bytes" | "sha256" | "modified_at">;
-    /** Apart from what a list shows of them. */
+    /** Texts, stored separately so that a list need not read them. */
     evolved_texts: { text: string };
   }
 }
 
-/** How many are kept; the oldest go first. */
+/** Stored files; the oldest are removed first. */
 const MAX_FILES = 500;
 
-/** The files of a store. */
 export function createStoredFiles({
   store,
   clock,
@@ -52,4 +51,7 @@ type StoredFile = Stored<Collections["evolved_files"]>;
 const newestFirst = (a: StoredFile, b: StoredFile): number =>
   compareText(b.value.modified_at, a.value.modified_at) || compareText(a.id, b.id);
 
-const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+function compareText(a: string, b: string): number {
+  if (a < b) return -1;
+  return a > b ? 1 : 0;
+}

@@ -1,3 +1,4 @@
+/** Ratings of completed tasks. */
 import { addNotice } from "../projections/activity_log.ts";
 import { normalizeName } from "../changes/rules/names.ts";
 import { AppError } from "../kit/errors.ts";
@@ -5,10 +6,10 @@ import { remember } from "../projections/memory.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { type Feedback, sumRatings, saveTask, readTask } from "./tasks.ts";
 
-/** How many ratings a task keeps; the oldest go first. */
+/** Stored ratings of a task; the oldest are removed first. */
 const MAX_RATINGS = 100;
 
-/** Keeps a rating; the same named rater again replaces the earlier one. 404 unknown task, 400 `task_not_completed`. */
+/** Stores a rating, which replaces an earlier one of the same named rater. Errors: 404 `task_not_found`, 400 `task_not_completed`. */
 export async function rateTask(
   { store, clock }: OperationsDeps,
   { task_id, ...rating }: Omit<Feedback, "at"> & { task_id: string },

@@ -1,4 +1,4 @@
-/** Runs queued tasks, one at a time. A task whose process died goes back into the queue when its claim has ended. */
+/** Runs queued tasks, one at a time. A task whose process has ended returns to the queue when its claim expires. */
 import type { OperationsDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Store, Tx } from "../store/store.ts";
@@ -6,28 +6,28 @@ import { addNotice } from "../projections/activity_log.ts";
 import { writeTaskReport } from "./task_report.ts";
 import { orderPrefix, saveTask, type Task, readTask, type TaskRecord } from "./tasks.ts";
 
-/** How long a run may take before others count it as abandoned. */
+/** Time after which a run counts as abandoned. */
 export const TASK_CLAIM_MS = 60_000;
-/** After so many runs that never ended a task fails. */
+/** Abandoned runs after which a task fails. */
 const MAX_TASK_ATTEMPTS = 3;
-/** Number of abandoned tasks checked when the next one begins: each process runs one at a time. */
+/** Abandoned tasks that are checked when the next one starts; each process runs one at a time. */
 const MAX_ABANDONED_PER_RUN = 4;
 
-/** Runs the first queued task and returns it as it ended; undefined when none is queued. */
+/** Runs the first queued task and returns it with its result; undefined if none is queued. */
 export async function runNextTask(deps: OperationsDeps): Promise<Task | undefined> {
-  const begun = await claimNext(deps);
-  if (!begun) return undefined;
+  const claimed = await claimNext(deps);
+  if (!claimed) return undefined;
   try {
-    return await commitResult(deps, begun, "completed", await writeTaskReport(deps, begun.task));
+    return await commitResult(deps, claimed, "completed", await writeTaskReport(deps, claimed.task));
   } catch (error) {
-    deps.log.error("task failed", { task_id: begun.task.task_id, error: String(error), stack: (error as Error).stack });
+    deps.log.error("task failed", { task_id: claimed.task.task_id, error: String(error), stack: (error as Error).stack });
     const reason =
       error instanceof AppError ? error.message : "the report could not be made; the service's log has the cause";
-    return commitResult(deps, begun, "failed", { result: reason, mode: "rules" });
+    return commitResult(deps, claimed, "failed", { result: reason, mode: "rules" });
   }
 }
 
-/** Takes the first queued task, once what dead processes left running is in the queue again. */
+/** Claims the first queued task, after abandoned tasks have returned to the queue. */
 async function claimNext({ store, clock, owner }: OperationsDeps): Promise<TaskRecord | undefined> {
   const [open] = await store.list("tasks_order", { limit: 1, keysOnly: true });
   if (!open || open.id >= orderPrefix("completed")) return undefined;
@@ -53,7 +53,7 @@ async function readFirst(tx: Tx, status: "running" | "queued", limit: number): P
   return Promise.all(rows.map(({ value }) => readTask(tx, value)));
 }
 
-/** Puts an abandoned task into the queue again, or gives it up. */
+/** Returns an abandoned task to the queue, or gives it up. */
 async function requeueOrFail(store: Store, tx: Tx, before: TaskRecord, at: string): Promise<void> {
   const { task, attempts } = before;
   if (attempts < MAX_TASK_ATTEMPTS)
@@ -64,7 +64,7 @@ async function requeueOrFail(store: Store, tx: Tx, before: TaskRecord, at: strin
   await announceEnd(store, tx, failed, result);
 }
 
-/** Commits a result, unless the task was taken up by another meanwhile: then theirs counts. */
+/** Commits a result, unless another process has claimed the task meanwhile. */
 async function commitResult(
   deps: OperationsDeps,
   { task: { task_id }, attempts, claim }: TaskRecord,

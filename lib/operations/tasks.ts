@@ -1,4 +1,4 @@
-/** Tasks: work that people request other than changes, and the order in which it gets to them. */
+/** Tasks: questions and jobs for the service, and the order in which they run. */
 import * as z from "zod";
 import type { OperationsDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
@@ -15,27 +15,27 @@ declare module "../store/store.ts" {
 
 export const TASK_STATUSES = ["running", "queued", "completed", "failed", "cancelled"] as const;
 type TaskStatus = (typeof TASK_STATUSES)[number];
-const ENDED = ["completed", "failed", "cancelled"] as const satisfies readonly TaskStatus[];
+const ENDED_STATUSES = ["completed", "failed", "cancelled"] as const satisfies readonly TaskStatus[];
 export const DIMENSIONS = ["E", "M", "R", "N"] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
 const DIMENSION_NAMES = ["effect", "memory", "reliability", "need"];
 
-/** A dimension by its letter or name, in any case; other text is a label and stays as it is. */
+/** Returns the letter of a dimension by its letter or name, in any case; other text is a label and is returned unchanged. */
 export function parseDimension(text: string | null): string | null {
   const name = text?.trim().toLowerCase() ?? "";
   return DIMENSIONS.find((letter, index) => letter.toLowerCase() === name || DIMENSION_NAMES[index] === name) ?? text;
 }
 
-/** The names of priorities, as numbers: a number given instead stands on the same scale. */
+/** Names of priorities on the scale of numeric priorities. */
 export const PRIORITIES = { low: 1, normal: 2, high: 3, urgent: 4 } as const;
 export type Priority = keyof typeof PRIORITIES | number;
-/** Numbers beyond these bounds are refused. */
+/** Largest absolute value of a numeric priority. */
 export const PRIORITY_BOUND = 1_000_000;
 
-/** How many tasks may be open at a time: what nobody can get to must not pile up. */
+/** Maximum number of open tasks. */
 export const MAX_OPEN_TASKS = 10_000;
-/** How many tasks that ended are kept; the oldest go first. */
+/** Stored tasks that have ended; the oldest are removed first. */
 export const MAX_ENDED_TASKS = 10_000;
 
 export const feedbackSchema = z
@@ -84,7 +84,7 @@ export interface TaskRecord {
   task: Task;
   /** Number of attempts; a result is committed only under its own number. */
   attempts: number;
-  /** Who runs it; milliseconds since the epoch after which it counts as abandoned. */
+  /** The process that runs it; after `ends`, in milliseconds since the epoch, the run counts as abandoned. */
   claim?: { owner: string; ends: number };
 }
 
@@ -109,11 +109,11 @@ export const taskStatsSchema = z
   })
   .describe("How many tasks there are.");
 
-/** The counts of the tasks that are kept. */
+/** Reads the counts of the stored tasks. */
 export const readTaskCounts = async (reader: Pick<Store | Tx, "get">): Promise<TaskCounts> =>
   (await reader.get("tally", "tasks"))?.value ?? { statuses: {}, open: {}, rated: 0, ratings: 0, rating_sum: 0 };
 
-/** The counts as they are shown. */
+/** Computes the figures that are shown. */
 export function computeTaskStats({
   statuses,
   rated,
@@ -124,7 +124,7 @@ export function computeTaskStats({
   return { queued, running, completed, failed, rated, mean_rating: ratings === 0 ? null : rating_sum / ratings };
 }
 
-/** Queues a task and returns it; 503 `too_many_tasks` while as many are open as may be. */
+/** Queues a task and returns it. Errors: 503 `too_many_tasks`. */
 export async function submitTask(
   { store, clock, ids }: OperationsDeps,
   input: Pick<Task, "title" | "description" | "required_dimension" | "priority">,
@@ -155,7 +155,7 @@ export async function submitTask(
   return task;
 }
 
-/** Keeps a task with its place in the order, and counts it as it is now. */
+/** Stores a task, and updates its position in the order and the counts. */
 export async function saveTask(tx: Tx, before: TaskRecord | undefined, after: TaskRecord): Promise<void> {
   const { task } = after;
   const counts = structuredClone(await readTaskCounts(tx));
@@ -183,17 +183,16 @@ function count(counts: TaskCounts, task: Task, by: 1 | -1): void {
   counts.rating_sum += by * sumRatings(feedback);
 }
 
-/** The sum of ratings. */
 export const sumRatings = (feedback: readonly Feedback[]): number =>
   feedback.reduce((sum, { rating }) => sum + rating, 0);
 
-/** Deletes the task that ended first when more than are kept have ended, and takes it out of the counts. */
+/** Deletes the task that ended first if too many have ended, and removes it from the counts. */
 async function forgetOldest(tx: Tx, counts: TaskCounts): Promise<void> {
-  const ended = ENDED.reduce((sum, status) => sum + (counts.statuses[status] ?? 0), 0);
+  const ended = ENDED_STATUSES.reduce((sum, status) => sum + (counts.statuses[status] ?? 0), 0);
   if (ended <= MAX_ENDED_TASKS) return;
-  const last = { limit: 1, reverse: true };
+  const oldestFirst = { limit: 1, reverse: true };
   const rows = await Promise.all(
-    ENDED.map((status) => tx.list("tasks_order", { ...last, prefix: orderPrefix(status) })),
+    ENDED_STATUSES.map((status) => tx.list("tasks_order", { ...oldestFirst, prefix: orderPrefix(status) })),
   );
   const oldest = (await Promise.all(rows.flat().map(({ value }) => readTask(tx, value))))
     .map(({ task }) => task)
@@ -203,10 +202,10 @@ async function forgetOldest(tx: Tx, counts: TaskCounts): Promise<void> {
   count(counts, oldest, -1);
 }
 
-/** Returns whether a task still waits for its result. */
+/** Returns true for a task without a result. */
 const isOpen = ({ status }: Task): boolean => status === "queued" || status === "running";
 
-/** The time limit that a priority has; a number has that of the nearest name below it. */
+/** Returns the time limit of a priority; a number has that of the nearest name below it. */
 function findAgeClass({ priority }: Pick<Task, "priority">): AgeClass {
   const rank = priorityRank(priority);
   if (rank >= PRIORITIES.urgent) return "tasks_urgent";
@@ -216,10 +215,10 @@ function findAgeClass({ priority }: Pick<Task, "priority">): AgeClass {
 
 const priorityRank = (priority: Priority): number => (typeof priority === "number" ? priority : PRIORITIES[priority]);
 
-/** The part of the order in which a status stands. */
+/** Returns the prefix of the order keys of a status. */
 export const orderPrefix = (status: TaskStatus): string => `${TASK_STATUSES.indexOf(status)}:`;
 
-/** Running tasks first, then queued ones by priority and age, then those that ended, the newest first. */
+/** Returns the order key: running tasks first, then queued ones by priority and age, then ended ones, newest first. */
 function orderKey({ status, priority, task_id, completed_at }: Task): string {
   if (status === "running") return orderPrefix(status) + task_id;
   const rank =
@@ -227,14 +226,14 @@ function orderKey({ status, priority, task_id, completed_at }: Task): string {
   return `${orderPrefix(status)}${rank.toFixed(6).padStart(24, "0")}:${task_id}`;
 }
 
-/** A task's record; 404 when there is none. */
+/** Reads the record of a task. Errors: 404 `task_not_found`. */
 export async function readTask(reader: Pick<Store | Tx, "get">, taskId: string): Promise<TaskRecord> {
   const stored = await reader.get("tasks", taskId);
   if (!stored) throw new AppError("task_not_found", `there is no task ${taskId}`, { task_id: taskId });
   return stored.value;
 }
 
-/** Tasks in running order; `next` is the `after` of the next page. 404 when `after` is no task. */
+/** Reads tasks in order; `next` is the `after` of the next page. Errors: 404 `task_not_found` for `after`. */
 export async function readTaskPage(
   store: Store,
   query: { limit: number; status?: TaskStatus | undefined; after?: string | undefined },

@@ -1,4 +1,4 @@
-/** The trend of the levels of autonomy: how many decisions a day were left to whom. */
+/** The trend of the levels of autonomy: daily numbers of decisions by level. */
 import * as z from "zod";
 import type { OperationsDeps } from "./deps.ts";
 import { listDays, lastDays } from "../kit/days.ts";
@@ -35,7 +35,7 @@ export const trendSchema = z.object({
   totals: countsSchema.describe("The sums over all days shown."),
 });
 
-/** The counts of the last `days` UTC days, today included. */
+/** Counts the decisions of the last `days` UTC days, including the current one. */
 export async function computeTrend(deps: OperationsDeps, days: number): Promise<z.infer<typeof trendSchema>> {
   const window = lastDays(deps.clock.now(), days);
   const counts = await readDailyCounts(deps, window);

@@ -1,4 +1,4 @@
-/** The value that each target should have by applied changes, with its change, verified against the log. */
+/** Reads the value that each target should have, with the change that set it, verified against the log. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { type Snapshot, readProjection } from "../projections/snapshot.ts";
@@ -61,8 +61,8 @@ export type GovernedValue = Extract<Value, { state: "governed" }>;
 export type WithheldValue = Pick<Extract<Value, { state: "withheld" }>, "state" | "tenant_id" | "target" | "problem">;
 
 /** Withholds the value of a target for which the log has a value and the store has none. */
-export const withholdMissing = (place: TargetKey): WithheldValue => ({
-  ...place,
+export const withholdMissing = (target: TargetKey): WithheldValue => ({
+  ...target,
   state: "withheld",
   problem: NOT_OWNER,
 });
@@ -70,7 +70,7 @@ export const withholdMissing = (place: TargetKey): WithheldValue => ({
 /** Returns the share of a rollout that has the value. */
 export const readExposure = ({ exposure }: GovernedValue): Exposure | undefined => exposure as Exposure | undefined;
 
-/** Returns the value of users outside the share of a rollout; null where there was none. */
+/** Returns the value of users outside the share of a rollout; null if there was none. */
 export const readControl = ({ before }: GovernedValue): Value | null => (before ?? null) as Value | null;
 
 /** Filters and position of a page of values. */
@@ -102,12 +102,12 @@ export const readValuePage = (deps: ChangesDeps, { tenant_id, target, limit, aft
     if (deps.reader)
       return { ...(await readOwnPage(deps, read, readValues, { tenant_id, target, limit, after })), ...position };
     if (tenant_id !== undefined && target !== undefined) {
-      const place = valueKey(tenant_id, target);
-      const found = await read.get("values", place);
-      return { values: found ? await readValues([{ key: place, source: found.value }]) : [], next: null, ...position };
+      const key = valueKey(tenant_id, target);
+      const stored = await read.get("values", key);
+      return { values: stored ? await readValues([{ key, source: stored.value }]) : [], next: null, ...position };
     }
     const prefix = tenant_id === undefined ? "" : tenantPrefix(tenant_id);
-    const isWanted = ({ id }: { id: string }) => target === undefined || id.endsWith(`\n${target.toLowerCase()}`);
+    const isMatching = ({ id }: { id: string }) => target === undefined || id.endsWith(`\n${target.toLowerCase()}`);
     const begin = after === undefined ? prefix : parsePosition(after);
     const page = () =>
       gather({
@@ -116,10 +116,10 @@ export const readValuePage = (deps: ChangesDeps, { tenant_id, target, limit, aft
         wanted: ({ value }) => value !== undefined,
         async read(last: Row | undefined, count: number): Promise<Row[]> {
           const rows = await read.list("values", { prefix, after: last?.key ?? begin, limit: count });
-          const wanted = rows.filter(isWanted);
-          const found = await readValues(wanted.map(({ id, value }) => ({ key: id, source: value })));
+          const matching = rows.filter(isMatching);
+          const matchingValues = await readValues(matching.map(({ id, value }) => ({ key: id, source: value })));
           return rows.map((row) => {
-            const value = found[wanted.indexOf(row)];
+            const value = matchingValues[matching.indexOf(row)];
             return { key: row.id, value, size: value ? countTextBytes(JSON.stringify(value)) : 0 };
           });
         },
@@ -129,7 +129,7 @@ export const readValuePage = (deps: ChangesDeps, { tenant_id, target, limit, aft
     return { values: rows.map(({ value }) => value!), next, ...position };
   });
 
-/** Reads a page of the values that a reader's own changes set. */
+/** Reads a page of the values that the reader's own changes set. */
 async function readOwnPage(
   deps: ChangesDeps,
   read: Snapshot<null>,
@@ -137,17 +137,17 @@ async function readOwnPage(
   { tenant_id, target, limit, after }: ValueQuery,
 ): Promise<Pick<ValuePage, "values" | "next">> {
   const begin = after === undefined ? "" : parsePosition(after);
-  const own = new Set(await listMatchingIds(deps, ({ status }) => status === "applied"));
-  const records = await readRecords(deps.store, [...own]);
+  const ownIds = new Set(await listMatchingIds(deps, ({ status }) => status === "applied"));
+  const records = await readRecords(deps.store, [...ownIds]);
   const entries = records.flatMap((record) => (record ? listEntries(record.change) : []));
-  const keys = [...new Set(entries.map((place) => valueKey(place.tenant_id, place.target)))].sort();
+  const keys = [...new Set(entries.map((entry) => valueKey(entry.tenant_id, entry.target)))].sort();
   const stored = await read.getMany("values", keys);
-  const sources = keys.flatMap((place, index): Source[] => {
+  const sources = keys.flatMap((key, index): Source[] => {
     const source = stored[index]?.value;
     const isWanted =
-      (tenant_id === undefined || place.startsWith(tenantPrefix(tenant_id))) &&
-      (target === undefined || place.endsWith(`\n${target.toLowerCase()}`));
-    return source && own.has(source.change_id) && isWanted && place > begin ? [{ key: place, source }] : [];
+      (tenant_id === undefined || key.startsWith(tenantPrefix(tenant_id))) &&
+      (target === undefined || key.endsWith(`\n${target.toLowerCase()}`));
+    return source && ownIds.has(source.change_id) && isWanted && key > begin ? [{ key, source }] : [];
   });
   const page: Value[] = [];
   for (let bytes = 0; page.length < Math.min(limit, sources.length) && bytes < PAGE_BYTES;)
@@ -181,13 +181,13 @@ interface Source {
 /** Reads the values of sources, in the same order. */
 export type ReadValues = (sources: readonly Source[]) => Promise<Value[]>;
 
-/** Returns true where the log has a value of a target and the store has none. */
-export type IsMissing = (place: TargetKey) => Promise<boolean>;
+/** Returns true if the log has a value of a target and the store has none. */
+export type IsMissing = (target: TargetKey) => Promise<boolean>;
 
 /** A change was applied or rolled back between the read of the values and the read of their changes. */
 class ValuesMoved extends Error {}
 
-/** Runs a read of values again if a change moved one meanwhile, at most three times; then withholds that value. */
+/** Runs a read of values; if a change moves a value meanwhile, repeats it up to three times, and then withholds that value. */
 export async function runWithStableValues<T>(
   deps: ChangesDeps,
   run: (read: Snapshot<null>, readValues: ReadValues, isMissing: IsMissing) => Promise<T>,
@@ -195,8 +195,8 @@ export async function runWithStableValues<T>(
 ): Promise<T> {
   const read = await readProjection(deps, values);
   const mayHaveMoved = tries > 1 && read.behind === 0;
-  const isMissing: IsMissing = async (place) => {
-    const isAbsent = await isSetByChange(deps, place);
+  const isMissing: IsMissing = async (target) => {
+    const isAbsent = await isSetByChange(deps, target);
     if (isAbsent && mayHaveMoved) throw new ValuesMoved();
     return isAbsent;
   };
@@ -206,11 +206,11 @@ export async function runWithStableValues<T>(
         deps,
         sources.map(({ source }) => source.change_id),
       );
-      const found = await Promise.all(
-        sources.map((one, index) => readValueInRollout({ deps, read }, one, verified[index]!)),
+      const results = await Promise.all(
+        sources.map((source, index) => readValueInRollout({ deps, read }, source, verified[index]!)),
       );
-      if (mayHaveMoved && found.includes(MOVED)) throw new ValuesMoved();
-      return found.map((value, index) => (value === MOVED ? withholdValue(sources[index]!, NOT_OWNER) : value));
+      if (mayHaveMoved && results.includes(MOVED)) throw new ValuesMoved();
+      return results.map((value, index) => (value === MOVED ? withholdValue(sources[index]!, NOT_OWNER) : value));
     };
     return await run(read, readValues, isMissing);
   } catch (error) {
@@ -219,6 +219,7 @@ export async function runWithStableValues<T>(
   }
 }
 
+/** Result for a value that a change has moved meanwhile. */
 const MOVED = Symbol("moved");
 /** Explains that the log has another value than the stored one. */
 const NOT_OWNER =
@@ -227,81 +228,82 @@ const NOT_OWNER =
 /** Problem of a value whose content was erased. */
 export const ERASED_PROBLEM = "its content was erased";
 
-/** Reads a value; during a rollout with the value before it. */
+/** Reads a value; during a rollout also the value before it. */
 async function readValueInRollout(
   { deps, read }: { deps: ChangesDeps; read: Snapshot<null> },
-  one: Source,
+  source: Source,
   verified: VerifiedChange,
 ): Promise<Value | typeof MOVED> {
-  const value = await readValue(deps, one, verified);
+  const value = await readValue(deps, source, verified);
   if (value === MOVED || value.state === "withheld" || !value.exposure) return value;
-  const earlier = await findEarlierSource(read, one);
+  const earlier = await findEarlierSource(read, source);
   if (!earlier) return { ...value, before: null };
-  const [source] = await readVerifiedChanges(deps, [earlier.source.change_id]);
-  if (deps.reader && !("change" in source! && canRead(deps.reader, source.change)))
+  const [earlierChange] = await readVerifiedChanges(deps, [earlier.source.change_id]);
+  if (deps.reader && !("change" in earlierChange! && canRead(deps.reader, earlierChange.change)))
     return { ...value, before: withholdUnreadable(earlier) };
-  const before = await readValue(deps, earlier, source!, value.change_id);
+  const before = await readValue(deps, earlier, earlierChange!, value.change_id);
   return before === MOVED ? MOVED : { ...value, before };
 }
 
 /** Finds the source of the value that a target had before a change. */
-async function findEarlierSource(read: Snapshot<null>, { key: place, source }: Source): Promise<Source | undefined> {
-  const rows = await read.list("values_order", { prefix: `${place}\n`, limit: 2, reverse: true });
+async function findEarlierSource(read: Snapshot<null>, { key, source }: Source): Promise<Source | undefined> {
+  const rows = await read.list("values_order", { prefix: `${key}\n`, limit: 2, reverse: true });
   const earlier = rows.find(({ value }) => value.change_id !== source.change_id);
-  return earlier && { key: place, source: earlier.value };
+  return earlier && { key, source: earlier.value };
 }
 
 /** Reads the value of a verified change; `laterChange` may have set the target after it. */
 async function readValue(
   deps: ChangesDeps,
-  one: Source,
+  valueSource: Source,
   verified: VerifiedChange,
   laterChange?: string,
 ): Promise<Value | typeof MOVED> {
-  if ("problem" in verified) return withholdValue(one, verified.problem);
+  if ("problem" in verified) return withholdValue(valueSource, verified.problem);
   const { change, applied } = verified;
   const { change_id, kind, digest, status, erased } = change;
-  const set = listEntries(change).find((each) => valueKey(each.tenant_id, each.target) === one.key);
-  const { entry } = one.source;
-  if (erased) return withholdValue(one, ERASED_PROBLEM);
+  const set = listEntries(change).find((planEntry) => valueKey(planEntry.tenant_id, planEntry.target) === valueSource.key);
+  const { entry } = valueSource.source;
+  if (erased) return withholdValue(valueSource, ERASED_PROBLEM);
   if (status !== "applied" || applied?.entry !== entry || !set) return MOVED;
   const { rolled_back_at, target_spelling = set.target } = findApplied({ applied }, set) ?? {};
   if (rolled_back_at !== undefined) return MOVED;
   const { tenant_id, value } = set;
-  const target = target_spelling;
-  if (value === undefined) return withholdValue(one, "the change sets no value");
+  if (value === undefined) return withholdValue(valueSource, "the change sets no value");
   // A change that sets no value leaves the target to the one before it.
-  const since = (await listLaterOwners(deps, set, one.source))?.filter((id) => id !== laterChange);
-  if (!since) return withholdValue(one, "an entry about its target is not the one that the log had");
-  const later = since.length === 0 ? [] : await readVerifiedChanges(deps, since);
+  const laterIds = (await listLaterOwners(deps, set, valueSource.source))?.filter((id) => id !== laterChange);
+  if (!laterIds) return withholdValue(valueSource, "an entry about its target is not the one that the log had");
+  const later = laterIds.length === 0 ? [] : await readVerifiedChanges(deps, laterIds);
   if (later.some((other) => "problem" in other || setsTarget(other.change, set))) return MOVED;
   const exposure = isRollingOut(change) ? findExposure(change) : undefined;
   return {
-    ...{ tenant_id, target, change_id, entry, applied_at: applied.at, state: "governed", value, kind, digest },
+    ...{ tenant_id, target: target_spelling, change_id, entry, applied_at: applied.at, state: "governed", value, kind, digest },
     ...(exposure && { exposure }),
   };
 }
 
-/** Returns true for a change that sets a value at a place. */
-const setsTarget = (change: ChangeEntry, place: TargetKey): boolean =>
-  listEntries(change).some((entry) => entry.value !== undefined && isSameTarget(entry, place));
+/** Returns true for a change that sets a value of a target. */
+const setsTarget = (change: ChangeEntry, target: TargetKey): boolean =>
+  listEntries(change).some((entry) => entry.value !== undefined && isSameTarget(entry, target));
 
-/** Returns true where an applied change sets the target, as far as this process has read the log. */
-async function isSetByChange(deps: ChangesDeps, place: TargetKey): Promise<boolean> {
-  const owners = await listLaterOwners(deps, place, { change_id: "", entry: 0 });
+/** Returns true if an applied change sets the target, as far as this process has read the log. */
+async function isSetByChange(deps: ChangesDeps, target: TargetKey): Promise<boolean> {
+  const owners = await listLaterOwners(deps, target, { change_id: "", entry: 0 });
   if (!owners) return true;
   const verified = owners.length === 0 ? [] : await readVerifiedChanges(deps, owners);
-  return verified.some((one) => "problem" in one || (setsTarget(one.change, place) && one.change.status === "applied"));
+  return verified.some(
+    (owner) => "problem" in owner || (setsTarget(owner.change, target) && owner.change.status === "applied"),
+  );
 }
 
 /** Withholds the value of a change that the reader may not see. */
-function withholdUnreadable({ key: place }: Source): object {
-  const [tenant_id, target] = place.split("\n");
+function withholdUnreadable({ key }: Source): object {
+  const [tenant_id, target] = key.split("\n");
   return { tenant_id, target, state: "withheld", problem: "it is of a change that this agent may not read" };
 }
 
 /** Withholds a value; its tenant and target come from its key, since its record is not trusted. */
-function withholdValue({ key: place, source }: Source, problem: string): Value {
-  const [tenant_id = "", target = ""] = place.split("\n");
+function withholdValue({ key, source }: Source, problem: string): Value {
+  const [tenant_id = "", target = ""] = key.split("\n");
   return { tenant_id, target, ...source, state: "withheld", problem };
 }

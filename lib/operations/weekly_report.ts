@@ -1,4 +1,4 @@
-/** The report of a week on one screen: what got better or worse, what happened to changes, what waits, and what is due next. */
+/** Writes the report of a week: movements of KPIs, applied and ended changes, waiting items, verdicts and due dates. */
 import { readActivityPage } from "../projections/activity_log.ts";
 import type { ActivityRow } from "../projections/activity.ts";
 import { listDue } from "../projections/outcomes/indexes.ts";
@@ -29,7 +29,7 @@ import { describeEnding, readEnding } from "./retrospective.ts";
 const MAX_LISTED = 8;
 const MAX_LINKED = 4;
 const MAX_ROWS = 500;
-const MAX_TITLE = 80;
+const MAX_TITLE_LENGTH = 80;
 const DUE_MS = 7 * DAY_MS;
 
 /** A week: `from` inclusive and `to` exclusive, RFC 3339. */
@@ -43,7 +43,7 @@ export interface Week {
   now: number;
 }
 
-/** A change that waits: for whom, until when, and what happens then; `isNew`: since this week, or with a new consent. */
+/** A waiting change: for whom, until when, and what happens then; `isNew`: waits since this week, or has a new consent. */
 interface Wait {
   link: string;
   for: string;
@@ -54,16 +54,16 @@ interface Wait {
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-/** Writes the report of an ISO week, such as `2026-W44`, in a time zone. What waits and what is due is as of now. */
+/** Writes the report of an ISO week, such as `2026-W44`, in a time zone. Waiting and due items are those of now. */
 export async function writeWeeklyReport(deps: OperationsDeps, name: string, zone: string): Promise<string> {
   const now = deps.clock.now();
   const span = parseSpan(name, now, zone)!;
   const week = { deps, intent: deps.product!.intent, name, zone, now, from: iso(span.from), to: iso(span.to) };
   const { waits, total } = await readWaits(week);
-  const fresh = waits.filter(({ isNew }) => isNew);
+  const newWaits = waits.filter(({ isNew }) => isNew);
   const soon = waits.filter((wait) => !wait.isNew && wait.until !== null && isSoon(week, wait.until));
-  const more = total - fresh.length - soon.length;
-  const waiting = fresh.map((wait) => `${wait.link} waits ${wait.for}${untilText(week, wait.until)}`);
+  const more = total - newWaits.length - soon.length;
+  const waiting = newWaits.map((wait) => `${wait.link} waits ${wait.for}${untilText(week, wait.until)}`);
   return page(
     `# Week ${name} (${localDay(span.from, zone)} to ${localDay(span.to - 1, zone)}, ${zone})`,
     (await describeMoves(week, (row) => appliedLink(week, row))).join(" "),
@@ -95,16 +95,16 @@ const isWithin = ({ from, to }: Week, at: string | null): boolean => at !== null
 
 const isSoon = ({ now }: Week, at: string): boolean => Date.parse(at) >= now && Date.parse(at) < now + DUE_MS;
 
-/** A change by its summary, as a link to its page. */
+/** Builds a link to the page of a change, with its summary as text. */
 const linkChange = ({ deps }: Week, { change_id, summary }: Pick<Change, "change_id" | "summary">): string =>
-  link(summary, MAX_TITLE, changePageAddress(deps.publicUrl, change_id));
+  link(summary, MAX_TITLE_LENGTH, changePageAddress(deps.publicUrl, change_id));
 
 const appliedLink = (week: Week, row: FindRow): string =>
   `${linkChange(week, row)}${row.status === "rolled_back" ? " (rolled back since)" : ""}`;
 
 const readRows = ({ deps, zone }: Week, query: string) => findRows(deps, query, { zone, limit: MAX_ROWS });
 
-/** Lists what was applied, a line for each tenant. */
+/** Lists the applied changes, a line for each tenant. */
 async function appliedLines(week: Week): Promise<string[]> {
   const byTenant = new Map<string, string[]>();
   for (const row of await readRows(week, `applied:${week.name} sort:applied-asc`))
@@ -112,13 +112,13 @@ async function appliedLines(week: Week): Promise<string[]> {
   const tenants = [...byTenant].sort((a, b) => b[1].length - a[1].length || (a[0] < b[0] ? -1 : 1));
   const lines = tenants.map(([tenant, links]) => {
     const more = links.length - MAX_LINKED;
-    const shown = `${links.slice(0, MAX_LINKED).join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
-    return `${escapeMarkdown(label(tenant))}: ${shown}`;
+    const linked = `${links.slice(0, MAX_LINKED).join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
+    return `${escapeMarkdown(label(tenant))}: ${linked}`;
   });
   return capLines(lines);
 }
 
-/** Lists what was rolled back, denied or withdrawn, or ended by time, with the reason; rollbacks first. */
+/** Lists changes that were rolled back, denied or withdrawn, or have expired, with the reason; rollbacks first. */
 async function endedLines(week: Week): Promise<string[]> {
   const rolledBack = await readRows(week, `rolledback:${week.name} sort:rolledback-asc`);
   const denied = await readRows(week, `is:denied decided:${week.name} sort:decided-asc`);
@@ -136,19 +136,19 @@ async function endedLines(week: Week): Promise<string[]> {
   return capLines(await Promise.all(lines), rows.length);
 }
 
-/** Everything that waits, soonest end first, and how much that is. */
+/** Reads the waiting items, soonest end first, and their total. */
 async function readWaits(week: Week): Promise<{ waits: Wait[]; total: number }> {
   const { deps, intent, from } = week;
   const inbox = await buildInbox(deps, { person: null, limit: MAX_ROWS });
   type Item = (typeof inbox.pending.items)[number];
-  const wait = (item: Item, whom: string, end: string): Wait => ({
+  const toWait = (item: Item, whom: string, end: string): Wait => ({
     link: linkChange(week, { change_id: item.change_id, summary: item.title }),
     for: escapeMarkdown(whom),
     until: item.expires_at,
     end,
     isNew: item.since >= from || item.approvals.some(({ at }) => at >= from),
   });
-  const consent = ({ missing }: Item): string => `for the consent of ${describeMissing(missing)}`;
+  const describeConsent = ({ missing }: Item): string => `for the consent of ${describeMissing(missing)}`;
   const reviewed = await readRecords(
     deps.store,
     inbox.review_due.items.map(({ change_id }) => change_id),
@@ -156,24 +156,24 @@ async function readWaits(week: Week): Promise<{ waits: Wait[]; total: number }> 
   const waits = [
     ...inbox.review_due.items.map((item, index) => {
       const reviewers = reviewed[index] && listReviewers(reviewed[index].change as Change, intent);
-      return wait(
+      return toWait(
         item,
         `for a review of its emergency by ${joinNames(reviewers ?? ["anybody"], "or")}`,
         "its review is due",
       );
     }),
-    ...inbox.pending.items.map((item) => wait(item, consent(item), "it expires without consent")),
+    ...inbox.pending.items.map((item) => toWait(item, describeConsent(item), "it expires without consent")),
     ...inbox.approved.items.map((item) =>
-      wait(item, item.missing.length > 0 ? consent(item) : "to be applied", "it lapses without an apply"),
+      toWait(item, item.missing.length > 0 ? describeConsent(item) : "to be applied", "it lapses without an apply"),
     ),
-    ...inbox.drifted.items.map((item) => wait(item, `for a restore or rollback: ${describeDrift(item.drift)}`, "")),
+    ...inbox.drifted.items.map((item) => toWait(item, `for a restore or rollback: ${describeDrift(item.drift)}`, "")),
   ];
   waits.sort((a, b) => ((a.until ?? "~") < (b.until ?? "~") ? -1 : 1));
   const { pending, approved, review_due, drifted } = inbox.totals;
   return { waits, total: pending + approved + review_due + drifted };
 }
 
-/** The verdicts of the week, the worst first; what ended too early to be judged is none. */
+/** Lists the verdicts of the week, the worst first; outcomes that ended too early have none. */
 async function promiseLines(week: Week): Promise<string[]> {
   const { deps } = week;
   const rows: ActivityRow[] = [];
@@ -194,7 +194,7 @@ async function promiseLines(week: Week): Promise<string[]> {
   return capLines(lines.sort((a, b) => a.verdict - b.verdict).map(({ words }) => words));
 }
 
-/** Lists what time brings: the ends of what waited before this week, verdicts, the end of a freeze, the deadlines of goals. */
+/** Lists due dates: ends of older waits, verdicts, the end of a freeze, and deadlines of goals. */
 async function dueLines(week: Week, soon: readonly Wait[]): Promise<string[]> {
   const { deps, intent, now, zone } = week;
   const judged = (await listDue(await readProjection(deps, outcomes), MAX_ROWS)).filter(({ moment }) =>
@@ -219,14 +219,14 @@ async function dueLines(week: Week, soon: readonly Wait[]): Promise<string[]> {
   return capLines(due.map(({ at, words }) => `${localMinute(Date.parse(at), zone)} ${words}`));
 }
 
-/** Outcomes with their changes, in the order of the ids. */
+/** Reads outcomes with their changes, in the order of the ids. */
 async function readOutcomes(deps: OperationsDeps, ids: readonly string[]) {
-  const [records, found] = await Promise.all([
+  const [records, outcomeRecords] = await Promise.all([
     readRecords(deps.store, ids),
     readProjection(deps, outcomes).then((read) => read.getMany("outcomes", ids)),
   ]);
   return ids.flatMap((_, index) => {
-    const [record, outcome] = [records[index], found[index]?.value];
+    const [record, outcome] = [records[index], outcomeRecords[index]?.value];
     return record && outcome ? { change: record.change, outcome } : [];
   });
 }

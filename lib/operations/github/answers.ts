@@ -1,6 +1,6 @@
 /**
- * Answers deployments that wait on GitHub. Each is judged right before its answer is posted, and the judgement is in the log by
- * then; what fails is tried again, and survives the process.
+ * Answers deployments that wait on GitHub. Each decision is made right before its answer is posted, and is in the log by then.
+ * Failed answers are tried again, also after a restart.
  */
 import { readHead } from "../../audit/chain.ts";
 import { readLaterEntries } from "../../audit/page.ts";
@@ -33,44 +33,44 @@ import { sweepDeliveries } from "./sweep.ts";
 
 /** Answers deployments. */
 export interface GithubAnswers {
-  /** Why answers do not get through at present; `null` when they do. */
+  /** Returns the reason why answers fail now; null if they do not. */
   problem(): string | null;
-  /** Answers what is due; resolves with the milliseconds until more is. Errors: those of the store. */
-  pass(ended?: AbortSignal): Promise<number>;
+  /** Answers the deployments that are due; resolves with the milliseconds until the next is. Errors: those of the store. */
+  pass(stopped?: AbortSignal): Promise<number>;
 }
 
-/** A deployment is judged again after this time, for what no entry tells of: a window that opens, a freeze that ends. */
+/** A deployment is decided again after this time, for events without an entry: a window opens, a freeze ends. */
 const POLL_MS = 60_000;
-/** A pass begins nothing after this time, so that a cycle ends. */
+/** A pass starts no answer after this time, so that a cycle ends. */
 const PASS_MS = 20_000;
-const PAGE = 100;
+const PAGE_SIZE = 100;
 /** Deployments that are answered concurrently. */
-const CONCURRENT = 5;
-/** GitHub takes ten comments on a deployment; the decision is one of them. */
+const MAX_CONCURRENT = 5;
+/** Comments on the reasons to wait; GitHub accepts ten on a deployment, including the decision. */
 const MAX_REPORTS = 5;
-/** Entries that are looked through for what woke a pass; after more, all deployments are judged. */
+/** New entries that a pass reads to find the affected deployments; after more, all are decided again. */
 const MAX_NEW_ENTRIES = 200;
-/** GitHub answers so where nothing waits for a decision any more, and where the App is not installed there. */
-const GONE: ReadonlySet<number | undefined> = new Set([404, 410, 422]);
-/** Such an answer is believed after this time, and so many failures one after the other. */
+/** GitHub's statuses for a deployment that no longer waits, or a repository without the App. */
+const GONE_STATUSES: ReadonlySet<number | undefined> = new Set([404, 410, 422]);
+/** Such a status counts as final after this time and this many consecutive failures. */
 const GONE_AFTER_MS = DAY_MS;
 const GONE_AFTER_FAILURES = 10;
-/** Failures wait longer than those of a notification: an App whose permission is missing is repaired by a person. */
+/** Longer pauses than for notifications, since a person must repair an App without permissions. */
 const TIMES: SendTimes = { ...SEND_TIMES, longestRetry: HOUR_MS };
 
-/** Creates what answers the deployments of the gates that an adapter has. */
+/** Creates the answers to deployments for the gates of the adapter. */
 export function createGithubAnswers(
   deps: OperationsDeps,
   { random = Math.random }: { random?: () => number } = {},
 ): GithubAnswers {
   const { store, clock, log } = deps;
-  /** Length of the log that the last pass saw. */
+  /** Length of the log at the last pass. */
   let lastLength: number | undefined;
   let problem: string | null = null;
   let sweepProblem: string | null = null;
 
-  /** Finds the deployments whose judgement an entry may have changed since the last pass. */
-  const findWoken = async (): Promise<(waiting: WaitingDeployment) => boolean> => {
+  /** Returns a predicate for deployments whose decision an entry since the last pass may have changed. */
+  const findAffected = async (): Promise<(waiting: WaitingDeployment) => boolean> => {
     const after = lastLength;
     const { length } = (await readHead(store)) ?? { length: 0 };
     lastLength = length;
@@ -88,13 +88,13 @@ export function createGithubAnswers(
     };
   };
 
-  /** Answers one that is claimed, or says why it waits. Errors: `GithubFailed`. */
-  const answerOne = async (id: string, waiting: WaitingDeployment, ended?: AbortSignal): Promise<void> => {
+  /** Answers a claimed deployment, or reports why it waits. Errors: `GithubFailed`. */
+  const answerOne = async (id: string, waiting: WaitingDeployment, stopped?: AbortSignal): Promise<void> => {
     const gate = findGate(deps, waiting);
     if (!gate) throw new GithubFailed(`the gate ${waiting.gate} has no GitHub App any more`);
-    // Before the judgement, so that nothing but the answer itself comes after it.
-    await gate.app.authorize(waiting, ended);
-    const decision = await judge(deps, gate, waiting);
+    // Before the decision, so that only the answer itself follows it.
+    await gate.app.authorize(waiting, stopped);
+    const decision = await recordDecision(deps, gate, waiting);
     const comment = describeDecision(decision, deps.publicUrl);
     const post = (fields: object) =>
       gate.app.send({
@@ -102,7 +102,7 @@ export function createGithubAnswers(
         path: decisionPath(waiting),
         body: { environment_name: waiting.environment, ...fields, comment },
         as: waiting,
-        ended,
+        canceled: stopped,
       });
     if (decision.state === "waiting") return report(id, waiting, comment, () => post({}));
     const answer = decision.state === "allowed" ? "approved" : "rejected";
@@ -111,7 +111,7 @@ export function createGithubAnswers(
     log.info("a deployment was answered", { ...deploymentFacts(waiting), answer, change_id: decision.change_id });
   };
 
-  /** Says once why a deployment waits; a comment that GitHub does not take holds up no decision. */
+  /** Comments once on each reason to wait; a failed comment does not delay the decision. */
   const report = async (
     id: string,
     { reported, reports, failures }: WaitingDeployment,
@@ -124,24 +124,24 @@ export function createGithubAnswers(
       await postponeDeployment(store, id, { failures: 0, ...(isNew && { reported: comment, reports: reports + 1 }) });
   };
 
-  /** Tries once where no other process does. `next`: when it is due again. */
-  const attempt = async (id: string, due: number, ended?: AbortSignal): Promise<{ next: number; failed: boolean }> => {
-    const done = { next: clock.now() + POLL_MS, failed: false };
-    const waiting = await claimDeployment(store, id, { due, until: done.next });
-    if (!waiting) return done;
+  /** Tries once, unless another process does. `next`: when the deployment is due again. */
+  const attempt = async (id: string, due: number, stopped?: AbortSignal): Promise<{ next: number; failed: boolean }> => {
+    const success = { next: clock.now() + POLL_MS, failed: false };
+    const waiting = await claimDeployment(store, id, { due, until: success.next });
+    if (!waiting) return success;
     const age = clock.now() - waiting.received;
     try {
       if (age > MAX_WAIT_MS) await closeDeployment(store, id, "expired", clock.now());
-      else await answerOne(id, waiting, ended);
-      return done;
+      else await answerOne(id, waiting, stopped);
+      return success;
     } catch (error) {
       if (!(error instanceof GithubFailed)) throw error;
-      if (ended?.aborted) return done;
-      const { message, status, after } = error;
-      if (GONE.has(status) && age > GONE_AFTER_MS && waiting.failures >= GONE_AFTER_FAILURES) {
+      if (stopped?.aborted) return success;
+      const { message, status, retryAfterMs } = error;
+      if (GONE_STATUSES.has(status) && age > GONE_AFTER_MS && waiting.failures >= GONE_AFTER_FAILURES) {
         log.warn("GitHub takes no answer for a deployment", { ...deploymentFacts(waiting), failure: message });
         await closeDeployment(store, id, "gone", clock.now());
-        return done;
+        return success;
       }
       if (message !== problem)
         log.warn("a deployment could not be answered; it is tried again", {
@@ -149,30 +149,30 @@ export function createGithubAnswers(
           failure: message,
         });
       problem = message;
-      const next = clock.now() + retryDelay({ failure: message, after }, waiting.failures, TIMES, random);
+      const next = clock.now() + retryDelay({ failure: message, after: retryAfterMs }, waiting.failures, TIMES, random);
       await postponeDeployment(store, id, { failures: waiting.failures + 1, due: next });
       return { next, failed: true };
     }
   };
 
-  /** Answers what is due, and returns when the next is. */
-  const answerDue = async (ended?: AbortSignal): Promise<number> => {
-    const isWoken = await findWoken();
+  /** Answers the deployments that are due, and returns the time of the next. */
+  const answerDue = async (stopped?: AbortSignal): Promise<number> => {
+    const isAffected = await findAffected();
     const begun = clock.now();
-    const isOver = (): boolean => clock.now() - begun > PASS_MS || ended?.aborted === true;
+    const isOver = (): boolean => clock.now() - begun > PASS_MS || stopped?.aborted === true;
     let next = Infinity;
     let isFailing = false;
-    for await (const page of listPages(store, "github_waiting", { limit: PAGE })) {
+    for await (const page of listPages(store, "github_waiting", { limit: PAGE_SIZE })) {
       const isDue = ({ value }: (typeof page)[0]): boolean =>
-        value.due <= begun || (value.failures === 0 && isWoken(value));
+        value.due <= begun || (value.failures === 0 && isAffected(value));
       const due = page.filter(isDue);
-      const rest = page.filter((one) => !isDue(one));
+      const rest = page.filter((row) => !isDue(row));
       next = Math.min(next, ...rest.map(({ value }) => value.due));
       isFailing ||= rest.some(({ value }) => value.failures > 0);
-      for (let first = 0; first < due.length; first += CONCURRENT) {
+      for (let first = 0; first < due.length; first += MAX_CONCURRENT) {
         if (isOver()) return begun;
-        const batch = due.slice(first, first + CONCURRENT);
-        const results = await Promise.allSettled(batch.map(({ id, value }) => attempt(id, value.due, ended)));
+        const batch = due.slice(first, first + MAX_CONCURRENT);
+        const results = await Promise.allSettled(batch.map(({ id, value }) => attempt(id, value.due, stopped)));
         for (const result of results) {
           if (result.status === "rejected") throw result.reason;
           next = Math.min(next, result.value.next);
@@ -186,10 +186,10 @@ export function createGithubAnswers(
 
   return {
     problem: () => problem ?? sweepProblem,
-    pass: (ended) =>
+    pass: (stopped) =>
       deps.mutex("github", async () => {
-        const next = await answerDue(ended);
-        const { due, failure } = await sweepDeliveries(deps, ended);
+        const next = await answerDue(stopped);
+        const { due, failure } = await sweepDeliveries(deps, stopped);
         sweepProblem = failure;
         await forgetAnswers(store, clock.now());
         return Math.max(0, Math.min(next, due) - clock.now());
@@ -197,8 +197,8 @@ export function createGithubAnswers(
   };
 }
 
-/** Judges and records: the entry is durable when this resolves. */
-const judge = (
+/** Decides on a deployment; the entry is durable when this resolves. */
+const recordDecision = (
   deps: OperationsDeps,
   { tenant_id, app }: GithubGate,
   waiting: WaitingDeployment,
@@ -206,7 +206,7 @@ const judge = (
   waitWhileUndecided(async () => {
     const { repository, environment, deployment_id, run_id, head } = waiting;
     const question = { tenant_id, target: deploymentTarget(waiting), head };
-    // Letters of other scripts may be equal to ours once case is ignored.
+    // Letters of other scripts may become ASCII when case is ignored.
     const { error } = targetSchema().safeParse(question.target);
     if (error) {
       const reason = `no change can release to the environment ${JSON.stringify(environment)}: its target ${error.issues[0]!.message}`;
@@ -232,6 +232,6 @@ const deploymentFacts = ({ repository, environment, head, run_id }: WaitingDeplo
   run_id,
 });
 
-/** Answers for as long as the process lives. */
+/** Answers continuously, in a long-running process. */
 export const startAnswering = (deps: OperationsDeps, answers: GithubAnswers): { stop(): Promise<void> } =>
   startPasses(deps, answers.pass, (error) => deps.log.warn("deployments wait for the store", { error: String(error) }));

@@ -1,8 +1,8 @@
-/** Comments on a deployment, as GitHub shows them to those who wait for it. */
+/** Words the comments on a deployment that GitHub shows. */
 import type { GateDecision } from "../../changes/rules/decide_gate.ts";
 import { changePageAddress } from "../page_address.ts";
 
-/** Characters that GitHub takes. */
+/** Characters of a comment that GitHub accepts. */
 const MAX_CHARACTERS = 1_024;
 
 const STATE_TEXT = {
@@ -11,14 +11,14 @@ const STATE_TEXT = {
   refused: "Countersign: the deployment is refused",
 } as const;
 
-/** Words a decision, with the change's page where the console has an address. */
+/** Describes a decision, with the address of the change's page if the console has one. */
 export function describeDecision(
   { state, change_id, reasons }: Omit<GateDecision, "record">,
   publicUrl: string | undefined,
 ): string {
   const pages =
     change_id === null ? [] : [publicUrl === undefined ? change_id : changePageAddress(publicUrl, change_id)];
-  const end = pages.map((one) => ` ${one}`).join("");
+  const end = pages.map((address) => ` ${address}`).join("");
   const text = [STATE_TEXT[state], ...reasons].join(". ");
   const room = MAX_CHARACTERS - end.length;
   const isShort = text.length <= room;

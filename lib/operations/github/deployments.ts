@@ -1,4 +1,4 @@
-/** Deployments on GitHub that wait for an answer. Each is stored before its delivery is acknowledged, and until it is answered. */
+/** Deployments on GitHub that wait for an answer. Each is stored before its delivery is acknowledged, until it is answered. */
 import { isGate } from "../../changes/gate/ask_gate.ts";
 import { type ProductAdapter, ignoreUncovered } from "../../changes/operations/adapter_port.ts";
 import type { DeploymentRequest } from "../../github/delivery.ts";
@@ -16,7 +16,7 @@ declare module "../../store/store.ts" {
   }
 }
 
-/** The last word on a deployment; `expired`: GitHub waits no longer; `gone`: GitHub takes no answer. */
+/** The end of a deployment; `expired`: GitHub no longer waits; `gone`: GitHub accepts no answer. */
 export type DeploymentAnswer = "approved" | "rejected" | "expired" | "gone";
 
 /** A deployment without an answer. Times in milliseconds since the epoch. */
@@ -24,16 +24,16 @@ export interface WaitingDeployment extends Omit<DeploymentRequest, "callback"> {
   /** Name of the gate's target system. */
   gate: string;
   received: number;
-  /** Looked at again then. */
+  /** Time of the next attempt. */
   due: number;
-  /** Attempts to answer that failed, one after the other. */
+  /** Consecutive failed attempts to answer. */
   failures: number;
-  /** Comments that said why it waits, and the last of them. */
+  /** Number of comments on the reasons to wait, and the last of them (`reported`). */
   reports: number;
   reported: string;
 }
 
-/** GitHub lets a deployment wait so long. */
+/** Longest time that GitHub lets a deployment wait. */
 export const MAX_WAIT_MS = 30 * DAY_MS;
 /** Answers that are removed in one pass. */
 const MAX_FORGOTTEN = 50;
@@ -45,8 +45,8 @@ export const deploymentTarget = ({
 }: Pick<DeploymentRequest, "repository_id" | "environment">): string => `deploy/${repository_id}/${environment}`;
 
 /**
- * Stores a deployment that asks for a decision, once however often it is delivered. `gates`: those whose secret signed it.
- * Returns false for a delivery that asks for none. Errors: 400 `invalid_field`.
+ * Stores a deployment that requests a decision, once however often it is delivered. `gates`: those whose secret signed it.
+ * Returns false for a delivery that requests none. Errors: 400 `invalid_field`.
  */
 export async function acceptDeployment(
   { store, clock, sha256, product }: OperationsDeps,
@@ -56,58 +56,58 @@ export async function acceptDeployment(
   const request = read(gates[0]!.app.api);
   if (!request) return false;
   const target = deploymentTarget(request);
-  const gate = gates.find((one) => isCovered(product!.adapter!, one, target));
+  const gate = gates.find((candidate) => isCovered(product!.adapter!, candidate, target));
   if (!gate) throw invalidField("environment", `makes ${target}, which no gate with this secret covers`);
   const { callback, ...details } = request;
   const { deployment_id, run_id, repository_id, environment, head } = details;
   const facts = canonicalJson({ callback, run_id, repository_id, environment, head });
-  // GitHub's ids rise: the oldest come first.
+  // GitHub's ids rise, so the oldest deployments come first.
   const id = `${String(deployment_id).padStart(16, "0")}\n${sha256(facts)}`;
   const now = clock.now();
   await store.transact(async (tx) => {
     if ((await tx.get("github_waiting", id)) || (await tx.get("github_answered", id))) return;
-    const fresh = { gate: gate.name, received: now, due: now, failures: 0, reports: 0, reported: "" };
-    tx.put("github_waiting", id, { ...details, ...fresh }, 0);
+    const initial = { gate: gate.name, received: now, due: now, failures: 0, reports: 0, reported: "" };
+    tx.put("github_waiting", id, { ...details, ...initial }, 0);
   });
   return true;
 }
 
-/** Returns true where releases of a target are those of a gate. */
+/** Returns true if a gate covers the releases of a target. */
 const isCovered = (adapter: ProductAdapter, { name, tenant_id }: GithubGate, target: string): boolean =>
   ignoreUncovered(() => {
     const entry = { tenant_id, target, kind: "config", value: undefined } as const;
     return isGate(adapter, entry) && (adapter.locate?.(entry).system ?? name) === name;
   }) ?? false;
 
-/** Takes a deployment for this process until `until`; undefined where another has it, or it is answered. */
+/** Claims a deployment for this process until `until`; undefined if another process has it, or it is answered. */
 export const claimDeployment = (
   store: Store,
   id: string,
   { due, until }: { due: number; until: number },
 ): Promise<WaitingDeployment | undefined> =>
   store.transact(async (tx) => {
-    const found = (await tx.get("github_waiting", id))?.value;
-    if (found?.due !== due) return undefined;
-    const claimed = { ...found, due: until };
+    const stored = (await tx.get("github_waiting", id))?.value;
+    if (stored?.due !== due) return undefined;
+    const claimed = { ...stored, due: until };
     tx.put("github_waiting", id, claimed);
     return claimed;
   });
 
-/** Stores what changed about a deployment that waits on. */
+/** Updates a deployment that continues to wait. */
 export const postponeDeployment = (store: Store, id: string, changed: Partial<WaitingDeployment>): Promise<void> =>
   store.transact(async (tx) => {
-    const found = (await tx.get("github_waiting", id))?.value;
-    if (found) tx.put("github_waiting", id, { ...found, ...changed });
+    const stored = (await tx.get("github_waiting", id))?.value;
+    if (stored) tx.put("github_waiting", id, { ...stored, ...changed });
   });
 
-/** Stores the answer that GitHub took, or why there is none. */
+/** Stores the answer that GitHub accepted, or why there is none. */
 export const closeDeployment = (store: Store, id: string, answer: DeploymentAnswer, at: number): Promise<void> =>
   store.transact((tx) => {
     tx.delete("github_waiting", id);
     tx.put("github_answered", id, { answer, at });
   });
 
-/** Removes old answers: GitHub delivers nothing again that is older than its deployment may wait. */
+/** Removes old answers, of deployments that GitHub no longer delivers. */
 export async function forgetAnswers(store: Store, now: number): Promise<void> {
   const oldest = await store.list("github_answered", { limit: MAX_FORGOTTEN });
   const old = oldest.filter(({ value }) => now - value.at > MAX_WAIT_MS);

@@ -1,4 +1,4 @@
-/** Looks for deliveries that did not arrive, which GitHub does not repeat by itself, and has them delivered again. */
+/** Finds deliveries that did not arrive, and requests them again, since GitHub does not repeat them by itself. */
 import * as z from "zod";
 import { type GithubApp, GithubFailed, parseJson } from "../../github/app.ts";
 import type { GithubGate } from "../../github/gate.ts";
@@ -15,14 +15,14 @@ declare module "../../store/store.ts" {
 /** The sweeps of one App. Times in milliseconds since the epoch. */
 export interface Sweep {
   due: number;
-  /** Deliveries before this are no longer looked at. */
+  /** Earlier deliveries are no longer checked. */
   since: number;
 }
 
-const SWEEP_EVERY_MS = 5 * 60_000;
-/** GitHub delivers nothing again that is older. */
+const SWEEP_INTERVAL_MS = 5 * 60_000;
+/** GitHub repeats no older delivery. */
 const MAX_AGE_MS = 3 * DAY_MS;
-/** A delivery may still be under way for so long; and clocks differ. */
+/** Longest time that a delivery may be under way; includes differences between clocks. */
 const MAX_DELIVERY_MS = 60_000;
 const MAX_PAGES = 20;
 /** Attempts at one delivery. */
@@ -34,8 +34,8 @@ interface SweepResult {
   failure: string | null;
 }
 
-/** Sweeps the Apps whose time has come. Errors: those of the store. */
-export async function sweepDeliveries(deps: OperationsDeps, ended?: AbortSignal): Promise<SweepResult> {
+/** Sweeps the Apps whose sweep is due. Errors: those of the store. */
+export async function sweepDeliveries(deps: OperationsDeps, stopped?: AbortSignal): Promise<SweepResult> {
   const { clock, product, log } = deps;
   const gates = product?.adapter?.githubGates ?? [];
   let next = Infinity;
@@ -43,9 +43,9 @@ export async function sweepDeliveries(deps: OperationsDeps, ended?: AbortSignal)
   for (const gate of gates) {
     const { claimed, due } = await claimSweep(deps, gate);
     next = Math.min(next, due);
-    if (!claimed || ended?.aborted) continue;
+    if (!claimed || stopped?.aborted) continue;
     try {
-      const since = await sweep(gate.app, { since: claimed.since, now: clock.now(), ended });
+      const since = await sweep(gate.app, { since: claimed.since, now: clock.now(), stopped });
       await saveSweep(deps, gate, { due, since });
     } catch (error) {
       if (!(error instanceof GithubFailed)) throw error;
@@ -56,7 +56,7 @@ export async function sweepDeliveries(deps: OperationsDeps, ended?: AbortSignal)
   return { due: next, failure };
 }
 
-/** Takes the sweep of a gate for this process where it is due. */
+/** Claims the sweep of a gate for this process if it is due. */
 const claimSweep = (
   { store, clock }: OperationsDeps,
   { name }: GithubGate,
@@ -64,11 +64,11 @@ const claimSweep = (
   store.transact(async (tx) => {
     const now = clock.now();
     const sweeps = (await tx.get("meta", "github_sweeps"))?.value ?? {};
-    const known = Object.hasOwn(sweeps, name) ? sweeps[name]! : { due: now, since: now - MAX_AGE_MS };
-    if (known.due > now) return { due: known.due };
-    const due = now + SWEEP_EVERY_MS;
-    tx.put("meta", "github_sweeps", { ...sweeps, [name]: { ...known, due } });
-    return { claimed: known, due };
+    const current = Object.hasOwn(sweeps, name) ? sweeps[name]! : { due: now, since: now - MAX_AGE_MS };
+    if (current.due > now) return { due: current.due };
+    const due = now + SWEEP_INTERVAL_MS;
+    tx.put("meta", "github_sweeps", { ...sweeps, [name]: { ...current, due } });
+    return { claimed: current, due };
   });
 
 const saveSweep = ({ store }: OperationsDeps, { name }: GithubGate, swept: Sweep): Promise<void> =>
@@ -91,47 +91,47 @@ const pageSchema = once(() =>
 );
 type Delivery = z.output<ReturnType<typeof pageSchema>>[number];
 
-/** Has deliveries that failed repeated, and returns the time from which the next sweep looks. */
+/** Requests failed deliveries again, and returns the time from which the next sweep checks. */
 async function sweep(
   app: GithubApp,
-  { since, now, ended }: { since: number; now: number; ended: AbortSignal | undefined },
+  { since, now, stopped }: { since: number; now: number; stopped: AbortSignal | undefined },
 ): Promise<number> {
   const from = Math.max(since, now - MAX_AGE_MS);
-  const deliveries = await listDeliveries(app, from, ended);
-  let open = now - 2 * MAX_DELIVERY_MS;
+  const deliveries = await listDeliveries(app, from, stopped);
+  let oldestFailed = now - 2 * MAX_DELIVERY_MS;
   for (const attempts of groupByGuid(deliveries)) {
     if (attempts.some(({ status_code }) => status_code >= 200 && status_code < 300)) continue;
     if (attempts.length >= MAX_ATTEMPTS) continue;
-    open = Math.min(open, ...attempts.map(({ delivered_at }) => delivered_at));
-    const newest = attempts.reduce((one, other) => (other.delivered_at > one.delivered_at ? other : one));
+    oldestFailed = Math.min(oldestFailed, ...attempts.map(({ delivered_at }) => delivered_at));
+    const newest = attempts.reduce((last, other) => (other.delivered_at > last.delivered_at ? other : last));
     if (now - newest.delivered_at < MAX_DELIVERY_MS) continue;
-    await app.send({ method: "POST", path: `/app/hook/deliveries/${newest.id}/attempts`, as: "app", ended });
+    await app.send({ method: "POST", path: `/app/hook/deliveries/${newest.id}/attempts`, as: "app", canceled: stopped });
   }
-  return open;
+  return oldestFailed;
 }
 
 /** Lists the requests for a decision since a time, newest first. */
-async function listDeliveries(app: GithubApp, since: number, ended: AbortSignal | undefined): Promise<Delivery[]> {
-  const found: Delivery[] = [];
+async function listDeliveries(app: GithubApp, since: number, stopped: AbortSignal | undefined): Promise<Delivery[]> {
+  const requests: Delivery[] = [];
   for (let page = 0, cursor = ""; page < MAX_PAGES; page++) {
     const query = `per_page=100${cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`}`;
     const { text, headers } = await app.send({
       method: "GET",
       path: `/app/hook/deliveries?${query}`,
       as: "app",
-      ended,
+      canceled: stopped,
     });
-    // As text: ids may be larger than a number is exact.
+    // Ids are parsed as text, since they may exceed the safe integers.
     const { data } = pageSchema().safeParse(parseJson(text.replace(/"id":\s*(\d+)/g, '"id":"$1"')));
     if (!data) throw new GithubFailed("GitHub answered something other than a list of deliveries");
-    found.push(...data.filter(({ event, action }) => event === "deployment_protection_rule" && action === "requested"));
+    requests.push(...data.filter(({ event, action }) => event === "deployment_protection_rule" && action === "requested"));
     cursor = nextCursor(headers);
     if (cursor === "" || data.every(({ delivered_at }) => delivered_at < since)) break;
   }
-  return found.filter(({ delivered_at }) => delivered_at >= since);
+  return requests.filter(({ delivered_at }) => delivered_at >= since);
 }
 
-/** Returns the cursor of the next page, and nothing else of its address; `""` on the last. */
+/** Returns the cursor in the address of the next page; `""` on the last. */
 const nextCursor = (headers: Headers): string => {
   const [, address = ""] = /<([^>]*)>;\s*rel="next"/.exec(headers.get("link") ?? "") ?? [];
   return (URL.canParse(address) && new URL(address).searchParams.get("cursor")) || "";

@@ -1,11 +1,11 @@
-/** How a notification is written for those who take it: signed JSON, Slack's blocks, or a card for Teams. */
+/** Formats a notification for its receiver: JSON, Slack's blocks, or a card for Teams. */
 import { shorten } from "../../kit/quote.ts";
 import type { Notification } from "./notification.ts";
 
 export const NOTIFY_FORMATS = ["json", "slack", "teams"] as const;
 export type NotifyFormat = (typeof NOTIFY_FORMATS)[number];
 
-/** The body to post. */
+/** Formats the body to post. */
 export const formatBody: Readonly<Record<NotifyFormat, (notification: Notification) => string>> = {
   json: (notification) => JSON.stringify(notification),
   slack: (notification) => JSON.stringify(slackMessage(notification)),
@@ -18,10 +18,10 @@ const OPEN = "Open in Countersign";
 const formatContext = ({ instance_id, type, data }: Notification): string =>
   [instance_id, type, data.change?.change_id].filter(Boolean).join(" · ");
 
-/** Slack takes 3,000 characters in a block, and `&` takes five of them. */
+/** Slack accepts 3,000 characters in a block, and `&` needs five of them. */
 const MAX_SLACK_CHARACTERS = 590;
 
-/** An incoming webhook's message. Plain text has no marks, links and mentions; the button is a link. */
+/** Builds the message for an incoming webhook. Plain text has no formatting, links or mentions; the button is a link. */
 function slackMessage(notification: Notification): object {
   const { text, url } = notification;
   const plain = (words: string) => ({ type: "plain_text", text: escapeSlack(words), emoji: false });
@@ -37,13 +37,13 @@ function slackMessage(notification: Notification): object {
 
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 
-/** Slack reads `<!channel>`, `<@U1>` and `<https://…|text>` in any text, and three entities. */
+/** Escapes text, in which Slack interprets `<!channel>`, `<@U1>`, `<https://…|text>` and three entities. */
 function escapeSlack(text: string): string {
   const escaped = text.replace(/[&<>]/g, (character) => ENTITIES[character]!);
   return escaped.length <= MAX_SLACK_CHARACTERS * 5 ? escaped : escapeSlack(shorten(text, MAX_SLACK_CHARACTERS));
 }
 
-/** The message of a Workflows webhook: an Adaptive Card. Runs of text have no Markdown, unlike text blocks. */
+/** Builds the message for a Workflows webhook, an Adaptive Card. Text runs have no Markdown, unlike text blocks. */
 function teamsMessage(notification: Notification): object {
   const { text, url } = notification;
   const runs = (words: string, style: object) => ({

@@ -1,4 +1,4 @@
-/** Types of notifications. */
+/** Types and bodies of notifications. */
 import type { AuditEntry } from "../../audit/entry.ts";
 import type { ActivityRow } from "../../projections/activity.ts";
 import type { Change } from "../../changes/rules/change.ts";
@@ -40,7 +40,7 @@ export const SENT_FIELDS = [
   "apply_when",
 ] as const satisfies readonly (keyof Change)[];
 
-/** A webhook's body. `id` is the same however often it is sent. */
+/** A webhook's body. `id` is the same for each attempt. */
 export interface Notification {
   id: string;
   type: NotificationType;
@@ -48,15 +48,15 @@ export interface Notification {
   timestamp: string;
   product_id: string;
   instance_id: string;
-  /** One sentence for people. What somebody wrote stands in quotation marks in it. */
+  /** One sentence for people; text of users is in quotation marks. */
   text: string;
   /** Address of the page in the console, if the service knows its own. */
   url?: string;
   data: {
     change: Pick<Change, (typeof SENT_FIELDS)[number]> | null;
-    /** Whose consent the change lacks now; empty once it is decided. */
+    /** Consents that the change lacks now; empty once it is decided. */
     missing: MissingConsent[];
-    /** When its time is over, or its review is due; null where nothing sets it a limit. */
+    /** Time of expiry, or of the due review; null without a limit. */
     expires_at: string | null;
     /** The entry that records it. */
     audit_entry?: Pick<AuditEntry, "id" | "event_type" | "detail" | "current_hash">;

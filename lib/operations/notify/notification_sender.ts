@@ -1,6 +1,6 @@
 /**
- * Parts that all senders share. The cursor is in the store, so that a restart continues where it stopped: each
- * notification arrives at least once, and carries an id by which a second arrival is known.
+ * Sends notifications for all hosts. The cursor is in the store, so that a restart continues where it stopped: each notification
+ * arrives at least once, with an id that identifies repeated deliveries.
  */
 import { findTrace } from "../../audit/entry_traces.ts";
 import { newTrace, type Trace } from "../../kit/trace.ts";
@@ -34,31 +34,31 @@ export interface NotifyOptions {
   fetch?: typeof fetch;
 }
 
-/** A notification, with the trace of what caused it. */
+/** A notification with the trace of its cause. */
 interface TracedNotification {
   notification: Notification;
   trace: Trace | undefined;
 }
 
-const BATCH = 50;
+const BATCH_SIZE = 50;
 const NO_STORE = "the store cannot be used";
 
-/** Returns the cursor, one attempt at a notification, and the next step. */
-export function createNotificationSender(deps: OperationsDeps, options: NotifyOptions, ended: AbortSignal) {
+/** Creates the sender of notifications. */
+export function createNotificationSender(deps: OperationsDeps, options: NotifyOptions, stopped: AbortSignal) {
   const { url, format = "json", secret, times = SEND_TIMES, fetch: send = fetch } = options;
   const { store, clock, log } = deps;
   const receiver = { url, format, key: secret === undefined ? undefined : parseWebhookKey(secret) };
   let problem: string | null = null;
-  /** Delivered and not kept yet. A store that takes no writes must not have it sent over and over. */
-  let unstored: EventCursor | undefined;
+  /** The cursor that could not be stored after a delivery; while the store takes no writes, nothing is sent again. */
+  let unstoredCursor: EventCursor | undefined;
 
   const storeCursor = async (cursor: EventCursor): Promise<void> => {
-    unstored = cursor;
+    unstoredCursor = cursor;
     await store.transact((tx) => tx.put("meta", "notify", cursor));
-    unstored = undefined;
+    unstoredCursor = undefined;
   };
 
-  /** Reads the stored cursor and the present one; the very first time it begins at the present. */
+  /** Reads the stored cursor and the present one, which is stored at the first call. */
   const readCursors = async (): Promise<{ stored: EventCursor; present: EventCursor }> => {
     const stored = (await store.get("meta", "notify"))?.value;
     const present = await readPresentCursor(store);
@@ -70,18 +70,18 @@ export function createNotificationSender(deps: OperationsDeps, options: NotifyOp
     problem: () => problem,
     begin: async () => void (await readCursors()),
 
-    /** Tries once to hand it over; resolves with nothing when it was taken, with why not otherwise. */
+    /** Tries once to deliver a notification; resolves with undefined if it was accepted, otherwise with the failure. */
     async attempt({ notification, trace }: TracedNotification): Promise<FailedAttempt | undefined> {
       const { id } = notification;
       const failed = await post(receiver, notification, {
         send,
         timeout: times.timeout,
-        ended,
+        stopped,
         now: clock.now(),
         trace,
       });
       const failure = failed?.failure ?? null;
-      if (ended.aborted) return failed;
+      if (stopped.aborted) return failed;
       if (failure === null && problem !== null) log.info("notifications get through again", { id });
       if (failure !== null && failure !== problem)
         log.warn("a notification did not get through; it is tried again", { id, failure });
@@ -89,14 +89,11 @@ export function createNotificationSender(deps: OperationsDeps, options: NotifyOp
       return failed;
     },
 
-    /**
-     * Hands the next events to `deliver` and keeps the cursor after each that it has delivered; false when there is no more to
-     * do.
-     */
-    async sendNext(deliver: (sent: TracedNotification) => Promise<boolean>): Promise<boolean> {
-      if (unstored) await storeCursor(unstored);
+    /** Passes the next events to `deliver` and stores the cursor after each delivered one; false if there are no more. */
+    async sendNext(deliver: (traced: TracedNotification) => Promise<boolean>): Promise<boolean> {
+      if (unstoredCursor) await storeCursor(unstoredCursor);
       const { stored, present } = await readCursors();
-      const events = await readEventsSince(store, resumeCursor(present, stored), BATCH);
+      const events = await readEventsSince(store, resumeCursor(present, stored), BATCH_SIZE);
       const isEmpty = events.every(({ type }) => type === "tick");
       if (isEmpty || problem === NO_STORE) problem = null;
       if (isEmpty) return false;
@@ -110,7 +107,7 @@ export function createNotificationSender(deps: OperationsDeps, options: NotifyOp
       return true;
     },
 
-    /** Tells that the store failed it. */
+    /** Reports a failure of the store. */
     storeFailed(error: unknown): void {
       if (problem === null) log.warn("notifications wait for the store", { error: String(error) });
       problem = NO_STORE;
@@ -118,6 +115,6 @@ export function createNotificationSender(deps: OperationsDeps, options: NotifyOp
   };
 }
 
-/** A row is left by a cycle, which has a trace of its own; the trace of an entry is known to the process that appended it. */
+/** Returns the trace of an entry if this process appended it. Rows come from cycles, for which a new trace starts. */
 const findEventTrace = ({ integrity }: OperationsDeps, event: StreamEvent): Trace | undefined =>
   event.type === "audit" ? findTrace(integrity, event.data) : newTrace();

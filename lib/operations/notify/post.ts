@@ -1,4 +1,4 @@
-/** One attempt to send a notification, and in plain words why it failed. Addresses may be secrets: none is shown. */
+/** Posts a notification once, and describes a failure in plain words. They contain no address, which may be a secret. */
 import { readCappedText } from "../../kit/capped_text.ts";
 import { readRetryDelay } from "../../kit/retry_delay.ts";
 import { runUntilStopped, Unanswered } from "../../kit/time_limit.ts";
@@ -11,11 +11,11 @@ import type { Notification } from "./notification.ts";
 export interface Receiver {
   url: string;
   format: NotifyFormat;
-  /** Signs what is sent as JSON; the addresses of Slack and Teams are secrets themselves. */
+  /** Signs JSON bodies; the addresses of Slack and Teams are secrets themselves. */
   key?: Uint8Array | undefined;
 }
 
-/** Why it was not taken, and how long the receiver asks to be left alone, in milliseconds. */
+/** A failure with the pause that the receiver requests, in milliseconds. */
 export interface FailedAttempt {
   failure: string;
   after?: number | undefined;
@@ -23,18 +23,18 @@ export interface FailedAttempt {
 
 interface Attempt {
   send: typeof fetch;
-  /** How long the receiver may take; milliseconds. */
+  /** Time limit for the answer; milliseconds. */
   timeout: number;
-  ended: AbortSignal;
+  stopped: AbortSignal;
   now: number;
   trace: Trace | undefined;
 }
 
-/** Sends once; resolves with nothing when it was taken. */
+/** Sends once; resolves with undefined if the receiver accepted it. */
 export async function post(
   { url, format, key }: Receiver,
   notification: Notification,
-  { send, timeout, ended, now, trace }: Attempt,
+  { send, timeout, stopped, now, trace }: Attempt,
 ): Promise<FailedAttempt | undefined> {
   const body = formatBody[format](notification);
   const headers = {
@@ -53,7 +53,7 @@ export async function post(
     return { failure: describeFailure(format, response.status, answer.trim()), after: readRetryDelay(response, now) };
   };
   try {
-    return await runUntilStopped(ended, attempt, timeout);
+    return await runUntilStopped(stopped, attempt, timeout);
   } catch (error) {
     return error instanceof Unanswered
       ? { failure: `the receiver did not answer within ${timeout / 1000} s` }
@@ -61,7 +61,7 @@ export async function post(
   }
 }
 
-/** Bytes to read of a rejection: receivers give the reason in a word. */
+/** Bytes to read of a rejection, whose reason is usually one word. */
 const MAX_READ_BYTES = 1000;
 
 function signatureHeaders(key: Uint8Array, id: string, now: number, body: string): Record<string, string> {
@@ -83,7 +83,7 @@ const cloudEventHeaders = ({ id, type, timestamp, instance_id, data }: Notificat
   ...(data.change && { "ce-subject": data.change.change_id }),
 });
 
-/** Teams answers 200 also where it did not deliver, and says so in the body. */
+/** Finds a failure in an answer of Teams, which answers 200 also if it did not deliver. */
 function teamsFailure(status: number, answer: string): FailedAttempt | undefined {
   if (!/delivery failed/i.test(answer)) return undefined;
   const inner = /HTTP error (\d{3})/i.exec(answer)?.[1];
@@ -91,7 +91,7 @@ function teamsFailure(status: number, answer: string): FailedAttempt | undefined
   return { failure: `the receiver answered ${status}, and Teams says that the delivery failed${cause}` };
 }
 
-/** Meaning of Slack's error words. Other words of a receiver are not repeated: they may hold anything. */
+/** Meaning of Slack's error codes. Other texts of a receiver are not repeated, since they may contain anything. */
 const SLACK_ERRORS: Readonly<Record<string, string>> = {
   no_service: "its webhook was removed or disabled; make a new one in Slack and give its address as --notify-url",
   no_service_id: "the address of the webhook is incomplete; copy it again from Slack",
@@ -105,9 +105,9 @@ const SLACK_ERRORS: Readonly<Record<string, string>> = {
 };
 
 function describeFailure(format: NotifyFormat, status: number, answer: string): string {
-  const known = format === "slack" ? SLACK_ERRORS[answer] : undefined;
+  const slackError = format === "slack" ? SLACK_ERRORS[answer] : undefined;
   const answered = `the receiver answered ${status}`;
-  if (known) return `${answered} ${answer}: ${known}`;
+  if (slackError) return `${answered} ${answer}: ${slackError}`;
   if (status === 429) return `${answered}: it asks for a pause`;
   if (status === 404 || status === 410)
     return `${answered}: there is nothing at this address any more; give the right one as --notify-url`;

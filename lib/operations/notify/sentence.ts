@@ -1,4 +1,4 @@
-/** Words a notification in one sentence: who did what, whose consent is missing, and until when. */
+/** Describes a notification in one sentence: the event, the missing consents and the time limit. */
 import type { ActivityRow } from "../../projections/activity.ts";
 import type { Change } from "../../changes/rules/change.ts";
 import { describeAutomation } from "../../changes/rules/automation_words.ts";
@@ -19,18 +19,18 @@ export interface NotificationFacts {
   type: NotificationType;
   /** The change as it is now. */
   change: Change | undefined;
-  /** The entry that records it; absent where none does. */
+  /** The entry that records the event, if any. */
   entry?: DescribableEntry | undefined;
   missing: readonly MissingConsent[];
   expires_at: string | null;
-  /** Who may review it, where the intent names them. */
+  /** People who may review it, if the intent names them. */
   reviewers?: readonly string[] | undefined;
   outcome?: Outcome | null | undefined;
-  /** The consented value of a place that was changed outside the service, and what it holds; `null`: nothing. */
+  /** The consented and the current value of a drifted target; `current` is null for no value. */
   values?: { consented: unknown; current: { value: unknown } | null } | undefined;
   /** Milliseconds since the epoch. */
   now?: number | undefined;
-  /** `of_entry`: no word of it was written by a user. */
+  /** `of_entry`: the notice contains no words of a user. */
   notice?: (Pick<ActivityRow, "title" | "detail" | "ref"> & { of_entry: boolean }) | undefined;
 }
 
@@ -38,7 +38,6 @@ const MAX_LENGTH = 1200;
 /** Characters of a value that are shown. */
 const MAX_VALUE_LENGTH = 200;
 
-/** Words a notification in one sentence. */
 export function describeNotification(facts: NotificationFacts): string {
   const { change } = facts;
   return `${shorten(change ? describeForChange(facts, change) : describeForService(facts), MAX_LENGTH)}.`;
@@ -51,34 +50,33 @@ const joinText = (parts: readonly Part[]): string =>
 function describeForChange(facts: NotificationFacts, change: Change): string {
   const { entry, missing, expires_at, notice, now } = facts;
   if (entry && facts.type !== "change.waiting_for_consent") return describeEntry(entry, change, facts);
-  const what = nameSubject(change);
-  const proposed = `${what}, proposed by ${proposerName(change)}`;
+  const subject = nameSubject(change);
+  const proposed = `${subject}, proposed by ${proposerName(change)}`;
   const weight = describeWeight(change, now);
   switch (facts.type) {
     case "change.waiting_for_consent":
       if (change.status !== "pending_consent")
-        return `Proposed by ${proposerName(change)}: ${what}${weight}; meanwhile it is ${endedStatus(change)}`;
-      return `Consent is needed${untilText(expires_at)}: ${proposerName(change)} proposes ${what}${weight}${consentsText(change)}${missingText(missing)}`;
+        return `Proposed by ${proposerName(change)}: ${subject}${weight}; meanwhile it is ${endedStatus(change)}`;
+      return `Consent is needed${untilText(expires_at)}: ${proposerName(change)} proposes ${subject}${weight}${consentsText(change)}${missingText(missing)}`;
     case "change.expiring":
       return describeExpiry(facts, change, proposed);
     case "change.review_due": {
       const { reviewers } = facts;
-      const reviewerNames =
-        reviewers === undefined ? "" : reviewers.length === 0 ? "nobody" : joinNames(reviewers, "or");
-      const reviewNote = reviewerNames && `; it may be reviewed by ${reviewerNames}`;
+      const names = reviewers?.length === 0 ? "nobody" : joinNames(reviewers ?? [], "or");
+      const reviewNote = reviewers === undefined ? "" : `; it may be reviewed by ${names}`;
       return `A review is due${untilText(expires_at)}: ${proposed}, was approved in an emergency by ${listEmergencyApprovers(change)}${weight}${reviewNote}`;
     }
     case "outcome.verdict": {
-      if (!facts.outcome) return describeNotice(notice!, what);
+      if (!facts.outcome) return describeNotice(notice!, subject);
       const stateWords = facts.outcome.state === "final" ? "is in the end" : "is so far";
-      return `The outcome of ${what} ${stateWords} ${describeVerdict(facts.outcome)}: ${removeFullStop(describeMovement(facts.outcome))}`;
+      return `The outcome of ${subject} ${stateWords} ${describeVerdict(facts.outcome)}: ${removeFullStop(describeMovement(facts.outcome))}`;
     }
     default:
-      return notice ? describeNotice(notice, what) : what;
+      return notice ? describeNotice(notice, subject) : subject;
   }
 }
 
-/** An entry: what happened to which change, why, and what is possible now. */
+/** Describes an entry: the event, its change, the reason, and the possible next step. */
 function describeEntry(
   entry: DescribableEntry,
   change: Change,
@@ -89,18 +87,23 @@ function describeEntry(
   const isProposal = event_type === "change_proposed";
   const { decision } = typeof detail === "string" ? parseDetail(detail) : (detail as { decision?: string });
   const isGrave = event_type === "change_applied" || decision === "approved";
-  const kind = event_type.endsWith("_failed") ? "error: " : "note: ";
-  const cause = reason === undefined ? "" : `; ${typeof reason === "string" ? reason : `${kind}${joinText([reason])}`}`;
+  const cause = describeCause(event_type, reason);
   const proposed = isProposal ? "" : `, proposed by ${proposerName(change)}`;
   return `${joinText(capitalize(what))}: ${nameSubject(change)}${proposed}${isGrave ? describeWeight(change, now) : ""}${cause}${describeBothValues(values)}${describeNextStep(event_type, change, expires_at)}`;
+}
+
+function describeCause(event_type: string, reason: Part | undefined): string {
+  if (reason === undefined) return "";
+  if (typeof reason === "string") return `; ${reason}`;
+  return `; ${event_type.endsWith("_failed") ? "error" : "note"}: ${joinText([reason])}`;
 }
 
 /** Describes the consented value and the current one. */
 function describeBothValues(values: NotificationFacts["values"]): string {
   if (!values) return "";
-  const shown = (value: unknown): string => quoteProse(shorten(JSON.stringify(value), MAX_VALUE_LENGTH));
-  const current = values.current === null ? "nothing" : shown(values.current.value);
-  return `; it holds ${current}, and ${shown(values.consented)} was consented to`;
+  const quoteValue = (value: unknown): string => quoteProse(shorten(JSON.stringify(value), MAX_VALUE_LENGTH));
+  const current = values.current === null ? "nothing" : quoteValue(values.current.value);
+  return `; it holds ${current}, and ${quoteValue(values.consented)} was consented to`;
 }
 
 function describeNextStep(event_type: string, change: Change, expires_at: string | null): string {
@@ -110,23 +113,23 @@ function describeNextStep(event_type: string, change: Change, expires_at: string
   const automation = describeAutomation(change);
   if (status === "approved" && automation) return `; it ${automation}`;
   if (status !== "approved") return "";
-  // The moment of an emergency's consent may be when its review is due, which ends nothing.
+  // In an emergency the time may be that of the due review, which does not end the consent.
   return `; it can be applied${expires_at === findReviewDue(change) ? "" : untilText(expires_at)}`;
 }
 
-/** About the service, or about more than one change. */
+/** Describes a notification about the service, or about several changes. */
 function describeForService({ type, notice }: NotificationFacts): string {
   if (!notice) return type;
   if (type !== "breach.found") return describeNotice(notice, "");
   return `${removeFullStop(notice.title)}: ${quoteProse(notice.detail)}; nothing is decided on it until it is put right, or the store is restored from a backup`;
 }
 
-/** The remark of the service, with the change by its words instead of its id. */
+/** Describes a notice, with the change's name (`subject`) instead of its id. */
 function describeNotice(
   { title, detail, ref, of_entry }: NonNullable<NotificationFacts["notice"]>,
-  what: string,
+  subject: string,
 ): string {
-  const sentence = removeFullStop(ref !== null && what !== "" ? title.split(ref).join(what) : title);
+  const sentence = removeFullStop(ref !== null && subject !== "" ? title.split(ref).join(subject) : title);
   if (detail.trim() === "") return sentence;
   return `${sentence}${of_entry ? `; ${lowerFirst(removeFullStop(detail))}` : `: ${quoteProse(detail)}`}`;
 }

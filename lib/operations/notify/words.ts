@@ -23,12 +23,12 @@ export const quoteProse = (text: string): string => isolateDirection(quote(text,
 export const quoteName = (name: string): string =>
   isolateDirection(LINK_OR_MENTION.test(name) ? quote(name, MAX_QUOTED_LENGTH) : label(name));
 
-/** Joins names: `ana, bo and cy`; of many the first ones and the number of the others. */
+/** Joins names: `ana, bo and cy`; of many only the first ones, and the number of the others. */
 export function joinNames(names: readonly string[], last = "and"): string {
-  const shown = names.slice(0, MAX_NAMES).map(quoteName);
-  const more = names.length - shown.length;
-  if (more > 0) return `${shown.join(", ")} ${last} ${more} more`;
-  return shown.length < 2 ? shown.join("") : `${shown.slice(0, -1).join(", ")} ${last} ${shown.at(-1)}`;
+  const first = names.slice(0, MAX_NAMES).map(quoteName);
+  const more = names.length - first.length;
+  if (more > 0) return `${first.join(", ")} ${last} ${more} more`;
+  return first.length < 2 ? first.join("") : `${first.slice(0, -1).join(", ")} ${last} ${first.at(-1)}`;
 }
 
 /** `3 people`; with a separator between thousands. */
@@ -38,7 +38,7 @@ export const countPeople = (count: number): string =>
 /** `on 2026-11-24 at 18:00 UTC`. */
 export const formatTime = (time: string): string => `on ${time.slice(0, 10)} at ${time.slice(11, 16)} UTC`;
 
-/** Describes whose consent each rule lacks, by name where the intent names them. */
+/** Describes the consents that each rule lacks, with names if the intent names people. */
 export function describeMissing(missing: readonly MissingConsent[]): string {
   const rules = missing.slice(0, MAX_RULES).map(describeMissingRule);
   const more = missing.length - rules.length;
