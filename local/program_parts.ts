@@ -34,8 +34,8 @@ export async function openParts(options: Options, log: Log) {
   const { llm, llmBaseUrl, llmModel, llmKey, auditKey, auditAnchor, evolvedDir } = options;
   return {
     metrics,
-    measured: metrics.measured,
-    wrongToken: metrics.wrongToken,
+    measure: metrics.measured,
+    onWrongToken: metrics.wrongToken,
     evolved: evolvedFiles(evolvedDir),
     llm:
       llm && llmModel && findLlmProblem(options) === null

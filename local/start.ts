@@ -106,7 +106,7 @@ async function openProgram(
     publicUrl: options.publicUrl,
     capabilities: listCapabilities(options, ui.problem),
     wake: cycles.wake,
-    nextTurn: setImmediate,
+    waitForNextTurn: setImmediate,
     Response: FastResponse as unknown as typeof Response,
   };
   const openedService = retryWhileBusy(() => countersign(dependencies), log);

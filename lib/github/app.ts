@@ -132,7 +132,10 @@ export function githubApp(
       const text = await readCappedText(response, MAX_ANSWER_BYTES);
       const { status } = response;
       if (!response.ok)
-        throw new GithubFailed(`GitHub answered ${status}`, { status, retryAfterMs: readRetryDelay(response, clock.now()) });
+        throw new GithubFailed(`GitHub answered ${status}`, {
+          status,
+          retryAfterMs: readRetryDelay(response, clock.now()),
+        });
       if (text === undefined) throw new GithubFailed(`GitHub answered more than ${MAX_ANSWER_BYTES} bytes`);
       return { text, headers: response.headers };
     };

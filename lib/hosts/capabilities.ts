@@ -79,7 +79,12 @@ export function functionCapabilities(env: Environment): Capability[] {
     row("process_metrics", "host", "the figures of one instance are not those of the service"),
     row("notifications", "host", "nothing runs between requests"),
     row("audit_otlp", "audit", "nothing runs between requests"),
-    row("ui", "host", reasonUnless(env["SVC_CONSOLE"], "no function serves the console"), "a function console; SVC_CONSOLE"),
+    row(
+      "ui",
+      "host",
+      reasonUnless(env["SVC_CONSOLE"], "no function serves the console"),
+      "a function console; SVC_CONSOLE",
+    ),
     row("audit_key", "audit", keyReason, "SVC_AUDIT_KEY_PEM"),
     row("audit_anchor", "audit", "checkpoints are kept in the table only"),
     row("audit_witness", "audit", "this host asks none"),

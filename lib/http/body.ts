@@ -11,7 +11,8 @@ const MAX_DRAINED_BYTES = 1024 * 1024;
 /** Arguments of one call of `String.fromCharCode`. */
 const MAX_ARGUMENTS = 4096;
 
-const tooLargeError = (limit = BODY_LIMIT) => new AppError("payload_too_large", `the request body is over ${limit} bytes`);
+const tooLargeError = (limit = BODY_LIMIT) =>
+  new AppError("payload_too_large", `the request body is over ${limit} bytes`);
 
 /**
  * Reads a body as text of at most 64 KiB; 413 when it is larger, 400 when it is not UTF-8. Decoding turns

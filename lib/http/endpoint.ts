@@ -113,9 +113,12 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
       const write = isWrite(declaration);
       const isPost = declaration.method === "POST";
       if (isPost && !declaration.inAddress) rejectQuery(request, declaration.ignoredQuery);
-      const { text, fields } = isPost ? await readFields(request, declaration) : { text: "", fields: readQuery(request) };
+      const { text, fields } = isPost
+        ? await readFields(request, declaration)
+        : { text: "", fields: readQuery(request) };
       const pathFields = parameters(request);
-      for (const name of Object.keys(pathFields)) if (name in fields) throw invalidField(name, "belongs in the path alone");
+      for (const name of Object.keys(pathFields))
+        if (name in fields) throw invalidField(name, "belongs in the path alone");
       const callerName = identity.agent ?? identity.person;
       if (declaration.names && callerName && !(declaration.names in fields)) fields[declaration.names] = callerName;
       const idempotency = write ? readIdempotencyKey(request, identity, text, deps.sha256) : undefined;
@@ -237,9 +240,7 @@ function pathParameters({
   if (positions.length === 0) return () => ({});
   return (request) => {
     const actual = requestPath(request).replace(/\/+$/, "").split("/").reverse();
-    return Object.fromEntries(
-      positions.map(({ name, position }) => [name, decodeSegment(actual[position] ?? "")]),
-    );
+    return Object.fromEntries(positions.map(({ name, position }) => [name, decodeSegment(actual[position] ?? "")]));
   };
 }
 

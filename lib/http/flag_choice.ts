@@ -142,7 +142,7 @@ export function createFlagsChoice(
 function joinOutcomes(results: readonly (Outcome | undefined)[], sha256: Sha256): Outcomes | undefined {
   const present = results.filter((outcome) => outcome !== undefined);
   present.sort((a, b) => (a.flag.key < b.flag.key ? -1 : 1));
-  const list = `[${shown.map(({ text }) => text).join()}]`;
+  const list = `[${present.map(({ text }) => text).join()}]`;
   if (countTextBytes(list) > PAGE_BYTES) return undefined;
   return { flags: present.map(({ flag }) => flag), text: `{"flags":${list}}`, tag: `"${sha256(list)}"` };
 }

@@ -42,7 +42,9 @@ export const createEvaluation = <T>(
     result,
     bytes: all.reduce((sum, value) => sum + VALUE_BYTES + JSON.stringify(value).length, 0),
     isCertain:
-      behind === 0 && all.length > 0 && all.every((value) => value.state === "governed" || value.problem === ERASED_PROBLEM),
+      behind === 0 &&
+      all.length > 0 &&
+      all.every((value) => value.state === "governed" || value.problem === ERASED_PROBLEM),
   };
 };
 

@@ -54,7 +54,7 @@ export const mandateFields = () => ({
 /** Declaration of a decision on a mandate. */
 export const mandateTerms = {
   method: "POST",
-  names: "approver",
+  callerField: "approver",
   product: true,
   token: true,
   output: mandateAnswer,

@@ -100,7 +100,10 @@ const readFlags = (deps: ChangesDeps, tenants: readonly string[]): Promise<Evalu
         const value = values[index]!;
         const isSubstitute = earlier.length === 0 && tenant_id !== tenants[0];
         const missing = { tenant_id: tenants[0]!, target: value.target };
-        valuesByFlag.set(name, [...earlier, isSubstitute && (await isMissing(missing)) ? withholdMissing(missing) : value]);
+        valuesByFlag.set(name, [
+          ...earlier,
+          isSubstitute && (await isMissing(missing)) ? withholdMissing(missing) : value,
+        ]);
       }
     }
     const all = [...valuesByFlag.values()];

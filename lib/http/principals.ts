@@ -18,7 +18,7 @@ export const readBearer = (request: Request): string | undefined => {
   const header = request.headers.get("authorization") ?? "";
   const bearer = /^bearer(?: +(.*))?$/i.exec(header);
   if (bearer) return (bearer[1] ?? "").trim();
-  return ODD_BEARER.test(header) ? header : undefined;
+  return MISPLACED_BEARER.test(header) ? header : undefined;
 };
 
 /** Returns true if bearer tokens are in use: there are agents, or a read token. */

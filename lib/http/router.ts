@@ -30,7 +30,8 @@ export function createRouter<D extends HttpDeps>(
   /** By path, without the parameter at its end. Most requests are found here; the router tries one pattern after another. */
   const handlerByPath = new Map<string, Handler>();
   const endpointsByPath = new Map<string, Endpoint<D>[]>();
-  for (const endpoint of endpoints) endpointsByPath.set(endpoint.path, [...(endpointsByPath.get(endpoint.path) ?? []), endpoint]);
+  for (const endpoint of endpoints)
+    endpointsByPath.set(endpoint.path, [...(endpointsByPath.get(endpoint.path) ?? []), endpoint]);
   for (const [path, pathEndpoints] of endpointsByPath) {
     const handlers = new Map<string, Handler>();
     for (const endpoint of pathEndpoints) {
@@ -50,7 +51,9 @@ export function createRouter<D extends HttpDeps>(
     "other",
   );
   const findDispatch = (path: string): Handler | undefined =>
-    path.endsWith("/") ? undefined : (handlerByPath.get(path) ?? handlerByPath.get(path.slice(0, path.lastIndexOf("/") + 1)));
+    path.endsWith("/")
+      ? undefined
+      : (handlerByPath.get(path) ?? handlerByPath.get(path.slice(0, path.lastIndexOf("/") + 1)));
   const search = async (request: Request): Promise<Response> =>
     ((await router.fetch(request)) as Response | undefined) ?? notFound(request);
   return (request) => (findDispatch(requestPath(request)) ?? search)(request);

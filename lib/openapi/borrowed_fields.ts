@@ -41,7 +41,8 @@ export function shareFields(name: string, shape: JsonSchema): SharedFields {
       Object.entries(fields).map(([field, schema]) => {
         const sharedField = fieldByKey.get(fieldKey(field, schema));
         const isShorter =
-          sharedField !== undefined && JSON.stringify(schema).length > referenceTo(sharedField).$ref!.length + MIN_SAVED_CHARACTERS;
+          sharedField !== undefined &&
+          JSON.stringify(schema).length > referenceTo(sharedField).$ref!.length + MIN_SAVED_CHARACTERS;
         if (!isShorter) return [field, replaceWithin(schema)];
         replaced.add(sharedField);
         return [field, referenceTo(sharedField)];

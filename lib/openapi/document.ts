@@ -15,11 +15,7 @@ const DESCRIPTION =
 export type OpenApi = ReturnType<typeof makeOpenApi>;
 
 /** Builds the OpenAPI document from the declarations of endpoints. Under an intent it names the KPIs. */
-export function makeOpenApi(
-  endpoints: readonly DocumentedEndpoint[],
-  apiVersion: string,
-  config: Circumstances = {},
-) {
+export function makeOpenApi(endpoints: readonly DocumentedEndpoint[], apiVersion: string, config: Circumstances = {}) {
   const paths: Record<string, Partial<Record<"get" | "post", Operation>>> = {};
   const usedTags = new Set<string>();
   for (const endpoint of endpoints) {

@@ -172,15 +172,15 @@ function exampleAnswer(status: string, content: Content, shapes: Shapes): string
   return `<details><summary>An answer (${status})</summary><pre><code>${escapeHtml(sample)}</code></pre></details>`;
 }
 
-/** Builds the rows of a response. Errors have a row for each status of the endpoint's own codes, and one for those of its kind. */
+/** Builds the rows of a response. Errors have a row for each status of the endpoint's ownCodes codes, and one for those of its kind. */
 function answerRows(status: string, response: ApiResponse): string[] {
   const media = mediaTypes(response.content ?? {});
   if (status !== "default") return [row([status, escapeHtml(response.description), media])];
-  const { ofKind, own } = readErrorCodes(response);
-  const groups = [...groupByStatus(own)].sort(([a], [b]) => a - b);
+  const { kindCodes, ownCodes } = readErrorCodes(response);
+  const groups = [...groupByStatus(ownCodes)].sort(([a], [b]) => a - b);
   const rows: [string, readonly string[]][] = [
     ...groups.map(([group, codes]): [string, string[]] => [String(group), codes]),
-    ["other", ofKind],
+    ["other", kindCodes],
   ];
   return rows.map(([group, codes]) => row([group, codes.map(code).join(", "), media]));
 }

@@ -80,19 +80,8 @@ type Kind = Pick<DocumentedEndpoint, "method" | "path"> & Partial<DocumentedEndp
 
 /** Lists the codes that every endpoint of a kind may answer. */
 function listKindCodes(endpoint: Kind): ErrorCode[] {
-  const {
-    method,
-    path,
-    product,
-    open,
-    agents,
-    reads,
-    ownReads,
-    personOptional,
-    ignoresPerson,
-    text,
-    textType,
-  } = endpoint;
+  const { method, path, product, open, agents, reads, ownReads, personOptional, ignoresPerson, text, textType } =
+    endpoint;
   const codes: ErrorCode[] = ["invalid_field", "host_not_allowed", "internal", "store_unavailable", "store_busy"];
   // A serverless host may answer these for any endpoint.
   codes.push("cannot_start", "interrupted");

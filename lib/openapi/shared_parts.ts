@@ -87,13 +87,18 @@ function describeCodes(response: ApiResponse, responses: ReturnType<typeof creat
   const { kindCodes, ownCodes } = readErrorCodes(response);
   const content = { "application/json": { schema: ERROR_SCHEMA } };
   const kind = responses.refer("Error", { description: kindCodes.join(", "), content });
-  return { ...kind, ...(ownCodes.length > 0 && { description: `Also ${ownCodes.join(", ")}` }) } as unknown as ApiResponse;
+  return {
+    ...kind,
+    ...(ownCodes.length > 0 && { description: `Also ${ownCodes.join(", ")}` }),
+  } as unknown as ApiResponse;
 }
 
 /** Finds the responses, as JSON text, that more than one operation has. */
 function findRepeated(operations: readonly Operation[]): ReadonlySet<string> {
   const [first, repeated] = [new Set<string>(), new Set<string>()];
-  for (const text of operations.flatMap(({ responses }) => Object.values(responses).map((response) => JSON.stringify(response))))
+  for (const text of operations.flatMap(({ responses }) =>
+    Object.values(responses).map((response) => JSON.stringify(response)),
+  ))
     (first.has(text) ? repeated : first).add(text);
   return repeated;
 }

@@ -114,7 +114,9 @@ export async function listActions({ store, clock }: LogDeps, limit: number): Pro
     store.list("actions", { limit, reverse: true }),
     store.list("actions_running", { limit: ACTIONS.length }),
   ]);
-  const activeIds = new Set(running.filter(({ value }) => clock.now() < value.ends).map(({ value }) => value.action_id));
+  const activeIds = new Set(
+    running.filter(({ value }) => clock.now() < value.ends).map(({ value }) => value.action_id),
+  );
   return page.map(({ value }) =>
     value.status === "running" && !activeIds.has(value.action_id) ? { ...value, status: "interrupted" } : value,
   );

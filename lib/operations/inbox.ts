@@ -179,7 +179,9 @@ async function gatherInbox(deps: ChangesDeps, { person, limit }: { person: strin
   const driftedRows = drifted.map(({ record }) => record);
   const reviewed = sortByTime(reviews, ({ change }) => Date.parse(change.review!.due_at));
   const [personItems, pendingItems, approvedItems, reviewItems, driftedItems] = await Promise.all(
-    [forPerson, pendingByDeadline, sortByTime(approved, deadline), reviewed, sortByTime(driftedRows, () => 0)].map(buildItems),
+    [forPerson, pendingByDeadline, sortByTime(approved, deadline), reviewed, sortByTime(driftedRows, () => 0)].map(
+      buildItems,
+    ),
   );
   return {
     person,

@@ -92,7 +92,9 @@ export async function describeMoves(
   const describeAll = (head: string, effect: Move["effect"]): string => {
     const all = moves.filter((move) => move.effect === effect);
     if (all.length === 0) return `No KPI got ${effect}.`;
-    const parts = all.slice(0, MAX_KPIS).map((move) => `${move.kpi} ${move.words} to ${move.to}${describeCauses(move)}`);
+    const parts = all
+      .slice(0, MAX_KPIS)
+      .map((move) => `${move.kpi} ${move.words} to ${move.to}${describeCauses(move)}`);
     const more = all.length - parts.length;
     return `${head} ${[...parts, ...(more > 0 ? [`and ${more} more`] : [])].join("; ")}.`;
   };
@@ -114,10 +116,9 @@ function movementSince({ kpi, baseline, others, final }: OutcomeRecord, move: Mo
 
 /** Describes E before and after, by the current intent. */
 function describeEffect(before: Values, after: Values, intent: Intent, now: number): string {
-  const [earlier, current] = [before, after].map((values) => computeEffect({ values, last_at: null }, intent, now).value) as [
-    number | null,
-    number | null,
-  ];
+  const [earlier, current] = [before, after].map(
+    (values) => computeEffect({ values, last_at: null }, intent, now).value,
+  ) as [number | null, number | null];
   if (current === null) return "There is no effect E yet: no KPI with a goal was fed.";
   if (earlier === null) return `The effect E is ${share(current)}; before this week there was none.`;
   if (share(earlier) === share(current)) return `The effect E stayed at ${share(current)}.`;

@@ -20,7 +20,11 @@ export async function runNextTask(deps: OperationsDeps): Promise<Task | undefine
   try {
     return await commitResult(deps, claimed, "completed", await writeTaskReport(deps, claimed.task));
   } catch (error) {
-    deps.log.error("task failed", { task_id: claimed.task.task_id, error: String(error), stack: (error as Error).stack });
+    deps.log.error("task failed", {
+      task_id: claimed.task.task_id,
+      error: String(error),
+      stack: (error as Error).stack,
+    });
     const reason =
       error instanceof AppError ? error.message : "the report could not be made; the service's log has the cause";
     return commitResult(deps, claimed, "failed", { result: reason, mode: "rules" });

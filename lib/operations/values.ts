@@ -262,7 +262,9 @@ async function readValue(
   if ("problem" in verified) return withholdValue(valueSource, verified.problem);
   const { change, applied } = verified;
   const { change_id, kind, digest, status, erased } = change;
-  const set = listEntries(change).find((planEntry) => valueKey(planEntry.tenant_id, planEntry.target) === valueSource.key);
+  const set = listEntries(change).find(
+    (planEntry) => valueKey(planEntry.tenant_id, planEntry.target) === valueSource.key,
+  );
   const { entry } = valueSource.source;
   if (erased) return withholdValue(valueSource, ERASED_PROBLEM);
   if (status !== "applied" || applied?.entry !== entry || !set) return MOVED;
@@ -277,7 +279,17 @@ async function readValue(
   if (later.some((other) => "problem" in other || setsTarget(other.change, set))) return MOVED;
   const exposure = isRollingOut(change) ? findExposure(change) : undefined;
   return {
-    ...{ tenant_id, target: target_spelling, change_id, entry, applied_at: applied.at, state: "governed", value, kind, digest },
+    ...{
+      tenant_id,
+      target: target_spelling,
+      change_id,
+      entry,
+      applied_at: applied.at,
+      state: "governed",
+      value,
+      kind,
+      digest,
+    },
     ...(exposure && { exposure }),
   };
 }

@@ -32,7 +32,8 @@ const readers = new WeakMap<Store, { head: string | undefined; read: LogReader }
 export async function readEnd(deps: ProjectionDeps, now: string): Promise<LogEnd> {
   const { length = 0, head } = (await readHead(deps.store)) ?? {};
   let reader = readers.get(deps.store);
-  if (!reader || reader.head !== head) readers.set(deps.store, (reader = { head, read: createLogReader(deps, length) }));
+  if (!reader || reader.head !== head)
+    readers.set(deps.store, (reader = { head, read: createLogReader(deps, length) }));
   return { length, now, read: reader.read };
 }
 

@@ -87,7 +87,10 @@ export async function addMemory(
   minSequence?: number,
 ): Promise<BufferState> {
   const record = typeof memory === "string" ? memory : { ...memory, text: shorten(memory.text, MAX_MEMORY_LENGTH) };
-  return appendRecord(tx, source, buffer, () => record, { maxCount: MAX_MEMORIES, ...(minSequence && { minSequence }) });
+  return appendRecord(tx, source, buffer, () => record, {
+    maxCount: MAX_MEMORIES,
+    ...(minSequence && { minSequence }),
+  });
 }
 
 /** `meta/memories`: buffers of the words of users. They share one sequence, so that ids differ, and have separate counts. */

@@ -44,7 +44,10 @@ export function compare(watched: WatchedKpi, treated: Arm, control: Arm): Differ
     findLow: (risk) => roots(squareBound(risk), treatedVariance, 0)?.[0] ?? null,
     findHigh(risk) {
       const b2 = squareBound(risk);
-      const [measured, growing] = [roots(b2, treatedVariance, 0), roots(b2, varianceLikeControl, varianceLikeControl / distance)];
+      const [measured, growing] = [
+        roots(b2, treatedVariance, 0),
+        roots(b2, varianceLikeControl, varianceLikeControl / distance),
+      ];
       return measured && growing ? Math.max(measured[1], growing[1]) : null;
     },
   };

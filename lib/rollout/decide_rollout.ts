@@ -30,6 +30,9 @@ const subtractCell = ({ treated, control }: Cell, previous: Cell | undefined): C
 
 function subtractTotals(totals: Totals, previous: Totals | undefined): Totals {
   if (!previous) return totals;
-  const differences = Object.entries(totals).map(([name, total]) => [name, total - (previous[name as keyof Totals] ?? 0)]);
+  const differences = Object.entries(totals).map(([name, total]) => [
+    name,
+    total - (previous[name as keyof Totals] ?? 0),
+  ]);
   return Object.fromEntries(differences) as Totals;
 }

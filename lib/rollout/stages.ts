@@ -73,7 +73,8 @@ const watchedSchema = () =>
       const { kind, per_bounds, allowed } = value;
       const valueBounds = value.bounds;
       if ((kind === "binary") !== (valueBounds === undefined)) addIssue("bounds", "are needed, but of a binary KPI");
-      if ((kind === "ratio") !== (per_bounds !== undefined)) addIssue("per_bounds", "belong to a ratio, which needs them");
+      if ((kind === "ratio") !== (per_bounds !== undefined))
+        addIssue("per_bounds", "belong to a ratio, which needs them");
       if (per_bounds && per_bounds[0] <= 0) addIssue("per_bounds", "must be above 0");
       if (typeof allowed === "object" && valueBounds && valueBounds[0] < 0)
         addIssue("bounds", "must be 0 or more where allowed is relative");

@@ -36,6 +36,7 @@ export function nameChange({
 }: Pick<Change, "summary" | "target" | "tenant_id"> & Partial<Pick<Change, "erased">>): Part[] {
   const targetPart: Part[] = [{ given: target, code: true }, " for tenant ", { given: tenant_id }];
   if (erased || summary.trim() === "") return targetPart;
-  const title = summary.length > MAX_SUMMARY_LENGTH ? `${summary.slice(0, MAX_SUMMARY_LENGTH).toWellFormed()}…` : summary;
+  const title =
+    summary.length > MAX_SUMMARY_LENGTH ? `${summary.slice(0, MAX_SUMMARY_LENGTH).toWellFormed()}…` : summary;
   return [{ given: title, quoted: true }, " (", ...targetPart, ")"];
 }

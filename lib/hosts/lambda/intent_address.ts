@@ -65,7 +65,8 @@ function parseAddress(address: string): IntentSource {
   if (parameter)
     return { name: "SSM", request: (env, send) => requestParameter(env, parameter, send), readIntent: readParameter };
   const object = S3.exec(address)?.[1];
-  if (object) return { name: "S3", request: (env, send) => requestObject(env, object, send), readIntent: (text) => text };
+  if (object)
+    return { name: "S3", request: (env, send) => requestObject(env, object, send), readIntent: (text) => text };
   throw new SettingInvalid(
     "SVC_PRODUCT_INTENT must be ssm:/name or s3://bucket/key, of letters, digits, dots, hyphens, underscores and slashes; the JSON itself goes into SVC_PRODUCT_INTENT_JSON",
   );

@@ -49,7 +49,8 @@ function parseSecret(text: string): Record<string, string> {
     return reject("the secret is not JSON");
   }
   const entries = Object.entries(settings ?? {}).filter(([name]) => name.startsWith("SVC_"));
-  for (const [name, value] of entries) if (typeof value !== "string") return reject(`${name} in the secret is not text`);
+  for (const [name, value] of entries)
+    if (typeof value !== "string") return reject(`${name} in the secret is not text`);
   return Object.fromEntries(entries) as Record<string, string>;
 }
 

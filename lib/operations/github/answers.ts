@@ -125,7 +125,11 @@ export function createGithubAnswers(
   };
 
   /** Tries once, unless another process does. `next`: when the deployment is due again. */
-  const attempt = async (id: string, due: number, stopped?: AbortSignal): Promise<{ next: number; failed: boolean }> => {
+  const attempt = async (
+    id: string,
+    due: number,
+    stopped?: AbortSignal,
+  ): Promise<{ next: number; failed: boolean }> => {
     const success = { next: clock.now() + POLL_MS, failed: false };
     const waiting = await claimDeployment(store, id, { due, until: success.next });
     if (!waiting) return success;

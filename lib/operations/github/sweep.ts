@@ -105,7 +105,12 @@ async function sweep(
     oldestFailed = Math.min(oldestFailed, ...attempts.map(({ delivered_at }) => delivered_at));
     const newest = attempts.reduce((last, other) => (other.delivered_at > last.delivered_at ? other : last));
     if (now - newest.delivered_at < MAX_DELIVERY_MS) continue;
-    await app.send({ method: "POST", path: `/app/hook/deliveries/${newest.id}/attempts`, as: "app", canceled: stopped });
+    await app.send({
+      method: "POST",
+      path: `/app/hook/deliveries/${newest.id}/attempts`,
+      as: "app",
+      canceled: stopped,
+    });
   }
   return oldestFailed;
 }
@@ -124,7 +129,9 @@ async function listDeliveries(app: GithubApp, since: number, stopped: AbortSigna
     // Ids are parsed as text, since they may exceed the safe integers.
     const { data } = pageSchema().safeParse(parseJson(text.replace(/"id":\s*(\d+)/g, '"id":"$1"')));
     if (!data) throw new GithubFailed("GitHub answered something other than a list of deliveries");
-    requests.push(...data.filter(({ event, action }) => event === "deployment_protection_rule" && action === "requested"));
+    requests.push(
+      ...data.filter(({ event, action }) => event === "deployment_protection_rule" && action === "requested"),
+    );
     cursor = nextCursor(headers);
     if (cursor === "" || data.every(({ delivered_at }) => delivered_at < since)) break;
   }

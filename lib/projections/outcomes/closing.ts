@@ -31,7 +31,11 @@ export async function closeOutcome(
   const newest = kpi === null ? [] : await listNewestApplied(context.tx, kpi);
   const later = newest.flatMap((applied) => (applied.entry > applied_entry ? applied.change_id : []));
   const { kpis, windows: allWindows, manifest } = context.state;
-  const final = measureOutcome(record, { kpis, windows: allWindows, intent: await context.readIntent(manifest), later }, end);
+  const final = measureOutcome(
+    record,
+    { kpis, windows: allWindows, intent: await context.readIntent(manifest), later },
+    end,
+  );
   const memory = await rememberVerdict(context, final, at);
   const ended = { ...record, final, ended_entry: context.position, ...(memory !== undefined && { memory }) };
   context.tx.put("outcomes", change_id, ended);
@@ -107,6 +111,8 @@ const EMPTY_RECORD: RecordStatus = { day: null, missing: [], late: [] };
 
 /** Adds a change to the list of closed changes. */
 export async function addClosed(context: ProjectionContext<State>, change_id: string): Promise<void> {
-  const closed = await appendRecord(context.tx, "closed", context.state.closed, () => change_id, { maxCount: MAX_CLOSED });
+  const closed = await appendRecord(context.tx, "closed", context.state.closed, () => change_id, {
+    maxCount: MAX_CLOSED,
+  });
   context.state = { ...context.state, closed };
 }

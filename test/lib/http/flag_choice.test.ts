@@ -40,15 +40,15 @@ const CONTEXTS = Array.from({ length: 60 }, (_, user) => ({
 }));
 
 test.each(CASES)("%s: a cached response equals the one that is computed for the user", (_, values) => {
-  const { choose, outcomes } = createFlagChoice(values, "ui.banner");
+  const { choose, results } = createFlagChoice(values, "ui.banner");
   const seen = new Set<unknown>();
   for (const context of CONTEXTS) {
     const fresh = createFlagChoice(values, "ui.banner");
     const number = choose(readContext(context));
-    expect(outcomes[number]).toEqual(fresh.outcomes[fresh.choose(readContext(context))]);
+    expect(results[number]).toEqual(fresh.results[fresh.choose(readContext(context))]);
     seen.add(number);
   }
-  expect(seen.size).toBe(outcomes.length);
+  expect(seen.size).toBe(results.length);
 });
 
 const named = (target: string, values: GovernedValue[]): GovernedValue[] =>
@@ -67,7 +67,7 @@ test.each([
   const make = () =>
     createFlagsChoice(
       flags.map((values) => createFlagChoice(values)),
-      { sha256: portableSha256, mayKeep: () => true },
+      { sha256: portableSha256, mayCache: () => true },
     );
   const choose = make();
   for (const context of [...CONTEXTS, ...CONTEXTS]) {

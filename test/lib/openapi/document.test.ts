@@ -172,16 +172,16 @@ test("one response lists all error codes: those of the kind of endpoint, and its
   const open = operationOf({});
   expect(Object.keys(open.responses)).toEqual(["200", "default"]);
   const ofAll = ["invalid_field", "host_not_allowed", "internal", "store_unavailable", "store_busy", "unauthorized"];
-  expect(codesOf(open)).toEqual({ ofKind: expect.arrayContaining(ofAll), own: [] });
-  expect(codesOf(open).ofKind).not.toContain("payload_too_large");
+  expect(codesOf(open)).toEqual({ kindCodes: expect.arrayContaining(ofAll), own: [] });
+  expect(codesOf(open).kindCodes).not.toContain("payload_too_large");
   expect(open.security).toEqual([]);
-  expect(codesOf(operationOf({ open: true })).ofKind).not.toContain("unauthorized");
+  expect(codesOf(operationOf({ open: true })).kindCodes).not.toContain("unauthorized");
 
   const errors: ErrorCode[] = ["change_not_found", "illegal_transition", "adapter_failed"];
   const governed = operationOf({ method: "POST", product: true, token: true, success: 201, errors });
   expect(Object.keys(governed.responses)).toEqual(["201", "default"]);
   const ofWrites = ["cross_site", "person_required", "payload_too_large", "evidence_mismatch", "chain_broken"];
-  expect(codesOf(governed)).toEqual({ ofKind: expect.arrayContaining([...ofAll, ...ofWrites]), own: errors });
+  expect(codesOf(governed)).toEqual({ kindCodes: expect.arrayContaining([...ofAll, ...ofWrites]), own: errors });
   expect(governed.security).toEqual([{ AdminToken: [] }]);
 });
 
@@ -189,7 +189,7 @@ test("a token that only a protected host requires is marked as such", () => {
   const chat = (protectAll: boolean) => makeTestDocument({ protectAll }).paths["/api/chat"]!.post!;
   expect(chat(false).security).toEqual([{ AdminToken: [] }, {}]);
   expect(chat(true).security).toEqual([{ AdminToken: [] }]);
-  expect(codesOf(chat(false)).ofKind).toContain("unauthorized");
+  expect(codesOf(chat(false)).kindCodes).toContain("unauthorized");
 });
 
 test("reads show a token where they are protected, and public endpoints show none", () => {
