@@ -26,7 +26,7 @@ export const addCheckpoint = endpoint(
     input: z.object({
       submission: z.string().describe("C2SP add-checkpoint request: old size, consistency proof, checkpoint."),
     }),
-    also: [409],
+    sameBodyStatuses: [409],
     output: z.union([
       z.string().meta({ contentMediaType: "text/plain", description: "The signature line of this witness." }),
       z.string().meta({ contentMediaType: SIZE, description: "With 409: the size that was cosigned last." }),

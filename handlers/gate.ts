@@ -20,7 +20,7 @@ export const gate = endpoint(
     product: true,
     input: () => z.object(gateFields()),
     output: gateOutput,
-    also: [403, 503],
+    sameBodyStatuses: [403, 503],
     errors: ["no_target_system"],
   },
   async ({ answer, ...question }, call: Call<OperationsDeps>) =>

@@ -26,7 +26,7 @@ export const gateCheck = endpoint(
     personOptional: true,
     input: () => z.strictObject(gateFields()),
     output: gateOutput,
-    also: [403, 503],
+    sameBodyStatuses: [403, 503],
     errors: ["no_target_system", "unauthorized"],
   },
   async ({ answer, ...question }, call: Call<OperationsDeps>) => {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { hasSignature, readDelivery } from "../lib/github/delivery.ts";
+import { hasValidSignature, readDelivery } from "../lib/github/delivery.ts";
 import type { GithubGate } from "../lib/github/gate.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
@@ -41,7 +41,7 @@ export const gateGithub = endpoint(
     if (gates.length === 0) throw new AppError("not_found", "no gate here has a GitHub App (github in --targets)");
     const bytes = toBytes(delivery);
     const signed: GithubGate[] = [];
-    for (const gate of gates) if (await hasSignature(gate.secret, bytes, request.headers)) signed.push(gate);
+    for (const gate of gates) if (await hasValidSignature(gate.secret, bytes, request.headers)) signed.push(gate);
     if (signed.length === 0) {
       await delayAnswer(deps, request);
       throw new AppError("unauthorized", "X-Hub-Signature-256 is not made with the secret of a gate");

@@ -36,8 +36,8 @@ export const mcp = endpoint(
     textType: "application/json",
     input: z.object({ message: z.string().meta({ contentSchema: MESSAGE }) }),
     output: rpcAnswerSchema,
-    also: [400, 404],
-    empty: [202],
+    sameBodyStatuses: [400, 404],
+    emptyStatuses: [202],
     errors: ["agent_required"],
   },
   async ({ message }, call: Call<OperationsDeps>) => {

@@ -51,7 +51,7 @@ export const peerQuery = endpoint(
     description: "Sends a read-only request to one peer or to all.",
     example: { path: "/api/state" },
     token: true,
-    inAddress: true,
+    fieldsInQuery: true,
     input: querySchema,
     output: z.object({ results: z.array(peerResultSchema()).describe("An answer for each peer.") }),
   },

@@ -16,7 +16,7 @@ export const readyz = endpoint(
     example: {},
     open: true,
     ignoresPerson: true,
-    also: [503],
+    sameBodyStatuses: [503],
     input: z.looseObject({}),
     output: readinessSchema,
   },

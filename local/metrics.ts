@@ -22,10 +22,10 @@ const SAMPLING_INTERVAL_MS = 24 * 3600 * 1000;
 
 /** The `metrics` of a Node process, and functions that measure its requests. */
 export interface ProcessMetrics extends NonNullable<OperationsDeps["metrics"]> {
-  measured: NonNullable<HttpDeps["measured"]>;
+  measured: NonNullable<HttpDeps["measure"]>;
   /** Creates the function that counts the answers of a route. */
   observe: (route: string) => ObserveRequest;
-  wrongToken: NonNullable<HttpDeps["wrongToken"]>;
+  wrongToken: NonNullable<HttpDeps["onWrongToken"]>;
   /** Counts the calls of target systems, labelled by the names of the configuration. */
   targets: TargetObserver;
 }

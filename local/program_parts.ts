@@ -13,7 +13,7 @@ import type { TargetReports } from "../lib/targets/observed.ts";
 import { webhookAdapter } from "../lib/targets/webhook.ts";
 import { logsAddress } from "../lib/operations/audit_export/options.ts";
 import { startAuditExport } from "../lib/operations/audit_export/sender.ts";
-import { startNotifier } from "../lib/operations/notify.ts";
+import { startNotifier } from "../lib/operations/notifier.ts";
 import type { Store } from "../lib/store/store.ts";
 import { version } from "../lib/kit/version.ts";
 import { openAnchor } from "./anchor.ts";

@@ -23,7 +23,7 @@ export const approve = endpoint(
     operation: "approveChange",
     description: "Records one person's consent; the change is approved once enough have consented.",
     example: { change_id: CHANGE_ID, approver: "ana@acme.example", note: "Checked with support." },
-    names: "approver",
+    callerField: "approver",
     input: () =>
       z.strictObject({
         approver: personName().describe("Approver; absent: the proxy's person."),

@@ -38,7 +38,7 @@ export const change = endpoint(
     description: "A change with its entries, outcome, consents and gates.",
     example: { change_id: CHANGE_ID },
     ownReads: "filtered",
-    names: "person",
+    callerField: "person",
     product: true,
     input: () =>
       z.object({

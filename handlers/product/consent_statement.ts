@@ -26,7 +26,7 @@ export const consentStatementEndpoint = endpoint(
     example: { decision: "approve", approver: "ana@acme.example", change_id: CHANGE_ID },
     product: true,
     token: true,
-    names: "approver",
+    callerField: "approver",
     input: (deps: ChangesDeps) =>
       z.strictObject({
         decision: word([...DECISIONS, ...SERVICE_ACTIONS, ...MANDATE_DECISIONS]).describe(

@@ -17,7 +17,7 @@ export const deny = endpoint(
     operation: "denyChange",
     description: "Closes a pending change for good: one denial is enough.",
     example: { change_id: CHANGE_ID, approver: "ana@acme.example", note: "Too many users before the holidays." },
-    names: "approver",
+    callerField: "approver",
     input: () =>
       z.strictObject({
         approver: personName().describe("Person who denies; absent: the proxy's person."),

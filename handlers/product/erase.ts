@@ -18,7 +18,7 @@ export const erase = endpoint(
     operation: "eraseContent",
     description: "Removes the content of a closed change, within a day from every copy. The log still verifies.",
     example: { change_id: CHANGE_ID, actor: "privacy@acme.example", note: "Request 4711" },
-    names: "actor",
+    callerField: "actor",
     input: () =>
       z.strictObject({
         change_id: changeId().describe("Id of the change; denied, rolled back or superseded."),

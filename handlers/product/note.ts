@@ -20,7 +20,7 @@ export const note = endpoint(
     operation: "addLateNote",
     description: "Adds the rationale or the note that a decided change lacks. It is marked late.",
     example: { change_id: CHANGE_ID, actor: "bo@acme.example", item: "rationale", note: "Support raised it by hand." },
-    names: "actor",
+    callerField: "actor",
     input: () =>
       z.strictObject({
         change_id: changeId().describe("Id of the change."),

@@ -18,7 +18,7 @@ export const restore = endpoint(
     operation: "restoreValue",
     description: "Sets the value of an applied change again after an edit from outside.",
     example: { change_id: CHANGE_ID, actor: "ops@acme.example", note: "Edited by hand." },
-    names: "actor",
+    callerField: "actor",
     input: () =>
       z.strictObject({
         ...decisionFields(),

@@ -25,7 +25,7 @@ export const review = endpoint(
       verdict: "accepted",
       note: "The outage left no choice.",
     },
-    names: "approver",
+    callerField: "approver",
     input: () =>
       z.strictObject({
         approver: personName().describe("Reviewer; absent: the proxy's person."),

@@ -17,7 +17,7 @@ export const revoke = endpoint(
     operation: "revokeConsent",
     description: "An approver takes their consent back before the apply; the change is closed as denied.",
     example: { change_id: CHANGE_ID, approver: "ana@acme.example", note: "The figures were of last year." },
-    names: "approver",
+    callerField: "approver",
     input: () =>
       z.strictObject({
         approver: personName().describe("Approver; absent: the proxy's person."),

@@ -19,7 +19,7 @@ export const stage = endpoint(
     operation: "changeStage",
     description: "A hold stops advances only.",
     example: { change_id: CHANGE_ID, step: 0, action: "hold", actor: "ana@acme.example" },
-    names: "actor",
+    callerField: "actor",
     input: () =>
       z.strictObject({
         ...decisionFields(),

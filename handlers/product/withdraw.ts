@@ -18,7 +18,7 @@ export const withdraw = endpoint(
     description: "Closes a pending change at the wish of its proposer.",
     example: { change_id: CHANGE_ID, proposer: "bo@acme.example", note: "Superseded by a smaller change." },
     agents: true,
-    names: "proposer",
+    callerField: "proposer",
     input: () =>
       z.strictObject({
         proposer: personName().describe("Proposer; absent: the proxy's person, or the agent."),

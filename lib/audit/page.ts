@@ -58,9 +58,9 @@ export async function readAuditPage(
     !row.isHidden && parseEntryId(row) < end && (!isFiltered || matchesQuery(row, query));
   const gathering = {
     limit,
-    looked: isFiltered ? MAX_SCANNED_PER_PAGE : limit,
+    maxScanned: isFiltered ? MAX_SCANNED_PER_PAGE : limit,
     read: hideUnselected(select, ids ? listByIds(store, ids, query) : listInOrder(store, after ?? end, !isForward)),
-    wanted: takesEveryRow ? undefined : isWanted,
+    isWanted: takesEveryRow ? undefined : isWanted,
   };
   const { rows, last: lastRow } = isFiltered
     ? await runWithScanLimit(store, () => gather(gathering))

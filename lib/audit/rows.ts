@@ -23,7 +23,7 @@ export async function* readLogRows(store: Pick<Store, "texts">): AsyncGenerator<
       const texts = await store.texts("audit", { after: (after ?? last)?.id ?? entryKey(0), limit });
       return texts.map(({ id, text }) => ({ id, text, size: countTextBytes(text) }));
     };
-    const page = await gather<Row>({ limit: ENTRIES_PER_PAGE, looked: ENTRIES_PER_PAGE, read });
+    const page = await gather<Row>({ limit: ENTRIES_PER_PAGE, maxScanned: ENTRIES_PER_PAGE, read });
     if (page.rows.length > 0) yield page.rows;
     ({ ended } = page);
     last = page.last ?? last;

@@ -24,7 +24,11 @@ const HMAC = { name: "HMAC", hash: "SHA-256" };
  * Resolves with true if a delivery is signed with the secret; compares in constant time. Web Crypto works outside the event
  * loop, since anybody can send a delivery of 1 MiB.
  */
-export async function hasSignature(secret: string, bytes: Uint8Array<ArrayBuffer>, headers: Headers): Promise<boolean> {
+export async function hasValidSignature(
+  secret: string,
+  bytes: Uint8Array<ArrayBuffer>,
+  headers: Headers,
+): Promise<boolean> {
   const [, signature] = /^sha256=([0-9a-f]{64})$/.exec(headers.get("x-hub-signature-256") ?? "") ?? [];
   if (signature === undefined) return false;
   const key = await crypto.subtle.importKey("raw", utf8ToBytes(secret), HMAC, false, ["verify"]);

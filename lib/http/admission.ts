@@ -9,7 +9,7 @@ import { agentMayNotError, findAgent, hasWrongToken, requireNamed, requireReader
 import { delayAnswer } from "./wrong_tokens.ts";
 
 /** Requirements of an endpoint for its callers. */
-export interface Terms {
+export interface AccessRules {
   method: "GET" | "POST";
   /** A POST that counts as a read: every caller who may read may send it. */
   reads?: true;
@@ -33,13 +33,14 @@ export interface Terms {
 }
 
 /** Returns true for a request that may write. */
-export const isWrite = ({ method, reads }: Pick<Terms, "method" | "reads">): boolean => method === "POST" && !reads;
+export const isWrite = ({ method, reads }: Pick<AccessRules, "method" | "reads">): boolean =>
+  method === "POST" && !reads;
 
 /**
  * Resolves with the caller; a wrong token is answered with a delay. Errors: 403 `cross_site`, 401 `unauthorized`, 403
  * `agent_may_not`, 400 `invalid_identity`, 403 `person_required`.
  */
-export async function admit(request: Request, deps: HttpDeps, rules: Terms): Promise<Identity> {
+export async function admit(request: Request, deps: HttpDeps, rules: AccessRules): Promise<Identity> {
   try {
     return await identifyCaller(request, deps, rules);
   } catch (error) {
@@ -55,7 +56,7 @@ export async function rejectRequest(request: Request, deps: HttpDeps, error: App
   throw error;
 }
 
-async function identifyCaller(request: Request, deps: HttpDeps, rules: Terms): Promise<Identity> {
+async function identifyCaller(request: Request, deps: HttpDeps, rules: AccessRules): Promise<Identity> {
   const writes = isWrite(rules);
   if (rules.method === "POST") requireSameSite(request, deps.allowedHosts);
   if (!rules.open && deps.identityToken) await verifyPerson(deps, request);

@@ -38,13 +38,13 @@ export interface HttpDeps {
   /** Further names that `Host` may have, and whose pages may write. */
   allowedHosts?: readonly string[] | undefined;
   /** Called for each request with an unknown token. */
-  wrongToken?: (() => void) | undefined;
+  onWrongToken?: (() => void) | undefined;
   /** Resolves after so many milliseconds; absent: a timer of the host. */
   pause?: ((ms: number) => Promise<void>) | undefined;
   /** Returns the handler with its requests measured under their declared path, or `other`. */
-  measured?: ((handler: Handler, path: string) => Handler) | undefined;
+  measure?: ((handler: Handler, path: string) => Handler) | undefined;
   /** Resolves in the next turn of the event loop. Present on hosts with many callers, where concurrent reads are shared. */
-  nextTurn?: (() => Promise<void>) | undefined;
+  waitForNextTurn?: (() => Promise<void>) | undefined;
   /** A faster `Response` of the host. */
   Response?: typeof Response | undefined;
 }

@@ -10,7 +10,7 @@ import { errorResponse, toAppError } from "./error_response.ts";
 import { parseInput } from "./form.ts";
 import { type Answer, shareAnswer, isAnswer, toResponse } from "./answer.ts";
 import { readFields } from "./body.ts";
-import { admit, isWrite, type Terms, rejectRequest } from "./admission.ts";
+import { admit, isWrite, type AccessRules, rejectRequest } from "./admission.ts";
 import type { Caller, Identity } from "../changes/caller.ts";
 import type { Handler, HttpDeps } from "./deps.ts";
 import { maskErrors, limitToReader } from "../changes/read_scope.ts";
@@ -25,7 +25,7 @@ import { runWithPriority } from "./write_priority.ts";
 export type { Handler } from "./deps.ts";
 
 /** Declaration of a handler, without its implementation. */
-export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends Terms {
+export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends AccessRules {
   /** As mounted by `app`; `:name` is a path parameter. */
   path: string;
   /** The last parameter extends to the end of the path, slashes included. */
@@ -38,7 +38,7 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends
   /** Example of an input. */
   example: z.input<NoInfer<I>>;
   /** The field that names the caller; absent from a request, it is the agent, or the person whom the proxy names. */
-  names?: string;
+  callerField?: string;
   /** Query and path parameters of a GET, body fields of a POST; a function if they depend on the intent. */
   input: I | ((deps: D) => I);
   /** The field that the complete body is the value of, as text. */
@@ -50,7 +50,7 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends
   /** Such a body becomes text with one character for each byte, so many at most. */
   bytes?: number;
   /** A POST whose fields may be in the query; its handler reads them there. */
-  inAddress?: true;
+  fieldsInQuery?: true;
   /** Query parameters of a POST that an external protocol sends and that change no answer; any other is 400. */
   ignoredQuery?: readonly string[];
   /** Form fields whose text is JSON. */
@@ -59,13 +59,13 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends
   output: z.ZodType | (() => z.ZodType);
   success?: 200 | 201;
   /** Further statuses that carry the success body. */
-  also?: readonly number[];
+  sameBodyStatuses?: readonly number[];
   /** Answers 304 if `If-None-Match` names the current answer. */
   notModified?: true;
   /** True for a read whose answer depends on its input and the records alone: concurrent callers share one answer. */
   shared?: (input: z.output<NoInfer<I>>) => boolean;
   /** Further statuses that carry no body. */
-  empty?: readonly number[];
+  emptyStatuses?: readonly number[];
   /** Its own error codes, in addition to those every endpoint may answer. */
   errors?: readonly ErrorCode[];
   /** Formats errors as an external protocol requires. */
@@ -105,14 +105,15 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
   const findSchema = cacheSchemas(declaration.input);
 
   const mount = (deps: D & HttpDeps): Handler => {
-    const share = deps.nextTurn && declaration.shared && createSharedReads<Answer | Response>(deps.nextTurn);
+    const share =
+      deps.waitForNextTurn && declaration.shared && createSharedReads<Answer | Response>(deps.waitForNextTurn);
     const respond = async (request: Request): Promise<Answer | Response> => {
       if (!methods.includes(request.method)) return rejectRequest(request, deps, methodNotAllowed(methods));
       if (declaration.product && !deps.product) throw runtimeDisabled();
       const identity = await admit(request, deps, declaration);
       const write = isWrite(declaration);
       const isPost = declaration.method === "POST";
-      if (isPost && !declaration.inAddress) rejectQuery(request, declaration.ignoredQuery);
+      if (isPost && !declaration.fieldsInQuery) rejectQuery(request, declaration.ignoredQuery);
       const { text, fields } = isPost
         ? await readFields(request, declaration)
         : { text: "", fields: readQuery(request) };
@@ -120,7 +121,8 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
       for (const name of Object.keys(pathFields))
         if (name in fields) throw invalidField(name, "belongs in the path alone");
       const callerName = identity.agent ?? identity.person;
-      if (declaration.names && callerName && !(declaration.names in fields)) fields[declaration.names] = callerName;
+      if (declaration.callerField && callerName && !(declaration.callerField in fields))
+        fields[declaration.callerField] = callerName;
       const idempotency = write ? readIdempotencyKey(request, identity, text, deps.sha256) : undefined;
       const { agent, readsOwn } = identity;
       const reader = readsOwn && agent !== undefined ? { name: agent } : undefined;

@@ -16,15 +16,15 @@ import type { FlagUser, Failure, Success } from "./ofrep_schemas.ts";
 type Value = GovernedValue | WithheldValue;
 
 /** The answer for one flag. */
-export interface Outcome {
+export interface EvaluatedFlag {
   flag: Success | Failure;
   /** Its JSON text. */
   text: string;
 }
 
 /** The answer for all flags. */
-export interface Outcomes {
-  flags: readonly Outcome["flag"][];
+export interface EvaluatedFlags {
+  flags: readonly EvaluatedFlag["flag"][];
   /** The JSON text of the answer. */
   text: string;
   tag: string;
@@ -35,15 +35,15 @@ export interface FlagChoice {
   /** Returns the index of a user's answer in `results`. */
   choose: (user: FlagUser) => number;
   /** Each is created for its first user; undefined if there is no value. */
-  results: readonly (Outcome | undefined)[];
+  results: readonly (EvaluatedFlag | undefined)[];
   /** Attributes by which users are distinguished; nothing else of a request counts. */
   units: readonly string[];
 }
 
 /** Returns the answer for all flags; undefined if it is too large. */
-export type FlagsChoice = (user: FlagUser) => Outcomes | undefined;
+export type FlagsChoice = (user: FlagUser) => EvaluatedFlags | undefined;
 
-export const toOutcome = (flag: Outcome["flag"]): Outcome => ({ flag, text: JSON.stringify(flag) });
+export const toEvaluatedFlag = (flag: EvaluatedFlag["flag"]): EvaluatedFlag => ({ flag, text: JSON.stringify(flag) });
 
 /** The value of a target for some of the users; null if there is none for them. */
 interface Arm {
@@ -71,7 +71,7 @@ export const canBeAbsent = (value: Value): boolean =>
  */
 export function createFlagChoice(values: readonly Value[], key?: string): FlagChoice {
   const sources = values.map(listArms);
-  const results: (Outcome | undefined)[] = [];
+  const results: (EvaluatedFlag | undefined)[] = [];
   // Users with the same arms and share get the same answer.
   const indexes = new Map<number, number>();
   const choose = (user: FlagUser): number => {
@@ -94,7 +94,7 @@ export function createFlagChoice(values: readonly Value[], key?: string): FlagCh
       const { split } = parts ?? {};
       const chosen = value && { value, counted, split, share: share === undefined ? undefined : split!.shares[share] };
       const flag = chosen && (toFlag(key ?? value.target, chosen) ?? (key === undefined ? undefined : nullFlag(key)));
-      index = results.push(flag ? toOutcome(flag) : undefined) - 1;
+      index = results.push(flag ? toEvaluatedFlag(flag) : undefined) - 1;
       indexes.set(path, index);
     }
     return index;
@@ -114,7 +114,7 @@ export function createFlagsChoice(
   choices: readonly FlagChoice[],
   { sha256, mayCache }: { sha256: Sha256; mayCache: (bytes: number) => boolean },
 ): FlagsChoice {
-  const combinations = new Map<string, Outcomes | undefined>();
+  const combinations = new Map<string, EvaluatedFlags | undefined>();
   const combine: FlagsChoice = (user) => {
     const indexes = choices.map(({ choose }) => choose(user));
     const combination = String.fromCharCode(...indexes);
@@ -128,7 +128,7 @@ export function createFlagsChoice(
   };
   const [attribute, ...others] = new Set(choices.flatMap(({ units }) => units));
   if (attribute === undefined || others.length > 0) return combine;
-  const answers = new Map<string | undefined, Outcomes>();
+  const answers = new Map<string | undefined, EvaluatedFlags>();
   return (user) => {
     const unit = user.unit(attribute);
     const cached = answers.get(unit);
@@ -139,7 +139,7 @@ export function createFlagsChoice(
   };
 }
 
-function joinOutcomes(results: readonly (Outcome | undefined)[], sha256: Sha256): Outcomes | undefined {
+function joinOutcomes(results: readonly (EvaluatedFlag | undefined)[], sha256: Sha256): EvaluatedFlags | undefined {
   const present = results.filter((outcome) => outcome !== undefined);
   present.sort((a, b) => (a.flag.key < b.flag.key ? -1 : 1));
   const list = `[${present.map(({ text }) => text).join()}]`;

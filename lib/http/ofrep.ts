@@ -22,9 +22,9 @@ import {
   type FlagsChoice,
   createFlagsChoice,
   canBeAbsent,
-  type Outcome,
-  toOutcome,
-  type Outcomes,
+  type EvaluatedFlag,
+  toEvaluatedFlag,
+  type EvaluatedFlags,
 } from "./flag_choice.ts";
 import { claimMemory, evaluateOnce, createEvaluation, type Evaluation } from "./flag_memory.ts";
 
@@ -49,14 +49,14 @@ function listTenants(targetingKey = EVERY_TENANT): string[] {
 }
 
 /** Evaluates one flag; without a value the result is an error with the reason. */
-export const evaluateFlag = async (deps: ChangesDeps, flag: string, user: FlagUser): Promise<Outcome> => {
+export const evaluateFlag = async (deps: ChangesDeps, flag: string, user: FlagUser): Promise<EvaluatedFlag> => {
   const tenants = listTenants(user.tenant);
   const { choose, results } = await evaluateOnce(deps, `flag\n${tenants[0]}\n${flag}`, () =>
     readFlag(deps, flag, tenants),
   );
   return (
     results[choose(user)] ??
-    toOutcome({ key: flag, errorCode: "FLAG_NOT_FOUND", errorDetails: `nothing applied sets ${flag}` })
+    toEvaluatedFlag({ key: flag, errorCode: "FLAG_NOT_FOUND", errorDetails: `nothing applied sets ${flag}` })
   );
 };
 
@@ -79,7 +79,7 @@ const readFlag = (deps: ChangesDeps, flag: string, allTenants: readonly string[]
 };
 
 /** Evaluates all flags of a tenant, in the order of their keys; undefined if they are too many for one answer. */
-export const evaluateFlags = async (deps: ChangesDeps, user: FlagUser): Promise<Outcomes | undefined> => {
+export const evaluateFlags = async (deps: ChangesDeps, user: FlagUser): Promise<EvaluatedFlags | undefined> => {
   const tenants = listTenants(user.tenant);
   return (await evaluateOnce(deps, `flags\n${tenants[0]}`, () => readFlags(deps, tenants)))(user);
 };
@@ -141,7 +141,7 @@ export async function answerFlags(
   return parseIfNoneMatch(request)?.(tag) ? notModified(tag) : textAnswer(text, 200, { etag: tag });
 }
 
-function flagStatus({ flag }: Outcome): 200 | 404 | 500 {
+function flagStatus({ flag }: EvaluatedFlag): 200 | 404 | 500 {
   if (!("errorCode" in flag)) return 200;
   return flag.errorCode === "FLAG_NOT_FOUND" ? 404 : 500;
 }

@@ -23,7 +23,7 @@ export function createRouter<D extends HttpDeps>(
 ): Handler {
   if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(base))
     throw new TypeError(`base must be a path such as /governance, without a slash at its end, not ${base}`);
-  const { measured = (handler: Handler) => handler } = deps;
+  const { measure = (handler: Handler) => handler } = deps;
   const reject = (request: Request, error: AppError) =>
     answerRequest(deps, request, () => rejectRequest(request, deps, error));
   const router = IttyRouter({ base });
@@ -38,7 +38,7 @@ export function createRouter<D extends HttpDeps>(
       const handler = endpoint(deps);
       for (const method of listMethods(endpoint)) handlers.set(method, handler);
     }
-    const dispatch = measured(
+    const dispatch = measure(
       (request) => handlers.get(request.method)?.(request) ?? reject(request, methodNotAllowed([...handlers.keys()])),
       path,
     );
@@ -46,7 +46,7 @@ export function createRouter<D extends HttpDeps>(
     // `+` lets the parameter extend over the rest of the path.
     router.all(pathEndpoints.some(({ rest }) => rest) ? `${path}+` : path, dispatch);
   }
-  const notFound = measured(
+  const notFound = measure(
     (request) => reject(request, new AppError("not_found", `there is nothing at ${requestPath(request)}`)),
     "other",
   );

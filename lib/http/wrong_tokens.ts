@@ -7,7 +7,7 @@ const DELAY_MS = 250;
 
 /** Counts a request with a wrong token, and resolves when it may be answered. */
 export async function delayAnswer(deps: HttpDeps, request: Request): Promise<void> {
-  deps.wrongToken?.();
+  deps.onWrongToken?.();
   logAtIntervals(deps, "a token was sent that is nobody's", { path: requestPath(request) });
   await (deps.pause ?? timer)(DELAY_MS);
 }

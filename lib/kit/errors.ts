@@ -1,5 +1,5 @@
 /** Errors as data: a stable code with its HTTP status, a sentence for people, and details that help to fix the request. */
-export const STATUS = {
+export const STATUS_BY_CODE = {
   invalid_field: 400,
   illegal_transition: 400,
   already_decided: 400,
@@ -70,7 +70,7 @@ export const STATUS = {
 } as const;
 
 /** A stable code that programs may rely on. */
-export type ErrorCode = keyof typeof STATUS;
+export type ErrorCode = keyof typeof STATUS_BY_CODE;
 
 /** An input field with its error. */
 export interface FieldError {
@@ -89,12 +89,12 @@ export class AppError extends Error {
     readonly headers: Record<string, string> = {},
   ) {
     super(message);
-    this.status = STATUS[code];
+    this.status = STATUS_BY_CODE[code];
   }
 }
 
 /** Returns the HTTP status of a code. */
-export const httpStatus = (code: ErrorCode): number => STATUS[code];
+export const httpStatus = (code: ErrorCode): number => STATUS_BY_CODE[code];
 
 /** Creates a 400 `invalid_field` with one sentence about all fields, and a message for each. */
 export function invalidFields(fields: FieldError[]): AppError {

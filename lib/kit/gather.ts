@@ -13,36 +13,36 @@ export interface GatherOptions<R extends Row> {
   /** Maximum number of rows in the page. */
   limit: number;
   /** Maximum number of rows to read. */
-  looked: number;
+  maxScanned: number;
   read(after: R | undefined, count: number): Promise<R[]>;
-  wanted?: ((row: R) => boolean) | undefined;
+  isWanted?: ((row: R) => boolean) | undefined;
 }
 
 const FIRST_READ_ROWS = 100;
 const MAX_READ_ROWS = 1000;
 
-/** Returns the wanted rows and the last row that was read; `ended` when no row follows it. */
+/** Returns the rows that pass `isWanted` and the last row that was read; `ended` when no row follows it. */
 export async function gather<R extends Row>({
   limit,
-  looked,
+  maxScanned,
   read,
-  wanted = () => true,
+  isWanted = () => true,
 }: GatherOptions<R>): Promise<{ rows: R[]; last: R | undefined; ended: boolean }> {
   const rows: R[] = [];
   let last: R | undefined;
   let bytes = 0;
   let scanned = { rows: 0, bytes: 0 };
-  while (scanned.rows < looked) {
+  while (scanned.rows < maxScanned) {
     // As many as fit by the average size so far, so that a page of few large records does not read a thousand.
     const average = Math.max(1, scanned.bytes / scanned.rows);
     const fitting =
       scanned.rows === 0 ? FIRST_READ_ROWS : Math.min(MAX_READ_ROWS, Math.ceil((PAGE_BYTES - bytes) / average));
-    const count = Math.min(fitting, looked - scanned.rows);
+    const count = Math.min(fitting, maxScanned - scanned.rows);
     const slice = await read(last, count);
     for (const row of slice) {
       last = row;
       scanned = { rows: scanned.rows + 1, bytes: scanned.bytes + row.size };
-      if (!wanted(row)) continue;
+      if (!isWanted(row)) continue;
       rows.push(row);
       bytes += row.size;
       if (rows.length === limit || bytes >= PAGE_BYTES) return { rows, last, ended: false };

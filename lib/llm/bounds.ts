@@ -107,7 +107,7 @@ export function limitLlm(
         releaseSlot();
       }
     },
-    use: (): LlmUse => ({ calls, under_way: underWay, refused: { ...rejections }, spent: findBudgetProblem() }),
+    usage: (): LlmUse => ({ calls, under_way: underWay, refused: { ...rejections }, spent: findBudgetProblem() }),
   };
 }
 

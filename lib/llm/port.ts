@@ -38,7 +38,7 @@ export interface Llm {
   /** Returns the reason why the last call failed; null if it did not, or before the first call. */
   problem?(): string | null;
   /** Returns the number of calls, if they are limited. */
-  use?(): LlmUse;
+  usage?(): LlmUse;
 }
 
 /** Calls of a model in this process, and calls that were rejected because of a limit. */

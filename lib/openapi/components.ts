@@ -36,7 +36,7 @@ import { feedbackSchema, taskSchema, taskStatsSchema } from "../operations/tasks
 import { type JsonSchema, toJsonSchema, type SchemaNames } from "./json_schema.ts";
 
 /** Names of the shared bodies. */
-export const NAMED: SchemaNames = new Map<unknown, string>([
+export const NAMED_SCHEMAS: SchemaNames = new Map<unknown, string>([
   [changeSchema(), "Change"],
   [approvalSchema(), "Approval"],
   [reviewSchema(), "Review"],
@@ -107,7 +107,7 @@ const errorSchema = z
   .describe("The error for people and programs, with its remedy.");
 
 function bodySchema(type: z.ZodType): JsonSchema {
-  const others = new Map([...NAMED].filter(([other]) => other !== type));
+  const others = new Map([...NAMED_SCHEMAS].filter(([other]) => other !== type));
   return toJsonSchema(type, "output", others);
 }
 
@@ -119,7 +119,7 @@ export const BEARER = "Bearer";
 
 /** Collects the components that `paths` refer to, directly or through other components. */
 export function collectComponents(paths: object) {
-  const builders = new Map([...NAMED].map(([type, name]) => [name, () => bodySchema(type as z.ZodType)]));
+  const builders = new Map([...NAMED_SCHEMAS].map(([type, name]) => [name, () => bodySchema(type as z.ZodType)]));
   const schemas: Record<string, JsonSchema> = { Error: bodySchema(errorSchema) };
   const addReferenced = (part: unknown): void => {
     for (const [, name = ""] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {

@@ -1,6 +1,6 @@
 import { version } from "../kit/version.ts";
 import { collectComponents } from "./components.ts";
-import { type Circumstances, type Operation, describeOperation, TAG_TEXTS, pathTemplate } from "./operation.ts";
+import { type DocumentConfig, type Operation, describeOperation, TAG_DESCRIPTIONS, pathTemplate } from "./operation.ts";
 import type { JsonSchema } from "./json_schema.ts";
 import { makeSample } from "./sample.ts";
 import type { DocumentedEndpoint } from "./responses.ts";
@@ -15,7 +15,7 @@ const DESCRIPTION =
 export type OpenApi = ReturnType<typeof makeOpenApi>;
 
 /** Builds the OpenAPI document from the declarations of endpoints. Under an intent it names the KPIs. */
-export function makeOpenApi(endpoints: readonly DocumentedEndpoint[], apiVersion: string, config: Circumstances = {}) {
+export function makeOpenApi(endpoints: readonly DocumentedEndpoint[], apiVersion: string, config: DocumentConfig = {}) {
   const paths: Record<string, Partial<Record<"get" | "post", Operation>>> = {};
   const usedTags = new Set<string>();
   for (const endpoint of endpoints) {
@@ -36,7 +36,7 @@ export function makeOpenApi(endpoints: readonly DocumentedEndpoint[], apiVersion
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/" }],
-    tags: Object.entries(TAG_TEXTS)
+    tags: Object.entries(TAG_DESCRIPTIONS)
       .filter(([name]) => usedTags.has(name))
       .map(([name, description]) => ({ name, description })),
     paths,
@@ -60,7 +60,7 @@ function addAnswerExample({ responses }: Operation, schemas: Readonly<Record<str
 export function makeDocument<T>(
   endpoints: () => readonly DocumentedEndpoint[],
   make: (document: OpenApi) => T,
-): (deps: Circumstances) => T {
+): (deps: DocumentConfig) => T {
   /** Documents by product, whose intent names the KPIs, or by `deps` without a product. */
   const cache = new WeakMap<object, { document: T }>();
   return (deps) => {

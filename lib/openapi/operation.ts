@@ -3,12 +3,12 @@ import type * as z from "zod";
 import type { ChangesDeps } from "../changes/deps.ts";
 import type { HttpDeps } from "../http/deps.ts";
 import { isWrite } from "../http/admission.ts";
-import { ADMIN_TOKEN, BEARER, NAMED } from "./components.ts";
+import { ADMIN_TOKEN, BEARER, NAMED_SCHEMAS } from "./components.ts";
 import { type Content, type JsonSchema, toJsonSchema, type Parameter } from "./json_schema.ts";
 import { type DocumentedEndpoint, describeResponses } from "./responses.ts";
 
 /** Configuration on which the document depends. */
-export type Circumstances = Pick<ChangesDeps, "product"> & Pick<HttpDeps, "protectAll" | "protectReads">;
+export type DocumentConfig = Pick<ChangesDeps, "product"> & Pick<HttpDeps, "protectAll" | "protectReads">;
 
 /** `/api/product/changes/:change_id` → `/api/product/changes/{change_id}` */
 export const pathTemplate = (path: string): string => path.replace(/:([a-z_]+)/g, "{$1}");
@@ -16,7 +16,7 @@ export const pathTemplate = (path: string): string => path.replace(/:([a-z_]+)/g
 /** One method of one path. */
 export type Operation = ReturnType<typeof describeOperation>;
 
-export function describeOperation(endpoint: DocumentedEndpoint, config: Circumstances) {
+export function describeOperation(endpoint: DocumentedEndpoint, config: DocumentConfig) {
   const input = inputSchema(endpoint, config);
   const parameters = [...listParameters(endpoint, input), ...listHeaders(endpoint)];
   const body = endpoint.method === "POST" ? describeBody(endpoint, input) : undefined;
@@ -35,7 +35,7 @@ export function describeOperation(endpoint: DocumentedEndpoint, config: Circumst
 /** Lists alternative credentials; an empty alternative means that none are needed. */
 function describeSecurity(
   { method, reads, token, agents, open }: DocumentedEndpoint,
-  { protectAll, protectReads }: Circumstances,
+  { protectAll, protectReads }: DocumentConfig,
 ): Record<string, string[]>[] {
   const [admin, bearer] = [{ [ADMIN_TOKEN]: [] }, { [BEARER]: [] }];
   if (!isWrite({ method, ...(reads && { reads }) })) return protectReads && !open ? [admin, bearer] : [];
@@ -44,10 +44,10 @@ function describeSecurity(
   return agents ? [admin, bearer] : [admin];
 }
 
-function inputSchema({ input }: DocumentedEndpoint, config: Circumstances): JsonSchema {
+function inputSchema({ input }: DocumentedEndpoint, config: DocumentConfig): JsonSchema {
   const schema =
     typeof input === "function" ? (input as (deps: ChangesDeps) => z.ZodType)(config as ChangesDeps) : input;
-  return toJsonSchema(schema, "input", NAMED);
+  return toJsonSchema(schema, "input", NAMED_SCHEMAS);
 }
 
 /** Returns the location of an input field: in the path, in the query of a GET, else in the body unless its schema says otherwise. */
@@ -182,7 +182,7 @@ const TAGS: Record<string, string> = {
 };
 
 /** Descriptions of the tags, which are the groups of the specification. */
-export const TAG_TEXTS: Record<string, string> = {
+export const TAG_DESCRIPTIONS: Record<string, string> = {
   "Product runtime": "Propose, consent, apply, roll back; the audit log. 503 without a product intent.",
   State: "What the service is at, and what it can do.",
   "Chat and memory": "Questions, answers and what is remembered.",

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { type Declaration, outputSchema, type ErrorFormat } from "../http/endpoint.ts";
 import { type ErrorCode, httpStatus } from "../kit/errors.ts";
-import { NAMED } from "./components.ts";
+import { NAMED_SCHEMAS } from "./components.ts";
 import { type Content, type JsonSchema, toJsonSchema } from "./json_schema.ts";
 
 /** The declaration of an endpoint that the document lists. */
@@ -30,12 +30,13 @@ export function describeResponses(endpoint: DocumentedEndpoint): Record<string, 
   if (endpoint.errorFormat) Object.assign(responses, rejectionResponses(endpoint.errorFormat));
   else Object.assign(responses, errorResponses(endpoint));
   const errors = endpoint.product ? groupByStatus(listErrorCodes(endpoint)) : undefined;
-  for (const status of endpoint.also ?? []) {
+  for (const status of endpoint.sameBodyStatuses ?? []) {
     const sameBody = { ...success, description: `As ${endpoint.success ?? 200}, when something is wrong` };
     const codes = errors?.get(status);
     responses[status] = codes ? combineResponses(sameBody, errorResponse(codes)) : sameBody;
   }
-  for (const status of endpoint.empty ?? []) responses[status] = { description: "Taken; there is nothing to answer" };
+  for (const status of endpoint.emptyStatuses ?? [])
+    responses[status] = { description: "Taken; there is nothing to answer" };
   if (endpoint.notModified)
     responses["304"] = {
       description: "If-None-Match is still current",
@@ -130,7 +131,7 @@ const hasField = (output: z.ZodType, field: string): boolean =>
 function describeContent(output: z.ZodType): Content {
   const content: Content = {};
   for (const option of listOptions(output)) {
-    const { contentMediaType, ...schema } = toJsonSchema(option, "output", NAMED);
+    const { contentMediaType, ...schema } = toJsonSchema(option, "output", NAMED_SCHEMAS);
     const isText = option instanceof z.ZodString;
     content[isText ? ((contentMediaType as string | undefined) ?? "text/plain") : "application/json"] = { schema };
   }

@@ -1,5 +1,5 @@
 /** Shortens the document: errors, headers, bodies and fields that several operations have are defined once. */
-import { shareFields } from "./borrowed_fields.ts";
+import { shareFields } from "./shared_fields.ts";
 import type { OpenApi } from "./document.ts";
 import type { Content, JsonSchema, Parameter } from "./json_schema.ts";
 import type { Operation } from "./operation.ts";

@@ -92,7 +92,7 @@ export async function formatBusinessMetrics(deps: OperationsDeps): Promise<strin
 
 async function collectSamples(deps: OperationsDeps): Promise<Record<Name, Samples>> {
   const { store, product, integrity, notifier, link, llm } = deps;
-  const llmUse = llm?.use?.();
+  const llmUse = llm?.usage?.();
   const faults = store.faults?.();
   const [figures, total, tasks, head, tick, { state }, peers, witnesses, writes, verified] = await Promise.all([
     computeFigures(deps),

@@ -118,7 +118,7 @@ async function anchorCapability({ store, anchor, integrity }: OperationsDeps): P
 function llmProblems({ llm }: OperationsDeps): Capability[] {
   const problem = llm?.problem?.() ?? null;
   if (problem !== null) return [enabledCapability("llm", "chat", problem)];
-  const limit = llm?.use?.().spent ?? null;
+  const limit = llm?.usage?.().spent ?? null;
   if (limit === null) return [];
   return [degradedCapability("llm", "chat", `${limit}; until then the built-in responder answers`)];
 }

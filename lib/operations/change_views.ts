@@ -140,12 +140,12 @@ export async function listApprovals(deps: ChangesDeps, query: { limit: number; a
   let position = 0;
   const page = await gather({
     limit: query.limit,
-    looked: query.limit,
+    maxScanned: query.limit,
     async read(_: Row | undefined, count: number) {
       const ids = inOrder.slice(position, (position += count));
       return readRows(deps, await deps.store.texts("changes", ids));
     },
-    wanted: ({ record }) => isLive(record?.change.status),
+    isWanted: ({ record }) => isLive(record?.change.status),
   });
   const records = page.rows.map(({ record }) => record!);
   const [readiness, reviews] = await Promise.all([

@@ -22,7 +22,7 @@ import { PAGE_BYTES } from "../kit/gather.ts";
 import { runWithScanLimit } from "../kit/semaphore.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
 import { countTextBytes } from "../store/engine/write_set.ts";
-import { dueMandate, listMandatesDue } from "./mandates_due.ts";
+import { dueMandate, listMandatesDue } from "./due_mandates.ts";
 import { listWorseKpis, pick } from "./change_views.ts";
 
 /** Maximum number of changes of a list that are sorted, oldest first; newer ones are only counted. */

@@ -9,7 +9,7 @@ import { HOUR_MS } from "../kit/days.ts";
 import { addRequestCache } from "../kit/request_cache.ts";
 import { listRecords } from "../store/pages.ts";
 import type { OperationsDeps } from "./deps.ts";
-import { expiringKey } from "./expiring.ts";
+import { expiringKey } from "./notice_expiring.ts";
 import { orderPrefix } from "./tasks.ts";
 
 const NOW = -Infinity;

@@ -25,7 +25,8 @@ export function createPromptedSending<T>(
     const failed = await attempt(item);
     if (!failed) failures = 0;
     else if (backsOff) pausedUntil = clock.now() + retryDelay(failed, failures++, times, () => 1);
-    else if (failed.after !== undefined) pausedUntil = clock.now() + Math.min(failed.after, times.longestPause);
+    else if (failed.retryAfterMs !== undefined)
+      pausedUntil = clock.now() + Math.min(failed.retryAfterMs, times.longestPause);
     return !failed;
   };
   const sendAll = async (): Promise<void> => {

@@ -34,8 +34,8 @@ export async function readEnding(
 
 /** Describes an entry in Markdown with its reason: `rolled back by ana: “80 calls”`. */
 export function describeInMarkdown(entry: Entry): string {
-  const { what, reason } = describe(entry);
-  const parts = reason === undefined ? what : [...what, ": ", reason];
+  const { event, reason } = describe(entry);
+  const parts = reason === undefined ? event : [...event, ": ", reason];
   return joinParts(parts, (part) => escapeMarkdown(showForeignText(part, MAX_NOTE_LENGTH)));
 }
 

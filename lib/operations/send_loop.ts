@@ -46,7 +46,7 @@ export interface Sending {
 /** Returns the pause after a number of failures: randomly shortened, but at least the pause that the receiver requests. */
 export function retryDelay(failed: FailedAttempt, failures: number, times: SendTimes, random: () => number): number {
   const doubled = Math.min(times.longestRetry, times.firstRetry * 2 ** Math.min(failures, 30));
-  return Math.max(random() * doubled, Math.min(failed.after ?? 0, times.longestPause));
+  return Math.max(random() * doubled, Math.min(failed.retryAfterMs ?? 0, times.longestPause));
 }
 
 /** Starts sending after the cursor. */

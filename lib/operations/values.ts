@@ -112,8 +112,8 @@ export const readValuePage = (deps: ChangesDeps, { tenant_id, target, limit, aft
     const page = () =>
       gather({
         limit,
-        looked: target === undefined ? limit : MAX_SCANNED_PER_PAGE,
-        wanted: ({ value }) => value !== undefined,
+        maxScanned: target === undefined ? limit : MAX_SCANNED_PER_PAGE,
+        isWanted: ({ value }) => value !== undefined,
         async read(last: Row | undefined, count: number): Promise<Row[]> {
           const rows = await read.list("values", { prefix, after: last?.key ?? begin, limit: count });
           const matching = rows.filter(isMatching);

@@ -137,14 +137,20 @@ function createRows(entry: Entry): Row[] {
   if (entry.event_type === "kpi_refreshed") return (entry.facts.tripped ?? []).map(createTripRow);
   const kind = getKind(entry);
   if (kind === undefined) return [];
-  const { what, reason, targetState: host } = describe(entry);
-  const sentence = entry.change_id === "" ? capitalize(what) : [`${entry.change_id}: `, ...what];
+  const { event, reason, targetState } = describe(entry);
+  const sentence = entry.change_id === "" ? capitalize(event) : [`${entry.change_id}: `, ...event];
   // A failure shows both its cause and the state of the host product.
   const cause = kind === "operation_failed" && reason !== undefined ? [": ", reason] : [];
   const title = joinParts([...sentence, ...cause], (part) => showForeignText(part, MAX_CAUSE_LENGTH));
-  const note = typeof reason === "object" ? reason.given : reason;
+  const note = typeof reason === "object" ? reason.text : reason;
   const isShown = note !== undefined && cause.length === 0;
-  return [{ kind, title, detail: isShown ? note : joinParts(capitalize(host.length > 0 ? [...host, "."] : [])) }];
+  return [
+    {
+      kind,
+      title,
+      detail: isShown ? note : joinParts(capitalize(targetState.length > 0 ? [...targetState, "."] : [])),
+    },
+  ];
 }
 
 const createTripRow = (trip: NonNullable<Entry["facts"]["tripped"]>[number]): Row => ({

@@ -4,7 +4,7 @@ import { readRecord, readRecords } from "../changes/records.ts";
 import { loadIntent } from "../changes/rules/intent.ts";
 import type { Store } from "../store/store.ts";
 import { type Entry, parseEntry } from "./entries.ts";
-import type { Facts, ProjectedChange, ProjectedIntent, ProjectionDeps } from "./projection.ts";
+import type { FactReader, ProjectedChange, ProjectedIntent, ProjectionDeps } from "./projection.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -19,7 +19,7 @@ export type LogReaderDeps = Pick<ProjectionDeps, "store" | "sha256" | "product">
 /** Entries in chain order, with reads of the changes and intents that they name. */
 export interface Batch {
   entries: readonly Entry[];
-  facts: Facts;
+  facts: FactReader;
 }
 
 /** Reads entries after an id: at least one where there is any, and `limit` at most. */
@@ -67,7 +67,7 @@ const MAX_MANIFESTS = 16;
  * Creates the reads for a page; all changes that it names are read in one request. They may return content that is erased
  * later: a projection removes the records that it derived from it at the entry of the erasure.
  */
-function createFactReader({ store, sha256, product }: LogReaderDeps, entries: readonly Entry[]): Facts {
+function createFactReader({ store, sha256, product }: LogReaderDeps, entries: readonly Entry[]): FactReader {
   const currentIntent: ProjectedIntent = { kpis: product?.intent.kpis ?? {}, principals: {} };
   const intents = manifests.get(store) ?? new Map<string, ProjectedIntent>();
   manifests.set(store, intents);

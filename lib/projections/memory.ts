@@ -148,8 +148,8 @@ export function describeMemory(entry: Entry, change?: ProjectedChange): MemoryTe
 export function describeProposal(change: Change): MemoryText {
   const { kpi, expected_delta_k: gain, rationale, proposer } = change;
   const promise: Part[] =
-    kpi === null ? [] : ["; promised gain: ", { given: kpi }, gain === null ? " not stated" : ` ${formatDelta(gain)}`];
-  const reason: Part[] = rationale.trim() === "" ? [] : ["; rationale: ", { given: rationale, quoted: true }];
+    kpi === null ? [] : ["; promised gain: ", { text: kpi }, gain === null ? " not stated" : ` ${formatDelta(gain)}`];
+  const reason: Part[] = rationale.trim() === "" ? [] : ["; rationale: ", { text: rationale, quoted: true }];
   const sentence = toSentence(describe({ event_type: "change_proposed", detail: change }, change));
   return { kind: "proposal", author: proposer, text: joinParts([...sentence, ...promise, ...reason]) };
 }

@@ -11,7 +11,7 @@ import { measureRollout } from "../changes/rules/rollout_outcome.ts";
 import type { Entry } from "./entries.ts";
 import { type ProjectionDeps, type Projection, type ProjectionContext, MAX_WRITES_PER_STEP } from "./projection.ts";
 import { indexOpen, indexTargets, listDue, listNewestOpen } from "./outcomes/indexes.ts";
-import { addClosed, addLateItem, closeChange, closeOutcome } from "./outcomes/closing.ts";
+import { addClosed, addLateItem, closeChange, closeOutcome } from "./outcomes/close_outcome.ts";
 import { START, type State, getWindows } from "./outcomes/state.ts";
 import { forgetVerdict } from "./outcomes/verdict_memory.ts";
 

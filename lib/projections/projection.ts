@@ -72,7 +72,7 @@ export type ProjectedChange = Pick<
 export type ProjectedIntent = Pick<Intent, "kpis" | "principals">;
 
 /** Reads of facts that no longer change once an entry names them. */
-export interface Facts {
+export interface FactReader {
   /** Reads a change; in a missing one every text is "erased". */
   readChange(changeId: string): Promise<ProjectedChange>;
   /** Lists the ids of the entries about a change, oldest first. */
@@ -84,7 +84,7 @@ export interface Facts {
 }
 
 /** Reads and writes of a projection while it applies an entry. */
-export interface ProjectionContext<S> extends Facts {
+export interface ProjectionContext<S> extends FactReader {
   /** Its own collections. */
   readonly tx: Tx;
   /** Its small state, stored with its cursor; replace it, never mutate it. */

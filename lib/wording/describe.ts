@@ -14,9 +14,9 @@ export type DescribableEntry = { event_type: string; detail: string | object } &
 
 export interface Description {
   /** Name of the change, if one was passed: `“Raise the seat limit” (limits.seats for tenant t-100)`. */
-  of: Part[];
+  changeName: Part[];
   /** `approved by ana in an emergency, 1 of 2 consents` */
-  what: Part[];
+  event: Part[];
   /** The stated reason, the error, or the measurement of a guardrail. */
   reason?: Part;
   /** State of the target after an operation, as a sentence without a full stop; may be empty. */
@@ -98,7 +98,7 @@ function adapterState({ adapter }: Facts): Part[] {
   if (adapter === null) return ["there is no adapter, so the record alone changed"];
   const { name, result } = adapter as Record<string, unknown>;
   const isWord = typeof result === "string" && /^[a-z_]{1,40}$/.test(result);
-  return ["the ", { given: String(name) }, " adapter reports ", isWord ? toWords(result) : { given: String(result) }];
+  return ["the ", { text: String(name) }, " adapter reports ", isWord ? toWords(result) : { text: String(result) }];
 }
 
 const OPERATION_STATES = new Map(
@@ -123,14 +123,14 @@ export const describeTrip = ({ kpi, baseline, value }: { kpi: string; baseline: 
 /** Lists the targets of a plan that an entry is about, after `before`: ` of ui.a, ui.b`; empty for a change that is no plan. */
 const planTargets = ({ sets }: Facts, before: string): Part[] =>
   Array.isArray(sets)
-    ? (sets as { target: string }[]).flatMap(({ target }, index) => [index === 0 ? before : ", ", { given: target }])
+    ? (sets as { target: string }[]).flatMap(({ target }, index) => [index === 0 ? before : ", ", { text: target }])
     : [];
 
 /** Describes KPI values: `csat 4.2, incident_rate 0.05`. */
 export const describeValues = (values: unknown): Part[] =>
   Object.entries(values ?? {}).flatMap(([kpi, value], index) => [
     index === 0 ? "" : ", ",
-    { given: kpi },
+    { text: kpi },
     ` ${Number(value)}`,
   ]);
 
@@ -201,7 +201,7 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
             "proposal",
             ...actorPart(facts, "proposer"),
             ...recordedPart(facts, " on ", "target"),
-            ...(tenant === "" ? [] : [" for tenant ", { given: tenant }]),
+            ...(tenant === "" ? [] : [" for tenant ", { text: tenant }]),
             " rejected",
           ],
   },
@@ -219,7 +219,7 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
     name: "Target systems in force",
     words: ({ systems }) => [
       "target systems in force: ",
-      { given: (Array.isArray(systems) ? systems : []).map(({ name }) => String(name)).join(", ") || "none" },
+      { text: (Array.isArray(systems) ? systems : []).map(({ name }) => String(name)).join(", ") || "none" },
     ],
   },
   emergency_reviewed: {
@@ -268,9 +268,7 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
     name: "Loss accepted",
     words: (facts) => [
       ...byActor("loss of the end of the log accepted")(facts),
-      ...(readText(facts, "message") === ""
-        ? []
-        : [", ", { given: readText(facts, "message"), quoted: true as const }]),
+      ...(readText(facts, "message") === "" ? [] : [", ", { text: readText(facts, "message"), quoted: true as const }]),
     ],
   },
 };
@@ -286,10 +284,10 @@ function findReason(event_type: string, facts: Facts): Part | undefined {
   const evidence = facts["evidence"] as Parameters<typeof describeTrip>[0] | undefined;
   if (event_type === "change_rolled_back" && evidence) return describeTrip(evidence);
   if (event_type === "proposal_refused" && "code" in facts)
-    return facts["code"] === "forbidden_target" ? FORBIDDEN_TARGET : { given: readText(facts, "code") };
+    return facts["code"] === "forbidden_target" ? FORBIDDEN_TARGET : { text: readText(facts, "code") };
   const isStage = Object.hasOwn(ROLLOUT_WORDS, event_type);
   const words = readText(facts, "error") || readText(facts, "note") || (isStage ? "" : readText(facts, "reason"));
-  return words.trim() === "" ? undefined : { given: words, quoted: true };
+  return words.trim() === "" ? undefined : { text: words, quoted: true };
 }
 
 /** Describes an entry, and its change if one is passed. */
@@ -301,15 +299,15 @@ export function describe(
   const wording = Object.hasOwn(EVENTS, event_type) ? EVENTS[event_type as EventType] : undefined;
   const reason = findReason(event_type, facts);
   return {
-    of: change ? nameChange(change) : [],
-    what: (wording?.words(facts, tenant) ?? [{ given: event_type }]).filter((part) => part !== ""),
+    changeName: change ? nameChange(change) : [],
+    event: (wording?.words(facts, tenant) ?? [{ text: event_type }]).filter((part) => part !== ""),
     ...(reason !== undefined && { reason }),
     targetState: wording?.targetState?.(facts) ?? [],
   };
 }
 
 /** Joins a description to one sentence without a full stop: the reason follows a colon. */
-export function toSentence({ of, what, reason }: Omit<Description, "targetState">): Part[] {
-  const sentence = of.length === 0 ? capitalize(what) : [...of, ": ", ...what];
+export function toSentence({ changeName, event, reason }: Omit<Description, "targetState">): Part[] {
+  const sentence = changeName.length === 0 ? capitalize(event) : [...changeName, ": ", ...event];
   return reason === undefined ? sentence : [...sentence, ": ", reason];
 }

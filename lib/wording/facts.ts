@@ -13,7 +13,7 @@ export const readText = (facts: Facts, name: string): string => {
 /** Returns a recorded text between fixed words: ` in apply`; empty if it is not recorded. */
 export const recordedPart = (facts: Facts, before: string, name: string, after = ""): Part[] => {
   const value = readText(facts, name);
-  return value === "" ? [] : [before, { given: value }, after];
+  return value === "" ? [] : [before, { text: value }, after];
 };
 
 export const toWords = (name: string): string => name.replaceAll("_", " ");

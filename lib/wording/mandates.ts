@@ -6,7 +6,7 @@ import type { Part } from "./part.ts";
 
 function mandatePart(facts: Facts): Part[] {
   const id = readText(facts, "mandate_id");
-  return id === "" ? ["mandate"] : ["mandate ", { given: id, code: true }];
+  return id === "" ? ["mandate"] : ["mandate ", { text: id, code: true }];
 }
 
 const approverPart = (facts: Facts): Part[] => {
@@ -47,7 +47,7 @@ export const MANDATE_WORDS: Readonly<
         ...mandatePart(facts),
         " suspended",
         ...(cause === undefined ? [] : [`, since ${cause}`]),
-        ...(kpi === undefined ? [] : [": ", { given: kpi }]),
+        ...(kpi === undefined ? [] : [": ", { text: kpi }]),
       ];
     },
   },

@@ -13,8 +13,8 @@ export function nameActor(name: string | null, kind?: unknown): Part[] {
   if (name.startsWith("policy:")) return ["the intent"];
   const [, prefix, unprefixed] = /^(llm|peer|agent):(.+)$/is.exec(name) ?? [];
   const kindName = prefix ? KIND_BY_PREFIX[prefix.toLowerCase()] : undefined;
-  if (kindName) return [`the ${kindName} `, { given: unprefixed! }];
-  return kind === "agent" ? ["the agent ", { given: name }] : [{ given: name }];
+  if (kindName) return [`the ${kindName} `, { text: unprefixed! }];
+  return kind === "agent" ? ["the agent ", { text: name }] : [{ text: name }];
 }
 
 /** Names the proposer of a change, and the person who asked a model for it. */
@@ -24,7 +24,7 @@ export const nameProposer = ({
   asked_by,
 }: Pick<Change, "proposer" | "asked_by"> & Partial<Pick<Change, "proposer_kind">>): Part[] => [
   ...nameActor(proposer, proposer_kind),
-  ...(asked_by ? [", asked by ", { given: asked_by }] : []),
+  ...(asked_by ? [", asked by ", { text: asked_by }] : []),
 ];
 
 /** Names a change by its summary and target: `“Raise the seat limit” (limits.seats for tenant t-100)`. */
@@ -34,9 +34,9 @@ export function nameChange({
   tenant_id,
   erased,
 }: Pick<Change, "summary" | "target" | "tenant_id"> & Partial<Pick<Change, "erased">>): Part[] {
-  const targetPart: Part[] = [{ given: target, code: true }, " for tenant ", { given: tenant_id }];
+  const targetPart: Part[] = [{ text: target, code: true }, " for tenant ", { text: tenant_id }];
   if (erased || summary.trim() === "") return targetPart;
   const title =
     summary.length > MAX_SUMMARY_LENGTH ? `${summary.slice(0, MAX_SUMMARY_LENGTH).toWellFormed()}…` : summary;
-  return [{ given: title, quoted: true }, " (", ...targetPart, ")"];
+  return [{ text: title, quoted: true }, " (", ...targetPart, ")"];
 }

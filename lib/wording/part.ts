@@ -3,7 +3,7 @@ import { label, quote } from "../kit/quote.ts";
 
 /** Text that the service did not write: a name, an id (`code`) or prose (`quoted`). */
 export interface ForeignText {
-  given: string;
+  text: string;
   code?: true;
   quoted?: true;
 }
@@ -12,8 +12,8 @@ export type Part = string | ForeignText;
 const MAX_PROSE = 1200;
 
 /** Formats foreign text on one line: prose and names of several words in quotation marks. */
-export const showForeignText = ({ given, quoted }: ForeignText, maxLength = MAX_PROSE): string =>
-  quoted ? quote(given, maxLength) : label(given);
+export const showForeignText = ({ text, quoted }: ForeignText, maxLength = MAX_PROSE): string =>
+  quoted ? quote(text, maxLength) : label(text);
 
 /** Joins parts to text; `show` formats foreign text. */
 export const joinParts = (

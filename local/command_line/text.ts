@@ -15,7 +15,7 @@ const MAX_REASON = 200;
 /** Formats an entry of the log as a sentence; invisible characters in quoted text are escaped. */
 export const formatEntry = (entry: DescribableEntry): string =>
   joinParts(toSentence(describe(entry)), (part) =>
-    showForeignText({ ...part, given: escapeInvisible(part.given) }, MAX_REASON),
+    showForeignText({ ...part, text: escapeInvisible(part.text) }, MAX_REASON),
   );
 
 /** Returns the number of columns that text takes in a terminal. */

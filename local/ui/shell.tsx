@@ -262,9 +262,9 @@ function FreshnessBadge() {
 
 /** "Ana froze the service until 24 Nov 2026, 08:00: the audit of the ledger." */
 const describeFreeze = ({ actor, until, note }: NonNullable<State["freeze"]>): Part[] => [
-  { given: actor },
+  { text: actor },
   ` froze the service until ${until === null ? "somebody lifts it" : formatDateTime(until)}`,
-  ...(note === "" ? ["."] : [": ", { given: note }]),
+  ...(note === "" ? ["."] : [": ", { text: note }]),
 ];
 
 const ServiceDialog = lazy(() => import("./parts/service_dialog.tsx").then((part) => part.ServiceDialog));

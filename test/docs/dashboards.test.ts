@@ -38,7 +38,7 @@ async function listMetricNames(): Promise<Set<string>> {
   await service.bring("applied");
   await service.propose();
   await service.cycle();
-  await app({ ...service.deps, measured: metrics.measured })(new Request("http://127.0.0.1/livez"));
+  await app({ ...service.deps, measure: metrics.measured })(new Request("http://127.0.0.1/livez"));
   const { text } = await service.get("/api/metrics");
   return new Set(text.split("\n").flatMap((line) => /^(\w+)[{ ]/.exec(line)?.[1] ?? []));
 }

@@ -11,7 +11,7 @@ import { MANDATE_DECISIONS } from "../../lib/changes/rules/mandate.ts";
 import { DECISIONS } from "../../lib/changes/rules/statement.ts";
 import { DURATIONS, type Field, FIELDS, GROUPS, SORTS } from "../../lib/find/fields.ts";
 import { ERROR_REFERENCE } from "./reference/errors.ts";
-import { type ErrorCode, STATUS } from "../../lib/kit/errors.ts";
+import { type ErrorCode, STATUS_BY_CODE } from "../../lib/kit/errors.ts";
 import { ISSUER_FIELDS, IDENTITY_FIELDS } from "./reference/token_fields.ts";
 import { gateIssuersSchema } from "../../lib/identity/gate_issuers.ts";
 import { identityFileSchema } from "../../lib/identity/identity_file.ts";
@@ -37,7 +37,7 @@ test("the tables of errors are generated from the reference", () =>
       expect(GENERATED.test(section), section.slice(0, 40)).toBe(codes !== undefined);
       const rows = Object.entries(codes ?? {}).map(([code, columns]) => [
         `\`${code}\``,
-        String(STATUS[code as ErrorCode]),
+        String(STATUS_BY_CODE[code as ErrorCode]),
         ...columns,
       ]);
       const table = renderTable(["Code", "Status", "Cause", "What to do"], ["---", "---", "---", "---"], ...rows);
@@ -137,7 +137,7 @@ test("every error code has a row with its status, a cause and a remedy", () => {
   const rows = listRows(page("docs/errors.md"), "Code", "Status", "Cause", "What to do");
   const statuses = rows.map(([code, status]) => `${status} ${bare(code!)}`);
   const own = Object.values(REJECTIONS).map(([status, code]) => `${status} ${code}`);
-  const declared = new Set([...Object.entries(STATUS).map(([code, status]) => `${status} ${code}`), ...own]);
+  const declared = new Set([...Object.entries(STATUS_BY_CODE).map(([code, status]) => `${status} ${code}`), ...own]);
   expect(statuses.toSorted()).toEqual([...declared].toSorted());
   expect(rows.filter(([, , ...texts]) => !texts.every((cell) => cell.endsWith(".")))).toEqual([]);
 });

@@ -484,7 +484,7 @@ test("an agent sees another agent's change that names it as fed_by", () => {
 
 test("concurrent readers with different rights do not share a response", async () => {
   const { api } = await runScenario(true);
-  const fetch = app({ ...api.deps, nextTurn: () => new Promise((resolve) => void setImmediate(resolve)) });
+  const fetch = app({ ...api.deps, waitForNextTurn: () => new Promise((resolve) => void setImmediate(resolve)) });
   const ask = (headers: object) =>
     fetch(new Request("http://127.0.0.1:8420/api/product/audit", { headers: headers as HeadersInit }));
   const [all, own] = await Promise.all([ask(OTHER), ask(asAgent)]);

@@ -34,7 +34,7 @@ if (!hasPromtool) process.stderr.write("promtool is not on PATH: `promtool check
 
 test.skipIf(!hasPromtool)("promtool check metrics reports no problem", async () => {
   const { service, metrics } = await lived();
-  await app({ ...service.deps, measured: metrics.measured })(new Request("http://127.0.0.1/api/state"));
+  await app({ ...service.deps, measure: metrics.measured })(new Request("http://127.0.0.1/api/state"));
   const input = await text(service);
   const check = spawnSync("promtool", ["check", "metrics"], { input, encoding: "utf8" });
   expect(check.stderr + check.stdout).toBe("");
@@ -84,7 +84,7 @@ test("a metric without data has no sample, instead of a 0", async () => {
 
 test("requests are counted by the declared path of their endpoint", async () => {
   const { service, metrics, id } = await lived();
-  const fetch = app({ ...service.deps, measured: metrics.measured });
+  const fetch = app({ ...service.deps, measure: metrics.measured });
   for (const path of [
     `/api/product/changes/${id}`,
     "/api/product/changes/none",
@@ -117,7 +117,7 @@ test("two services in one process do not share metrics", async () => {
   const one = processMetrics("1");
   const two = processMetrics("2");
   const { deps } = await openOperations();
-  await app({ ...deps, measured: one.measured })(new Request("http://127.0.0.1/livez"));
+  await app({ ...deps, measure: one.measured })(new Request("http://127.0.0.1/livez"));
   expect(await one.text()).toContain('route="/livez"');
   expect(await two.text()).not.toContain('route="/livez"');
 });

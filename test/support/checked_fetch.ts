@@ -51,7 +51,7 @@ export function checkedFetch(fetch: Fetch, secrets: readonly string[] = [], base
     else if (headers.get("content-type") === "text/x.tlog.size")
       expect([status, text]).toEqual([409, expect.stringMatching(/^\d+\n$/)]);
     else if (status >= 400 && endpoint?.errorFormat) checkProtocolError(text, status, endpoint);
-    else if (endpoint?.also?.includes(status) && /^\{"(?:jsonrpc|state)"/.test(text))
+    else if (endpoint?.sameBodyStatuses?.includes(status) && /^\{"(?:jsonrpc|state)"/.test(text))
       checkSuccess(text, status, endpoint);
     else if (status >= 400 && !isReadiness(endpoint)) checkError(text, status, headers, endpoint);
     else if (headers.get("content-type") === "application/json") checkSuccess(text, status, endpoint!);
@@ -86,7 +86,7 @@ function checkProtocolError(text: string, status: number, { path, errorFormat }:
 
 /** Requires that a success parses as the declared output without losing a field. */
 function checkSuccess(text: string, status: number, endpoint: Declaration): void {
-  if (!isReadiness(endpoint)) expect([endpoint.success ?? 200, ...(endpoint.also ?? [])]).toContain(status);
+  if (!isReadiness(endpoint)) expect([endpoint.success ?? 200, ...(endpoint.sameBodyStatuses ?? [])]).toContain(status);
   const body = JSON.parse(text);
   expect(cachedOutputSchema(endpoint).parse(body), `the declared output of ${endpoint.path}`).toEqual(body);
 }

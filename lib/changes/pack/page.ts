@@ -144,7 +144,7 @@ const escapeText = (value: unknown): string => (typeof value === "string" ? esca
 const findActorName = (facts: EntryFacts): string =>
   escapeText(facts["approver"]) || escapeText(facts["actor"]) || escapeText(facts["proposer"]);
 
-const sentence = (entry: AuditEntry): string => escapeHtml(joinParts(capitalize(describe(entry).what)));
+const sentence = (entry: AuditEntry): string => escapeHtml(joinParts(capitalize(describe(entry).event)));
 
 const AUTHENTICATION_TEXTS: Readonly<Record<string, string>> = {
   signature: "signed, presence verified",

@@ -7,7 +7,7 @@ import { risingIds } from "../../kit/ids.ts";
 import { once } from "../../kit/once.ts";
 import { wallClock } from "../../kit/platform.ts";
 import type { CycleReport } from "../../operations/cycle.ts";
-import { startError } from "../cannot_start.ts";
+import { startError } from "../start_error.ts";
 import { consoleLog } from "./log.ts";
 import { type EdgeParts, type EdgeState, openEdge } from "./service.ts";
 

@@ -24,6 +24,6 @@ export async function handler(_event: unknown, context: InvocationContext): Prom
   try {
     return await runSchedule(await open());
   } finally {
-    await log.written();
+    await log.flush();
   }
 }

@@ -49,7 +49,7 @@ export function lambdaFunction(
   return async (event, context) => {
     log.begin(context);
     const result = await handler(event, context);
-    await log.written();
+    await log.flush();
     return result;
   };
 }

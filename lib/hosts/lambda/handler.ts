@@ -3,7 +3,7 @@ import type { Log } from "../../kit/platform.ts";
 import type { Handler } from "../../http/endpoint.ts";
 import { AppError } from "../../kit/errors.ts";
 import { errorResponse, toAppError } from "../../http/error_response.ts";
-import { startError } from "../cannot_start.ts";
+import { startError } from "../start_error.ts";
 import { type Payload, readEvent, type ReadOptions } from "./event.ts";
 
 /** The part in use of Lambda's invocation context. */

@@ -7,7 +7,7 @@ export interface LambdaLog extends Log {
   /** Sets the current invocation. */
   begin(context: unknown): void;
   /** Resolves when every line is written: an instance may be halted once it has answered. */
-  written(): Promise<void>;
+  flush(): Promise<void>;
 }
 
 /**
@@ -32,6 +32,6 @@ export function lambdaLog(): LambdaLog {
     warn: (message, fields) => write("warn", message, fields),
     error: (message, fields) => write("error", message, fields),
     begin: (newContext) => void (context = newContext as typeof context),
-    written: () => lastWrite,
+    flush: () => lastWrite,
   };
 }

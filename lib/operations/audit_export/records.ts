@@ -48,7 +48,7 @@ export function logRecord(entry: AuditEntry, observed: number, trace?: Trace): s
     observedTimeUnixNano: nanoseconds(observed),
     severityNumber: SEVERITIES[event_type] ?? INFO,
     eventName: `countersign.${event_type}`,
-    body: { stringValue: joinParts(capitalize(describe(entry).what)) },
+    body: { stringValue: joinParts(capitalize(describe(entry).event)) },
     attributes: attributes({
       "countersign.entry.id": id,
       "countersign.entry.origin": origin,

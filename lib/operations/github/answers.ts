@@ -24,7 +24,7 @@ import {
   claimDeployment,
   closeDeployment,
   deploymentTarget,
-  forgetAnswers,
+  removeOldAnswers,
   MAX_WAIT_MS,
   postponeDeployment,
   type WaitingDeployment,
@@ -153,7 +153,7 @@ export function createGithubAnswers(
           failure: message,
         });
       problem = message;
-      const next = clock.now() + retryDelay({ failure: message, after: retryAfterMs }, waiting.failures, TIMES, random);
+      const next = clock.now() + retryDelay({ failure: message, retryAfterMs }, waiting.failures, TIMES, random);
       await postponeDeployment(store, id, { failures: waiting.failures + 1, due: next });
       return { next, failed: true };
     }
@@ -195,7 +195,7 @@ export function createGithubAnswers(
         const next = await answerDue(stopped);
         const { due, failure } = await sweepDeliveries(deps, stopped);
         sweepProblem = failure;
-        await forgetAnswers(store, clock.now());
+        await removeOldAnswers(store, clock.now());
         return Math.max(0, Math.min(next, due) - clock.now());
       }),
   };

@@ -108,7 +108,7 @@ export const closeDeployment = (store: Store, id: string, answer: DeploymentAnsw
   });
 
 /** Removes old answers, of deployments that GitHub no longer delivers. */
-export async function forgetAnswers(store: Store, now: number): Promise<void> {
+export async function removeOldAnswers(store: Store, now: number): Promise<void> {
   const oldest = await store.list("github_answered", { limit: MAX_FORGOTTEN });
   const old = oldest.filter(({ value }) => now - value.at > MAX_WAIT_MS);
   if (old.length > 0) await store.transact((tx) => old.forEach(({ id }) => tx.delete("github_answered", id)));

@@ -18,7 +18,7 @@ export interface Receiver {
 /** A failure with the pause that the receiver requests, in milliseconds. */
 export interface FailedAttempt {
   failure: string;
-  after?: number | undefined;
+  retryAfterMs?: number | undefined;
 }
 
 interface Attempt {
@@ -50,7 +50,10 @@ export async function post(
     if (response.ok && format !== "teams") return void (await response.body?.cancel());
     const answer = (await readCappedText(response, MAX_READ_BYTES)) ?? "";
     if (response.ok) return teamsFailure(response.status, answer);
-    return { failure: describeFailure(format, response.status, answer.trim()), after: readRetryDelay(response, now) };
+    return {
+      failure: describeFailure(format, response.status, answer.trim()),
+      retryAfterMs: readRetryDelay(response, now),
+    };
   };
   try {
     return await runUntilStopped(stopped, attempt, timeout);

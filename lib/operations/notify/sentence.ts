@@ -45,7 +45,7 @@ export function describeNotification(facts: NotificationFacts): string {
 
 /** Joins parts; text of users can neither mention a channel nor change the direction of the text after it. */
 const joinText = (parts: readonly Part[]): string =>
-  joinParts(parts, ({ given, quoted }: ForeignText) => (quoted ? quoteProse(given) : quoteName(given)));
+  joinParts(parts, ({ text, quoted }: ForeignText) => (quoted ? quoteProse(text) : quoteName(text)));
 
 function describeForChange(facts: NotificationFacts, change: Change): string {
   const { entry, missing, expires_at, notice, now } = facts;
@@ -83,13 +83,13 @@ function describeEntry(
   { expires_at, values, now }: NotificationFacts,
 ): string {
   const { event_type, detail } = entry;
-  const { what, reason } = describe(entry);
+  const { event, reason } = describe(entry);
   const isProposal = event_type === "change_proposed";
   const { decision } = typeof detail === "string" ? parseDetail(detail) : (detail as { decision?: string });
   const isGrave = event_type === "change_applied" || decision === "approved";
   const cause = describeCause(event_type, reason);
   const proposed = isProposal ? "" : `, proposed by ${proposerName(change)}`;
-  return `${joinText(capitalize(what))}: ${nameSubject(change)}${proposed}${isGrave ? describeWeight(change, now) : ""}${cause}${describeBothValues(values)}${describeNextStep(event_type, change, expires_at)}`;
+  return `${joinText(capitalize(event))}: ${nameSubject(change)}${proposed}${isGrave ? describeWeight(change, now) : ""}${cause}${describeBothValues(values)}${describeNextStep(event_type, change, expires_at)}`;
 }
 
 function describeCause(event_type: string, reason: Part | undefined): string {

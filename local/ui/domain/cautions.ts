@@ -21,7 +21,7 @@ const FIELDS: Readonly<Record<NonNullable<ChangeDetail["unstated"]>[number], str
 /** Warns that applying a change without a value sets nothing. */
 export const describeNoValue = (target: string): Part[] => [
   "No value set. Applying it won't change ",
-  target === "" ? "anything" : { given: target, code: true },
+  target === "" ? "anything" : { text: target, code: true },
   ".",
 ];
 

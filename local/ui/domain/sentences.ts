@@ -20,8 +20,8 @@ type Request = Pick<
 /** Describes the requested action, after "to". */
 function describeAction(change: Pick<Request, "kind" | "target" | "value" | "sets" | "targets">): Part[] {
   const targets = change.sets?.length ?? change.targets;
-  if (targets !== undefined) return [`set the ${targets} targets of `, { given: change.target, code: true }];
-  const target: Part = { given: change.target, code: true };
+  if (targets !== undefined) return [`set the ${targets} targets of `, { text: change.target, code: true }];
+  const target: Part = { text: change.target, code: true };
   const enabled = readSwitch(change.value);
   if (change.kind === "feature_flag" && enabled !== undefined) return ["switch ", target, enabled ? " on" : " off"];
   if (change.kind === "code_patch") return ["patch ", target];
@@ -52,7 +52,7 @@ function describeProposer(change: Request): Part[] {
     change.asked_by ? `,${asks}` : asks,
     ...describeAction(change),
     " for tenant ",
-    { given: change.tenant_id },
+    { text: change.tenant_id },
   ];
 }
 
@@ -127,9 +127,9 @@ export const listMissingOwners = ({ missing }: ChangeDetail): Part[][] =>
     .filter(({ rule }) => rule !== QUORUM)
     .map(({ rule, count, of }) => [
       "of the owners of ",
-      { given: rule.replace(/^owners /, ""), code: true },
+      { text: rule.replace(/^owners /, ""), code: true },
       `, ${count} more must consent: `,
-      of.length === 0 ? "no person is left who may" : { given: of.join(", ") },
+      of.length === 0 ? "no person is left who may" : { text: of.join(", ") },
     ]);
 
 const formatAge = (at: string, now: number): string => {
@@ -154,12 +154,12 @@ export type ShortChange = Pick<Request, "kind" | "target" | "tenant_id" | "value
 export const describeBriefly = (change: ShortChange): Part[] => [
   ...describeAction(change),
   " for ",
-  { given: change.tenant_id },
+  { text: change.tenant_id },
 ];
 
 export const toPlainText = (parts: readonly Part[]): string =>
-  parts.map((part) => (typeof part === "string" ? part : part.given)).join("");
+  parts.map((part) => (typeof part === "string" ? part : part.text)).join("");
 
 /** Returns a sentence as plain text in which texts of users are isolated, so that their direction ends with them. */
 export const toIsolatedText = (parts: readonly Part[]): string =>
-  parts.map((part) => (typeof part === "string" ? part : `\u2068${part.given}\u2069`)).join("");
+  parts.map((part) => (typeof part === "string" ? part : `\u2068${part.text}\u2069`)).join("");

@@ -27,7 +27,7 @@ export const makeSteps = (entries: readonly AuditEntry[]): Step[] => entries.map
 
 function makeStep(entry: AuditEntry): Step {
   const facts = parseDetail(entry.detail) as Facts;
-  const { what, reason, targetState: host } = describe(entry);
+  const { event, reason, targetState } = describe(entry);
   const isNote = typeof reason === "object";
   const [shape, tone] = findIcon(entry.event_type, facts);
   return {
@@ -35,12 +35,12 @@ function makeStep(entry: AuditEntry): Step {
     change_id: entry.change_id,
     at: entry.timestamp,
     sentence: [
-      ...capitalize(what),
+      ...capitalize(event),
       ...(reason === undefined || isNote ? [] : [": ", reason]),
-      ...(host.length === 0 ? [] : ["; ", ...host]),
+      ...(targetState.length === 0 ? [] : ["; ", ...targetState]),
     ],
     proof: describeProof(facts),
-    note: isNote ? reason.given : "",
+    note: isNote ? reason.text : "",
     shape,
     tone,
   };
@@ -70,8 +70,8 @@ function findIcon(event: EventType, facts: Facts): Icon {
 function describeProof(facts: Facts): Part[] {
   const actor = readText(facts["approver"]) || readText(facts["proposer"]) || readText(facts["actor"]);
   if (facts["authenticated"] === "signature")
-    return ["Given with ", { given: actor }, "’s key; their presence was verified."];
+    return ["Given with ", { text: actor }, "’s key; their presence was verified."];
   if (facts["authenticated"] === "signature_unattended")
-    return ["Signed unattended, by a key of ", { given: actor }, " that signs by itself: no person had to be present."];
+    return ["Signed unattended, by a key of ", { text: actor }, " that signs by itself: no person had to be present."];
   return [];
 }

@@ -153,7 +153,7 @@ const MAX_REASON = 200;
 /** An entry as a sentence, optionally with its reason, and its detail on demand. */
 export function EntryText({ entry, withReason = false }: { entry: AuditEntry; withReason?: boolean }) {
   const { reason, ...described } = describe(entry);
-  const shortReason = typeof reason === "object" ? { ...reason, given: shorten(reason.given, MAX_REASON) } : reason;
+  const shortReason = typeof reason === "object" ? { ...reason, text: shorten(reason.text, MAX_REASON) } : reason;
   const sentence = toSentence(withReason && shortReason ? { ...described, reason: shortReason } : described);
   return (
     <div class="event">

@@ -101,7 +101,7 @@ export function Sentence({ parts }: { parts: readonly Part[] }) {
     <>
       {parts.map((part, index) => {
         if (typeof part === "string") return part;
-        const isolated = <UserText key={index} text={part.given} code={part.code ?? false} />;
+        const isolated = <UserText key={index} text={part.text} code={part.code ?? false} />;
         return part.quoted ? <>“{isolated}”</> : isolated;
       })}
     </>

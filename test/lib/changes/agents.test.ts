@@ -311,7 +311,7 @@ test("a wrong bearer token is counted and delayed even with a valid read token",
     adminToken: ADMIN,
     protectAll: false,
     pause: async (ms) => void delays.push(ms),
-    wrongToken: () => wrong++,
+    onWrongToken: () => wrong++,
   });
   const headers = { "x-svc-read-token": "a read token of length", authorization: "Bearer a guess" };
   await api.post("/api/tasks", { title: "t" }, headers);

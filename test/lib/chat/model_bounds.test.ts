@@ -115,5 +115,5 @@ test("a chat whose client has disconnected makes no more calls to the model", as
   const service = await withModel(() => () => gone.abort());
   await app(service.deps)(new Request(form("/api/chat", { message: "status?" }), { signal: gone.signal }));
   await service.received[0]!.closed;
-  expect(service.deps.llm!.use!()).toMatchObject({ calls: 1, under_way: 0 });
+  expect(service.deps.llm!.usage!()).toMatchObject({ calls: 1, under_way: 0 });
 });

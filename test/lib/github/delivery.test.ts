@@ -1,6 +1,6 @@
 /** Deliveries of GitHub's webhook: what is read of them, and each way in which one is rejected. */
 import { expect, test } from "vitest";
-import { hasSignature, readDelivery } from "../../../lib/github/delivery.ts";
+import { hasValidSignature, readDelivery } from "../../../lib/github/delivery.ts";
 import { API, HOOK_SECRET, sign } from "../../support/github_stub.ts";
 
 const SHA = "a".repeat(40);
@@ -88,5 +88,5 @@ test.each([
   ["none", "", false],
 ])("of signatures %s counts, or not", async (_, signature, expected) => {
   const headers = new Headers(signature === "" ? {} : { "x-hub-signature-256": signature });
-  expect(await hasSignature(HOOK_SECRET, new TextEncoder().encode("x"), headers)).toBe(expected);
+  expect(await hasValidSignature(HOOK_SECRET, new TextEncoder().encode("x"), headers)).toBe(expected);
 });

@@ -27,7 +27,7 @@ test("a line is JSON with its fields and the id of its invocation, in order", as
   log.warn("odd");
   log.begin(second);
   log.error("broken", { error: "x" });
-  await log.written();
+  await log.flush();
   expect(lines).toMatchObject([
     { level: "INFO", message: "begun", a: 1, service: "countersign", function_request_id: first.awsRequestId },
     { level: "WARN", message: "odd", function_request_id: first.awsRequestId },
@@ -39,7 +39,7 @@ test("lines outside an invocation are logged too", async () => {
   const log = lambdaLog();
   log.begin(undefined);
   log.info("begun");
-  await log.written();
+  await log.flush();
   expect(lines).toMatchObject([{ message: "begun" }]);
 });
 

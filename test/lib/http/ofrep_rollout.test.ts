@@ -4,7 +4,7 @@ import { evaluateFlags as handler } from "../../../handlers/ofrep/evaluate_flags
 import { values } from "../../../handlers/product/values.ts";
 import { evaluateFlag, evaluateFlags } from "../../../lib/http/ofrep.ts";
 import { readContext } from "../../../lib/http/ofrep_schemas.ts";
-import type { Outcomes } from "../../../lib/http/flag_choice.ts";
+import type { EvaluatedFlags } from "../../../lib/http/flag_choice.ts";
 import { findBucket } from "../../../lib/rollout/bucket.ts";
 import { core, type Core } from "../../support/core.ts";
 import { rolloutClient, AGENTS, STAGES, totals } from "../../support/rollouts.ts";
@@ -14,7 +14,7 @@ const KEY = "ui.banner";
 const SHARES = [3000, 6000];
 const stages = JSON.stringify({ ...STAGES, steps: SHARES.map((share, at) => ({ ...STAGES.steps[at], share })) });
 
-type Flag = Outcomes["flags"][number];
+type Flag = EvaluatedFlags["flags"][number];
 const contextOf = (targetingKey: string, userId?: string) =>
   readContext({ targetingKey, ...(userId !== undefined && { userId }) });
 const ask = async (api: Core, userId?: string, targetingKey = "t1"): Promise<Flag> =>

@@ -72,7 +72,7 @@ async function sharing() {
     return kept.get(collection, id);
   };
   const { nextTurn, come } = turns();
-  const deps = await openDeps({ store: { ...kept, get }, nextTurn });
+  const deps = await openDeps({ store: { ...kept, get }, waitForNextTurn: nextTurn });
   return { service: makeService(deps), come, reads: () => reads };
 }
 
@@ -108,7 +108,7 @@ test("a long response is complete for every reader, whether shared or not", asyn
   const answers = await Promise.all(asked);
   for (const { body, headers } of answers)
     expect([body.value, headers.get("content-type")]).toEqual([value, "application/json"]);
-  const { nextTurn: _, ...deps } = service.deps;
+  const { waitForNextTurn: _, ...deps } = service.deps;
   const alone = await makeService(deps as typeof service.deps).get(path);
   expect(answers.map(({ text }) => text)).toEqual([alone.text, alone.text, alone.text]);
 });

@@ -26,7 +26,7 @@ async function guarded(options: TestOptions = {}) {
     readToken: READ,
     intent: { principals },
     log,
-    wrongToken: () => void wrong++,
+    onWrongToken: () => void wrong++,
     pause: (ms) => new Promise((end) => void waits.push({ ms, end: () => end() })),
     ...options,
   });

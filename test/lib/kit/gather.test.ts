@@ -9,14 +9,14 @@ async function gathered(sizes: readonly number[], options: { limit: number; look
   let read = 0;
   const { rows, last, ended } = await gather({
     limit: options.limit,
-    looked: options.looked ?? options.limit,
+    maxScanned: options.looked ?? options.limit,
     async read(after: { id: number; size: number } | undefined, count) {
       const from = after === undefined ? 0 : after.id + 1;
       const slice = all.slice(from, from + count);
       read += slice.length;
       return slice;
     },
-    wanted: options.even ? ({ id }) => id % 2 === 0 : undefined,
+    isWanted: options.even ? ({ id }) => id % 2 === 0 : undefined,
   });
   return { shown: rows.length, last: last?.id, ended, read };
 }

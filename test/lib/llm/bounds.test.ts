@@ -45,7 +45,7 @@ test("four calls run, sixteen wait, and further callers get an error immediately
     expect(answers).toHaveLength(Math.min(at + 5, 20));
   }
   expect(await Promise.all(asked.slice(0, 20))).toEqual(Array(20).fill("hi"));
-  expect(llm.use!()).toEqual({ calls: 20, under_way: 0, refused: { busy: 1, budget: 0 }, spent: null });
+  expect(llm.usage!()).toEqual({ calls: 20, under_way: 0, refused: { busy: 1, budget: 0 }, spent: null });
 });
 
 test("a failed call frees its slot", async () => {
@@ -71,7 +71,7 @@ test("an abandoned call frees its slot although the model continues", async () =
   expect(answers).toHaveLength(2);
   answers[1]!();
   expect(await second).toBe("hi");
-  expect(llm.use!().under_way).toBe(0);
+  expect(llm.usage!().under_way).toBe(0);
 });
 
 test.each(Array.from({ length: 20 }, (_, turns) => turns))(
@@ -87,7 +87,7 @@ test.each(Array.from({ length: 20 }, (_, turns) => turns))(
     await settled();
     answers.at(-1)!();
     expect(await Promise.all(calls)).toEqual(["hi", "no answer in time", "hi"]);
-    expect(llm.use!()).toMatchObject({ under_way: 0 });
+    expect(llm.usage!()).toMatchObject({ under_way: 0 });
   },
 );
 
@@ -105,7 +105,7 @@ test("a caller that stops waiting leaves the queue, and an aborted caller takes 
   answers[1]!();
   expect(await third).toBe("hi");
   expect(await ask(stopping.signal)).toBe("no answer in time");
-  expect(llm.use!()).toMatchObject({ calls: 2, under_way: 0 });
+  expect(llm.usage!()).toMatchObject({ calls: 2, under_way: 0 });
 });
 
 test("a caller waits a limited time for a slot", async () => {
@@ -115,7 +115,7 @@ test("a caller waits a limited time for a slot", async () => {
   expect(await ask()).toBe("too many ask it at once");
   answers[0]!();
   expect(await first).toBe("hi");
-  expect(llm.use!()).toMatchObject({ calls: 1, under_way: 0, refused: { busy: 1 } });
+  expect(llm.usage!()).toMatchObject({ calls: 1, under_way: 0, refused: { busy: 1 } });
 });
 
 test("the number of calls in any hour is limited, and the error says when the next may start", async () => {
@@ -133,9 +133,9 @@ test("the number of calls in any hour is limited, and the error says when the ne
   const again = new Date(begun + HOUR).toISOString();
   const spent = `its calls of an hour (3) are used up; it is asked again from ${again}`;
   expect(await answered()).toBe(spent);
-  expect(llm.use!()).toEqual({ calls: 3, under_way: 0, refused: { busy: 0, budget: 1 }, spent });
+  expect(llm.usage!()).toEqual({ calls: 3, under_way: 0, refused: { busy: 0, budget: 1 }, spent });
   clock.advance(HOUR / 2);
-  expect(llm.use!().spent).toBeNull();
+  expect(llm.usage!().spent).toBeNull();
   expect(await answered()).toBe("hi");
   expect(await answered()).toMatch(/^its calls of an hour \(3\)/);
 });

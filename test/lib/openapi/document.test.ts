@@ -172,7 +172,7 @@ test("one response lists all error codes: those of the kind of endpoint, and its
   const open = operationOf({});
   expect(Object.keys(open.responses)).toEqual(["200", "default"]);
   const ofAll = ["invalid_field", "host_not_allowed", "internal", "store_unavailable", "store_busy", "unauthorized"];
-  expect(codesOf(open)).toEqual({ kindCodes: expect.arrayContaining(ofAll), own: [] });
+  expect(codesOf(open)).toEqual({ kindCodes: expect.arrayContaining(ofAll), ownCodes: [] });
   expect(codesOf(open).kindCodes).not.toContain("payload_too_large");
   expect(open.security).toEqual([]);
   expect(codesOf(operationOf({ open: true })).kindCodes).not.toContain("unauthorized");
@@ -181,7 +181,7 @@ test("one response lists all error codes: those of the kind of endpoint, and its
   const governed = operationOf({ method: "POST", product: true, token: true, success: 201, errors });
   expect(Object.keys(governed.responses)).toEqual(["201", "default"]);
   const ofWrites = ["cross_site", "person_required", "payload_too_large", "evidence_mismatch", "chain_broken"];
-  expect(codesOf(governed)).toEqual({ kindCodes: expect.arrayContaining([...ofAll, ...ofWrites]), own: errors });
+  expect(codesOf(governed)).toEqual({ kindCodes: expect.arrayContaining([...ofAll, ...ofWrites]), ownCodes: errors });
   expect(governed.security).toEqual([{ AdminToken: [] }]);
 });
 

@@ -1,11 +1,11 @@
 import { endpoints } from "../../../handlers/index.ts";
-import type { Circumstances } from "../../../lib/openapi/operation.ts";
+import type { DocumentConfig } from "../../../lib/openapi/operation.ts";
 import { makeOpenApi } from "../../../lib/openapi/document.ts";
 import { removeFieldExamples, shareParts } from "../../../lib/openapi/shared_parts.ts";
 
 /** The document of every endpoint, under the circumstances of a service, with every part in its place. */
-export const makeTestDocument = (circumstances: Circumstances) => makeOpenApi(endpoints, "1.2.3", circumstances);
+export const makeTestDocument = (circumstances: DocumentConfig) => makeOpenApi(endpoints, "1.2.3", circumstances);
 
 /** The same as it is served: what operations have alike is said once. */
-export const buildServedDocument = (circumstances: Circumstances) =>
+export const buildServedDocument = (circumstances: DocumentConfig) =>
   removeFieldExamples(shareParts(makeTestDocument(circumstances)));

@@ -6,7 +6,7 @@ import { MAX_IDLE_MS } from "../../../lib/operations/due_cycle.ts";
 import { readPresentCursor } from "../../../lib/operations/event_cursor.ts";
 import { createEventStream } from "../../../lib/operations/event_stream.ts";
 import { findNextDue } from "../../../lib/operations/next_due.ts";
-import { startNotifier } from "../../../lib/operations/notify.ts";
+import { startNotifier } from "../../../lib/operations/notifier.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { type Client, client } from "../../support/client.ts";

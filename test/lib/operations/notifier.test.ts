@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { startNotifier } from "../../../lib/operations/notify.ts";
+import { startNotifier } from "../../../lib/operations/notifier.ts";
 import type { SendTimes } from "../../../lib/operations/send_loop.ts";
 import { createPromptedNotifier } from "../../../lib/operations/prompted_notifier.ts";
 import type { NotifyFormat } from "../../../lib/operations/notify/format.ts";

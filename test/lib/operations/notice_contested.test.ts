@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { checkDrift } from "../../../lib/changes/check_drift.ts";
-import { noticeContested } from "../../../lib/operations/contested.ts";
+import { noticeContested } from "../../../lib/operations/notice_contested.ts";
 import { buildNotification } from "../../../lib/operations/notifications.ts";
 import { editableTarget } from "../../support/editable_target.ts";
 import { service } from "../../support/service.ts";
