@@ -42,7 +42,7 @@ async function serveBoth({ deps }: TestService) {
   const taken = { count: 0 };
   const serve = async (isPlain: boolean) => {
     const metrics = processMetrics("1");
-    const own = Object.assign(deps, { Response: FastResponse, measured: metrics.measured });
+    const own = Object.assign(deps, { Response: FastResponse, measure: metrics.measured });
     const plain = plainEvaluations(own, metrics.observe);
     const counting: typeof plain = {
       ...plain,

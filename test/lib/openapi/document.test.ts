@@ -237,7 +237,7 @@ test("text has its own media type, and so has each member of a union", () => {
 
 test("a body that is returned with a second status is documented there too", () => {
   const output = z.object({ ready: z.boolean() });
-  const ready = Object.assign(declared({ path: "/readyz", output }), { also: [503] });
+  const ready = Object.assign(declared({ path: "/readyz", output }), { sameBodyStatuses: [503] });
   const { responses } = makeOpenApi([ready], "1.2.3").paths["/readyz"]!.get!;
   expect(responses[503]!.content).toEqual(responses[200]!.content);
 });
