@@ -131,14 +131,14 @@ test.each<[string, Respond, object]>([
   [
     "a status with the pause that it names",
     () => new Response("{}", { status: 429, headers: { "retry-after": "90" } }),
-    failed("GitHub answered 429", { status: 429, after: 90_000 }),
+    failed("GitHub answered 429", { status: 429, retryAfterMs: 90_000 }),
   ],
   [
     "no connection",
     () => {
       throw new TypeError("fetch failed", { cause: new Error("ECONNREFUSED") });
     },
-    failed("GitHub could not be reached: ECONNREFUSED", { status: undefined, after: undefined }),
+    failed("GitHub could not be reached: ECONNREFUSED", { status: undefined, retryAfterMs: undefined }),
   ],
   [
     "more than it may",
