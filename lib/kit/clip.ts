@@ -87,8 +87,8 @@ function fit(part: Part, budget: number): unknown {
 function fitItems(items: readonly Part[], budget: number): unknown {
   const selected = selectParts(items, budget - 2 - MARKER_BYTES, (item) => item.minSize + 1, true);
   if (selected.length === 0) return fitMarker(`(${items.length} items left out)`, budget);
-  const kept = shareRoom(selected, budget - 2 - MARKER_BYTES - selected.length);
-  return selected.length === items.length ? kept : [...kept, `(${items.length - selected.length} more left out)`];
+  const clipped = shareRoom(selected, budget - 2 - MARKER_BYTES - selected.length);
+  return selected.length === items.length ? clipped : [...clipped, `(${items.length - selected.length} more left out)`];
 }
 
 /** Keeps the fields of the lowest rank, in their original order, and adds the number of the others. */
@@ -98,9 +98,9 @@ function fitFields(fields: readonly Field[], budget: number): unknown {
   if (chosen.size === 0) return fitMarker(`(${fields.length} fields left out)`, budget);
   const selected = fields.filter((field) => chosen.has(field));
   const values = shareRoom(selected, budget - 2 - MARKER_BYTES - sum(selected, ({ cost }) => cost + 1));
-  const kept = selected.map(({ name }, index) => ({ name, value: values[index] }));
+  const clipped = selected.map(({ name }, index) => ({ name, value: values[index] }));
   const omitted = fields.length - selected.length;
-  return buildObject(omitted === 0 ? kept : [...kept, { name: "…", value: `${omitted} more fields left out` }]);
+  return buildObject(omitted === 0 ? clipped : [...clipped, { name: "…", value: `${omitted} more fields left out` }]);
 }
 
 /** Returns the parts that fit into the room. `stopsAtFirst`: ends at the first part that does not fit, instead of skipping it. */

@@ -126,7 +126,7 @@ function extendNamed(schema: JsonSchema, named: Readonly<Record<string, JsonSche
   };
 }
 
-/** Where an object within a body has fields of another body, lets both extend a schema of these fields. */
+/** Lets a body and a field of another body that has the same fields extend one schema of these fields. */
 function shareNestedFields(bodies: Record<string, JsonSchema>): Record<string, JsonSchema> {
   const all = { ...bodies };
   const fieldsOfBodies = Object.entries(bodies).flatMap(([name, { properties = {} }]) =>
