@@ -1,6 +1,6 @@
 /**
  * Sixty-four concurrent clients at two processes of the service. Afterwards each entry of the log is compared with a model, and
- * each rejection with the model at every state at which the request may have been decided.
+ * each rejection with every state of the model in which the request may have been decided.
  */
 import { expect } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
@@ -519,7 +519,7 @@ async function send(
   const decision: Decision = isEmergency ? "approve_emergency" : action;
   const verdict = action === "review" ? { verdict: "accepted" } : {};
   const { places, apply_when, ...proposal } = statementFields.get(change_id)!;
-  const decided = {
+  const facts = {
     change_id,
     ...proposal,
     // A consent also covers the locations and apply_when.
@@ -529,7 +529,7 @@ async function send(
     note,
     ...verdict,
   };
-  const proof = key === undefined ? {} : signFields(client, decided, key);
+  const proof = key === undefined ? {} : signFields(client, facts, key);
   return client.post(action, { ...fields, ...(isEmergency && { emergency }), ...verdict, ...proof } as Fields);
 }
 
@@ -539,11 +539,11 @@ type Unsigned<F> = Omit<F, "manifest_hash" | "at">;
 /** Signs a statement; returns the request fields of the proof. */
 function signFields(
   { deps }: Core,
-  decided: Unsigned<StatementFacts> | Unsigned<ServiceActionFacts>,
+  facts: Unsigned<StatementFacts> | Unsigned<ServiceActionFacts>,
   key: string,
 ): Fields {
   const { manifest_hash } = deps.product!;
-  return proofFields(SIGNERS.get(key)!, statementText({ ...decided, manifest_hash, at: deps.clock.iso() }));
+  return proofFields(SIGNERS.get(key)!, statementText({ ...facts, manifest_hash, at: deps.clock.iso() }));
 }
 
 /** Verifies that the allowed actions of each open change lead to a final status under any rules and keys. */
@@ -571,9 +571,9 @@ async function acceptClock({ clients: [client], clock, rules }: HistoryRun, labe
   const rejections: string[] = [];
   for (const actor of ["ops", ...NAMES]) {
     const key = rules.keys[actor];
-    const decided = { origin, decision: "accept_clock", actor, note: "it is right" } as const;
-    const proof = key === undefined ? {} : signFields(client!, decided, key);
-    const { status, text } = await client!.post("audit/accept-clock", { actor, note: decided.note, ...proof });
+    const facts = { origin, decision: "accept_clock", actor, note: "it is right" } as const;
+    const proof = key === undefined ? {} : signFields(client!, facts, key);
+    const { status, text } = await client!.post("audit/accept-clock", { actor, note: facts.note, ...proof });
     if (status === 200) break;
     rejections.push(text);
   }

@@ -17,9 +17,9 @@ test("the default identity is made of product and node", () => {
 
 test("a store of another product is rejected and not changed", async () => {
   const deps = await openDeps();
-  const other = () => restartDeps(deps, { intent: { product_id: "other" } });
-  await expect(other()).rejects.toThrow(IdentityMismatch);
-  await expect(other()).rejects.toThrow(/"acme-crm".*"other"/);
+  const openForOtherProduct = () => restartDeps(deps, { intent: { product_id: "other" } });
+  await expect(openForOtherProduct()).rejects.toThrow(IdentityMismatch);
+  await expect(openForOtherProduct()).rejects.toThrow(/"acme-crm".*"other"/);
   expect((await deps.store.get("meta", "identity"))?.value.product_id).toBe("acme-crm");
 });
 

@@ -57,7 +57,7 @@ test("a change whose apply failed a thousand times can be revoked but not applie
       for (let time = 0; time < times; time++)
         record = transaction.execute(record, failed as Command, serviceActor()).record;
     });
-  for (let failed = 0; failed < 984; failed += 24) await fail(24);
+  for (let failures = 0; failures < 984; failures += 24) await fail(24);
   await fail(15);
   // Two of these entries are no failures, so the limit is not reached yet.
   expect((await api.change(change_id)).audit_entries).toHaveLength(1001);
@@ -140,7 +140,7 @@ const FAILURES: Failure[] = [
     { stage: "rollback", host: "applied", calls: ["verify", "rollback", "verify"] },
   ],
   [
-    "the host still shows the change after rollback",
+    "the target system still shows the change after rollback",
     "rollback",
     (adapter) => adapter.on("verify", () => "applied"),
     { stage: "verify", host: "applied", calls: ["verify", "rollback", "verify"] },
@@ -188,7 +188,7 @@ test.each(FAILURES)(
     });
 
     adapter.removeScripts();
-    // A rollback that the host has carried out is not repeated.
+    // A rollback that the target system has carried out is not repeated.
     const isCarriedOut = action === "rollback" && adapter.host.get(change_id) === "rolled_back" && host === "unknown";
     expect((await api.act(action, change_id)).status).toBe(isCarriedOut ? 400 : 200);
     expect((await api.change(change_id)).status).toBe(action === "apply" ? "applied" : "rolled_back");
