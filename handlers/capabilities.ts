@@ -19,7 +19,7 @@ export const capabilities = endpoint(
     input: z.object({}),
     output: z.object({
       capabilities: z.array(capabilitySchema).describe("Everything the service can do somewhere."),
-      phases: z.array(phaseSchema).describe("How far its use has come, in five phases."),
+      phases: z.array(phaseSchema).describe("The phases of its use, five in all."),
       current_phase: z
         .string()
         .nullable()

@@ -14,7 +14,7 @@ export const chat = endpoint(
   {
     method: "POST",
     path: "/api/chat",
-    summary: "Send a message and get a reply",
+    summary: "Send a message",
     operation: "sendMessage",
     description: "Answers from records and memories. A model can draft a change; it never decides.",
     example: { message: "What waits for me?", author: "ana@acme.example" },

@@ -25,7 +25,7 @@ export const evolved = endpoint(
             }),
             modified_at: z
               .string()
-              .meta({ description: "When it was last written.", examples: ["2026-11-22T18:00:00.000Z"] }),
+              .meta({ description: "Time of the last write.", examples: ["2026-11-22T18:00:00.000Z"] }),
             kind: z.enum(["retrospective", "report", "other"]).describe("Kind of file, by its name."),
           }),
         )

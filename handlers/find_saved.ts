@@ -25,14 +25,14 @@ export const findSaved = endpoint(
         saved: z
           .array(
             z.object({
-              id: z.string().meta({ description: "Its name for programs.", examples: ["waiting-for-me"] }),
+              id: z.string().meta({ description: "Id of the question.", examples: ["waiting-for-me"] }),
               title: z
                 .object({
-                  en: z.string().meta({ description: "Its name in English.", examples: ["Waiting for me"] }),
-                  zh: z.string().meta({ description: "Its name in Chinese.", examples: ["等我处理的"] }),
+                  en: z.string().meta({ description: "The name in English.", examples: ["Waiting for me"] }),
+                  zh: z.string().meta({ description: "The name in Chinese.", examples: ["等我处理的"] }),
                 })
-                .describe("Its name for people."),
-              query: z.string().meta({ description: "Its query.", examples: ["is:waiting sort:expires-asc"] }),
+                .describe("The name for people."),
+              query: z.string().meta({ description: "Text of the query.", examples: ["is:waiting sort:expires-asc"] }),
             }),
           )
           .describe("Queries with names."),

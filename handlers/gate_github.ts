@@ -8,7 +8,7 @@ import { AppError } from "../lib/kit/errors.ts";
 import { acceptDeployment } from "../lib/operations/github/deployments.ts";
 import type { OperationsDeps } from "../lib/operations/deps.ts";
 
-/** The largest delivery, in bytes: one lists pull requests, each with its repositories. */
+/** Maximum size of a delivery: it lists pull requests, each with its repositories. */
 const MAX_DELIVERY_BYTES = 1024 * 1024;
 
 /** POST /api/gate/github: the webhook of a GitHub App. It stores the deployment; the decision is posted to GitHub later. */
@@ -40,13 +40,13 @@ export const gateGithub = endpoint(
     const gates = deps.product!.adapter?.githubGates ?? [];
     if (gates.length === 0) throw new AppError("not_found", "no gate here has a GitHub App (github in --targets)");
     const bytes = toBytes(delivery);
-    const signed: GithubGate[] = [];
-    for (const gate of gates) if (await hasValidSignature(gate.secret, bytes, request.headers)) signed.push(gate);
-    if (signed.length === 0) {
+    const signingGates: GithubGate[] = [];
+    for (const gate of gates) if (await hasValidSignature(gate.secret, bytes, request.headers)) signingGates.push(gate);
+    if (signingGates.length === 0) {
       await delayAnswer(deps, request);
       throw new AppError("unauthorized", "X-Hub-Signature-256 is not made with the secret of a gate");
     }
-    const accepted = await acceptDeployment(deps, signed, (api) => readDelivery(bytes, request.headers, api));
+    const accepted = await acceptDeployment(deps, signingGates, (api) => readDelivery(bytes, request.headers, api));
     return answer({ accepted });
   },
 );
@@ -55,6 +55,6 @@ export const gateGithub = endpoint(
 function toBytes(text: string): Uint8Array<ArrayBuffer> {
   // `Uint8Array.from` is a hundred times slower for 1 MiB, and the sender is not authenticated yet.
   const bytes = new Uint8Array(text.length);
-  for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
+  for (let index = 0; index < text.length; index++) bytes[index] = text.charCodeAt(index);
   return bytes;
 }

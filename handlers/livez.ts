@@ -2,7 +2,7 @@ import * as z from "zod";
 import { endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
 
-/** GET /livez: the process answers. */
+/** GET /livez: answers while the process runs. */
 export const livez = endpoint(
   {
     method: "GET",
@@ -14,7 +14,7 @@ export const livez = endpoint(
     open: true,
     ignoresPerson: true,
     input: z.looseObject({}),
-    output: z.object({ status: z.literal("ok").describe("It answers.") }),
+    output: z.object({ status: z.literal("ok").describe("The process runs.") }),
   },
   async () => answer({ status: "ok" }),
 );

@@ -13,8 +13,8 @@ const MESSAGE = {
   required: ["jsonrpc", "method"],
   properties: {
     jsonrpc: { const: "2.0", description: "Version of JSON-RPC." },
-    id: { type: ["string", "integer"], description: "Comes back in the answer." },
-    method: { type: "string", description: "As tools/list or tools/call." },
+    id: { type: ["string", "integer"], description: "Repeated in the answer." },
+    method: { type: "string", description: "Such as tools/list or tools/call." },
     params: { type: "object", description: "Parameters of the method." },
   },
 };
@@ -24,7 +24,7 @@ export const mcp = endpoint(
   {
     method: "POST",
     path: "/mcp",
-    summary: "Speak MCP",
+    summary: "Model Context Protocol",
     operation: "speakMcp",
     description: "The Model Context Protocol over HTTP. An agent with its secret proposes.",
     example: { message: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' },
@@ -41,7 +41,7 @@ export const mcp = endpoint(
     errors: ["agent_required"],
   },
   async ({ message }, call: Call<OperationsDeps>) => {
-    // The list of tools reveals a correct secret, so wrong ones are slowed down here as elsewhere.
+    // The list of tools reveals if a secret is correct, so answers to wrong ones are delayed, as at other endpoints.
     if (hasWrongToken(call.request, call.deps)) await delayAnswer(call.deps, call.request);
     rejectAdminToken(call.request, call.deps);
     return answerMessage(call, message);

@@ -13,7 +13,7 @@ const question = z.strictObject({
   peer: line(300).optional(),
 });
 
-/** Each field may be in the address or in the body; the handler reads both and checks the fields. */
+/** Each field may be in the address or in the body; the handler merges both and validates the fields. */
 const inAddress = { in: "query" };
 const querySchema = z.strictObject({
   path: z
@@ -29,7 +29,13 @@ const querySchema = z.strictObject({
   method: z
     .unknown()
     .optional()
-    .meta({ ...inAddress, type: "string", enum: ["GET"], default: "GET", description: "Peers are only ever read." }),
+    .meta({
+      ...inAddress,
+      type: "string",
+      enum: ["GET"],
+      default: "GET",
+      description: "The only method: peers are only read.",
+    }),
   peer: z
     .unknown()
     .optional()

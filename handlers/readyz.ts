@@ -12,7 +12,7 @@ export const readyz = endpoint(
     path: "/readyz",
     summary: "Readiness",
     operation: "getReadiness",
-    description: "Whether writes would be taken, for a load balancer.",
+    description: "Tells a load balancer if the service takes writes.",
     example: {},
     open: true,
     ignoresPerson: true,

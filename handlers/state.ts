@@ -20,7 +20,10 @@ export const state = endpoint(
     output: () =>
       stateSchema.extend({
         product: z
-          .object({ product_id: z.string().describe("Its id."), version: z.string().describe("Of the intent.") })
+          .object({
+            product_id: z.string().describe("Id of the product."),
+            version: z.string().describe("Version of the intent."),
+          })
           .nullable()
           .describe("The product; null without an intent."),
         failing: z.array(capabilitySchema).describe("Capabilities that fail or are degraded."),

@@ -31,7 +31,7 @@ export const tasks = endpoint(
     }),
     output: z.object({
       tasks: z.array(taskSchema).describe("Tasks in running order."),
-      stats: taskStatsSchema.describe("How many there are."),
+      stats: taskStatsSchema.describe("Number of tasks by status."),
       next: z.string().nullable().describe("after of the next page; null at the end."),
     }),
   },
@@ -58,10 +58,8 @@ export const taskSubmit = endpoint(
     token: "protect_all",
     input: z.object({
       title: line(200).describe("The request in a line."),
-      description: freeText(8000).default("").describe("More of it."),
-      required_dimension: optional(line(100)).describe(
-        "What it is about: E, M, R, N, their names, or a label of your own.",
-      ),
+      description: freeText(8000).default("").describe("Details of the request."),
+      required_dimension: optional(line(100)).describe("Subject: E, M, R, N, their names, or a label of your own."),
       priority: optional(
         z.preprocess(
           normalizePriority,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
-import { describeCaller as whoamiOf, whoamiSchema } from "../lib/http/whoami.ts";
+import { describeCaller, whoamiSchema } from "../lib/http/whoami.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { hasWrongToken } from "../lib/http/principals.ts";
@@ -21,8 +21,8 @@ export const whoami = endpoint(
     output: whoamiSchema,
   },
   async (_input, call: Call<ChangesDeps>) => {
-    // The answer reveals a correct token, so wrong ones are slowed down here as elsewhere.
+    // The answer reveals if a token is correct, so answers to wrong ones are delayed, as at other endpoints.
     if (hasWrongToken(call.request, call.deps)) await delayAnswer(call.deps, call.request);
-    return answer(await whoamiOf(call));
+    return answer(await describeCaller(call));
   },
 );

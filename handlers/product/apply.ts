@@ -9,14 +9,14 @@ import { changeId, flag, freeText, personName } from "../../lib/kit/fields.ts";
 import { proofFields } from "../../lib/http/proof_fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 
-/** POST /api/product/apply: carries an approved change to the host product, or runs it dry with `dry_run`. */
+/** POST /api/product/apply: applies an approved change on its target system; with `dry_run` it only previews the apply. */
 export const apply = endpoint(
   {
     method: "POST",
     path: "/api/product/apply",
     summary: "Apply an approved change",
     operation: "applyChange",
-    description: "Carries an approved change to its target system.",
+    description: "Sets the value of an approved change on its target system.",
     example: { change_id: CHANGE_ID, dry_run: true },
     product: true,
     token: true,

@@ -15,7 +15,7 @@ import { invalidField } from "../../lib/kit/errors.ts";
 
 const FILTERS = ["before", "after", "change_id", "tenant_id", "tenant", "event_type"] as const;
 
-/** GET /api/product/audit: a page of the log; `format=jsonl` streams the whole log, with `contents` also contents and intents. */
+/** GET /api/product/audit: a page of the log; `format=jsonl` streams the complete log, with `contents` also contents and intents. */
 export const audit = endpoint(
   {
     method: "GET",
@@ -47,25 +47,21 @@ export const audit = endpoint(
       z.union([
         z.object({
           entries: z.array(entrySchema()).describe("The page."),
-          next: z
-            .number()
-            .int()
-            .nullable()
-            .describe("Give this as before or after for the next page; null at the end."),
-          length: z.number().int().describe("How many entries the log has."),
+          next: z.number().int().nullable().describe("before or after of the next page; null at the end."),
+          length: z.number().int().describe("Number of entries in the log."),
           head: z.string().meta({
-            description: "current_hash of its last entry; empty without any.",
+            description: "current_hash of the last entry; empty without entries.",
             examples: ["a38b13eb…"],
           }),
           origin: z.string().meta({ description: "Name of the log.", examples: ["acme-crm/audit/0f3a"] }),
         }),
         z.string().meta({
           contentMediaType: "application/x-ndjson",
-          description: "With format=jsonl: one entry a line; with contents also contents and manifests.",
+          description: "With format=jsonl: a line for each entry; with contents also contents and manifests.",
         }),
         z.string().meta({
           contentMediaType: "text/csv",
-          description: "With format=csv: a heading and one entry a line (RFC 4180), the whole chain in order.",
+          description: "With format=csv: a heading and a line for each entry (RFC 4180), in chain order.",
         }),
       ]),
     errors: ["agent_may_not", "reads_busy"],
@@ -75,10 +71,8 @@ export const audit = endpoint(
     if (contents && format !== "jsonl") throw invalidField("contents", "goes with format=jsonl");
     const isFile = format === "csv" || format === "jsonl";
     if (isFile && deps.reader) throw createOwnReadsError(deps.reader.name);
-    if (isFile)
-      for (const filter of FILTERS)
-        if (query[filter] !== undefined)
-          throw invalidField(filter, `does not go with format=${format}, which is the whole log`);
+    const filter = isFile ? FILTERS.find((name) => query[name] !== undefined) : undefined;
+    if (filter) throw invalidField(filter, `does not go with format=${format}, which is the whole log`);
     if (format === "csv")
       return download(request, () => streamLog(deps, () => writeCsv(deps.store)), {
         type: "text/csv",
@@ -93,7 +87,7 @@ export const audit = endpoint(
   },
 );
 
-/** Merges the two names of the tenant filter. Errors: 400 `invalid_field` where both are sent. */
+/** Merges the two names of the tenant filter. Errors: 400 `invalid_field` if both are sent. */
 function mergeTenantNames<Q extends { tenant_id?: string | undefined; tenant?: string | undefined }>({
   tenant_id,
   ...query

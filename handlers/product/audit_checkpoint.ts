@@ -9,7 +9,7 @@ import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import type { OperationsDeps } from "../../lib/operations/deps.ts";
 import { answer, plainResponse } from "../../lib/http/answer.ts";
 
-/** GET /api/product/audit/checkpoint: the log's length and Merkle root in a signed note, with cosignatures of witnesses; `Accept: text/plain` returns the note. */
+/** GET /api/product/audit/checkpoint: a checkpoint of the log with cosignatures of witnesses; `Accept: text/plain` returns the note. */
 export const auditCheckpoint = endpoint(
   {
     method: "GET",
@@ -33,24 +33,24 @@ export const auditCheckpoint = endpoint(
             examples: ["acme-crm/audit/0f3a\n2\nHf2TKiQNRIg89DQAkkG+Lx3pRq41bGOysIVOjp43W3U=\n"],
           }),
           origin: z.string().meta({ description: "Name of the log.", examples: ["acme-crm/audit/0f3a"] }),
-          length: z.number().int().describe("How many entries the checkpoint covers."),
+          length: z.number().int().describe("Number of entries in the checkpoint."),
           root: z.string().meta({
             description: "Root of the Merkle tree over them, base64.",
             examples: ["Hf2TKiQN…"],
           }),
-          signed: z.boolean().describe("Whether the log signed it."),
+          signed: z.boolean().describe("True if the log signed it."),
           key: z.string().nullable().describe("Verifier key of the log; null when not signed."),
-          at: z.string().meta({ description: "When it was made.", format: "date-time" }),
+          at: z.string().meta({ description: "Time of the checkpoint.", format: "date-time" }),
           witnesses: z
             .array(
               z.object({
                 name: z.string().meta({ description: "The witness.", examples: ["acme-crm-witness"] }),
-                length: z.number().int().describe("How many entries the log had."),
+                length: z.number().int().describe("Number of entries in it."),
                 at: z
                   .string()
                   .nullable()
                   .meta({
-                    description: "When, by the witness's clock; null before the first time.",
+                    description: "Time by the witness's clock; null before the first one.",
                     examples: ["2026-11-22T18:00:00.000Z"],
                   }),
               }),
@@ -63,12 +63,12 @@ export const auditCheckpoint = endpoint(
       ]),
   },
   async ({ cosigned }, { deps, request }: Call<OperationsDeps>) => {
-    const checkpointed = cosigned ? undefined : await readCheckpoint(deps);
-    const witnessLogs = await readWitnessStates(deps);
-    const { origin, length, root, key, at, note } = checkpointed ?? lastCosigned(witnessLogs);
-    const checkpoint = appendCosignatures(note, witnessLogs);
+    const current = cosigned ? undefined : await readCheckpoint(deps);
+    const witnessStates = await readWitnessStates(deps);
+    const { origin, length, root, key, at, note } = current ?? requireCosigned(witnessStates);
+    const checkpoint = appendCosignatures(note, witnessStates);
     if (wantsText(request)) return plainResponse(checkpoint, { vary: "accept" });
-    const witnesses = witnessLogs.map(({ witness, state: { length, at } }) => ({
+    const witnesses = witnessStates.map(({ witness, state: { length, at } }) => ({
       name: witness.key.name,
       length,
       at: at === "" ? null : at,
@@ -87,8 +87,8 @@ export const auditCheckpoint = endpoint(
   },
 );
 
-function lastCosigned(witnessLogs: Parameters<typeof findNewestCosigned>[0]): Checkpoint {
-  const checkpoint = findNewestCosigned(witnessLogs);
+function requireCosigned(witnessStates: Parameters<typeof findNewestCosigned>[0]): Checkpoint {
+  const checkpoint = findNewestCosigned(witnessStates);
   if (checkpoint) return checkpoint;
   throw new AppError("not_found", "no witness has cosigned a checkpoint yet");
 }

@@ -7,7 +7,7 @@ import { invalidField } from "../../lib/kit/errors.ts";
 import { integer } from "../../lib/kit/fields.ts";
 import { answer } from "../../lib/http/answer.ts";
 
-/** GET /api/product/audit/proof: with `id`, proves that the log has an entry; with `from`, that it only grew since. */
+/** GET /api/product/audit/proof: with `id`, proves that the log has an entry; with `from`, that the log only grew since that length. */
 export const auditProof = endpoint(
   {
     method: "GET",
@@ -26,7 +26,7 @@ export const auditProof = endpoint(
       }),
     output: () =>
       z.object({
-        kind: z.enum(["inclusion", "consistency"]).describe("Which proof it is."),
+        kind: z.enum(["inclusion", "consistency"]).describe("Kind of proof."),
         id: z.number().int().optional().describe("For an inclusion proof: the entry."),
         leaf: z
           .string()
@@ -44,7 +44,7 @@ export const auditProof = endpoint(
             examples: ["Hf2TKiQN…"],
           }),
         length: z.number().int().describe("Length of the log that is proved."),
-        root: z.string().meta({ description: "Its root, base64.", examples: ["Hf2TKiQN…"] }),
+        root: z.string().meta({ description: "Root of the log, base64.", examples: ["Hf2TKiQN…"] }),
         proof: z.array(z.string()).meta({
           description: "Hashes of the proof (RFC 6962), base64.",
           examples: [["Hf2TKiQN…"]],

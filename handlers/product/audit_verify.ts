@@ -7,9 +7,9 @@ import { answer } from "../../lib/http/answer.ts";
 
 const endSchema = () =>
   z.object({
-    length: z.number().int().describe("How many entries the log had."),
+    length: z.number().int().describe("Number of entries in the log."),
     head: z.string().meta({
-      description: "current_hash of its last entry then.",
+      description: "current_hash of the last entry.",
       examples: ["a38b13eb…"],
     }),
   });
@@ -17,20 +17,20 @@ const endSchema = () =>
 const lossSchema = () =>
   z.object({
     entry: z.number().int().describe("Id of the entry loss_accepted."),
-    at: z.string().meta({ description: "When it was accepted.", examples: ["2026-11-20T09:30:00.000Z"] }),
-    actor: z.string().meta({ description: "Who accepted it.", examples: ["ops@acme.example"] }),
-    note: z.string().meta({ description: "Why.", examples: ["The failover of 09:12."] }),
+    at: z.string().meta({ description: "Time of the acceptance.", examples: ["2026-11-20T09:30:00.000Z"] }),
+    actor: z.string().meta({ description: "The person who accepted it.", examples: ["ops@acme.example"] }),
+    note: z.string().meta({ description: "Note of that person.", examples: ["The failover of 09:12."] }),
     known: endSchema()
       .extend({ head: endSchema().shape.head.nullable() })
       .describe("The known end of the log before; head is null if unknown."),
-    continues: endSchema().describe("The end that the log went on from."),
+    continues: endSchema().describe("The end after which the log continues."),
     message: z.string().meta({
       description: "The possible loss.",
       examples: ["entries after 1190 up to 1204 may have been acknowledged and are lost"],
     }),
   });
 
-/** GET /api/product/audit/verify: verifies the whole chain, also against a length and head that the caller stored. */
+/** GET /api/product/audit/verify: verifies the complete chain, also against a length and head that the caller stored. */
 export const auditVerify = endpoint(
   {
     method: "GET",
@@ -42,26 +42,22 @@ export const auditVerify = endpoint(
     product: true,
     input: () =>
       z.object({
-        expected_length: integer(0).optional().describe("How many entries the log had when you looked last."),
+        expected_length: integer(0).optional().describe("Number of entries at your last check."),
         expected_head: z
           .string()
           .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")
           .optional()
-          .describe("current_hash of its last entry then, hex."),
+          .describe("current_hash of the last entry at your last check, hex."),
       }),
     output: () =>
       z.object({
-        valid: z.boolean().describe("Whether everything that was checked holds."),
-        length: z.number().int().describe("How many entries the log has."),
+        valid: z.boolean().describe("True if no fault was found."),
+        length: z.number().int().describe("Number of entries now."),
         head: z.string().meta({
-          description: "current_hash of its last entry; 64 zeros without any.",
+          description: "current_hash of the last entry; 64 zeros without entries.",
           examples: ["a38b13eb…"],
         }),
-        first_invalid: z
-          .number()
-          .int()
-          .nullable()
-          .describe("Id of the first entry that does not hold; null when all do."),
+        first_invalid: z.number().int().nullable().describe("Id of the first invalid entry; null if all are valid."),
         reason: z.string().nullable().describe("The fault; null if none."),
         losses: z.array(lossSchema()).describe("Losses of the log's end that were accepted, oldest first."),
         not_checked: z
@@ -69,8 +65,8 @@ export const auditVerify = endpoint(
           .describe("Faults that this answer cannot exclude without a stored length and head."),
         state: z
           .object({
-            compared: z.number().int().describe("How many changes were compared."),
-            mismatched: z.number().int().describe("How many of them differ."),
+            compared: z.number().int().describe("Number of compared changes."),
+            mismatched: z.number().int().describe("Number of changes that differ."),
             mismatches: z
               .array(
                 z.object({
@@ -85,5 +81,5 @@ export const auditVerify = endpoint(
           .describe("Stored changes compared with the log; null if the chain is broken."),
       }),
   },
-  async (known, { deps }: Call<ChangesDeps>) => answer(await verifyReport(deps, known)),
+  async (expected, { deps }: Call<ChangesDeps>) => answer(await verifyReport(deps, expected)),
 );

@@ -51,13 +51,13 @@ export const change = endpoint(
       }),
     output: () =>
       changeSchema().extend({
-        audit_entries: z.array(entrySchema()).describe("Its audit entries, oldest first."),
+        audit_entries: z.array(entrySchema()).describe("Audit entries, oldest first."),
         outcome: outcomeSchema().nullable().describe("Movement of its KPI since the apply; null before."),
         allowed_actions: z
           .array(z.string())
           .meta({ description: "Actions that it allows now.", examples: [["approve", "deny", "withdraw"]] }),
         missing: z.array(missingSchema()).describe("Missing consents, by rule."),
-        signers: z.array(signerSchema()).describe("Who consented, and how that is known."),
+        signers: z.array(signerSchema()).describe("People who consented, with the proof of each."),
         caller: offersSchema(),
         gates: z.array(gateSchema()).describe("Gates of its apply."),
         drift: episodeSchema().nullable().describe("Drift at the host product: since when, and how; else null."),
@@ -74,21 +74,21 @@ export const change = endpoint(
     const { deps, request } = call;
     const reader = findActor(call, findCallerName(call, person) ?? undefined);
     if (wait !== undefined) {
-      const has = parseIfNoneMatch(request);
-      const { change: now, moved } = await awaitStatus(deps, change_id, {
+      const hasTag = parseIfNoneMatch(request);
+      const { change: current, moved } = await awaitStatus(deps, change_id, {
         seconds: wait,
-        isKnown: has && (({ revision }) => has(etag(revision))),
+        isKnown: hasTag && (({ revision }) => hasTag(etag(revision))),
         name: findWaiterName(call),
         signal: request.signal,
       });
       // A 304 for a final change would make the client repeat the request without end.
-      if (has && !moved && !isFinal(now.status)) return notModified(etag(now.revision));
+      if (hasTag && !moved && !isFinal(current.status)) return notModified(etag(current.revision));
     }
     const detail = await readChangeDetail(addRequestCache(deps), change_id, reader);
-    // Evidence of peers is about changes of other proposers.
+    // A reader who sees only its own changes gets no evidence, which is about changes of others.
     const evidence = deps.reader ? null : await changeEvidence(deps.store, detail);
-    const read = includesSeen ? await readObservedValues(deps, detail) : {};
+    const observed = includesSeen ? await readObservedValues(deps, detail) : {};
     const revision = findRecordedRevision(detail);
-    return answer({ ...detail, evidence, ...read }, 200, revision === undefined ? {} : { etag: etag(revision) });
+    return answer({ ...detail, evidence, ...observed }, 200, revision === undefined ? {} : { etag: etag(revision) });
   },
 );

@@ -30,19 +30,19 @@ export const consentStatementEndpoint = endpoint(
     input: (deps: ChangesDeps) =>
       z.strictObject({
         decision: word([...DECISIONS, ...SERVICE_ACTIONS, ...MANDATE_DECISIONS]).describe(
-          "What is decided: on a change, or an act on the service.",
+          "The decision on a change, or the action on the service.",
         ),
-        approver: personName().describe("Who decides; of a proposal its proposer, of an act its actor."),
+        approver: personName().describe("The signer: approver, proposer or actor."),
         change_id: changeId()
           .optional()
-          .describe("The change that is decided on; absent for a proposal and for most acts."),
+          .describe("The change that is decided on; absent for a proposal and for most actions."),
         mandate_id: changeId().optional().describe("The mandate that is decided on."),
         narrow: narrowSchema().optional().describe("Bounds of narrowMandate."),
         note: freeText(4000).optional().describe("The note that the decision will carry."),
         verdict: word(REVIEW_VERDICTS).optional().describe("For a review: its verdict."),
         item: word(LATE_ITEMS).optional().describe("The item that a late note adds."),
         step: integer(0).optional().describe("Step of a rollout."),
-        action: word(STAGE_ACTIONS).optional().describe("Act on a rollout."),
+        action: word(STAGE_ACTIONS).optional().describe("Action on a rollout."),
         seen: observedDigestsField().optional().describe("Digests that go with a consent."),
         over_drift: flag().optional().describe("True for a rollback over drift."),
         kpis: z
@@ -50,8 +50,8 @@ export const consentStatementEndpoint = endpoint(
           .refine((feed) => areKpiNames(deps, feed), "must name KPIs of the intent")
           .optional()
           .describe("Values of a KPI feed."),
-        until: time().optional().describe("For a freeze: when it ends by itself."),
-        length: integer(0).optional().describe("For an accepted loss: how many entries the log has now."),
+        until: time().optional().describe("For a freeze: its end."),
+        length: integer(0).optional().describe("For an accepted loss: number of entries in the log now."),
         head: z
           .string()
           .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")

@@ -13,9 +13,9 @@ export const deny = endpoint(
   {
     ...decisionTerms,
     path: "/api/product/deny",
-    summary: "Refuse consent to a pending change",
+    summary: "Deny a pending change",
     operation: "denyChange",
-    description: "Closes a pending change for good: one denial is enough.",
+    description: "Closes a pending change; one denial is final.",
     example: { change_id: CHANGE_ID, approver: "ana@acme.example", note: "Too many users before the holidays." },
     callerField: "approver",
     input: () =>

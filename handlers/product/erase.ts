@@ -28,7 +28,7 @@ export const erase = endpoint(
       z.object({
         change_id: z.string().describe("Id of the change."),
         gone_by: z.string().meta({
-          description: "When the last copy is gone: from other collections, files and the journal.",
+          description: "Time by which all copies are gone: from other collections, files and the journal.",
           examples: ["2026-11-21T09:30:00.000Z"],
         }),
         stays: z.array(z.string()).meta({

@@ -12,9 +12,9 @@ export const freeze = endpoint(
   {
     ...actionTerms,
     path: "/api/product/freeze",
-    summary: "Hold every apply back",
+    summary: "Freeze all applies",
     operation: "freezeService",
-    description: "Blocks every apply but of emergencies. Rollbacks stay possible.",
+    description: "Blocks every apply except emergencies. Rollbacks stay possible.",
     example: { actor: "ops@acme.example", note: "Quarter end", until: "2027-01-02T08:00:00Z" },
     input: () =>
       z.strictObject({

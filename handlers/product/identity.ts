@@ -11,7 +11,7 @@ export const identity = endpoint(
     path: "/api/product/identity",
     summary: "The instance's identity",
     operation: "getIdentity",
-    description: "Which product this instance governs, and which instance it is.",
+    description: "The governed product, and this instance.",
     example: {},
     ownReads: "neutral",
     product: true,

@@ -29,10 +29,10 @@ export const kpi = endpoint(
         .refine(({ values }) => Object.keys(values).length > 0, "must name one KPI at least"),
     output: () =>
       z.object({
-        refreshed: z.boolean().describe("Whether a KPI that counts in E was fed."),
+        refreshed: z.boolean().describe("True if a KPI that counts in E was fed."),
         E: z.number().nullable().describe("Effect after the feed, 0 to 1; null without data."),
         accepted: z.record(z.string(), z.number()).describe("The values that were taken, by KPI."),
-        at: z.string().meta({ description: "When.", format: "date-time" }),
+        at: z.string().meta({ description: "Time of the feed.", format: "date-time" }),
         audit_entry: entrySchema(),
       }),
     errors: ["identity_mismatch", "not_permitted", "proof_required", "proof_invalid", "idempotency_key_reused"],
@@ -49,14 +49,14 @@ const kpiFields = (names: readonly string[]): Record<string, z.ZodType> => ({
   actor: personName().optional().describe("Feeder; absent: the proxy's person."),
   note: freeText(4000).optional().describe("Source of the figures, for the record."),
   ...proofFields(),
-  // Last, since an intent may have a KPI named as a field above.
+  // KPIs come last, so that a KPI with the name of a field above replaces that field.
   ...Object.fromEntries(names.map((name) => [name, finiteNumber().optional().describe(`Value of ${name} now.`)])),
 });
 
 function parseFeed(fields: Record<string, unknown>, names: readonly string[]): KpiFeed {
-  const fed = Object.entries(fields);
+  const entries = Object.entries(fields);
   return {
-    values: Object.fromEntries(fed.filter(([name]) => names.includes(name))) as KpiFeed["values"],
-    ...Object.fromEntries(fed.filter(([name]) => !names.includes(name))),
+    values: Object.fromEntries(entries.filter(([name]) => names.includes(name))) as KpiFeed["values"],
+    ...Object.fromEntries(entries.filter(([name]) => !names.includes(name))),
   };
 }

@@ -66,7 +66,7 @@ export const mandate = endpoint(
         changes: z
           .array(z.record(z.string(), z.string()))
           .describe("The newest 100 changes: change_id, at, target, tenant_id, summary, status."),
-        audit_entries: z.array(entrySchema()).describe("Its entries, oldest first."),
+        audit_entries: z.array(entrySchema()).describe("Audit entries, oldest first."),
       }),
     errors: ["mandate_not_found"],
   },
@@ -80,7 +80,7 @@ export const mandateDraft = endpoint(
     path: "/api/product/mandates",
     summary: "Draft a mandate",
     operation: "draftMandate",
-    description: "Makes the draft of a mandate, which counts for nothing before people have signed it.",
+    description: "Creates the draft of a mandate, which has no effect until people have signed it.",
     example: {
       agent: "agent:pricing",
       targets: ["price.*"],
@@ -119,7 +119,7 @@ export const mandateSign = endpoint(
     path: "/api/product/mandate-sign",
     summary: "Sign a mandate",
     operation: "signMandate",
-    description: "Signs a draft. With the last signature that the intent asks for it is active.",
+    description: "Signs a draft. The last required signature makes it active.",
     example: { mandate_id: MANDATE_ID, approver: APPROVER },
     input: () => z.strictObject(mandateFields()),
     jsonFields: ["proof"],
@@ -166,7 +166,7 @@ export const mandateNarrow = endpoint(
     path: "/api/product/mandate-narrow",
     summary: "Narrow a mandate",
     operation: "narrowMandate",
-    description: "Makes bounds of a signed mandate smaller, and nothing else.",
+    description: "Makes bounds of a signed mandate smaller.",
     example: { mandate_id: MANDATE_ID, approver: APPROVER, narrow: { max_per_day: 5 } },
     input: () =>
       z.strictObject({

@@ -28,7 +28,7 @@ export const note = endpoint(
         item: word(LATE_ITEMS).describe("Item to add; each once, if missing."),
         note: freeText(4000)
           .refine((text) => text.trim() !== "", "must not be empty")
-          .describe("The words."),
+          .describe("Text of the note."),
         ...proofFields(),
       }),
     output: () =>

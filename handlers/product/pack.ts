@@ -26,8 +26,8 @@ export const pack = endpoint(
     product: true,
     input: () =>
       z.object({
-        change_id: changeId().optional().describe("The change that it is about; instead of from and to."),
-        from: time().optional().describe("Start of the period that it is about."),
+        change_id: changeId().optional().describe("Change of the pack; instead of from and to."),
+        from: time().optional().describe("Start of the period."),
         to: time().optional().describe("End of the period, exclusive; absent: now."),
         format: word(["tar", "html"]).default("tar").describe("tar: files; html: a page that prints well."),
       }),
@@ -43,8 +43,8 @@ export const pack = endpoint(
       ]),
     errors: ["agent_may_not", "change_not_found", "evidence_mismatch", "chain_broken", "reads_busy"],
   },
-  async ({ format, ...asked }, { deps, request }: Call<OperationsDeps>) => {
-    const scope = parseScope(asked);
+  async ({ format, ...requestedScope }, { deps, request }: Call<OperationsDeps>) => {
+    const scope = parseScope(requestedScope);
     if ("change_id" in scope) await findVisibleChange(deps, scope.change_id);
     else if (deps.reader) throw createOwnReadsError(deps.reader.name);
     // Reading the checkpoint first raises its errors before the first byte of the pack is sent.

@@ -44,7 +44,7 @@ export const policy = endpoint(
       z.object({
         target: target().describe("Target of the change."),
         tenant_id: line(200).optional().describe("Tenant of the target; absent: the answer has no numbers."),
-        kind: word(KINDS).optional().describe("The kind of change; absent: no preview is given."),
+        kind: word(KINDS).optional().describe("The kind of change; absent: no preview."),
         ...tierFields(),
       }),
     output: () =>

@@ -18,7 +18,7 @@ export const review = endpoint(
     path: "/api/product/review",
     summary: "Review an emergency consent",
     operation: "reviewEmergency",
-    description: "Says afterwards whether an emergency consent was right.",
+    description: "Records afterwards if an emergency consent was right.",
     example: {
       change_id: CHANGE_ID,
       approver: "ana@acme.example",
@@ -29,13 +29,13 @@ export const review = endpoint(
     input: () =>
       z.strictObject({
         approver: personName().describe("Reviewer; absent: the proxy's person."),
-        verdict: word(REVIEW_VERDICTS).describe("Whether the emergency was right."),
+        verdict: word(REVIEW_VERDICTS).describe("The reviewer's verdict on the emergency."),
         ...decisionFields(),
       }),
     output: () =>
       z.object({
         change_id: z.string().describe("Id of the change."),
-        status: z.enum(STATUSES).describe("Its status."),
+        status: z.enum(STATUSES).describe("Status of the change."),
         verdict: z.enum(REVIEW_VERDICTS).describe("Verdict of the review."),
         change: changeSchema(),
         audit_entry: entrySchema(),

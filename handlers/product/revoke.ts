@@ -15,7 +15,7 @@ export const revoke = endpoint(
     path: "/api/product/revoke",
     summary: "Revoke a consent to a change that is not applied",
     operation: "revokeConsent",
-    description: "An approver takes their consent back before the apply; the change is closed as denied.",
+    description: "An approver revokes their consent before the apply; the change is closed as denied.",
     example: { change_id: CHANGE_ID, approver: "ana@acme.example", note: "The figures were of last year." },
     callerField: "approver",
     input: () =>

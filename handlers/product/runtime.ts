@@ -45,10 +45,10 @@ export const runtime = endpoint(
             origin: z.string().meta({ description: "Name of the log.", examples: ["acme-crm/audit/0f3a"] }),
             length: z.number().int().describe("Number of entries in the log."),
             head: z.string().meta({
-              description: "current_hash of its last entry; empty without any.",
+              description: "current_hash of the last entry; empty without entries.",
               examples: ["a38b13eb…"],
             }),
-            entries: z.array(entrySchema()).describe("Its newest entries, in the order of the chain."),
+            entries: z.array(entrySchema()).describe("The newest entries, in chain order."),
           })
           .describe("The end of the audit log."),
       }),

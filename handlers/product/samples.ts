@@ -41,7 +41,7 @@ export const samples = endpoint(
     path: "/api/product/samples",
     summary: "Feed samples of a rollout",
     operation: "feedSamples",
-    description: "Totals so far, from fed_by alone.",
+    description: "Totals of each step so far; only the agent in fed_by may feed them.",
     example: {
       change_id: CHANGE_ID,
       rows: [

@@ -10,7 +10,7 @@ import { personName, integer, word } from "../../lib/kit/fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 import * as z from "zod";
 
-/** POST /api/product/stage: holds, resumes or advances a rollout manually. */
+/** POST /api/product/stage: holds, resumes or advances a rollout by hand. */
 export const stage = endpoint(
   {
     ...actionTerms,
@@ -23,8 +23,8 @@ export const stage = endpoint(
     input: () =>
       z.strictObject({
         ...decisionFields(),
-        step: integer(0).describe("Its step."),
-        action: word(STAGE_ACTIONS).describe("The act."),
+        step: integer(0).describe("Current step of the rollout."),
+        action: word(STAGE_ACTIONS).describe("Action on the rollout."),
         actor: personName().describe("Actor; absent: the proxy's person."),
       }),
     output: operationAnswer,

@@ -19,17 +19,17 @@ export const values = endpoint(
     product: true,
     input: () =>
       z.object({
-        tenant_id: line(200).optional().describe("Only this tenant's; `*`: those for all."),
-        target: target().optional().describe("Only this target's."),
-        limit: integer(1, 1000).default(1000).describe("Values at most, of 1 MiB."),
+        tenant_id: line(200).optional().describe("Only values of this tenant; `*`: values for all tenants."),
+        target: target().optional().describe("Only values of this target."),
+        limit: integer(1, 1000).default(1000).describe("Maximum number of values; a page has 1 MiB at most."),
         after: freeText(2000).optional().describe("The `next` of the page before."),
       }),
     output: () =>
       z.object({
         values: z.array(valueSchema()).describe("Values, by tenant and target."),
         next: z.string().nullable().describe("The `after` of the next page; null at the end."),
-        as_of: z.number().int().describe("The last entry that counts."),
-        behind: z.number().int().describe("Entries after that; mostly 0."),
+        as_of: z.number().int().describe("The last entry that the values include."),
+        behind: z.number().int().describe("Number of later entries; mostly 0."),
       }),
     notModified: true,
     errors: ["reads_busy"],

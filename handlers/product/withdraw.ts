@@ -13,9 +13,9 @@ export const withdraw = endpoint(
   {
     ...decisionTerms,
     path: "/api/product/withdraw",
-    summary: "Take back a pending change",
+    summary: "Withdraw a pending change",
     operation: "withdrawChange",
-    description: "Closes a pending change at the wish of its proposer.",
+    description: "The proposer closes a pending change.",
     example: { change_id: CHANGE_ID, proposer: "bo@acme.example", note: "Superseded by a smaller change." },
     agents: true,
     callerField: "proposer",

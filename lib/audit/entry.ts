@@ -42,18 +42,16 @@ export type EventType = (typeof EVENT_TYPES)[number];
 export const entrySchema = once(() =>
   z
     .object({
-      origin: z
-        .string()
-        .meta({ description: "Name of the log that it belongs to.", examples: ["acme-crm/audit/0f3a"] }),
-      id: z.number().int().describe("Its place in the log: 1 upwards, without gaps."),
+      origin: z.string().meta({ description: "Name of the log.", examples: ["acme-crm/audit/0f3a"] }),
+      id: z.number().int().describe("Number of the entry, from 1 without gaps."),
       timestamp: z
         .string()
-        .meta({ description: "When it was written: RFC 3339, UTC.", examples: ["2026-11-20T09:30:00.000Z"] }),
+        .meta({ description: "Time of the entry: RFC 3339, UTC.", examples: ["2026-11-20T09:30:00.000Z"] }),
       event_type: z.enum(EVENT_TYPES).describe("The event."),
-      change_id: z.string().describe("Its change; empty if none."),
+      change_id: z.string().describe("Id of the change; empty if none."),
       tenant: z.string().meta({ description: "Tenant of the change; empty if none.", examples: ["t-100"] }),
       detail: z.string().meta({
-        description: "Facts about it, as JSON text, so that the hash covers them to the byte.",
+        description: "Facts of the event as JSON text, whose bytes the hash covers.",
         examples: ['{"approver":"ana@acme.example"}'],
       }),
       previous_hash: z.string().meta({

@@ -58,7 +58,7 @@ export const READING_TOOLS: Readonly<Record<string, Tool>> = {
     input: z.strictObject({
       change_id: changeId().optional(),
       tenant_id: line(200).optional(),
-      person: line(200).optional().describe("Whoever did it."),
+      person: line(200).optional().describe("The person, agent or part of the service that caused it."),
       type: word(EVENT_TYPES).optional(),
       ...periodFields,
       limit,

@@ -38,22 +38,22 @@ export const chatAnswer = z.object({
   reply: z
     .object({
       id: z.string().meta({ description: "Id of the reply.", examples: ["msg_019a8f3e…"] }),
-      text: z.string().meta({ description: "What it says.", examples: ["One change waits for consent."] }),
-      mode: z.enum(["rules", "llm"]).describe("Who worded it: rules or a model."),
+      text: z.string().meta({ description: "Text of the reply.", examples: ["One change waits for consent."] }),
+      mode: z.enum(["rules", "llm"]).describe("Author of the reply: rules or a model."),
       citations: z
         .array(
           z.object({
-            kind: z.string().meta({ description: "What sort of record.", examples: ["change"] }),
-            id: z.string().describe("Its id."),
+            kind: z.string().meta({ description: "Kind of record.", examples: ["change"] }),
+            id: z.string().describe("Id of the record."),
           }),
         )
-        .describe("The records it goes by."),
-      at: z.string().meta({ description: "When.", format: "date-time" }),
+        .describe("Records that the reply is based on."),
+      at: z.string().meta({ description: "Time of the reply.", format: "date-time" }),
     })
-    .describe("What the service replies."),
-  injected: z.boolean().describe("Whether memories went into the reply."),
-  memories: z.array(foundMemorySchema).describe("The memories that went into it."),
-  drafts: z.array(draftResultSchema).describe("What a model drafted; empty under rules."),
+    .describe("Reply of the service."),
+  injected: z.boolean().describe("True if the reply uses memories."),
+  memories: z.array(foundMemorySchema).describe("The memories that the reply uses."),
+  drafts: z.array(draftResultSchema).describe("Drafts of a model; empty without one."),
   tick: z.number().int().describe("The number of cycles so far."),
 });
 export type ChatAnswer = z.infer<typeof chatAnswer>;

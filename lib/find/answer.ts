@@ -36,8 +36,8 @@ export const findRowSchema = once(() =>
   changeSchema()
     .pick(SHOWN_FIELDS)
     .extend({
-      targets: z.number().int().optional().describe("How many targets a plan sets."),
-      approvers: z.array(z.string()).meta({ description: "Who consented.", examples: [["ana@acme.example"]] }),
+      targets: z.number().int().optional().describe("Number of targets of a plan."),
+      approvers: z.array(z.string()).meta({ description: "People who consented.", examples: [["ana@acme.example"]] }),
       expires_at: z.string().nullable().describe("Time of expiry or of the due review; null without limit."),
       verdict: z.enum(VERDICTS).nullable().describe("Verdict of its outcome; null if never applied."),
       drift: z.enum(["drifted", "missing"]).nullable().describe("State at the host product if it differs; else null."),
@@ -53,15 +53,15 @@ export const findSchema = once(() =>
       .string()
       .meta({ description: "The query that ran, normalised.", examples: ["is:pending_consent risk:high"] }),
     rows: z.array(findRowSchema()).describe("A page of results."),
-    total: z.number().int().describe("How many changes match: exact."),
+    total: z.number().int().describe("Exact number of matches."),
     groups: z
       .array(
         z.object({
           key: z.string().meta({ description: "The common value.", examples: ["t-100"] }),
-          count: z.number().int().describe("How many changes."),
+          count: z.number().int().describe("Number of changes."),
         }),
       )
-      .describe("With group: how many changes match of each; empty without it."),
+      .describe("With group: number of matches by group; empty without it."),
     next: z.string().nullable().describe("after of the next page; null at the end."),
     median: z.number().nullable().optional().describe("With time: the median of all that match, in seconds."),
     max: z.number().nullable().optional().describe("With time: the longest of all that match, in seconds."),

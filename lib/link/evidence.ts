@@ -11,19 +11,19 @@ import { listInsights } from "./registry.ts";
 export const evidenceSchema = once(() =>
   z
     .object({
-      kpi: z.string().meta({ description: "The KPI it is about.", examples: ["nrr_quarterly"] }),
+      kpi: z.string().meta({ description: "The KPI of the insights.", examples: ["nrr_quarterly"] }),
       match: z
         .enum(["target", "prefix"])
-        .describe("target: insights on the same target; prefix: only beside it, under the same parent."),
-      n: z.number().int().describe("How many insights."),
-      shared: z.number().int().describe("How many of these share their movement."),
-      effective_n: z.number().describe("How many insights of equal trust would weigh as much."),
+        .describe("target: insights on the same target; prefix: only on targets with the same parent."),
+      n: z.number().int().describe("Number of insights."),
+      shared: z.number().int().describe("Number of insights that share their movement."),
+      effective_n: z.number().describe("Number of insights of equal trust with the same weight."),
       mean_delta: z.number().describe("Their mean gain, weighed by trust; up is good."),
       verdicts: z
         .record(z.enum(SHARED_VERDICTS), z.number().int().describe("Insights of this verdict."))
-        .describe("How often each verdict came."),
-      insight_ids: z.array(z.string()).meta({ description: "Which insights.", examples: [["ins_7"]] }),
-      basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),
+        .describe("Number of insights by verdict."),
+      insight_ids: z.array(z.string()).meta({ description: "Ids of the insights.", examples: [["ins_7"]] }),
+      basis: z.literal("correlation").describe("A correlation is no proof of a cause."),
     })
     .describe("Effects of similar changes at peers."),
 );

@@ -18,8 +18,11 @@ export const sharedInsightSchema = once(() =>
       insight_id: z
         .string()
         .regex(/^[A-Za-z0-9_-]{1,100}$/)
-        .meta({ description: "Its id, made by the node where the change was applied.", examples: ["ins_7"] }),
-      origin_instance_id: line(200).meta({ description: "Instance that applied it.", examples: ["eu-1"] }),
+        .meta({
+          description: "Id of the insight, made by the node where the change was applied.",
+          examples: ["ins_7"],
+        }),
+      origin_instance_id: line(200).meta({ description: "Instance that applied the change.", examples: ["eu-1"] }),
       product_id: line(200).meta({ description: "The product that was changed.", examples: ["acme-crm"] }),
       product_type: line(200)
         .nullable()
@@ -34,17 +37,17 @@ export const sharedInsightSchema = once(() =>
         .string()
         .max(500)
         .meta({
-          description: "The same in a sentence made of these fields.",
+          description: "A sentence made of these fields.",
           examples: ["config on limits.seats: expected +0.05, realised +0.03 on nrr_quarterly (missed)"],
         }),
       expected_delta_k: delta().describe("Gain that was expected; null when not stated."),
       realised_delta: delta().describe(
         "Gain that was seen, its sign turned so that up is good; null when not measured.",
       ),
-      shared_count: z.int().min(0).max(1e9).describe("How many other changes share the movement."),
-      verdict: z.enum(SHARED_VERDICTS).describe("How the two compare."),
-      observed_at: time().describe("When the KPI was last looked at."),
-      basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),
+      shared_count: z.int().min(0).max(1e9).describe("Number of other changes that share the movement."),
+      verdict: z.enum(SHARED_VERDICTS).describe("Comparison of the two deltas."),
+      observed_at: time().describe("Time of the last KPI value."),
+      basis: z.literal("correlation").describe("A correlation is no proof of a cause."),
     })
     .describe("Effect of a change, without names of tenants or people."),
 );
@@ -54,8 +57,8 @@ export type SharedInsight = z.infer<ReturnType<typeof sharedInsightSchema>>;
 export const insightSchema = once(() =>
   sharedInsightSchema()
     .extend({
-      received_at: time().describe("When it came."),
-      trust: z.number().describe("Its weight here: 1 of the same product, 0.55 of the same product type."),
+      received_at: time().describe("Time of receipt."),
+      trust: z.number().describe("Weight here: 1 of the same product, 0.55 of the same product type."),
       peer_id: z.string().meta({ description: "The node that sent it.", examples: ["eu-1@acme"] }),
     })
     .describe("Effect of a change at a peer, as received here."),

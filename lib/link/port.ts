@@ -13,37 +13,38 @@ export const peerRowSchema = once(() =>
       peer_id: z
         .string()
         .nullable()
-        .meta({ description: "The peer as it names itself; null before the first contact.", examples: ["eu-1@acme"] }),
+        .meta({ description: "Id of the peer; null before the first contact.", examples: ["eu-1@acme"] }),
       instance_id: z
         .string()
         .nullable()
-        .meta({ description: "Its instance; null before the first contact.", examples: ["eu-1"] }),
+        .meta({ description: "Instance of the peer; null before the first contact.", examples: ["eu-1"] }),
       address: z.string().meta({ description: "Host and port of the peer.", examples: ["10.0.0.2:8421"] }),
-      state: z
-        .enum(["up", "down", "unknown"])
-        .describe("Whether it is connected; unknown: not tried or not seen since the start."),
+      state: z.enum(["up", "down", "unknown"]).describe("Connection; unknown: not tried or not seen since the start."),
       product_id: z
         .string()
         .nullable()
-        .meta({ description: "Its product; null when not known.", examples: ["acme-crm"] }),
+        .meta({ description: "Product of the peer; null if unknown.", examples: ["acme-crm"] }),
       product_type: z
         .string()
         .nullable()
         .meta({ description: "Product type; null if unknown.", examples: ["crm"] }),
-      relation: z.enum(RELATIONS).nullable().describe("Relation of its product to this one's; null if unknown."),
+      relation: z.enum(RELATIONS).nullable().describe("Relation of the two products; null if unknown."),
       trust: z
         .number()
         .nullable()
-        .describe("Weight of its insights: 1, 0.55, or 0 when they are not kept; null when not known."),
+        .describe("Weight of its insights: 1, 0.55, or 0 if they are not stored; null if unknown."),
       last_seen_at: z
         .string()
         .nullable()
-        .meta({ description: "When it last said something; null before.", examples: ["2026-11-22T18:00:00.000Z"] }),
+        .meta({
+          description: "Time of its last message; null before the first.",
+          examples: ["2026-11-22T18:00:00.000Z"],
+        }),
       rtt_ms: z.number().nullable().describe("Round trip in milliseconds; null when not measured."),
       log: z
         .enum(LOG_STATES)
         .describe("rewritten: its log does not continue the stored one; lost: a person accepted that."),
-      log_reason: z.string().nullable().describe("Why the log is so; null when there is nothing to say."),
+      log_reason: z.string().nullable().describe("Reason for that result; null without one."),
     })
     .describe("Another instance, linked with this one."),
 );
@@ -55,7 +56,7 @@ export const selfRowSchema = once(() =>
     peer_id: z
       .string()
       .nullable()
-      .meta({ description: "This node as peers name it; null without a link.", examples: ["local@acme"] }),
+      .meta({ description: "Id of this node; null without a link.", examples: ["local@acme"] }),
     instance_id: z
       .string()
       .nullable()
@@ -63,7 +64,7 @@ export const selfRowSchema = once(() =>
     product_id: z
       .string()
       .nullable()
-      .meta({ description: "Its product; null without one.", examples: ["acme-crm"] }),
+      .meta({ description: "Product of this node; null without one.", examples: ["acme-crm"] }),
     product_type: z
       .string()
       .nullable()
@@ -76,13 +77,13 @@ export const selfRowSchema = once(() =>
 );
 export type SelfRow = z.infer<ReturnType<typeof selfRowSchema>>;
 
-/** One peer's answer; a peer that does not answer has status 503 or 504 and says so in its body. */
+/** The answer of one peer; without an answer, status 503 or 504 with an error as body. */
 export const peerResultSchema = once(() =>
   z.object({
     peer_id: z
       .string()
       .nullable()
-      .meta({ description: "Who answers; null when not known.", examples: ["eu-1@acme"] }),
+      .meta({ description: "The peer that answers; null if unknown.", examples: ["eu-1@acme"] }),
     address: z.string().meta({ description: "Address of the request.", examples: ["10.0.0.2:8421"] }),
     status: z.number().int().describe("HTTP status of the answer; 503 or 504 if none came."),
     body: z.unknown().describe("Answer: any JSON."),

@@ -88,6 +88,7 @@ export class TargetRejected extends Error {
  * no value.
  */
 export interface TargetSystem {
+  /** Name of the system. */
   readonly name: string;
   /** `atomic`: the system compares and sets in one step. `checked`: the adapter compares just before the write, so a concurrent edit may be lost. */
   readonly guard: "atomic" | "checked";

@@ -130,8 +130,8 @@ export const OPERATIONS = {
     summary: "Verify the audit chain",
     description: "Recomputes the chain and compares stored changes with it; an earlier head also shows rewriting.",
     fields: {
-      expected_length: { type: "integer", description: "How many entries the log had when you looked last." },
-      expected_head: { type: "string", description: "current_hash of its last entry then, hex." },
+      expected_length: { type: "integer", description: "Number of entries at your last check." },
+      expected_head: { type: "string", description: "current_hash of the last entry at your last check, hex." },
     },
   },
   "POST /api/product/audit/accept-loss": {
@@ -229,8 +229,8 @@ export const OPERATIONS = {
     },
   },
   "POST /api/product/deny": {
-    summary: "Refuse consent to a pending change",
-    description: "Closes a pending change for good: one denial is enough.",
+    summary: "Deny a pending change",
+    description: "Closes a pending change; one denial is final.",
     fields: {
       approver: { type: "string", required: true, description: "Person who denies; absent: the proxy's person." },
       change_id: { type: "string", required: true, description: "Id of the change." },
@@ -238,8 +238,8 @@ export const OPERATIONS = {
     },
   },
   "POST /api/product/withdraw": {
-    summary: "Take back a pending change",
-    description: "Closes a pending change at the wish of its proposer.",
+    summary: "Withdraw a pending change",
+    description: "The proposer closes a pending change.",
     fields: {
       proposer: { type: "string", required: true, description: "Proposer; absent: the proxy's person, or the agent." },
       change_id: { type: "string", required: true, description: "Id of the change." },
@@ -248,7 +248,7 @@ export const OPERATIONS = {
   },
   "POST /api/product/revoke": {
     summary: "Revoke a consent to a change that is not applied",
-    description: "An approver takes their consent back before the apply; the change is closed as denied.",
+    description: "An approver revokes their consent before the apply; the change is closed as denied.",
     fields: {
       approver: { type: "string", required: true, description: "Approver; absent: the proxy's person." },
       change_id: { type: "string", required: true, description: "Id of the change." },
@@ -257,7 +257,7 @@ export const OPERATIONS = {
   },
   "POST /api/product/apply": {
     summary: "Apply an approved change",
-    description: "Carries an approved change to its target system.",
+    description: "Sets the value of an approved change on its target system.",
     fields: {
       change_id: { type: "string", required: true, description: "Id of the change." },
       dry_run: { type: "boolean", description: "Dry run: nothing is changed or recorded." },
@@ -289,8 +289,8 @@ export const OPERATIONS = {
     },
   },
   "POST /api/product/freeze": {
-    summary: "Hold every apply back",
-    description: "Blocks every apply but of emergencies. Rollbacks stay possible.",
+    summary: "Freeze all applies",
+    description: "Blocks every apply except emergencies. Rollbacks stay possible.",
     fields: {
       actor: { type: "string", description: "Actor; absent: the proxy's person." },
       note: { type: "string", description: "Why, for the record." },
@@ -317,7 +317,7 @@ export const OPERATIONS = {
         description: "Item to add; each once, if missing.",
         choices: ["rationale", "note"],
       },
-      note: { type: "string", required: true, description: "The words." },
+      note: { type: "string", required: true, description: "Text of the note." },
     },
   },
   "POST /api/product/stage": {
@@ -326,8 +326,13 @@ export const OPERATIONS = {
     fields: {
       change_id: { type: "string", required: true, description: "Id of the change." },
       note: { type: "string", description: "Why, for the record." },
-      step: { type: "integer", required: true, description: "Its step." },
-      action: { type: "string", required: true, description: "The act.", choices: ["hold", "resume", "advance"] },
+      step: { type: "integer", required: true, description: "Current step of the rollout." },
+      action: {
+        type: "string",
+        required: true,
+        description: "Action on the rollout.",
+        choices: ["hold", "resume", "advance"],
+      },
       actor: { type: "string", required: true, description: "Actor; absent: the proxy's person." },
     },
   },
@@ -361,7 +366,7 @@ export const OPERATIONS = {
   },
   "POST /api/product/mandates": {
     summary: "Draft a mandate",
-    description: "Makes the draft of a mandate, which counts for nothing before people have signed it.",
+    description: "Creates the draft of a mandate, which has no effect until people have signed it.",
     fields: {
       agent: { type: "string", required: true, description: "An agent of the intent." },
       targets: { type: "json", required: true, description: "Patterns of targets." },
@@ -385,7 +390,7 @@ export const OPERATIONS = {
   },
   "POST /api/product/mandate-sign": {
     summary: "Sign a mandate",
-    description: "Signs a draft. With the last signature that the intent asks for it is active.",
+    description: "Signs a draft. The last required signature makes it active.",
     fields: {
       mandate_id: { type: "string", required: true, description: "Id of the mandate." },
       approver: { type: "string", required: true, description: "Signer; absent: the proxy's person." },
@@ -394,7 +399,7 @@ export const OPERATIONS = {
   },
   "POST /api/product/mandate-narrow": {
     summary: "Narrow a mandate",
-    description: "Makes bounds of a signed mandate smaller, and nothing else.",
+    description: "Makes bounds of a signed mandate smaller.",
     fields: {
       mandate_id: { type: "string", required: true, description: "Id of the mandate." },
       approver: { type: "string", required: true, description: "Signer; absent: the proxy's person." },

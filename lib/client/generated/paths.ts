@@ -110,10 +110,10 @@ export interface paths {
                 /** Number of entries in the log. */
                 length: number;
 
-                /** current_hash of its last entry; empty without any. */
+                /** current_hash of the last entry; empty without entries. */
                 head: string;
 
-                /** Its newest entries, in the order of the chain. */
+                /** The newest entries, in chain order. */
                 entries: components["schemas"]["AuditEntry"][];
               };
             };
@@ -204,13 +204,13 @@ export interface paths {
               /** The page. */
               entries: components["schemas"]["AuditEntry"][];
 
-              /** Give this as before or after for the next page; null at the end. */
+              /** before or after of the next page; null at the end. */
               next: number | null;
 
-              /** How many entries the log has. */
+              /** Number of entries in the log. */
               length: number;
 
-              /** current_hash of its last entry; empty without any. */
+              /** current_hash of the last entry; empty without entries. */
               head: string;
 
               /** Name of the log. */
@@ -230,10 +230,10 @@ export interface paths {
     get: {
       parameters: {
         query?: {
-          /** How many entries the log had when you looked last. */
+          /** Number of entries at your last check. */
           expected_length?: number | undefined;
 
-          /** current_hash of its last entry then, hex. */
+          /** current_hash of the last entry at your last check, hex. */
           expected_head?: string | undefined;
         };
         header?: never;
@@ -245,16 +245,16 @@ export interface paths {
         200: {
           content: {
             "application/json": {
-              /** Whether everything that was checked holds. */
+              /** True if no fault was found. */
               valid: boolean;
 
-              /** How many entries the log has. */
+              /** Number of entries now. */
               length: number;
 
-              /** current_hash of its last entry; 64 zeros without any. */
+              /** current_hash of the last entry; 64 zeros without entries. */
               head: string;
 
-              /** Id of the first entry that does not hold; null when all do. */
+              /** Id of the first invalid entry; null if all are valid. */
               first_invalid: number | null;
 
               /** The fault; null if none. */
@@ -265,30 +265,30 @@ export interface paths {
                 /** Id of the entry loss_accepted. */
                 entry: number;
 
-                /** When it was accepted. */
+                /** Time of the acceptance. */
                 at: string;
 
-                /** Who accepted it. */
+                /** The person who accepted it. */
                 actor: string;
 
-                /** Why. */
+                /** Note of that person. */
                 note: string;
 
                 /** The known end of the log before; head is null if unknown. */
                 known: {
-                  /** How many entries the log had. */
+                  /** Number of entries in the log. */
                   length: number;
 
-                  /** current_hash of its last entry then. */
+                  /** current_hash of the last entry. */
                   head: string | null;
                 };
 
-                /** The end that the log went on from. */
+                /** The end after which the log continues. */
                 continues: {
-                  /** How many entries the log had. */
+                  /** Number of entries in the log. */
                   length: number;
 
-                  /** current_hash of its last entry then. */
+                  /** current_hash of the last entry. */
                   head: string;
                 };
 
@@ -301,10 +301,10 @@ export interface paths {
 
               /** Stored changes compared with the log; null if the chain is broken. */
               state: {
-                /** How many changes were compared. */
+                /** Number of compared changes. */
                 compared: number;
 
-                /** How many of them differ. */
+                /** Number of changes that differ. */
                 mismatched: number;
 
                 /** The first few that differ. */
@@ -350,19 +350,19 @@ export interface paths {
               /** Name of the log. */
               origin: string;
 
-              /** How many entries the checkpoint covers. */
+              /** Number of entries in the checkpoint. */
               length: number;
 
               /** Root of the Merkle tree over them, base64. */
               root: string;
 
-              /** Whether the log signed it. */
+              /** True if the log signed it. */
               signed: boolean;
 
               /** Verifier key of the log; null when not signed. */
               key: string | null;
 
-              /** When it was made. */
+              /** Time of the checkpoint. */
               at: string;
 
               /** Last checkpoint of each witness. */
@@ -370,10 +370,10 @@ export interface paths {
                 /** The witness. */
                 name: string;
 
-                /** How many entries the log had. */
+                /** Number of entries in it. */
                 length: number;
 
-                /** When, by the witness's clock; null before the first time. */
+                /** Time by the witness's clock; null before the first one. */
                 at: string | null;
               }[];
             };
@@ -408,7 +408,7 @@ export interface paths {
         200: {
           content: {
             "application/json": {
-              /** Which proof it is. */
+              /** Kind of proof. */
               kind: "inclusion" | "consistency";
 
               /** For an inclusion proof: the entry. */
@@ -426,7 +426,7 @@ export interface paths {
               /** Length of the log that is proved. */
               length: number;
 
-              /** Its root, base64. */
+              /** Root of the log, base64. */
               root: string;
 
               /** Hashes of the proof (RFC 6962), base64. */
@@ -605,7 +605,7 @@ export interface paths {
   "/api/product/identity": {
     /** The instance's identity
      *
-     * Which product this instance governs, and which instance it is. */
+     * The governed product, and this instance. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -688,7 +688,7 @@ export interface paths {
         200: {
           content: {
             "application/json": components["schemas"]["Change"] & {
-              /** Its audit entries, oldest first. */
+              /** Audit entries, oldest first. */
               audit_entries: components["schemas"]["AuditEntry"][];
 
               /** Movement of its KPI since the apply; null before. */
@@ -700,7 +700,7 @@ export interface paths {
               /** Missing consents, by rule. */
               missing: components["schemas"]["MissingConsent"][];
 
-              /** Who consented, and how that is known. */
+              /** People who consented, with the proof of each. */
               signers: components["schemas"]["Signer"][];
 
               /** Acts of the reader, by the rules of the intent. */
@@ -959,7 +959,7 @@ export interface paths {
           /** Tenant of the target; absent: the answer has no numbers. */
           tenant_id?: string | undefined;
 
-          /** The kind of change; absent: no preview is given. */
+          /** The kind of change; absent: no preview. */
           kind?: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment" | undefined;
 
           /** Requested tier; minor only if the intent covers it. Absent: standard. */
@@ -1040,13 +1040,13 @@ export interface paths {
     get: {
       parameters: {
         query?: {
-          /** Only this tenant's; `*`: those for all. */
+          /** Only values of this tenant; `*`: values for all tenants. */
           tenant_id?: string | undefined;
 
-          /** Only this target's. */
+          /** Only values of this target. */
           target?: string | undefined;
 
-          /** Values at most, of 1 MiB. */
+          /** Maximum number of values; a page has 1 MiB at most. */
           limit?: number | undefined;
 
           /** The `next` of the page before. */
@@ -1127,10 +1127,10 @@ export interface paths {
               /** The `after` of the next page; null at the end. */
               next: string | null;
 
-              /** The last entry that counts. */
+              /** The last entry that the values include. */
               as_of: number;
 
-              /** Entries after that; mostly 0. */
+              /** Number of later entries; mostly 0. */
               behind: number;
             };
           };
@@ -1155,10 +1155,10 @@ export interface paths {
     get: {
       parameters: {
         query?: {
-          /** The change that it is about; instead of from and to. */
+          /** Change of the pack; instead of from and to. */
           change_id?: string | undefined;
 
-          /** Start of the period that it is about. */
+          /** Start of the period. */
           from?: string | undefined;
 
           /** End of the period, exclusive; absent: now. */
@@ -1282,9 +1282,9 @@ export interface paths {
     };
   };
   "/api/product/deny": {
-    /** Refuse consent to a pending change
+    /** Deny a pending change
      *
-     * Closes a pending change for good: one denial is enough. */
+     * Closes a pending change; one denial is final. */
     post: {
       parameters: {
         query?: never;
@@ -1319,9 +1319,9 @@ export interface paths {
     };
   };
   "/api/product/withdraw": {
-    /** Take back a pending change
+    /** Withdraw a pending change
      *
-     * Closes a pending change at the wish of its proposer. */
+     * The proposer closes a pending change. */
     post: {
       parameters: {
         query?: never;
@@ -1358,7 +1358,7 @@ export interface paths {
   "/api/product/revoke": {
     /** Revoke a consent to a change that is not applied
      *
-     * An approver takes their consent back before the apply; the change is closed as denied. */
+     * An approver revokes their consent before the apply; the change is closed as denied. */
     post: {
       parameters: {
         query?: never;
@@ -1402,7 +1402,7 @@ export interface paths {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
           {
-            /** What is decided: on a change, or an act on the service. */
+            /** The decision on a change, or the action on the service. */
             decision:
               | "approve"
               | "approve_emergency"
@@ -1427,10 +1427,10 @@ export interface paths {
               | "mandate_resume"
               | "mandate_revoke";
 
-            /** Who decides; of a proposal its proposer, of an act its actor. */
+            /** The signer: approver, proposer or actor. */
             approver: string;
 
-            /** The change that is decided on; absent for a proposal and for most acts. */
+            /** The change that is decided on; absent for a proposal and for most actions. */
             change_id?: string | undefined;
 
             /** The mandate that is decided on. */
@@ -1451,7 +1451,7 @@ export interface paths {
             /** Step of a rollout. */
             step?: number | undefined;
 
-            /** Act on a rollout. */
+            /** Action on a rollout. */
             action?: "hold" | "resume" | "advance" | undefined;
 
             /** Digests that go with a consent. */
@@ -1463,10 +1463,10 @@ export interface paths {
             /** Values of a KPI feed. */
             kpis?: Record<string, number> | undefined;
 
-            /** For a freeze: when it ends by itself. */
+            /** For a freeze: its end. */
             until?: string | undefined;
 
-            /** For an accepted loss: how many entries the log has now. */
+            /** For an accepted loss: number of entries in the log now. */
             length?: number | undefined;
 
             /** For an accepted loss: current_hash of the last entry now. */
@@ -1518,7 +1518,7 @@ export interface paths {
   "/api/product/apply": {
     /** Apply an approved change
      *
-     * Carries an approved change to its target system. */
+     * Sets the value of an approved change on its target system. */
     post: {
       parameters: {
         query?: never;
@@ -1638,7 +1638,7 @@ export interface paths {
   "/api/product/review": {
     /** Review an emergency consent
      *
-     * Says afterwards whether an emergency consent was right. */
+     * Records afterwards if an emergency consent was right. */
     post: {
       parameters: {
         query?: never;
@@ -1659,7 +1659,7 @@ export interface paths {
             /** Reviewer; absent: the proxy's person. */
             approver: string;
 
-            /** Whether the emergency was right. */
+            /** The reviewer's verdict on the emergency. */
             verdict: "accepted" | "not_accepted";
 
             /** Id of the change. */
@@ -1679,7 +1679,7 @@ export interface paths {
               /** Id of the change. */
               change_id: string;
 
-              /** Its status. */
+              /** Status of the change. */
               status: "proposed" | "pending_consent" | "approved" | "applied" | "rolled_back" | "denied";
 
               /** Verdict of the review. */
@@ -1693,9 +1693,9 @@ export interface paths {
     };
   };
   "/api/product/freeze": {
-    /** Hold every apply back
+    /** Freeze all applies
      *
-     * Blocks every apply but of emergencies. Rollbacks stay possible. */
+     * Blocks every apply except emergencies. Rollbacks stay possible. */
     post: {
       parameters: {
         query?: never;
@@ -1798,7 +1798,7 @@ export interface paths {
               /** Id of the change. */
               change_id: string;
 
-              /** When the last copy is gone: from other collections, files and the journal. */
+              /** Time by which all copies are gone: from other collections, files and the journal. */
               gone_by: string;
 
               /** Data that stays, in sentences. */
@@ -1841,7 +1841,7 @@ export interface paths {
             /** Item to add; each once, if missing. */
             item: "rationale" | "note";
 
-            /** The words. */
+            /** Text of the note. */
             note: string;
             proof?: components["schemas"]["Proof"] | undefined;
             at?: components["schemas"]["SignedAt"] | undefined;
@@ -1891,10 +1891,10 @@ export interface paths {
             proof?: components["schemas"]["Proof"] | undefined;
             at?: components["schemas"]["SignedAt"] | undefined;
 
-            /** Its step. */
+            /** Current step of the rollout. */
             step: number;
 
-            /** The act. */
+            /** Action on the rollout. */
             action: "hold" | "resume" | "advance";
 
             /** Actor; absent: the proxy's person. */
@@ -1908,7 +1908,7 @@ export interface paths {
   "/api/product/samples": {
     /** Feed samples of a rollout
      *
-     * Totals so far, from fed_by alone. */
+     * Totals of each step so far; only the agent in fed_by may feed them. */
     post: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: {
@@ -1991,7 +1991,7 @@ export interface paths {
         200: {
           content: {
             "application/json": {
-              /** Whether a KPI that counts in E was fed. */
+              /** True if a KPI that counts in E was fed. */
               refreshed: boolean;
 
               /** Effect after the feed, 0 to 1; null without data. */
@@ -2000,7 +2000,7 @@ export interface paths {
               /** The values that were taken, by KPI. */
               accepted: Record<string, number>;
 
-              /** When. */
+              /** Time of the feed. */
               at: string;
               audit_entry: components["schemas"]["AuditEntry"];
             };
@@ -2050,7 +2050,7 @@ export interface paths {
 
     /** Draft a mandate
      *
-     * Makes the draft of a mandate, which counts for nothing before people have signed it. */
+     * Creates the draft of a mandate, which has no effect until people have signed it. */
     post: {
       parameters: {
         query?: never;
@@ -2132,7 +2132,7 @@ export interface paths {
                 /** The newest 100 changes: change_id, at, target, tenant_id, summary, status. */
                 changes: Record<string, string>[];
 
-                /** Its entries, oldest first. */
+                /** Audit entries, oldest first. */
                 audit_entries: components["schemas"]["AuditEntry"][];
               } & Record<string, unknown>);
           };
@@ -2143,7 +2143,7 @@ export interface paths {
   "/api/product/mandate-sign": {
     /** Sign a mandate
      *
-     * Signs a draft. With the last signature that the intent asks for it is active. */
+     * Signs a draft. The last required signature makes it active. */
     post: {
       parameters: {
         query?: never;
@@ -2184,7 +2184,7 @@ export interface paths {
   "/api/product/mandate-narrow": {
     /** Narrow a mandate
      *
-     * Makes bounds of a signed mandate smaller, and nothing else. */
+     * Makes bounds of a signed mandate smaller. */
     post: {
       parameters: {
         query?: never;
@@ -2427,15 +2427,15 @@ export interface paths {
               /** A page of results. */
               rows: components["schemas"]["FoundChange"][];
 
-              /** How many changes match: exact. */
+              /** Exact number of matches. */
               total: number;
 
-              /** With group: how many changes match of each; empty without it. */
+              /** With group: number of matches by group; empty without it. */
               groups: {
                 /** The common value. */
                 key: string;
 
-                /** How many changes. */
+                /** Number of changes. */
                 count: number;
               }[];
 
@@ -2466,19 +2466,19 @@ export interface paths {
             "application/json": {
               /** Queries with names. */
               saved: {
-                /** Its name for programs. */
+                /** Id of the question. */
                 id: string;
 
-                /** Its name for people. */
+                /** The name for people. */
                 title: {
-                  /** Its name in English. */
+                  /** The name in English. */
                   en: string;
 
-                  /** Its name in Chinese. */
+                  /** The name in Chinese. */
                   zh: string;
                 };
 
-                /** Its query. */
+                /** Text of the query. */
                 query: string;
               }[];
 
@@ -2762,10 +2762,10 @@ export interface paths {
 
               /** The product; null without an intent. */
               product: {
-                /** Its id. */
+                /** Id of the product. */
                 product_id: string;
 
-                /** Of the intent. */
+                /** Version of the intent. */
                 version: string;
               } | null;
 
@@ -2827,7 +2827,7 @@ export interface paths {
               /** Everything the service can do somewhere. */
               capabilities: components["schemas"]["Capability"][];
 
-              /** How far its use has come, in five phases. */
+              /** The phases of its use, five in all. */
               phases: components["schemas"]["Phase"][];
 
               /** First phase that is not complete; null when all are. */
@@ -2870,7 +2870,7 @@ export interface paths {
     };
   };
   "/api/chat": {
-    /** Send a message and get a reply
+    /** Send a message
      *
      * Answers from records and memories. A model can draft a change; it never decides. */
     post: {
@@ -2909,37 +2909,37 @@ export interface paths {
               /** Id of the message that was sent. */
               message_id: string;
 
-              /** What the service replies. */
+              /** Reply of the service. */
               reply: {
                 /** Id of the reply. */
                 id: string;
 
-                /** What it says. */
+                /** Text of the reply. */
                 text: string;
 
-                /** Who worded it: rules or a model. */
+                /** Author of the reply: rules or a model. */
                 mode: "rules" | "llm";
 
-                /** The records it goes by. */
+                /** Records that the reply is based on. */
                 citations: {
-                  /** What sort of record. */
+                  /** Kind of record. */
                   kind: string;
 
-                  /** Its id. */
+                  /** Id of the record. */
                   id: string;
                 }[];
 
-                /** When. */
+                /** Time of the reply. */
                 at: string;
               };
 
-              /** Whether memories went into the reply. */
+              /** True if the reply uses memories. */
               injected: boolean;
 
-              /** The memories that went into it. */
+              /** The memories that the reply uses. */
               memories: components["schemas"]["Memory"][];
 
-              /** What a model drafted; empty under rules. */
+              /** Drafts of a model; empty without one. */
               drafts: {
                 /** `change`: a drafted proposal. `task`: a suggested task. */
                 kind: "change" | "task";
@@ -3063,7 +3063,7 @@ export interface paths {
               /** Tasks in running order. */
               tasks: components["schemas"]["Task"][];
 
-              /** How many there are. */
+              /** Number of tasks by status. */
               stats: components["schemas"]["TaskStats"];
 
               /** after of the next page; null at the end. */
@@ -3086,10 +3086,10 @@ export interface paths {
             /** The request in a line. */
             title: string;
 
-            /** More of it. */
+            /** Details of the request. */
             description?: string | undefined;
 
-            /** What it is about: E, M, R, N, their names, or a label of your own. */
+            /** Subject: E, M, R, N, their names, or a label of your own. */
             required_dimension?: string | undefined;
 
             /** low, normal, high, urgent, or 1 to 4. Absent: normal. */
@@ -3162,7 +3162,7 @@ export interface paths {
                 /** SHA-256 (hex) of the text. */
                 sha256: string;
 
-                /** When it was last written. */
+                /** Time of the last write. */
                 modified_at: string;
 
                 /** Kind of file, by its name. */
@@ -3195,11 +3195,11 @@ export interface paths {
   "/api/l1l5_trend": {
     /** Levels of autonomy by day
      *
-     * Decisions a UTC day by level: people alone (L1) to the intent's rules (L4); L5 is drift. */
+     * Decisions by UTC day and level: people alone (L1) to the intent's rules (L4); L5 is drift. */
     get: {
       parameters: {
         query?: {
-          /** How many UTC days, today included. */
+          /** Number of UTC days, including today. */
           days?: number | undefined;
         };
         header?: never;
@@ -3350,13 +3350,13 @@ export interface paths {
 
               /** This node as they see it. */
               self: {
-                /** This node as peers name it; null without a link. */
+                /** Id of this node; null without a link. */
                 peer_id: string | null;
 
                 /** This instance; null without a product. */
                 instance_id: string | null;
 
-                /** Its product; null without one. */
+                /** Product of this node; null without one. */
                 product_id: string | null;
 
                 /** Product type; null if not stated. */
@@ -3390,7 +3390,7 @@ export interface paths {
             | "share_evolution_insight"
             | "get_checkpoint";
 
-          /** Peers are only ever read. */
+          /** The only method: peers are only read. */
           method?: "GET" | undefined;
 
           /** peer_id or address of one peer; absent: all peers. */
@@ -3407,7 +3407,7 @@ export interface paths {
             "application/json": {
               /** An answer for each peer. */
               results: {
-                /** Who answers; null when not known. */
+                /** The peer that answers; null if unknown. */
                 peer_id: string | null;
 
                 /** Address of the request. */
@@ -3481,7 +3481,7 @@ export interface paths {
     };
   };
   "/mcp": {
-    /** Speak MCP
+    /** Model Context Protocol
      *
      * The Model Context Protocol over HTTP. An agent with its secret proposes. */
     post: {
@@ -3493,10 +3493,10 @@ export interface paths {
             /** Version of JSON-RPC. */
             jsonrpc: "2.0";
 
-            /** Comes back in the answer. */
+            /** Repeated in the answer. */
             id?: string | number | undefined;
 
-            /** As tools/list or tools/call. */
+            /** Such as tools/list or tools/call. */
             method: string;
 
             /** Parameters of the method. */
@@ -3694,7 +3694,7 @@ export interface paths {
         200: {
           content: {
             "application/json": {
-              /** It answers. */
+              /** The process runs. */
               status: "ok";
             };
           };
@@ -3705,7 +3705,7 @@ export interface paths {
   "/readyz": {
     /** Readiness
      *
-     * Whether writes would be taken, for a load balancer. */
+     * Tells a load balancer if the service takes writes. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -4047,13 +4047,13 @@ export interface components {
 
     /** An entry of the audit log; keep it as a receipt. */
     AuditEntry: {
-      /** Name of the log that it belongs to. */
+      /** Name of the log. */
       origin: string;
 
-      /** Its place in the log: 1 upwards, without gaps. */
+      /** Number of the entry, from 1 without gaps. */
       id: number;
 
-      /** When it was written: RFC 3339, UTC. */
+      /** Time of the entry: RFC 3339, UTC. */
       timestamp: string;
 
       /** The event. */
@@ -4091,13 +4091,13 @@ export interface components {
         | "mandate_resumed"
         | "mandate_ended";
 
-      /** Its change; empty if none. */
+      /** Id of the change; empty if none. */
       change_id: string;
 
       /** Tenant of the change; empty if none. */
       tenant: string;
 
-      /** Facts about it, as JSON text, so that the hash covers them to the byte. */
+      /** Facts of the event as JSON text, whose bytes the hash covers. */
       detail: string;
 
       /** current_hash of the entry before; 64 zeros for the first. */
@@ -4210,10 +4210,10 @@ export interface components {
 
     /** Effect of a change at a peer, as received here. */
     Insight: components["schemas"]["SharedInsight"] & {
-      /** When it came. */
+      /** Time of receipt. */
       received_at: string;
 
-      /** Its weight here: 1 of the same product, 0.55 of the same product type. */
+      /** Weight here: 1 of the same product, 0.55 of the same product type. */
       trust: number;
 
       /** The node that sent it. */
@@ -4222,31 +4222,31 @@ export interface components {
 
     /** Another instance, linked with this one. */
     Peer: {
-      /** The peer as it names itself; null before the first contact. */
+      /** Id of the peer; null before the first contact. */
       peer_id: string | null;
 
-      /** Its instance; null before the first contact. */
+      /** Instance of the peer; null before the first contact. */
       instance_id: string | null;
 
       /** Host and port of the peer. */
       address: string;
 
-      /** Whether it is connected; unknown: not tried or not seen since the start. */
+      /** Connection; unknown: not tried or not seen since the start. */
       state: "up" | "down" | "unknown";
 
-      /** Its product; null when not known. */
+      /** Product of the peer; null if unknown. */
       product_id: string | null;
 
       /** Product type; null if unknown. */
       product_type: string | null;
 
-      /** Relation of its product to this one's; null if unknown. */
+      /** Relation of the two products; null if unknown. */
       relation: "same_product" | "same_product_type" | "other" | null;
 
-      /** Weight of its insights: 1, 0.55, or 0 when they are not kept; null when not known. */
+      /** Weight of its insights: 1, 0.55, or 0 if they are not stored; null if unknown. */
       trust: number | null;
 
-      /** When it last said something; null before. */
+      /** Time of its last message; null before the first. */
       last_seen_at: string | null;
 
       /** Round trip in milliseconds; null when not measured. */
@@ -4255,16 +4255,16 @@ export interface components {
       /** rewritten: its log does not continue the stored one; lost: a person accepted that. */
       log: "consistent" | "lost" | "rewritten" | "unknown";
 
-      /** Why the log is so; null when there is nothing to say. */
+      /** Reason for that result; null without one. */
       log_reason: string | null;
     };
 
     /** Effect of a change, without names of tenants or people. */
     SharedInsight: {
-      /** Its id, made by the node where the change was applied. */
+      /** Id of the insight, made by the node where the change was applied. */
       insight_id: string;
 
-      /** Instance that applied it. */
+      /** Instance that applied the change. */
       origin_instance_id: string;
 
       /** The product that was changed. */
@@ -4280,7 +4280,7 @@ export interface components {
       /** The KPI that both deltas are about. */
       kpi: string;
 
-      /** The same in a sentence made of these fields. */
+      /** A sentence made of these fields. */
       summary: string;
 
       /** Gain that was expected; null when not stated. */
@@ -4289,16 +4289,16 @@ export interface components {
       /** Gain that was seen, its sign turned so that up is good; null when not measured. */
       realised_delta: number | null;
 
-      /** How many other changes share the movement. */
+      /** Number of other changes that share the movement. */
       shared_count: number;
 
-      /** How the two compare. */
+      /** Comparison of the two deltas. */
       verdict: "met" | "missed" | "regressed" | "inconclusive";
 
-      /** When the KPI was last looked at. */
+      /** Time of the last KPI value. */
       observed_at: string;
 
-      /** It is a correlation, no proof of a cause. */
+      /** A correlation is no proof of a cause. */
       basis: "correlation";
     };
 
@@ -4478,25 +4478,25 @@ export interface components {
 
     /** Effects of similar changes at peers. */
     Evidence: {
-      /** The KPI it is about. */
+      /** The KPI of the insights. */
       kpi: string;
 
-      /** target: insights on the same target; prefix: only beside it, under the same parent. */
+      /** target: insights on the same target; prefix: only on targets with the same parent. */
       match: "target" | "prefix";
 
-      /** How many insights. */
+      /** Number of insights. */
       n: number;
 
-      /** How many of these share their movement. */
+      /** Number of insights that share their movement. */
       shared: number;
 
-      /** How many insights of equal trust would weigh as much. */
+      /** Number of insights of equal trust with the same weight. */
       effective_n: number;
 
       /** Their mean gain, weighed by trust; up is good. */
       mean_delta: number;
 
-      /** How often each verdict came. */
+      /** Number of insights by verdict. */
       verdicts: {
         /** Insights of this verdict. */
         met: number;
@@ -4511,10 +4511,10 @@ export interface components {
         inconclusive: number;
       };
 
-      /** Which insights. */
+      /** Ids of the insights. */
       insight_ids: string[];
 
-      /** It is a correlation, no proof of a cause. */
+      /** A correlation is no proof of a cause. */
       basis: "correlation";
     };
 
@@ -4759,10 +4759,10 @@ export interface components {
       applied_at: components["schemas"]["ChangeAppliedAt"];
       rolled_back_at: components["schemas"]["ChangeRolledBackAt"];
 
-      /** How many targets a plan sets. */
+      /** Number of targets of a plan. */
       targets?: number;
 
-      /** Who consented. */
+      /** People who consented. */
       approvers: string[];
 
       /** Time of expiry or of the due review; null without limit. */

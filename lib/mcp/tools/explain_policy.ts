@@ -12,17 +12,15 @@ import { ABOUT_TEXTS, aboutTexts } from "../change_status.ts";
 import { createTool, type ToolCall } from "../tool.ts";
 
 const inputSchema = z.strictObject({
-  kind: word(KINDS).optional().describe("With `target`: what kind of change it would be."),
+  kind: word(KINDS).optional().describe("With `target`: kind of the change."),
   target: targetField().optional().describe("Target of the change."),
   tenant_id: line(200)
     .optional()
     .describe("The tenant of the change; absent: rules for some tenants only are left out."),
-  tier: word(TIERS).optional().describe("The tier that would be asked for."),
-  risk: word(RISKS).optional().describe("The risk that would be stated."),
-  affected_users: integer(0).optional().describe("How many users would be stated to be reached."),
-  reversible: flag()
-    .optional()
-    .describe("What would be stated: whether it can be undone; a minor change must state true."),
+  tier: word(TIERS).optional().describe("The requested tier."),
+  risk: word(RISKS).optional().describe("The stated risk."),
+  affected_users: integer(0).optional().describe("The stated number of affected users."),
+  reversible: flag().optional().describe("The stated reversibility; a minor change must state true."),
 });
 
 /** The tool that explains the rules in force and previews a proposal. */
@@ -31,27 +29,29 @@ export const explainPolicy = createTool(
     name: "explain_policy",
     title: "Explain the policy",
     description:
-      "The rules that govern changes, in words. With kind and target, also what they would say to such a proposal of yours: whether it would be refused, its tier, and whose consent it would need. Nothing is filed.",
+      "The rules that govern changes, in words. With kind and target, also their result for such a proposal of yours: if it would be rejected, its tier, and the consents that it would need. Nothing is filed.",
     ownReads: true,
     input: inputSchema,
     output: z.object({
-      product_id: z.string().describe("The product that the intent is for."),
+      product_id: z.string().describe("The product of the intent."),
       intent_version: z.string().describe("The version of the intent in force."),
-      manifest_hash: z.string().describe("SHA-256 of the intent that these rules are from."),
+      manifest_hash: z.string().describe("SHA-256 of the intent with these rules."),
       rules: z.array(z.string()).describe("Each rule in force, in one sentence."),
       holds: z
         .array(z.string())
-        .describe("What blocks every apply now, or with target that of such a change; a note on it is in quotes."),
+        .describe(
+          "Reasons that block every apply now, or with target the apply of such a change; notes are in quotes.",
+        ),
       preview: previewSchema()
         .nullable()
-        .describe("What the rules would say to the proposal; null where none was described."),
+        .describe("Result of the rules for the proposal; null without kind and target."),
       values: valuePolicySchema()
         .nullable()
         .describe("Schemas and limits for the values of `target`; with `tenant_id` also the numbers allowed now."),
       mandates: z
         .array(z.looseObject({}))
         .describe(
-          "Your mandates that have not ended: bounds, state, and the room that is left. Inside an active one a proposal is approved at once.",
+          "Your mandates that have not ended: bounds, state, and remaining room. A proposal within an active mandate is approved immediately.",
         ),
       about_texts: aboutTexts,
     }),

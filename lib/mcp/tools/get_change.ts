@@ -8,7 +8,7 @@ export const getChange = createTool(
   {
     name: "get_change",
     title: "Get a change",
-    description: "One change: its content and status, who consented, what the policy still asks for and of whom.",
+    description: "One change: its content and status, the people who consented, and the missing consents.",
     ownReads: true,
     input: z.strictObject({ change_id: changeId().describe("Id of the change.") }),
     output: changeStatusSchema,

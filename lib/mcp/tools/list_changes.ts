@@ -42,11 +42,8 @@ export const listChanges = createTool(
     }),
     output: z.object({
       changes: z.array(rowSchema.extend({ page })),
-      total: z
-        .number()
-        .int()
-        .describe("How many there are in all; with a status, of that status; with other filters, how many match."),
-      next: z.string().nullable().describe("What to give as `before` for the next page; null: this is the last."),
+      total: z.number().int().describe("Number of all changes, or of those that match the filters."),
+      next: z.string().nullable().describe("`before` of the next page; null on the last page."),
       about_texts: aboutTexts,
     }),
   },

@@ -14,7 +14,7 @@ export const productState = createTool(
     name: "product_state",
     title: "State of the product",
     description:
-      "How the product fares: effect, memory, reliability and need, each 0 to 1 and null without data; its goals; and whether the service is frozen.",
+      "State of the product: effect, memory, reliability and need, each 0 to 1 and null without data; goals; and the freeze, if any.",
     ownReads: false,
     input: z.strictObject({}),
     output: shownSchema.extend({ identity: identitySchema(), about_texts: aboutTexts }),

@@ -10,7 +10,7 @@ export const searchMemory = createTool(
     name: "search_memory",
     title: "Search memory",
     description:
-      "What the service remembers of earlier proposals, decisions, outcomes, verdicts, rollbacks, feedback and insights, records before what was said. Ask it what became of something like it before proposing.",
+      "Memories of earlier proposals, decisions, outcomes, verdicts, rollbacks, feedback and insights; records come before statements of people. Search for results of similar changes before proposing.",
     ownReads: true,
     input: z.strictObject({
       query: line(1000).describe("Words to look for."),

@@ -23,13 +23,11 @@ export const waitForDecision = createTool(
       change_id: changeId().describe("Id of the change."),
       seen_status: word(NON_FINAL_STATUSES)
         .default("pending_consent")
-        .describe(
-          "The status that you know of, one that can move: it is answered at once when the change has another.",
-        ),
-      timeout_seconds: integer(1, MAX_WAIT_S).default(MAX_WAIT_S).describe("How long to wait at most."),
+        .describe("The status that you know; the answer is immediate if the change has another one."),
+      timeout_seconds: integer(1, MAX_WAIT_S).default(MAX_WAIT_S).describe("Maximum wait in seconds."),
     }),
     output: changeStatusSchema.extend({
-      moved: z.boolean().describe("Whether the status is another than `seen_status`."),
+      moved: z.boolean().describe("True if the status differs from `seen_status`."),
     }),
   },
   async ({ change_id, seen_status, timeout_seconds }, call) => {

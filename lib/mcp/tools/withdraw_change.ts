@@ -11,7 +11,7 @@ export const withdrawChange = createTool(
   {
     name: "withdraw_change",
     title: "Withdraw a change",
-    description: "Takes back a change that you proposed and that still waits for consent. It is final.",
+    description: "Withdraws a change that you proposed and that still waits for consent. This is final.",
     ownReads: true,
     writes: "again",
     input: z.strictObject({ change_id: decisionFields().change_id, note: decisionFields().note }),
