@@ -1,15 +1,17 @@
 import type { Store, Tx } from "../../lib/store/store.ts";
 
-/** Calls `write` for each index below `count`, in transactions that stay below the limit of 50 writes. */
+const MAX_WRITES_PER_COMMIT = 50;
+
+/** Calls `write` for each index below `count`, in transactions of at most 50 writes. */
 export async function writeInBatches(
   store: Store,
   count: number,
   write: (tx: Tx, index: number) => unknown,
-  writesEach = 5,
+  writesPerCall = 5,
 ): Promise<void> {
-  const size = Math.floor(50 / writesEach);
-  for (let start = 0; start < count; start += size)
+  const callsPerCommit = Math.floor(MAX_WRITES_PER_COMMIT / writesPerCall);
+  for (let start = 0; start < count; start += callsPerCommit)
     await store.transact(async (tx) => {
-      for (let index = start; index < Math.min(count, start + size); index++) await write(tx, index);
+      for (let index = start; index < Math.min(count, start + callsPerCommit); index++) await write(tx, index);
     });
 }

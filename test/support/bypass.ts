@@ -14,6 +14,7 @@ import { routingAdapter } from "../../lib/targets/routing.ts";
 import { fileTarget } from "../../local/targets/file.ts";
 import { HOUR, MINUTE, testClock } from "./clock.ts";
 import { core } from "./core.ts";
+import { numbers } from "./numbers.ts";
 
 interface EditRounds {
   targets: number;
@@ -63,52 +64,48 @@ export async function checkEditsAreRestored({ targets, edits, seed }: EditRounds
     intent: { policy: { on_drift: "restore" } },
   });
   const ids: string[] = [];
-  for (let one = 0; one < targets; one++)
-    ids.push(await api.bring("applied", { target: `p.${one}`, value: String(one) }));
-  const counts = async (): Promise<Record<string, number>> => {
-    const found: Record<string, number> = {};
-    for await (const { event_type } of entries()) found[event_type] = (found[event_type] ?? 0) + 1;
-    return found;
+  for (let index = 0; index < targets; index++)
+    ids.push(await api.bring("applied", { target: `p.${index}`, value: String(index) }));
+  const countEvents = async (): Promise<Record<string, number>> => {
+    const counts: Record<string, number> = {};
+    for await (const { event_type } of entries()) counts[event_type] = (counts[event_type] ?? 0) + 1;
+    return counts;
   };
   async function* entries() {
-    for (let after = "", more = true; more;) {
+    for (let after = "", isLastPage = false; !isLastPage;) {
       const page = await store.list("audit", { after, limit: 1000 });
       for (const { value } of page) yield value;
       after = page.at(-1)?.id ?? after;
-      more = page.length === 1000;
+      isLastPage = page.length < 1000;
     }
   }
 
-  let state = seed;
-  const random = (below: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
+  const random = numbers(seed);
   await checkDueDrift(api.deps);
-  let made = 0;
-  while (made < edits) {
-    const round = new Map<string, unknown>();
-    while (round.size < Math.min(targets / 4, edits - made))
-      round.set(`p.${random(targets)}`, `edit ${made + round.size}`);
-    const before = await counts();
+  let editCount = 0;
+  while (editCount < edits) {
+    const edited = new Map<string, unknown>();
+    while (edited.size < Math.min(targets / 4, edits - editCount))
+      edited.set(`p.${random(targets)}`, `edit ${editCount + edited.size}`);
+    const before = await countEvents();
     clock.advance(HOUR);
-    await edit(round);
+    await edit(edited);
     await checkDueDrift(api.deps);
-    const reported = await counts();
-    expect((reported["change_drifted"] ?? 0) - (before["change_drifted"] ?? 0)).toBe(round.size);
-    expect(await restoreEdited(api.deps)).toBe(round.size);
-    expect((await counts())["value_restored"]! - (before["value_restored"] ?? 0)).toBe(round.size);
-    expect(await read()).toEqual(Object.fromEntries(ids.map((_, one) => [`p.${one}`, one])));
-    made += round.size;
+    const reported = await countEvents();
+    expect((reported["change_drifted"] ?? 0) - (before["change_drifted"] ?? 0)).toBe(edited.size);
+    expect(await restoreEdited(api.deps)).toBe(edited.size);
+    expect((await countEvents())["value_restored"]! - (before["value_restored"] ?? 0)).toBe(edited.size);
+    expect(await read()).toEqual(Object.fromEntries(ids.map((_, index) => [`p.${index}`, index])));
+    editCount += edited.size;
   }
 
   // Edits the value after each restore: the fourth restore within an hour is contested.
   clock.advance(HOUR);
-  for (let fight = 0; fight < 4; fight++) {
-    await edit(new Map([["p.0", `fight ${fight}`]]));
+  for (let attempt = 0; attempt < 4; attempt++) {
+    await edit(new Map([["p.0", `edit again ${attempt}`]]));
     clock.advance(10 * MINUTE);
     await checkDueDrift(api.deps);
-    expect(await restoreEdited(api.deps)).toBe(fight < 3 ? 1 : 0);
+    expect(await restoreEdited(api.deps)).toBe(attempt < 3 ? 1 : 0);
   }
   const episode = (await store.get("drift", ids[0]!))?.value;
   expect(episode?.contested_until).toBeDefined();
@@ -123,7 +120,7 @@ export async function checkEditsAreRestored({ targets, edits, seed }: EditRounds
   });
   const rejected = await moved.post("restore", { change_id: ids[0]!, actor: "ops" });
   expect([rejected.status, rejected.body.code]).toEqual([409, "target_moved"]);
-  expect((await read())["p.0"]).toBe("fight 3");
+  expect((await read())["p.0"]).toBe("edit again 3");
 
   // A rollback with `over_drift` succeeds although the value was edited.
   const rolledBack = await api.post("rollback", { change_id: ids[0]!, over_drift: "true", note: "stop" });

@@ -1,5 +1,3 @@
-/** Edits the parts of a certificate. */
-
 /** Returns a certificate in which `change` replaces, removes (`null`) or repeats (a list) each part. */
 export function rebuildCertificate(
   text: string,
@@ -8,10 +6,10 @@ export function rebuildCertificate(
   let rest = Buffer.from(text).subarray("countersign-certificate/v1\n".length);
   const parts: string[] = [];
   for (let index = 0; rest.length > 0; index++) {
-    const [head, name, length] = /^(\w+) (\d+)\n/.exec(rest.toString("latin1"))!;
-    const end = head.length + Number(length);
-    const changed = change(rest.toString("utf8", head.length, end), name!, index);
-    for (const one of [changed ?? []].flat()) parts.push(`${name} ${Buffer.byteLength(one)}\n${one}`);
+    const [header, name, length] = /^(\w+) (\d+)\n/.exec(rest.toString("latin1"))!;
+    const end = header.length + Number(length);
+    const changed = change(rest.toString("utf8", header.length, end), name!, index);
+    for (const body of [changed ?? []].flat()) parts.push(`${name} ${Buffer.byteLength(body)}\n${body}`);
     rest = rest.subarray(end);
   }
   return `countersign-certificate/v1\n${parts.join("")}`;

@@ -15,7 +15,7 @@ export interface Reply {
 /** A proposal with the required fields only. */
 export const PROPOSAL = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Show the banner" };
 
-/** The specification's proposal. */
+/** The specification's example of a body for `propose-crm-followup`. */
 export const FOLLOWUP = { tenant_id: "t1", affected_users: 40, expected_delta_k: 1.5 };
 
 export const ACTIONS = ["approve", "deny", "withdraw", "revoke", "apply", "rollback"] as const;
@@ -40,29 +40,29 @@ export function client(fetch: Fetch, origin: string = ORIGIN) {
   const post = (path: string, fields: Fields = {}, headers: HeadersInit = {}) =>
     send(form(path, fields, headers, origin));
 
-  /** Returns the required fields of an action. */
-  const fieldsOf = (action: Action, change_id: string): Fields =>
+  const requiredFields = (action: Action, change_id: string): Fields =>
     action === "approve" || action === "deny" || action === "revoke"
       ? { change_id, approver: "ana" }
       : action === "withdraw"
         ? { change_id, proposer: "pat" }
         : { change_id };
   const act = (action: Action, change_id: string, headers: HeadersInit = {}) =>
-    post(action, fieldsOf(action, change_id), headers);
+    post(action, requiredFields(action, change_id), headers);
 
   /** Proposes a change and returns it; throws when the service rejects the proposal. */
-  const propose = async (over: Fields = {}): Promise<Reply["body"]> =>
-    expectOk(await post("propose", { ...PROPOSAL, ...over }));
+  const propose = async (overrides: Fields = {}): Promise<Reply["body"]> =>
+    expectOk(await post("propose", { ...PROPOSAL, ...overrides }));
 
   const expectOk = (reply: Reply): Reply["body"] => {
     if (reply.status >= 300) throw new Error(`${reply.status} ${reply.text}`);
     return reply.body;
   };
+  /** Sends an action and returns the body; throws unless it succeeds. */
   const must = async (action: Action, change_id: string) => expectOk(await act(action, change_id));
 
   /** Proposes a change, brings it to a status by requests, and returns its id. */
-  const bring = async (status: Reachable, over: Fields = {}): Promise<string> => {
-    const { change_id } = await propose(over);
+  const bring = async (status: Reachable, overrides: Fields = {}): Promise<string> => {
+    const { change_id } = await propose(overrides);
     if (status === "denied") await must("deny", change_id);
     if (status === "approved" || status === "applied" || status === "rolled_back") await must("approve", change_id);
     if (status === "applied" || status === "rolled_back") await must("apply", change_id);

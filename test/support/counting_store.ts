@@ -1,6 +1,6 @@
 import type { Store, Tx } from "../../lib/store/store.ts";
 
-/** Keys that one transaction wrote, in order; a minus precedes those of deletes. */
+/** Keys that one transaction wrote, in order; the keys of deletes begin with a minus. */
 export type WrittenKeys = string[];
 
 /** Wraps a store and records the keys that each committed transaction wrote, if any. */
@@ -10,7 +10,7 @@ export function countingStore(store: Store): { store: Store; take(): WrittenKeys
     let written: WrittenKeys = [];
     const result = await store.transact((tx) => {
       written = [];
-      const counted: Tx = {
+      const recording: Tx = {
         ...tx,
         put: (collection, id, value, expected) => {
           written.push(`${collection}/${id}`);
@@ -21,7 +21,7 @@ export function countingStore(store: Store): { store: Store; take(): WrittenKeys
           tx.delete(collection, id, expected);
         },
       };
-      return decide(counted);
+      return decide(recording);
     });
     if (written.length > 0) transactions.push(written);
     return result;

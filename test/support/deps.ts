@@ -48,15 +48,15 @@ async function nextEpoch(store: Store, intent: Manifest): Promise<Manifest> {
   const text = inForce && (await store.get("manifests", inForce.value.manifest_hash))?.value;
   if (!text) return {};
   const { update_epoch } = JSON.parse(text) as { update_epoch: number };
-  const isSame = canonicalJson(manifest({ update_epoch, ...intent })) === text;
-  return { update_epoch: isSame ? update_epoch : update_epoch + 1 };
+  const isInForce = canonicalJson(manifest({ update_epoch, ...intent })) === text;
+  return { update_epoch: isInForce ? update_epoch : update_epoch + 1 };
 }
 
 /**
- * Opens the service again on the same store, as a restarted process does: state in memory is lost. `over` replaces options of
+ * Opens the service again on the same store, as a restarted process does: state in memory is lost. `options` replace those of
  * the first start; an intent that differs from the one in force gets the next `update_epoch` unless it sets one.
  */
-export function restartDeps(deps: TestDeps, over: TestOptions = {}): Promise<TestDeps> {
+export function restartDeps(deps: TestDeps, options: TestOptions = {}): Promise<TestDeps> {
   const { store, clock, ids } = deps;
-  return openDeps({ store, clock, ids, adapter: deps.product?.adapter, ...over });
+  return openDeps({ store, clock, ids, adapter: deps.product?.adapter, ...options });
 }

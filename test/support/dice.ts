@@ -1,6 +1,4 @@
-/** A seeded generator of random numbers. */
-
-/** Returns a generator (mulberry32) of integers from 0 up to, and without, `below`. */
+/** Returns a seeded generator (mulberry32) of integers from 0 to `below - 1`. */
 export function dice(seed: number) {
   let state = seed;
   return (below: number): number => {

@@ -1,4 +1,4 @@
-/** A target system in memory behind the generic adapter, which tests can edit directly. */
+/** A target system in memory behind the generic adapter; a test can edit its targets directly. */
 import { systemClock } from "../../lib/kit/platform.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";

@@ -30,20 +30,20 @@ export async function startEtcd(args: readonly string[] = []): Promise<EtcdServe
     return undefined;
   }
   const folder = await mkdtemp(join(tmpdir(), "countersign-etcd-"));
-  const [url, peers] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
+  const [url, peerUrl] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
   const flags = {
     name: "t",
     "data-dir": join(folder, "data"),
     "listen-client-urls": url,
     "advertise-client-urls": url,
-    "listen-peer-urls": peers,
-    "initial-advertise-peer-urls": peers,
-    "initial-cluster": `t=${peers}`,
+    "listen-peer-urls": peerUrl,
+    "initial-advertise-peer-urls": peerUrl,
+    "initial-cluster": `t=${peerUrl}`,
   };
   const options = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
   const start = () => waitUntilReady(spawn("etcd", [...options, ...args], { stdio: ["ignore", "ignore", "pipe"] }));
   let server = await start();
-  const end = async (name: NodeJS.Signals) => {
+  const stopWith = async (name: NodeJS.Signals) => {
     const ended = once(server, "exit");
     server.kill(name);
     await ended;
@@ -61,12 +61,12 @@ export async function startEtcd(args: readonly string[] = []): Promise<EtcdServe
     },
     signal: (name) => void server.kill(name),
     async crash() {
-      await end("SIGKILL");
+      await stopWith("SIGKILL");
       server = await start();
     },
     async stop() {
       process.off("exit", atExit);
-      await end("SIGKILL");
+      await stopWith("SIGKILL");
       await rm(folder, { recursive: true, force: true });
     },
   };

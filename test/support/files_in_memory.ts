@@ -1,6 +1,6 @@
 import type { EvolvedFile, EvolvedFiles } from "../../lib/operations/deps.ts";
 
-/** Evolved files kept in memory, and their texts by name. */
+/** Returns evolved files in memory, and their texts by name. */
 export function filesInMemory(): EvolvedFiles & { texts: Map<string, string> } {
   const texts = new Map<string, string>();
   return {

@@ -4,16 +4,16 @@ import { mkdir, mkdtemp, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const MEMORY = "/dev/shm";
+const MEMORY_FOLDER = "/dev/shm";
 /** Free space that a run needs: `/dev/shm` of a container often has 64 MB only. */
 const MIN_FREE_BYTES = 1e9;
 
 /**
- * Makes the folder for the temporary folders of a run, which is removed when the process exits. It is in memory where there
- * is space, since no test depends on a disk, or where `TMPDIR` says.
+ * Makes the folder for the temporary folders of a run, which is removed when the process exits: in `TMPDIR` if that is
+ * set, otherwise in memory if there is space, since no test depends on a disk.
  */
 export function makeRunFolder(): string {
-  const base = process.env["TMPDIR"] === undefined && hasRoomInMemory() ? MEMORY : tmpdir();
+  const base = process.env["TMPDIR"] === undefined && hasRoomInMemory() ? MEMORY_FOLDER : tmpdir();
   const folder = mkdtempSync(join(base, "countersign-"));
   // The user that runs Postgres for root must be able to enter it.
   chmodSync(folder, 0o755);
@@ -23,8 +23,8 @@ export function makeRunFolder(): string {
 
 function hasRoomInMemory(): boolean {
   try {
-    accessSync(MEMORY, constants.W_OK | constants.X_OK);
-    const { bavail, bsize } = statfsSync(MEMORY);
+    accessSync(MEMORY_FOLDER, constants.W_OK | constants.X_OK);
+    const { bavail, bsize } = statfsSync(MEMORY_FOLDER);
     return bavail * bsize > MIN_FREE_BYTES;
   } catch {
     return false;
@@ -54,7 +54,7 @@ export async function cachedFolder(path: string, fill: (folder: string) => Promi
 
 /** Returns whether a folder exists; throws if it belongs to another user, whose programs are not run. */
 async function isOwnFolder(path: string): Promise<boolean> {
-  const found = await stat(path).catch(() => undefined);
-  if (found && found.uid !== (process.getuid?.() ?? 0)) throw new Error(`${path} belongs to another user; remove it`);
-  return found !== undefined;
+  const stats = await stat(path).catch(() => undefined);
+  if (stats && stats.uid !== (process.getuid?.() ?? 0)) throw new Error(`${path} belongs to another user; remove it`);
+  return stats !== undefined;
 }

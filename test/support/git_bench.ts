@@ -14,28 +14,27 @@ export const neverAborted = new AbortController().signal;
 export const clock = { now: () => Date.UTC(2026, 0, 2) };
 
 /** A change that sets `config/limits.json`. */
-export const change = (value: unknown, over: Partial<Change> = {}): Change =>
-  ({ change_id: "chg_a", tenant_id: "t1", kind: "config", target: "limits", value, ...over }) as Change;
+export const change = (value: unknown, overrides: Partial<Change> = {}): Change =>
+  ({ change_id: "chg_a", tenant_id: "t1", kind: "config", target: "limits", value, ...overrides }) as Change;
 
 /** The entry of the change `chg_a`. */
-export const entry = (value: unknown, over: Partial<Entry> = {}): Entry => ({ ...change(value), ...over });
+export const entry = (value: unknown, overrides: Partial<Entry> = {}): Entry => ({ ...change(value), ...overrides });
 
 /** An attempt to apply the change `chg_a`. */
-export const attempt = (over: Partial<AttemptContext> = {}): AttemptContext => ({
+export const attempt = (overrides: Partial<AttemptContext> = {}): AttemptContext => ({
   change_id: "chg_a",
   operation: "apply",
   attempt: "attempt-1",
   at: new Date(clock.now()).toISOString(),
-  ...over,
+  ...overrides,
 });
 
 let folders = 0;
 
 /** Makes a repository and functions that open target systems on it, each with its own clone. */
-export async function gitBench(over: Partial<GitTargetOptions> & { files?: Files } = {}) {
-  const { files, ...options } = over;
+export async function gitBench({ files, ...options }: Partial<GitTargetOptions> & { files?: Files } = {}) {
   const server = await gitServer(files);
-  const openSystem = (more: Partial<GitTargetOptions> = {}) =>
+  const openSystem = (overrides: Partial<GitTargetOptions> = {}) =>
     gitTarget({
       url: server.bare,
       branch: "main",
@@ -43,27 +42,29 @@ export async function gitBench(over: Partial<GitTargetOptions> & { files?: Files
       folder: join(server.root, `clone-${++folders}`),
       clock,
       ...options,
-      ...more,
+      ...overrides,
     });
-  const openAdapter = (more: Partial<GitTargetOptions> = {}) => {
-    const system = openSystem(more);
+  const openAdapter = (overrides: Partial<GitTargetOptions> = {}) => {
+    const system = openSystem(overrides);
     const adapter = targetAdapter(system, { store: memoryStore(), clock });
     return {
       system,
       adapter,
-      apply: (one: Change) => adapter.apply(one, neverAborted),
-      verify: (one: Change) => adapter.verify(one, neverAborted),
-      rollback: async (one: Change) => (await adapter.rollback({ ...one, status: "applied" }, neverAborted)).result,
+      apply: (changed: Change) => adapter.apply(changed, neverAborted),
+      verify: (changed: Change) => adapter.verify(changed, neverAborted),
+      async rollback(changed: Change) {
+        return (await adapter.rollback({ ...changed, status: "applied" }, neverAborted)).result;
+      },
     };
   };
   return { ...server, openSystem, openAdapter };
 }
 
-/** Runs `make` with another PATH. */
-export async function onPath<T>(path: string, make: () => T): Promise<T> {
+/** Runs a function with another PATH. */
+export async function onPath<T>(path: string, run: () => T): Promise<T> {
   vi.stubEnv("PATH", path);
   try {
-    return make();
+    return run();
   } finally {
     vi.unstubAllEnvs();
   }

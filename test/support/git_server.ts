@@ -80,9 +80,9 @@ export async function makeGitServer(files: Files = { "README.md": "A product.\n"
         parts.push(`M ${mode} inline ${name}\ndata ${Buffer.byteLength(text)}\n`, text, "\n");
       }
     }
-    const imported = run("git", ["-C", bare, "fast-import", "--quiet", ...(isForced ? ["--force"] : [])], { env });
-    imported.child.stdin!.end(Buffer.concat([...parts, "\nget-mark :1\n"].map((part) => Buffer.from(part))));
-    return (await imported).stdout.trim();
+    const importing = run("git", ["-C", bare, "fast-import", "--quiet", ...(isForced ? ["--force"] : [])], { env });
+    importing.child.stdin!.end(Buffer.concat([...parts, "\nget-mark :1\n"].map((part) => Buffer.from(part))));
+    return (await importing).stdout.trim();
   };
 
   await commit(files, { from: "", message: "First" });
@@ -114,7 +114,7 @@ async function writeProgram(path: string, script: string): Promise<void> {
   await chmod(path, 0o755);
 }
 
-/** Returns a PATH on which a script shadows the program of this name; `$OTHERS` in the script is the original PATH. */
+/** Returns a PATH on which a script replaces the program of this name; `$OTHERS` in the script is the original PATH. */
 export async function shadowProgram(root: string, name: string, script: string): Promise<string> {
   const folder = await mkdtemp(join(root, "path-"));
   const others = process.env["PATH"]!;
@@ -122,9 +122,10 @@ export async function shadowProgram(root: string, name: string, script: string):
   return `${folder}${delimiter}${others}`;
 }
 
-/** Makes two pipes and a hook script that reports on one that it runs, and waits for the other. */
+/** Makes two named pipes and a hook script that writes to `started` when it runs, and then waits for a line of `gate`. */
 export async function makePipes(root: string): Promise<{ started: string; gate: string; script: string }> {
-  const [started, gate] = [join(root, "started"), join(root, "gate")];
+  const started = join(root, "started");
+  const gate = join(root, "gate");
   await run("mkfifo", [started, gate]);
   return { started, gate, script: `echo > '${started}'\nread answer < '${gate}'` };
 }
@@ -193,7 +194,7 @@ export async function startHttp(root: string) {
     });
   };
   const server = createServer(answer);
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const stop = (): void => {
     server.close();
     server.closeAllConnections();

@@ -59,7 +59,7 @@ type Hook = (request: Request) => Promise<Response>;
 export class GithubStub {
   readonly deployments: Deployment[] = [];
   readonly deliveries: Delivery[] = [];
-  /** Addresses outside of the API, or paths that GitHub does not have. */
+  /** Requested addresses outside of the API, and paths that GitHub does not have. */
   readonly strayed: string[] = [];
   readonly requests: { path: string; body: string }[] = [];
   /** Decides how the next request fails. */
@@ -95,8 +95,9 @@ export class GithubStub {
     return deployment;
   }
 
+  /** Returns the payload of the delivery that requests a decision on a deployment. */
   body({ id, run_id, repository_id, environment, sha }: Deployment): object {
-    const full_name = name(repository_id);
+    const full_name = repositoryName(repository_id);
     return {
       action: "requested",
       environment,
@@ -127,6 +128,7 @@ export class GithubStub {
     return delivery.status_code;
   }
 
+  /** Sends the delivery that requests a decision on a deployment. */
   request(deployment: Deployment, hook: Hook | undefined): Promise<number> {
     return this.deliver(JSON.stringify(this.body(deployment)), hook);
   }
@@ -207,11 +209,14 @@ export class GithubStub {
   ): Promise<Response> {
     const token = this.tokens.get(bearer);
     if (!token || token.until <= this.clock.now()) return new Response("{}", { status: 401 });
-    if (name(token.repository_id) !== repository) return new Response("{}", { status: 403 });
+    if (repositoryName(token.repository_id) !== repository) return new Response("{}", { status: 403 });
     const { environment_name, state, comment = "" } = sent;
     const isKnownState = state === undefined || state === "approved" || state === "rejected";
     const deployment = this.deployments.findLast(
-      (one) => one.run_id === run_id && one.environment === environment_name && name(one.repository_id) === repository,
+      (candidate) =>
+        candidate.run_id === run_id &&
+        candidate.environment === environment_name &&
+        repositoryName(candidate.repository_id) === repository,
     );
     if (!deployment) return new Response("{}", { status: 404 });
     if (!isKnownState || comment.length > 1024 || deployment.state !== "waiting")
@@ -243,12 +248,13 @@ export class GithubStub {
     if (this.verified.has(jwt)) return;
     await jwtVerify(jwt, keys().publicKey, { algorithms: ["RS256"], issuer: String(APP_ID), currentDate });
     const { iat = Infinity, exp = Infinity } = decodeJwt(jwt);
-    if (iat > this.clock.now() / 1000 || exp > this.clock.now() / 1000 + 600) throw new Error("the JWT lives too long");
+    if (iat > this.clock.now() / 1000 || exp > this.clock.now() / 1000 + 600)
+      throw new Error("the JWT is valid for too long");
     this.verified.add(jwt);
   }
 }
 
-const name = (repository_id: number): string => `acme/repo-${repository_id}`;
+const repositoryName = (repository_id: number): string => `acme/repo-${repository_id}`;
 
 export const sign = (text: string, secret = HOOK_SECRET): string =>
   `sha256=${createHmac("sha256", secret).update(text).digest("hex")}`;

@@ -12,20 +12,20 @@ type Random = ReturnType<typeof numbers>;
 interface Rule {
   target: string;
   policyLimits: object;
-  fits(value: unknown): boolean;
+  matchesSchema(value: unknown): boolean;
   hours: number;
-  numberOf(value: unknown): unknown;
-  wrap(number: unknown): unknown;
-  isFar(number: Fraction, base: Fraction): boolean;
+  readNumber(value: unknown): unknown;
+  toValue(number: unknown): unknown;
+  exceedsStep(number: Fraction, base: Fraction): boolean;
 }
 
 /** A number as a fraction of integers. */
 type Fraction = readonly [bigint, bigint];
 
-const plain = (value: unknown): value is Record<string, unknown> =>
+const isPlainObject = (value: unknown): value is Record<string, unknown> =>
   Object.prototype.toString.call(value) === "[object Object]";
 const isNumber = (value: unknown): value is number => typeof value === "number";
-const itself = <T>(value: T): T => value;
+const identity = <T>(value: T): T => value;
 
 /** Returns the exact fraction of a number's decimal text. */
 function fraction(number: number): Fraction {
@@ -35,25 +35,26 @@ function fraction(number: number): Fraction {
   return shift < 0 ? [digits, 10n ** BigInt(-shift)] : [digits * 10n ** BigInt(shift), 1n];
 }
 const distance = ([a, b]: Fraction, [c, d]: Fraction): Fraction => {
-  const over = a * d - c * b;
-  return [over < 0n ? -over : over, b * d];
+  const difference = a * d - c * b;
+  return [difference < 0n ? -difference : difference, b * d];
 };
 const isMore = ([a, b]: Fraction, [c, d]: Fraction): boolean => a * d > c * b;
-const part = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [(a < 0n ? -a : a) * c, b * d];
+const scaled = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [(a < 0n ? -a : a) * c, b * d];
+/** Returns whether a number differs from its base by more than a fraction of the base. */
 const relative =
   (limit: Fraction) =>
   (number: Fraction, base: Fraction): boolean =>
-    base[0] === 0n || isMore(distance(number, base), part(base, limit));
+    base[0] === 0n || isMore(distance(number, base), scaled(base, limit));
 
 const RULES: readonly Rule[] = [
   {
     target: "price.pro",
     policyLimits: { max_step: { relative: 0.05 } },
-    fits: isNumber,
+    matchesSchema: isNumber,
     hours: 24,
-    numberOf: itself,
-    wrap: itself,
-    isFar: relative([5n, 100n]),
+    readNumber: identity,
+    toValue: identity,
+    exceedsStep: relative([5n, 100n]),
   },
   {
     target: "rate.a",
@@ -61,11 +62,11 @@ const RULES: readonly Rule[] = [
       schema: { type: "number", exclusiveMinimum: 0, maximum: 3, multipleOf: 0.1 },
       max_step: { relative: 0.5, hours: 5 },
     },
-    fits: (value) => isNumber(value) && value > 0 && value <= 3 && isTenths(value),
+    matchesSchema: (value) => isNumber(value) && value > 0 && value <= 3 && isTenths(value),
     hours: 5,
-    numberOf: itself,
-    wrap: itself,
-    isFar: relative([5n, 10n]),
+    readNumber: identity,
+    toValue: identity,
+    exceedsStep: relative([5n, 10n]),
   },
   {
     target: "limits/x",
@@ -86,17 +87,17 @@ const RULES: readonly Rule[] = [
       },
       max_step: { absolute: 5, members: ["limits.seats"], hours: 30 },
     },
-    fits: (value) =>
-      plain(value) &&
-      plain(value["limits"]) &&
+    matchesSchema: (value) =>
+      isPlainObject(value) &&
+      isPlainObject(value["limits"]) &&
       Object.getOwnPropertyNames(value).every((name) => name === "limits" || name === "tags") &&
       Number.isInteger(Object.getOwnPropertyDescriptor(value["limits"], "seats")?.value) &&
       (value["limits"]["seats"] as number) >= 1 &&
       (!Object.hasOwn(value, "tags") || areTags(value["tags"])),
     hours: 30,
-    numberOf: (value) => (value as { limits: { seats: unknown } }).limits.seats,
-    wrap: (number) => ({ limits: { seats: number } }),
-    isFar: (number, base) => isMore(distance(number, base), [5n, 1n]),
+    readNumber: (value) => (value as { limits: { seats: unknown } }).limits.seats,
+    toValue: (number) => ({ limits: { seats: number } }),
+    exceedsStep: (number, base) => isMore(distance(number, base), [5n, 1n]),
   },
 ];
 
@@ -127,43 +128,48 @@ const TEXTS = [
 interface Event {
   at: number;
   change_id: string;
-  is: "applied" | "rolled_back";
+  kind: "applied" | "rolled_back";
 }
+
+const EVENT_KINDS: Readonly<Record<string, Event["kind"]>> = {
+  change_applied: "applied",
+  change_rolled_back: "rolled_back",
+};
 
 interface State {
   random: Random;
   clients: Core[];
   values: Map<string, unknown>;
   events: Map<string, Event[]>;
-  read: number;
-  /** The time of the last entry. */
+  /** The id of the last entry that was read, and its time. */
+  lastEntryId: number;
   lastEntryMs: number;
   counts: { proposed: number; allowed: number; applied: number };
 }
 
-const ruleOf = (target: string): Rule => RULES.find((rule) => rule.target === target.toLowerCase())!;
-const keyOf = (tenant: string, target: string): string => `${tenant} ${target.toLowerCase()}`;
+const findRule = (target: string): Rule => RULES.find((rule) => rule.target === target.toLowerCase())!;
+const targetKey = (tenant: string, target: string): string => `${tenant} ${target.toLowerCase()}`;
 
-/** Returns the number that a step is measured from, or undefined if the target never had one. */
-function baseOf({ values, events }: State, key: string, rule: Rule, now: number): number | undefined {
+/** Returns the number from which a step is measured, or undefined if the target never had one. */
+function findBase({ values, events }: State, key: string, rule: Rule, now: number): number | undefined {
   const all = events.get(key) ?? [];
   const since = now - rule.hours * HOUR;
   const before = all.filter(({ at }) => at < since);
-  const isRolledBack = (id: string, known: readonly Event[]) =>
-    known.some((one) => one.change_id === id && one.is === "rolled_back");
-  const applied = (known: readonly Event[]) =>
-    known.filter(({ is }) => is === "applied").map(({ change_id }) => change_id);
-  const inForce = applied(before).findLast((id) => !isRolledBack(id, before));
-  const id = inForce ?? applied(before).at(-1) ?? applied(all.slice(before.length))[0];
-  return id === undefined ? undefined : (rule.numberOf(values.get(id)) as number);
+  const isRolledBack = (id: string, list: readonly Event[]) =>
+    list.some((event) => event.change_id === id && event.kind === "rolled_back");
+  const listApplied = (list: readonly Event[]) =>
+    list.filter(({ kind }) => kind === "applied").map(({ change_id }) => change_id);
+  const inForce = listApplied(before).findLast((id) => !isRolledBack(id, before));
+  const id = inForce ?? listApplied(before).at(-1) ?? listApplied(all.slice(before.length))[0];
+  return id === undefined ? undefined : (rule.readNumber(values.get(id)) as number);
 }
 
 /** Returns whether a value matches the schema and the step limit at a moment. */
-function isWithin(state: State, key: string, value: unknown, now: number): boolean {
-  const rule = ruleOf(key.split(" ")[1]!);
-  if (!rule.fits(value)) return false;
-  const base = baseOf(state, key, rule, now);
-  return base === undefined || !rule.isFar(fraction(rule.numberOf(value) as number), fraction(base));
+function isAllowed(state: State, key: string, value: unknown, now: number): boolean {
+  const rule = findRule(key.split(" ")[1]!);
+  if (!rule.matchesSchema(value)) return false;
+  const base = findBase(state, key, rule, now);
+  return base === undefined || !rule.exceedsStep(fraction(rule.readNumber(value) as number), fraction(base));
 }
 
 /** Returns the text of a value near the limits of its target, or any hostile text. */
@@ -171,14 +177,14 @@ function randomText(state: State, key: string, rule: Rule): string {
   const { random } = state;
   if (random(4) === 0) return TEXTS[random(TEXTS.length)]!;
   const now = state.clients[0]!.deps.clock.now();
-  const base = baseOf(state, key, rule, now) ?? [100, 0.3, 5, 1e308, -3, 1e-9][random(6)]!;
+  const base = findBase(state, key, rule, now) ?? [100, 0.3, 5, 1e308, -3, 1e-9][random(6)]!;
   const edges = [0.95, 1.05, 0.5, 1.5, 1.0500000001, 0.9499999999, 1, 1.01, 0.99, 1.049, 2, -1];
   const near = [base * edges[random(edges.length)]!, base + random(13) - 6, base + (random(3) - 1) / 10];
   let number = near[random(near.length)]!;
   if (random(3) === 0) number = Number(number.toPrecision(2));
   if (rule.target === "limits/x" && random(4) > 0) number = Math.round(number);
   if (rule.target === "rate.a" && random(4) > 0) number = Number(number.toFixed(1));
-  const text = JSON.stringify(rule.wrap(number));
+  const text = JSON.stringify(rule.toValue(number));
   // Another spelling of the same number.
   return random(5) === 0 ? text.replace(/(-?\d+)(?![.\d])(?=\D*$)/, "$1.0") : text;
 }
@@ -190,8 +196,8 @@ async function propose(state: State): Promise<string | undefined> {
   const { random, clients } = state;
   const target = SPELLINGS[random(SPELLINGS.length)]!;
   const tenant_id = TENANTS[random(2)]!;
-  const key = keyOf(tenant_id, target);
-  const text = randomText(state, key, ruleOf(target));
+  const key = targetKey(tenant_id, target);
+  const text = randomText(state, key, findRule(target));
   const api = clients[random(clients.length)]!;
   const minor = random(2) === 0 ? { tier: "minor", affected_users: 1, risk: "low" } : {};
   const fields = { tenant_id, target, kind: "config", summary: "s", reversible: true, value: text, ...minor };
@@ -209,22 +215,21 @@ async function propose(state: State): Promise<string | undefined> {
 
 /** Reads new entries of the log, and checks each apply against the rules at its time. */
 async function checkNewEntries(state: State): Promise<void> {
-  const entries = await state.clients[0]!.audit(`?limit=1000&after=${state.read}`);
+  const entries = await state.clients[0]!.audit(`?limit=1000&after=${state.lastEntryId}`);
   for (const { id, event_type, change_id, tenant, timestamp, detail } of entries) {
-    if (id <= state.read) continue;
-    state.read = id;
+    if (id <= state.lastEntryId) continue;
+    state.lastEntryId = id;
     state.lastEntryMs = Date.parse(timestamp);
-    const is =
-      event_type === "change_applied" ? "applied" : event_type === "change_rolled_back" ? "rolled_back" : undefined;
-    if (!is) continue;
-    const key = keyOf(tenant, (JSON.parse(detail) as { target: string }).target);
+    const kind = EVENT_KINDS[event_type];
+    if (!kind) continue;
+    const key = targetKey(tenant, (JSON.parse(detail) as { target: string }).target);
     const at = Date.parse(timestamp);
     const value = state.values.get(change_id);
-    if (is === "applied") {
+    if (kind === "applied") {
       state.counts.applied++;
-      expect(isWithin(state, key, value, at), `entry ${id}: ${JSON.stringify(value)} at ${key}`).toBe(true);
+      expect(isAllowed(state, key, value, at), `entry ${id}: ${JSON.stringify(value)} at ${key}`).toBe(true);
     }
-    state.events.set(key, [...(state.events.get(key) ?? []), { at, change_id, is }]);
+    state.events.set(key, [...(state.events.get(key) ?? []), { at, change_id, kind }]);
   }
 }
 
@@ -241,12 +246,12 @@ async function proposeAlone(state: State): Promise<void> {
     },
   };
   const change_id = await propose({ ...state, clients: [api] });
-  const key = keyOf(String(sent["tenant_id"]), String(sent["target"]));
+  const key = targetKey(String(sent["tenant_id"]), String(sent["target"]));
   const now = Math.max(api.deps.clock.now(), state.lastEntryMs);
   if (change_id !== undefined)
-    expect(isWithin(state, key, state.values.get(change_id), now), JSON.stringify(sent)).toBe(true);
+    expect(isAllowed(state, key, state.values.get(change_id), now), JSON.stringify(sent)).toBe(true);
   else if (isExactJson(String(sent["value"])))
-    expect(isWithin(state, key, JSON.parse(String(sent["value"])), now), JSON.stringify(sent)).toBe(false);
+    expect(isAllowed(state, key, JSON.parse(String(sent["value"])), now), JSON.stringify(sent)).toBe(false);
   if (change_id !== undefined && state.random(2) === 0) await api.post("apply", { change_id });
   expect(state.counts.allowed - before).toBeLessThanOrEqual(1);
 }
@@ -278,24 +283,24 @@ export async function sendHostileProposals(seed: number, proposals: number): Pro
     clients: [first, second].map(makeCore),
     values: new Map(),
     events: new Map(),
-    read: 0,
+    lastEntryId: 0,
     lastEntryMs: 0,
     counts,
   };
-  const waiting: string[] = [];
+  const approvedIds: string[] = [];
   while (counts.proposed < proposals) {
-    const what = random(12);
-    if (what < 5) await proposeAlone(state);
-    else if (what < 8) {
-      const found = await Promise.all(Array.from({ length: 2 + random(5) }, () => propose(state)));
-      waiting.push(...found.filter((id) => id !== undefined));
-      const some = Array.from({ length: random(6) }, () => waiting[random(waiting.length)]).filter(itself);
-      await Promise.all(some.map((change_id) => state.clients[random(2)]!.post("apply", { change_id: change_id! })));
-    } else if (what < 10) clock.advance(random(4) === 0 ? random(40) * HOUR : random(HOUR));
-    else if (what === 10) {
-      const applied = [...state.events.values()].flat().filter(({ is }) => is === "applied");
-      const one = applied[random(applied.length)];
-      if (one && random(3) === 0) await state.clients[random(2)]!.post("rollback", { change_id: one.change_id });
+    const action = random(12);
+    if (action < 5) await proposeAlone(state);
+    else if (action < 8) {
+      const proposed = await Promise.all(Array.from({ length: 2 + random(5) }, () => propose(state)));
+      approvedIds.push(...proposed.filter((id) => id !== undefined));
+      const chosen = Array.from({ length: random(6) }, () => approvedIds[random(approvedIds.length)]).filter(identity);
+      await Promise.all(chosen.map((change_id) => state.clients[random(2)]!.post("apply", { change_id: change_id! })));
+    } else if (action < 10) clock.advance(random(4) === 0 ? random(40) * HOUR : random(HOUR));
+    else if (action === 10) {
+      const applied = [...state.events.values()].flat().filter(({ kind }) => kind === "applied");
+      const event = applied[random(applied.length)];
+      if (event && random(3) === 0) await state.clients[random(2)]!.post("rollback", { change_id: event.change_id });
     } else if (random(4) === 0) clock.set((random(2) === 0 ? -1 : 1) * random(20) * HOUR);
     else if (random(10) === 0)
       state.clients = [makeCore(await restartDeps(state.clients[1]!.deps, { intent })), state.clients[0]!];

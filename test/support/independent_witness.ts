@@ -56,7 +56,7 @@ function readVkey(vkey: string): Vkey {
   };
 }
 
-/** Returns the text of a note and the signatures of a key on it: whether each is valid, and the seconds of cosignatures. */
+/** Returns the text of a note and a key's signatures on it: each with its validity, cosignatures with their time. */
 export function readNote(note: string, vkey: string): { body: string; by: { seconds?: number; isValid: boolean }[] } {
   const { name, id, type, key } = readVkey(vkey);
   const end = note.lastIndexOf("\n\n") + 1;
@@ -132,12 +132,12 @@ export async function independentWitness(name: string, logs: () => readonly stri
   const state = {
     /** A response that replaces the correct one. */
     instead: undefined as { status: number; body: string } | undefined,
-    /** Signature lines that are added after its own. */
+    /** Signature lines that follow the witness's own. */
     more: "",
     latest: new Map<string, { size: number; root: Buffer; note: string }>(),
     asked: [] as { old: number; status: number }[],
   };
-  const answerTo = (body: string): [number, string] => {
+  const answerSubmission = (body: string): [number, string] => {
     const [header = "", ...rest] = body.split("\n\n");
     const note = rest.join("\n\n");
     const [first = "", ...lines] = header.split("\n");
@@ -162,7 +162,7 @@ export async function independentWitness(name: string, logs: () => readonly stri
       const [status, answer] = state.instead
         ? [state.instead.status, state.instead.body]
         : isAddCheckpoint
-          ? answerTo(body)
+          ? answerSubmission(body)
           : [404, ""];
       state.asked.push({ old: Number(body.split("\n")[0]!.slice(4)), status });
       response.writeHead(status, { "content-type": status === 409 ? "text/x.tlog.size" : "text/plain" }).end(answer);

@@ -4,14 +4,14 @@ import { loadIntent } from "../../lib/changes/rules/intent.ts";
 /** The fields of a manifest that a test sets. */
 export type Manifest = Record<string, unknown>;
 
-/** Returns a manifest with the four required fields and those of `over`. */
-export const manifest = (over: Manifest = {}): Manifest => ({
+/** Returns a manifest with the four required fields; `fields` adds or replaces some. */
+export const manifest = (fields: Manifest = {}): Manifest => ({
   product_id: "acme-crm",
   version: "2026.11",
   approved_by: "head-of-product@acme.example",
   update_epoch: 3,
-  ...over,
+  ...fields,
 });
 
 /** Loads a manifest; returns the intent and its hash. */
-export const makeIntent = (over: Manifest = {}) => loadIntent(JSON.stringify(manifest(over)), portableSha256);
+export const makeIntent = (fields: Manifest = {}) => loadIntent(JSON.stringify(manifest(fields)), portableSha256);

@@ -1,5 +1,5 @@
 /**
- * Selects the cases of a run: `npm test` is the short run, and `npm run test:long` runs the cases that it leaves out.
+ * Selects the cases of a run: `npm test` is the short run, and `npm run test:long` runs the cases that the short run leaves out.
  * `npm run test:full` is the long run with every round of the loops over random inputs and fault positions.
  */
 
@@ -16,13 +16,13 @@ export const rounds = <T>(short: T, long: T, full: T): T => (FULL ? full : LONG 
 export const selectCases = <T>(cases: readonly T[], first: number): T[] =>
   LONG ? cases.slice(first) : cases.slice(0, first);
 
-/** Returns `test` or `describe` in the short run, and a function that declares declareNothing in the long run. */
+/** Returns `test` or `describe` in the short run, and a function that declares nothing in the long run. */
 export const inShort = <T extends Function>(declare: T): T => (LONG ? (declareNothing as unknown as T) : declare);
 
-/** Returns `test` or `describe` in the long run, and a function that declares declareNothing in the short run. */
+/** Returns `test` or `describe` in the long run, and a function that declares nothing in the short run. */
 export const inLong = <T extends Function>(declare: T): T => (LONG ? declare : (declareNothing as unknown as T));
 
-/** Returns `test` or `describe` in the full run, and a function that declares declareNothing in the other runs. */
+/** Returns `test` or `describe` in the full run, and a function that declares nothing in the other runs. */
 export const inFull = <T extends Function>(declare: T): T => (FULL ? declare : (declareNothing as unknown as T));
 
 /** The first and the last seed of a range. */

@@ -1,4 +1,4 @@
-/** A git repository over HTTP for the random scenarios of targets. */
+/** A git repository over HTTP, as the target system of random scenarios. */
 import { join } from "node:path";
 import { gitTarget } from "../../local/targets/git.ts";
 import type { Entry } from "../../lib/targets/port.ts";
@@ -34,12 +34,12 @@ export async function gitScenario(
     },
     async edit(entry, edited) {
       const files = { [path(entry)]: edited === undefined ? undefined : `${JSON.stringify(edited)}\n` };
-      for (let tries = 0; ; tries++) {
+      for (let failures = 0; ; failures++) {
         try {
           await server.commit(files, { isForced: false });
           return;
         } catch (error) {
-          if (tries === MAX_EDIT_TRIES) throw error;
+          if (failures === MAX_EDIT_TRIES) throw error;
         }
       }
     },

@@ -1,4 +1,4 @@
-/** Unleash for the random scenarios of targets: other people edit its flags in the middle of an import. */
+/** Unleash as the target system of random scenarios, in which other people edit its flags during an import. */
 import { unleashTarget } from "../../local/targets/unleash.ts";
 import type { Entry } from "../../lib/targets/port.ts";
 import type { CutProxy } from "./cut_proxy.ts";
@@ -31,7 +31,7 @@ export async function unleashScenario(
 ): Promise<TargetScenario> {
   const flagName = ({ tenant_id, target }: Entry): string => `${tenant_id}.${target}`;
   const featureUrl = (entry: Entry): string => `${FEATURES}/${flagName(entry)}`;
-  const environmentOf = (entry: Entry): string => `${featureUrl(entry)}/environments/${ENVIRONMENT}`;
+  const environmentUrl = (entry: Entry): string => `${featureUrl(entry)}/environments/${ENVIRONMENT}`;
 
   const read = async (entry: Entry): Promise<(FlagValue & { ids: string[] }) | undefined> => {
     const { features } = await server.call("POST", "/api/admin/features-batch/export", {
@@ -39,7 +39,7 @@ export async function unleashScenario(
       features: [flagName(entry)],
     });
     if (features.length === 0) return undefined;
-    const { enabled, strategies } = await server.call("GET", environmentOf(entry));
+    const { enabled, strategies } = await server.call("GET", environmentUrl(entry));
     return {
       enabled,
       strategies: strategies.map(({ name, parameters }: FlagValue["strategies"][number]) => ({ name, parameters })),
@@ -49,7 +49,7 @@ export async function unleashScenario(
 
   const edit = async (entry: Entry, value: unknown): Promise<void> => {
     const current = await read(entry);
-    const path = environmentOf(entry);
+    const path = environmentUrl(entry);
     if (value === undefined) {
       if (!current) return;
       return server.removeFlag(flagName(entry));
@@ -77,10 +77,10 @@ export async function unleashScenario(
         clock,
         flagName,
         async fetch(url, init) {
-          const edits = beforeWrite;
-          if (edits && isWrite(String(url), init?.method)) {
+          const runEdit = beforeWrite;
+          if (runEdit && isWrite(String(url), init?.method)) {
             beforeWrite = undefined;
-            await edits();
+            await runEdit();
           }
           return fetch(url, init);
         },

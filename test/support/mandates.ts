@@ -26,7 +26,7 @@ export const AS_AGENT = { authorization: `Bearer ${SECRET}` };
 export const AS_OTHER = { authorization: `Bearer ${OTHER_SECRET}` };
 
 export const PRINCIPALS = {
-  ...Object.fromEntries(Object.entries(SIGNERS).map(([name, pen]) => [name, person(pen)])),
+  ...Object.fromEntries(Object.entries(SIGNERS).map(([name, signer]) => [name, person(signer)])),
   "agent:pricing": {
     kind: "agent",
     token_sha256: portableSha256(SECRET),
@@ -70,7 +70,7 @@ export const INSIDE = {
   reversible: true,
 };
 
-/** Opens a service on a target system in memory and a client for mandates; `values` are the values of targets before. */
+/** Opens a service on a target system in memory and a client for mandates; `values` are the initial values of targets. */
 export async function openWithMandates(
   options: TestOptions = {},
   values: Readonly<Record<string, unknown>> = { "price.basic": 100 },
@@ -97,9 +97,9 @@ export function mandateClient(api: TestService) {
     const text = await response.text();
     return { status: response.status, text, body: JSON.parse(text), headers: response.headers };
   };
-  const draft = (over: object = {}): Promise<Reply> => send("mandates", { ...BOUNDS, until: until(), ...over });
-  const statement = async (decision: string, approver: string, more: object): Promise<string> => {
-    const reply = await send("consent-statement", { decision, approver, ...more });
+  const draft = (bounds: object = {}): Promise<Reply> => send("mandates", { ...BOUNDS, until: until(), ...bounds });
+  const statement = async (decision: string, approver: string, fields: object): Promise<string> => {
+    const reply = await send("consent-statement", { decision, approver, ...fields });
     if (reply.status !== 200) throw new Error(reply.text);
     return reply.body.statement;
   };
@@ -109,21 +109,23 @@ export function mandateClient(api: TestService) {
     mandate_resume: "mandate-resume",
     mandate_revoke: "mandate-revoke",
   };
+  /** Signs a decision on a mandate and sends it. */
   const decideOn = async (
     decision: string,
     mandate_id: string,
     approver: string,
-    more: object = {},
+    fields: object = {},
   ): Promise<Reply> => {
-    const text = await statement(decision, approver, { mandate_id, ...more });
+    const text = await statement(decision, approver, { mandate_id, ...fields });
     const { at } = JSON.parse(text) as { at: string };
-    return send(PATHS[decision]!, { mandate_id, approver, ...more, proof: SIGNERS[approver]!.sign(text), at });
+    return send(PATHS[decision]!, { mandate_id, approver, ...fields, proof: SIGNERS[approver]!.sign(text), at });
   };
-  const active = async (over: object = {}): Promise<string> => {
-    const { mandate_id } = (await draft(over)).body;
+  /** Drafts a mandate, signs it as ana and bo, and returns its id. */
+  const active = async (bounds: object = {}): Promise<string> => {
+    const { mandate_id } = (await draft(bounds)).body;
     await decideOn("mandate", mandate_id, "ana");
-    const last = await decideOn("mandate", mandate_id, "bo");
-    if (last.body.state !== "active") throw new Error(last.text);
+    const signed = await decideOn("mandate", mandate_id, "bo");
+    if (signed.body.state !== "active") throw new Error(signed.text);
     return mandate_id;
   };
   return {
@@ -134,9 +136,10 @@ export function mandateClient(api: TestService) {
     statement,
     decideOn,
     active,
-    propose: (over: object = {}, headers: HeadersInit = AS_AGENT) => send("propose", { ...INSIDE, ...over }, headers),
+    propose: (fields: object = {}, headers: HeadersInit = AS_AGENT) =>
+      send("propose", { ...INSIDE, ...fields }, headers),
     apply: (change_id: string) => send("apply", { change_id, actor: "ana" }),
     mandate: async (id: string) => (await api.get(`mandates/${id}`)).body,
-    restart: async (over: TestOptions = {}) => mandateClient(makeService(await restartDeps(api.deps, over))),
+    restart: async (options: TestOptions = {}) => mandateClient(makeService(await restartDeps(api.deps, options))),
   };
 }

@@ -26,25 +26,27 @@ async function bringToRollback({ post, act }: Client, target: string): Promise<s
 }
 
 /** Repeats a request while the store is busy, as a client should. */
-async function onceNotBusy(step: () => Promise<Reply>): Promise<Reply["body"]> {
+async function onceNotBusy(sendRequest: () => Promise<Reply>): Promise<Reply["body"]> {
   for (;;) {
-    const { status, body, text } = await step();
+    const { status, body, text } = await sendRequest();
     if (status < 300) return body;
     if (body?.code !== "store_busy") throw new Error(`${status} ${text}`);
   }
 }
 
-const STEPS = ["change_proposed", "consent_decision", "change_applied", "change_rolled_back"];
+const STEPS_OF_CHANGE = ["change_proposed", "consent_decision", "change_applied", "change_rolled_back"];
 
-/** Requires that all writers read the same valid chain, in which each change takes each step once, in order. */
+/** Requires that all writers read the same valid chain, in which each change has each of its steps once, in order. */
 export async function expectOneChain(writers: readonly Client[], changeIds: readonly string[]): Promise<void> {
   expect(new Set(changeIds).size).toBe(changeIds.length);
   const first = await writers[0]!.audit();
   expect(chainFault(first)).toBeNull();
   // The first entry is `intent_in_force`.
-  expect(first).toHaveLength(1 + changeIds.length * STEPS.length);
+  expect(first).toHaveLength(1 + changeIds.length * STEPS_OF_CHANGE.length);
   for (const id of changeIds)
-    expect(first.filter(({ change_id }) => change_id === id).map(({ event_type }) => event_type)).toEqual(STEPS);
+    expect(first.filter(({ change_id }) => change_id === id).map(({ event_type }) => event_type)).toEqual(
+      STEPS_OF_CHANGE,
+    );
   for (const writer of writers.slice(1)) expect(await writer.audit()).toEqual(first);
   for (const writer of writers) {
     const { valid, length } = (await writer.get("audit/verify")).body;

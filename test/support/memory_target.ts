@@ -14,15 +14,15 @@ export function memoryTarget() {
   const faults: WriteFault[] = [];
   const edits: (() => void)[] = [];
   let version = 0;
-  const keyOf = ({ tenant_id, target }: Entry): string => canonicalJson([tenant_id, target]);
+  const targetKey = ({ tenant_id, target }: Entry): string => canonicalJson([tenant_id, target]);
   const read = (entry: Entry): TargetValue => {
-    const found = texts.get(keyOf(entry));
+    const found = texts.get(targetKey(entry));
     return found ? { value: JSON.parse(found.raw), ...found } : ABSENT;
   };
   const write = (entry: Entry, raw: string | undefined): string => {
     const next = String(++version);
-    if (raw === undefined) texts.delete(keyOf(entry));
-    else texts.set(keyOf(entry), { raw, version: next });
+    if (raw === undefined) texts.delete(targetKey(entry));
+    else texts.set(targetKey(entry), { raw, version: next });
     return raw === undefined ? ABSENT.version : next;
   };
   const setMany = async (writes: readonly Write[], signal: AbortSignal): Promise<SetManyResult> => {
@@ -32,7 +32,7 @@ export function memoryTarget() {
     if (fault === "lost request") throw new Unanswered("the request was lost");
     if (fault === "rejected") return { done: false, rejected: "the system rejects this value" };
     const current = writes.map(({ entry }) => read(entry));
-    const index = writes.findIndex(({ expected }, at) => current[at]!.version !== expected.version);
+    const index = writes.findIndex(({ expected }, position) => current[position]!.version !== expected.version);
     if (index >= 0) return { done: false, index, conflict: current[index]! };
     const versions = writes.map(({ entry, next }) => write(entry, next && (next.raw ?? JSON.stringify(next.value))));
     if (fault === "lost answer") throw new Unanswered("the answer was lost");
@@ -42,7 +42,7 @@ export function memoryTarget() {
     name: "memory",
     guard: "atomic",
     check: () => undefined,
-    place: (entry) => `memory ${keyOf(entry)}`,
+    place: (entry) => `memory ${targetKey(entry)}`,
     async read(entry, signal) {
       signal.throwIfAborted();
       return read(entry);
@@ -61,6 +61,6 @@ export function memoryTarget() {
     edits,
     /** Sets the text of a target as another program does. */
     overwrite: (entry: Entry, raw: string | undefined): void => void write(entry, raw),
-    raw: (entry: Entry): string | undefined => texts.get(keyOf(entry))?.raw,
+    raw: (entry: Entry): string | undefined => texts.get(targetKey(entry))?.raw,
   };
 }

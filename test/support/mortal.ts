@@ -11,17 +11,17 @@ export interface CrashPoint {
   when: (typeof CRASH_MOMENTS)[number];
 }
 
-/** Wraps a store and a system: the write with the number `at` and all later ones throw. */
+/** Wraps a store and a system: the write with the number `at` throws, and so do all later writes. */
 export function crashAtWrite(store: Store, system: TargetSystem, { at, when }: CrashPoint) {
-  let steps = 0;
-  const step = async <T>(work: () => Promise<T>): Promise<T> => {
-    steps++;
-    if (steps > at || (steps === at && when === "before")) throw new Error("died");
-    const result = await work();
-    if (steps === at) throw new Error("died");
+  let writes = 0;
+  const write = async <T>(run: () => Promise<T>): Promise<T> => {
+    writes++;
+    if (writes > at || (writes === at && when === "before")) throw new Error("the process crashed");
+    const result = await run();
+    if (writes === at) throw new Error("the process crashed");
     return result;
   };
-  const dying: Store = { ...store, transact: (decide) => step(() => store.transact(decide)) };
-  const compareAndSet: TargetSystem["compareAndSet"] = (...request) => step(() => system.compareAndSet(...request));
-  return { store: dying, system: { ...system, compareAndSet }, died: () => steps >= at };
+  const crashing: Store = { ...store, transact: (decide) => write(() => store.transact(decide)) };
+  const compareAndSet: TargetSystem["compareAndSet"] = (...request) => write(() => system.compareAndSet(...request));
+  return { store: crashing, system: { ...system, compareAndSet }, hasCrashed: () => writes >= at };
 }

@@ -1,6 +1,6 @@
 import type { Pacing } from "../../lib/store/engine/pacing.ts";
 
-/** Returns a pacing with the real clock and a constant random number that records pauses instead of waiting. */
+/** Returns a pacing that records pauses instead of waiting, with the real clock and a constant random number. */
 export function recordedPacing(): Pacing & { pauses: number[] } {
   const pauses: number[] = [];
   return {

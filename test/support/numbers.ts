@@ -1,4 +1,4 @@
-/** Returns a seeded generator of integers from 0 up to, and without, `below`. */
+/** Returns a seeded generator (linear congruential) of integers from 0 to `below - 1`. */
 export function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

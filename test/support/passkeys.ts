@@ -30,7 +30,7 @@ export interface AssertionChanges {
 /** A passkey: its key in an intent, and a function that signs statements. */
 export interface Passkey {
   key: { type: "webauthn"; credential_id: string; public_key: string; rp_id: string; origins?: string[] };
-  sign(statement: string, bent?: AssertionChanges): Extract<Proof, { type: "webauthn" }>;
+  sign(statement: string, changes?: AssertionChanges): Extract<Proof, { type: "webauthn" }>;
 }
 
 const KINDS = {
@@ -66,12 +66,11 @@ export function passkey(
   const public_key = base64Url(publicKey.export({ type: "spki", format: "der" }));
   return {
     key: { type: "webauthn", credential_id, public_key, rp_id, ...(origins ? { origins } : {}) },
-    sign(statement, bent = {}) {
-      const { type = "webauthn.get", origin = origins?.[0] ?? `https://${rp_id}`, flags = 5, client = {} } = bent;
-      const { challenge = base64Url(sha256(statement)) } = bent;
-      const { rewrite = (text: string) => text } = bent;
+    sign(statement, changes = {}) {
+      const { type = "webauthn.get", origin = origins?.[0] ?? `https://${rp_id}`, flags = 5, client = {} } = changes;
+      const { challenge = base64Url(sha256(statement)), rewrite = (text: string) => text } = changes;
       const clientData = rewrite(JSON.stringify({ type, challenge, origin, crossOrigin: false, ...client }));
-      const data = Buffer.concat([sha256(bent.rp_id ?? rp_id), Buffer.from([flags, 0, 0, 0, 7])]);
+      const data = Buffer.concat([sha256(changes.rp_id ?? rp_id), Buffer.from([flags, 0, 0, 0, 7])]);
       const signed = Buffer.concat([data, sha256(clientData)]);
       return {
         type: "webauthn",
@@ -84,20 +83,21 @@ export function passkey(
   };
 }
 
-const u32 = (number: number): Buffer => {
+const encodeUint32 = (number: number): Buffer => {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(number);
   return bytes;
 };
-const wire = (data: string | Uint8Array): Buffer => Buffer.concat([u32(Buffer.from(data).length), Buffer.from(data)]);
+const sshString = (data: string | Uint8Array): Buffer =>
+  Buffer.concat([encodeUint32(Buffer.from(data).length), Buffer.from(data)]);
 
-/** Converts the two numbers of a DER signature to the encoding of SSH. */
-const numbers = (der: Buffer): Buffer => {
+/** Converts a signature from DER to the encoding of SSH. */
+const encodeEcdsaSignature = (der: Buffer): Buffer => {
   const r = der.subarray(4, 4 + der[3]!);
-  return Buffer.concat([wire(r), wire(der.subarray(6 + r.length))]);
+  return Buffer.concat([sshString(r), sshString(der.subarray(6 + r.length))]);
 };
 
-const rawOf = (publicKey: KeyObject, length: number): Buffer =>
+const rawPublicKey = (publicKey: KeyObject, length: number): Buffer =>
   publicKey.export({ type: "spki", format: "der" }).subarray(-length);
 
 /** An SSH key: its key in an intent, and a function that makes an SSHSIG of a statement. */
@@ -105,7 +105,7 @@ export interface SshSigner {
   key: { type: "ssh"; public_key: string; unattended?: true };
   sign(
     statement: string,
-    bent?: { namespace?: string; flags?: number; hash?: "sha256" | "sha512" },
+    changes?: { namespace?: string; flags?: number; hash?: "sha256" | "sha512" },
   ): Extract<Proof, { type: "ssh" }>;
 }
 
@@ -122,13 +122,15 @@ export function sshSigner(
   const isSecurityKey = type.startsWith("sk-");
   const { publicKey, privateKey } = keys;
   const blob = Buffer.concat([
-    wire(type),
-    ...(isEcdsa ? [wire("nistp256"), wire(rawOf(publicKey, 65))] : [wire(rawOf(publicKey, 32))]),
-    ...(isSecurityKey ? [wire("ssh:")] : []),
+    sshString(type),
+    ...(isEcdsa
+      ? [sshString("nistp256"), sshString(rawPublicKey(publicKey, 65))]
+      : [sshString(rawPublicKey(publicKey, 32))]),
+    ...(isSecurityKey ? [sshString("ssh:")] : []),
   ]);
   const signMessage = (message: Uint8Array): Buffer => {
     const signature = sign(isEcdsa ? "sha256" : null, message, privateKey);
-    return wire(isEcdsa ? numbers(signature) : signature);
+    return sshString(isEcdsa ? encodeEcdsaSignature(signature) : signature);
   };
   return {
     key: {
@@ -137,16 +139,20 @@ export function sshSigner(
       ...(isSecurityKey ? {} : { unattended: true as const }),
     },
     sign(statement, { namespace = "countersign-consent", flags = 5, hash = "sha512" } = {}) {
-      const head = [wire(namespace), wire(""), wire(hash)];
+      const head = [sshString(namespace), sshString(""), sshString(hash)];
       const hashed = createHash(hash).update(statement).digest();
-      const signed = Buffer.concat([Buffer.from("SSHSIG"), ...head, wire(hashed)]);
-      const flagsAndCounter = Buffer.concat([Buffer.from([flags]), u32(9)]);
+      const signed = Buffer.concat([Buffer.from("SSHSIG"), ...head, sshString(hashed)]);
+      const flagsAndCounter = Buffer.concat([Buffer.from([flags]), encodeUint32(9)]);
       const message = isSecurityKey ? Buffer.concat([sha256("ssh:"), flagsAndCounter, sha256(signed)]) : signed;
-      const signature = Buffer.concat([wire(type), signMessage(message), ...(isSecurityKey ? [flagsAndCounter] : [])]);
+      const signature = Buffer.concat([
+        sshString(type),
+        signMessage(message),
+        ...(isSecurityKey ? [flagsAndCounter] : []),
+      ]);
       return {
         type: "ssh",
         signature: encodeSshSignature(
-          Buffer.concat([Buffer.from("SSHSIG"), u32(1), wire(blob), ...head, wire(signature)]),
+          Buffer.concat([Buffer.from("SSHSIG"), encodeUint32(1), sshString(blob), ...head, sshString(signature)]),
         ),
       };
     },

@@ -23,8 +23,8 @@ export const planEntry = (name: string, key: string | number, value: unknown = `
 export type PlanEntry = ReturnType<typeof planEntry>;
 
 /** Proposes a plan; returns its id. */
-export async function proposePlan(api: Core, sets: readonly PlanEntry[], over: object = {}): Promise<string> {
-  const plan = { tenant_id: "t1", kind: "config", target: "release.7", summary: "Relaunch", sets, ...over } as const;
+export async function proposePlan(api: Core, sets: readonly PlanEntry[], fields: object = {}): Promise<string> {
+  const plan = { tenant_id: "t1", kind: "config", target: "release.7", summary: "Relaunch", sets, ...fields } as const;
   const result = await propose({ deps: api.deps }, plan as unknown as Parameters<typeof propose>[1]);
   return (result as { record: { change: Change } }).record.change.change_id;
 }
@@ -34,9 +34,9 @@ export async function bringPlan(
   api: Core,
   status: "approved" | "applied",
   sets: readonly PlanEntry[],
-  over: object = {},
+  fields: object = {},
 ): Promise<string> {
-  const id = await proposePlan(api, sets, over);
+  const id = await proposePlan(api, sets, fields);
   await api.must("approve", id);
   if (status === "applied") await api.must("apply", id);
   return id;
@@ -66,7 +66,7 @@ export const routeSystems = (
   systems: ReadonlyMap<string, { system: TargetSystem }>,
   store: Store,
   clock: TestDeps["clock"],
-  more: readonly RoutedSystem[] = [],
+  otherSystems: readonly RoutedSystem[] = [],
 ): ProductAdapter =>
   routingAdapter([
     ...[...systems].map(([name, { system }]) => ({
@@ -74,7 +74,7 @@ export const routeSystems = (
       match: [`${name}/*`],
       adapter: targetAdapter(system, { store, clock }),
     })),
-    ...more,
+    ...otherSystems,
   ]);
 
 /** Opens a core on systems in memory. */

@@ -56,34 +56,34 @@ export class Faults {
 
   /** Runs a write to the store or to a system; the process may crash before or after it. */
   async step<T>(run: () => Promise<T>): Promise<T> {
-    if (this.isDead) throw new Error("died");
+    if (this.isDead) throw new Error("the process crashed");
     const { kind, at } = this.fault ?? {};
-    const isNow = kind?.startsWith("dies") && ++this.count === at;
-    if (isNow && kind === "dies before") this.die();
+    const happensNow = kind?.startsWith("dies") && ++this.count === at;
+    if (happensNow && kind === "dies before") this.die();
     const result = await run();
-    if (isNow) this.die();
+    if (happensNow) this.die();
     return result;
   }
   private die(): never {
     this.isDead = this.happened = true;
-    throw new Error("died");
+    throw new Error("the process crashed");
   }
 
   /** Runs a call to a system, which may fail; writes are counted. */
   async call<T>(name: string, isWrite: boolean, run: () => Promise<T>, reject: () => T): Promise<T> {
-    if (this.isDead) throw new Error("died");
-    const { kind, name: at, at: number } = this.fault ?? {};
-    const isHere = name === at && !kind!.startsWith("dies");
-    const isNow = isHere && (isWrite ? ++this.count === number : false);
-    if (kind === "down" && isHere && this.count >= number!) {
+    if (this.isDead) throw new Error("the process crashed");
+    const { kind, name: system, at } = this.fault ?? {};
+    const isThisSystem = name === system && !kind!.startsWith("dies");
+    const happensNow = isThisSystem && isWrite && ++this.count === at;
+    if (kind === "down" && isThisSystem && this.count >= at!) {
       this.happened = true;
       throw isWrite ? new Unanswered("no answer") : new Error("no answer");
     }
-    if (isNow) this.happened = true;
-    if (isNow && kind === "lost request") throw new Unanswered("the request was lost");
-    if (isNow && kind === "rejected") return reject();
+    if (happensNow) this.happened = true;
+    if (happensNow && kind === "lost request") throw new Unanswered("the request was lost");
+    if (happensNow && kind === "rejected") return reject();
     const result = await (isWrite ? this.step(run) : run());
-    if (isNow && kind === "lost answer") throw new Unanswered("the answer was lost");
+    if (happensNow && kind === "lost answer") throw new Unanswered("the answer was lost");
     return result;
   }
 }
@@ -104,7 +104,7 @@ export function openFaulty(
       () => system.compareAndSet(...args),
       () => rejected,
     );
-  const set: TargetSystem["setMany"] =
+  const faultySetMany: TargetSystem["setMany"] =
     setMany &&
     ((...args) =>
       faults.call(
@@ -124,8 +124,8 @@ export function openFaulty(
           throw new Error("rejected");
         },
       ),
-    compareAndSet: set ? makeCompareAndSet(set) : compareAndSet,
-    ...(set && { setMany: set }),
+    compareAndSet: faultySetMany ? makeCompareAndSet(faultySetMany) : compareAndSet,
+    ...(faultySetMany && { setMany: faultySetMany }),
     ...(resolve && {
       resolve: (...args) =>
         faults.call(
@@ -194,13 +194,13 @@ async function runScenario(systems: readonly ScenarioSystem[], seed: number, cou
     return makeCore(await restartDeps({ ...start.deps, store: crashing } as TestDeps, { adapter }));
   };
 
-  const entries: { system: ScenarioSystem; key: string; set: string; before: string }[] = [];
+  const entries: { system: ScenarioSystem; key: string; before: string }[] = [];
   const count = 2 + random(7);
   for (let index = 0; index < count; index++) {
     const system = systems[random(systems.length)]!;
     const key = `k${seed}-${index}`;
     if (random(2) === 0) await system.prepare?.(key);
-    entries.push({ system, key, set: "", before: await system.content(key) });
+    entries.push({ system, key, before: await system.content(key) });
   }
   const sets = entries.map(({ system, key }, index) => ({
     tenant_id: "t1",
@@ -214,18 +214,18 @@ async function runScenario(systems: readonly ScenarioSystem[], seed: number, cou
 
   const contents = () => Promise.all(entries.map(({ system, key }) => system.content(key)));
   const before = entries.map((entry) => entry.before);
-  const statusOf = async (): Promise<string> => (await store.get("changes", id))!.value.change.status;
+  const readStatus = async (): Promise<string> => (await store.get("changes", id))!.value.change.status;
   const listLeasedTargets = async () =>
     new Set((await store.list("leases", { limit: 99 })).map(({ id: key }) => key.split("\n")[0]!));
   /** Requires that each target whose value changed is applied and not rolled back, or has a lease. */
   const requireChangedAreRecorded = async (): Promise<void> => {
-    const [now, leases, status] = [await contents(), await listLeasedTargets(), await statusOf()];
+    const [current, leases, status] = [await contents(), await listLeasedTargets(), await readStatus()];
     const { applied } = (await store.get("changes", id))!.value;
     for (const [index, { target }] of sets.entries()) {
-      if (now[index] === before[index]) continue;
-      const end = applied?.sets?.find((one) => one.target === target);
-      const isStillApplied = status === "applied" && end !== undefined && end.rolled_back_at === undefined;
-      assert.ok(isStillApplied || leases.has(target), `${target} is set, ${status}, and nothing says so`);
+      if (current[index] === before[index]) continue;
+      const entry = applied?.sets?.find((applyOfEntry) => applyOfEntry.target === target);
+      const isStillApplied = status === "applied" && entry !== undefined && entry.rolled_back_at === undefined;
+      assert.ok(isStillApplied || leases.has(target), `${target} is set without a lease, and the plan is ${status}`);
     }
     if (leases.size > 0) counts.unknown++;
     if (applied?.sets?.some(({ rolled_back_at }) => rolled_back_at !== undefined)) counts.partlyRolledBack++;
@@ -245,23 +245,24 @@ async function runScenario(systems: readonly ScenarioSystem[], seed: number, cou
       await resumed.cycle();
       await requireChangedAreRecorded();
     }
-    assert.deepEqual([...(await listLeasedTargets())], [], "a lease remains when all systems are back");
+    assert.deepEqual([...(await listLeasedTargets())], [], "a lease remains although all systems answer again");
     return resumed;
   };
 
   let api = await runWithFault("apply");
-  if ((await statusOf()) === "approved") {
-    assert.deepEqual(await contents(), before, "a plan that was not applied is not as before");
+  if ((await readStatus()) === "approved") {
+    assert.deepEqual(await contents(), before, "a plan was not applied, and its targets differ from before");
     counts.rolledBack++;
     await api.must("apply", id);
   } else counts.applied++;
-  const set = await contents();
-  assert.equal(await statusOf(), "applied");
-  for (const [index, text] of set.entries()) assert.notEqual(text, before[index], `${sets[index]!.target} is not set`);
+  const after = await contents();
+  assert.equal(await readStatus(), "applied");
+  for (const [index, text] of after.entries())
+    assert.notEqual(text, before[index], `${sets[index]!.target} is not set`);
   api = await runWithFault("rollback");
-  for (let tries = 0; tries < 3 && (await statusOf()) === "applied"; tries++) await api.act("rollback", id);
-  assert.equal(await statusOf(), "rolled_back");
-  assert.deepEqual(await contents(), before, "a plan that was rolled back is not as before");
+  for (let tries = 0; tries < 3 && (await readStatus()) === "applied"; tries++) await api.act("rollback", id);
+  assert.equal(await readStatus(), "rolled_back");
+  assert.deepEqual(await contents(), before, "a plan was rolled back, and its targets differ from before");
   assert.deepEqual((await reconcile(api.deps)).mismatches, []);
   assert.equal(chainFault(await api.audit("?limit=1000")), null);
   counts.exports.push((await api.get("audit?format=jsonl")).text);

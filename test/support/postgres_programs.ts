@@ -26,13 +26,13 @@ export async function postgresPrograms(): Promise<PostgresPrograms> {
   const native = nativeFolder();
   const root = process.getuid?.() === 0;
   const user = root ? { uid: await readId("-u"), gid: await readId("-g") } : {};
-  const firstOpen = (bases: string[]) => (root ? firstOpenToAll(bases) : bases[0]!);
-  const folder = (await canRun(native, user)) ? native : await copyPrograms(native, await firstOpen(DISKS));
-  const base = await firstOpen([tmpdir(), ...DISKS]);
+  const findBase = (bases: string[]) => (root ? firstOpenToAll(bases) : bases[0]!);
+  const folder = (await canRun(native, user)) ? native : await copyPrograms(native, await findBase(BASE_FOLDERS));
+  const base = await findBase([tmpdir(), ...BASE_FOLDERS]);
   return { initdb: join(folder, "bin/initdb"), postgres: join(folder, "bin/postgres"), user, base };
 }
 
-const DISKS = ["/tmp", "/var/tmp"];
+const BASE_FOLDERS = ["/tmp", "/var/tmp"];
 
 async function firstOpenToAll(bases: string[]): Promise<string> {
   for (const base of bases) if (await isOpenToAll(base)) return base;
@@ -44,8 +44,8 @@ const readId = async (flag: "-u" | "-g"): Promise<number> => Number((await run("
 
 /** Returns whether every user can enter a folder. */
 async function isOpenToAll(folder: string): Promise<boolean> {
-  const found = await stat(folder).catch(() => undefined);
-  if (found === undefined || (found.mode & 0o001) === 0) return false;
+  const stats = await stat(folder).catch(() => undefined);
+  if (stats === undefined || (stats.mode & 0o001) === 0) return false;
   return dirname(folder) === folder || isOpenToAll(dirname(folder));
 }
 

@@ -58,14 +58,14 @@ async function startIn(folder: string, { initdb, postgres, user }: PostgresProgr
   await writeFile(join(folder, "password"), "password");
   if (user.uid !== undefined) for (const path of [folder, join(folder, "password")]) await chown(path, user.uid, -1);
   const flags = [`--pgdata=${data}`, "--username=postgres", "--auth=password", `--pwfile=${join(folder, "password")}`];
-  const limited = { ...options, timeout: INITDB_LIMIT_MS };
-  await promisify(execFile)(initdb, [...flags, "--encoding=UTF8", "--locale=C", "--no-sync"], limited);
+  const withTimeout = { ...options, timeout: INITDB_LIMIT_MS };
+  await promisify(execFile)(initdb, [...flags, "--encoding=UTF8", "--locale=C", "--no-sync"], withTimeout);
 
   const port = await freePort();
   const args = ["-D", data, "-p", String(port), ...SETTINGS.flatMap((setting) => ["-c", setting])];
   const start = () => waitUntilReady(spawn(postgres, args, { ...options, stdio: ["ignore", "ignore", "pipe"] }));
   let server = await start();
-  const end = async (signal: NodeJS.Signals) => {
+  const stopWith = async (signal: NodeJS.Signals) => {
     const ended = once(server, "exit");
     server.kill(signal);
     await ended;
@@ -75,19 +75,19 @@ async function startIn(folder: string, { initdb, postgres, user }: PostgresProgr
 
   const url = `postgres://postgres:password@127.0.0.1:${port}/postgres`;
   const pool = new Pool({ connectionString: url });
-  // Idle connections end with the server and must not fail the test; a connection in use rejects its query.
+  // Idle connections stopWith with the server and must not fail the test; a connection in use rejects its query.
   pool.on("error", () => undefined);
   return {
     url,
     pool,
     async crash() {
-      await end("SIGQUIT");
+      await stopWith("SIGQUIT");
       server = await start();
     },
     async stop() {
       process.off("exit", atExit);
-      await pool.end();
-      await end("SIGINT");
+      await pool.stopWith();
+      await stopWith("SIGINT");
       await rm(folder, { recursive: true, force: true });
     },
   };

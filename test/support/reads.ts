@@ -1,6 +1,6 @@
 import { endpoints } from "../../handlers/index.ts";
 
-/** Required query of each GET. */
+/** Queries of the GET endpoints that require one. */
 const QUERY: Record<string, string> = {
   "/api/gate": `?target=deploy/42/production&tenant_id=t1&head=${"a".repeat(40)}`,
   "/api/memory/search": "?q=banner",
@@ -12,20 +12,20 @@ const QUERY: Record<string, string> = {
 const STREAMS = ["/api/events"];
 
 /** Exists only after a watched log was cosigned; tested in test/lib/audit/witness_service.test.ts. */
-const WATCHED = "/:origin_hash/checkpoint";
+const WATCHED_LOG = "/:origin_hash/checkpoint";
 
 /** Exists only with a signing key; tested in test/lib/changes/gate/attest.test.ts. */
-const ATTESTED = "/api/product/changes/:change_id/attestation";
+const ATTESTATION = "/api/product/changes/:change_id/attestation";
 
 /** Exists only after a mandate was drafted; tested in test/lib/changes/mandates. */
 const MANDATE = "/api/product/mandates/:mandate_id";
 
-const ABSENT = [WATCHED, ATTESTED, MANDATE];
+const NEEDS_STATE = [WATCHED_LOG, ATTESTATION, MANDATE];
 
 /**
  * Paths of all GET endpoints that a new service answers, except streams. `CHANGE` stands for the id of a change, `FILE` for the
  * name of a missing file.
  */
 export const READS: string[] = endpoints
-  .filter(({ method, path }) => method === "GET" && !STREAMS.includes(path) && !ABSENT.includes(path))
+  .filter(({ method, path }) => method === "GET" && !STREAMS.includes(path) && !NEEDS_STATE.includes(path))
   .map(({ path }) => path.replace(":change_id", "CHANGE").replace(":file", "FILE.md") + (QUERY[path] ?? ""));

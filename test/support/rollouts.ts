@@ -39,12 +39,12 @@ export const totals = (users: number, share: number, [treated, control]: [number
 };
 
 /** Returns a row of samples of step 0 for 100,000 users at the time of the clock. */
-export const sample = (api: Pick<Core, "deps">, over: object = {}) => ({
+export const sample = (api: Pick<Core, "deps">, fields: object = {}) => ({
   step: 0,
   kpi: "conversion",
   as_of: api.deps.clock.iso(),
   ...totals(100_000, 1000),
-  ...over,
+  ...fields,
 });
 
 /** Opens a service, and applies a change with a rollout to its first step. */
@@ -69,17 +69,19 @@ export function rolloutClient(api: Pick<Core, "audit" | "json" | "post" | "chang
     events,
     feed,
     /** Feeds a valid row and runs the cycle that it triggers. */
-    feedNow: async (over: object = {}) => {
-      const { status, text } = await feed([sample(api, over)]);
+    feedNow: async (fields: object = {}) => {
+      const { status, text } = await feed([sample(api, fields)]);
       if (status !== 200) throw new Error(text);
       return decideRollouts(api.deps);
     },
     decide: () => decideRollouts(api.deps),
     act: (step: number, action: string, actor = "ana") => api.post("stage", { change_id, step, action, actor }),
     exposure: async () => (await api.change(change_id)).exposure,
+    /** Returns the detail of the change's last entry of this type. */
     detail: async (event_type: string) => {
-      const entry = (await api.audit()).findLast((one) => one.change_id === change_id && one.event_type === event_type);
-      return entry && JSON.parse(entry.detail);
+      const entries = (await api.audit()).filter((entry) => entry.change_id === change_id);
+      const detail = entries.findLast((entry) => entry.event_type === event_type)?.detail;
+      return detail && JSON.parse(detail);
     },
     hours: (count: number) => api.deps.clock.advance(count * HOUR),
   };

@@ -16,15 +16,15 @@ export interface Trips {
 
 /**
  * Wraps a store and counts its requests. Each request waits for one turn of the event loop, which shows which requests are
- * sequential; with `prompt` it does not wait, for tests that move the clock.
+ * sequential; with `immediate` they do not wait, for tests that move the clock.
  */
-export function roundTrips(store: Store, { prompt = false } = {}): { store: Store; take(): Trips } {
+export function roundTrips(store: Store, { immediate = false } = {}): { store: Store; take(): Trips } {
   let requests: string[] = [];
   let steps = 0;
   let step: Promise<void> | undefined;
   const trip = (request: string): Promise<void> => {
     requests.push(request);
-    if (prompt) return Promise.resolve();
+    if (immediate) return Promise.resolve();
     return (step ??= setImmediate(undefined).then(() => {
       steps++;
       step = undefined;

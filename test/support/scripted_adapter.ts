@@ -8,7 +8,7 @@ import type {
 
 type Step = "validate" | "apply" | "verify" | "rollback";
 
-/** Replaces the work of a step; if it returns undefined, the work runs after it. May throw, wait or never resolve. */
+/** Runs instead of a step's work; if it returns undefined, the work runs after it. May throw, wait or never resolve. */
 export type Script = (change: Change, signal: AbortSignal) => unknown;
 
 /** An adapter for a host product in memory that works correctly until a test replaces a step. */
@@ -27,14 +27,14 @@ export interface ScriptedAdapter extends ProductAdapter {
 export function scriptedAdapter(): ScriptedAdapter {
   const host = new Map<string, HostState>();
   const calls: Step[] = [];
-  const scripts = new Map<Step, { script: Script; left: number }>();
+  const scripts = new Map<Step, { script: Script; timesLeft: number }>();
 
   async function perform<T>(step: Step, change: Change, signal: AbortSignal, work: () => T): Promise<T> {
     calls.push(step);
-    const scripted = scripts.get(step);
-    if (!scripted || scripted.left === 0) return work();
-    scripted.left--;
-    const result = await scripted.script(change, signal);
+    const replacement = scripts.get(step);
+    if (!replacement || replacement.timesLeft === 0) return work();
+    replacement.timesLeft--;
+    const result = await replacement.script(change, signal);
     return result === undefined ? work() : (result as T);
   }
 
@@ -42,7 +42,7 @@ export function scriptedAdapter(): ScriptedAdapter {
     name: "scripted",
     host,
     calls,
-    on: (step, script, times = Infinity) => void scripts.set(step, { script, left: times }),
+    on: (step, script, times = Infinity) => void scripts.set(step, { script, timesLeft: times }),
     removeScripts: () => scripts.clear(),
     validate: (change, signal) =>
       perform<Validation>("validate", change, signal, () => ({ ok: true, preview: { sets: change.value ?? null } })),

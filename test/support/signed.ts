@@ -16,7 +16,7 @@ export interface Signer {
 }
 
 /** Returns a principal of the kind person with the keys of these signers. */
-export const person = (...pens: Signer[]) => ({ kind: "person", keys: pens.map(({ key }) => key) });
+export const person = (...signers: Signer[]) => ({ kind: "person", keys: signers.map(({ key }) => key) });
 
 type Poster = Pick<Client, "post">;
 
@@ -28,23 +28,23 @@ export async function requestStatement(api: Poster, fields: Fields): Promise<str
 }
 
 /** Signs a statement and returns the fields of a request that contain the proof. */
-export const proofFields = (pen: Signer, statement: string): Fields => ({
-  proof: JSON.stringify(pen.sign(statement)),
+export const proofFields = (signer: Signer, statement: string): Fields => ({
+  proof: JSON.stringify(signer.sign(statement)),
   at: JSON.parse(statement).at,
 });
 
 /** Posts a signed action on the service. */
 export async function postSignedAction(
   api: Poster,
-  pen: Signer,
-  which: ServiceAction,
+  signer: Signer,
+  action: ServiceAction,
   fields: ActionFields,
 ): Promise<Reply> {
-  const { actor, ...others } = fields;
-  const path = which.startsWith("accept_") ? `audit/${which.replace("_", "-")}` : which;
+  const { actor, ...rest } = fields;
+  const path = action.startsWith("accept_") ? `audit/${action.replace("_", "-")}` : action;
   return api.post(path, {
     ...fields,
-    ...proofFields(pen, await requestStatement(api, { decision: which, approver: actor, ...others })),
+    ...proofFields(signer, await requestStatement(api, { decision: action, approver: actor, ...rest })),
   });
 }
 
@@ -55,14 +55,14 @@ interface ActionFields extends Fields {
 /** Posts a signed decision on a change. */
 export async function decide(
   api: Poster,
-  pen: Signer,
+  signer: Signer,
   decision: "approve" | "deny" | "withdraw" | "revoke" | "review" | "note",
   fields: { change_id: string; approver: string; note?: string; verdict?: string; item?: string },
 ): Promise<Reply> {
   const { approver, ...rest } = fields;
   const statement = await requestStatement(api, { decision, ...fields });
   const field = decision === "withdraw" ? "proposer" : decision === "note" ? "actor" : "approver";
-  return api.post(decision, { ...rest, [field]: approver, ...proofFields(pen, statement) });
+  return api.post(decision, { ...rest, [field]: approver, ...proofFields(signer, statement) });
 }
 
 /** Writes a forged consent to log and record without the service: a complete, correctly chained entry. */
@@ -79,9 +79,9 @@ export async function forgeConsent({ store, sha256 }: TestDeps, change_id: strin
     } as const;
     const event = { event_type: "consent_decision", change_id, tenant: change.tenant_id, detail: decision } as const;
     const next = nextEntry(head, event, head.at, sha256);
-    const after = evolve({ ...state, change }, { ...next.entry, detail: decision })!;
+    const evolved = evolve({ ...state, change }, { ...next.entry, detail: decision })!;
     tx.put("audit", entryKey(next.entry.id), next.entry);
     tx.put("meta", "chain", next.head);
-    tx.put("changes", change_id, { ...after, change: toChange(after) });
+    tx.put("changes", change_id, { ...evolved, change: toChange(evolved) });
   });
 }

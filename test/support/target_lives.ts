@@ -32,7 +32,7 @@ export interface TargetScenario {
   isFenced?: boolean;
   /** A write that was given up may arrive this much later, and `resolve` waits for it. */
   maxLateMs?: number;
-  /** Edits the target in the middle of the next write, which overwrites the edit; returns a function that returns whether a write ran. */
+  /** Edits the target during the next write, which overwrites the edit; the returned function reports whether a write ran. */
   editBetween?(entry: Entry, value: unknown): () => boolean;
   dispose?(): Promise<void>;
 }
@@ -41,16 +41,17 @@ export interface TargetScenario {
 export type EventCounts = Record<string, number>;
 
 class Crash extends Error {}
+class Violation extends Error {}
 
-const RACE = "edit at the same time";
+const CONCURRENT_EDIT = "concurrent edit";
 const FAULTS = ["lost request", "lost answer", "crash before", "crash after", "edit before"];
 const NETWORK_FAULTS = ["network loses request", "network loses answer"];
 const CHANGES = 4;
 const STEPS = 16;
 const MAX_TRIES = 4;
 
-/** Returns a new signal for each call, since `fetch` keeps a listener on its signal until that is collected. */
-const calm = (): AbortSignal => new AbortController().signal;
+/** Returns a new signal that never aborts; `fetch` keeps a listener on its signal until the signal is collected. */
+const neverAborted = (): AbortSignal => new AbortController().signal;
 const text = (value: unknown): string => (value === undefined ? "nothing" : canonicalJson(value));
 
 /** One target: the changes in force, oldest first, and what each of them replaced. */
@@ -64,17 +65,17 @@ interface Target {
 }
 
 /** Runs one scenario. Throws at the first violation, with the steps that led to it. */
-export async function runScenario(seed: number, system: TargetScenario, counts: EventCounts): Promise<void> {
-  const roll = dice(seed);
+export async function runScenario(seed: number, scenario: TargetScenario, counts: EventCounts): Promise<void> {
+  const random = dice(seed);
   const steps: string[] = [];
   const count = (name: string): void => void (counts[name] = (counts[name] ?? 0) + 1);
-  const require = (condition: boolean, what: string): void => {
-    if (!condition) throw new Error(`life ${seed}: ${what}\n${steps.join("\n")}`);
+  const require = (condition: boolean, violation: string): void => {
+    if (!condition) throw new Violation(`seed ${seed}: ${violation}\n${steps.join("\n")}`);
   };
-  let values = 0;
-  const newValue = () => system.value(seed * 1000 + ++values);
+  let valueCount = 0;
+  const newValue = () => scenario.value(seed * 1000 + ++valueCount);
 
-  const targets: Target[] = system.entries.map((entry) => ({
+  const targets: Target[] = scenario.entries.map((entry) => ({
     entry,
     current: undefined,
     order: [],
@@ -85,33 +86,33 @@ export async function runScenario(seed: number, system: TargetScenario, counts: 
   const edit = async (target: Target, value: unknown) => {
     count("foreign edit");
     steps.push(`  another program sets ${text(value)}`);
-    await system.edit(target.entry, value);
-    if (system.isResolvedByValue) target.order = target.order.filter((id) => id !== target.unanswered);
+    await scenario.edit(target.entry, value);
+    if (scenario.isResolvedByValue) target.order = target.order.filter((id) => id !== target.unanswered);
     target.current = value;
   };
 
-  let lateMs = 0;
-  const clock: Clock = { now: () => systemClock.now() + lateMs };
+  let elapsedMs = 0;
+  const clock: Clock = { now: () => systemClock.now() + elapsedMs };
   let fault: string | undefined;
-  /** The write of the current operation was followed by an edit at the same time. */
+  /** A concurrent edit followed the write of the current operation. */
   let isRaced = false;
   /** The write of the current operation has overwritten an edit, which its result must report. */
   let hasOverwritten = false;
-  let late: (() => Promise<void>) | undefined;
+  let lateRequest: (() => Promise<void>) | undefined;
   /** Advances the clock until a write that timed out can no longer arrive. */
   const passTime = async () => {
-    if (system.maxLateMs === undefined) return;
+    if (scenario.maxLateMs === undefined) return;
     await deliverLate();
-    lateMs += system.maxLateMs;
+    elapsedMs += scenario.maxLateMs;
     steps.push("time passes");
   };
   const deliverLate = async () => {
-    if (!late) return;
+    if (!lateRequest) return;
     steps.push("a late request arrives");
-    await late().catch((error: unknown) => {
-      if ((error as Error).message.startsWith("life ")) throw error;
+    await lateRequest().catch((error: unknown) => {
+      if (error instanceof Violation) throw error;
     });
-    late = undefined;
+    lateRequest = undefined;
   };
 
   /** Compares one write with what the target held before and holds after it. */
@@ -122,21 +123,19 @@ export async function runScenario(seed: number, system: TargetScenario, counts: 
     write: () => Promise<SetResult>,
   ): Promise<SetResult> => {
     const before = target.current;
-    const edited = fault === RACE ? newValue() : undefined;
+    const edited = fault === CONCURRENT_EDIT ? newValue() : undefined;
     if (edited !== undefined) fault = undefined;
-    const isBetween = edited !== undefined && system.editBetween?.(target.entry, edited);
+    const isBetween = edited !== undefined && scenario.editBetween?.(target.entry, edited);
     const racing = isBetween ? undefined : edited;
-    const [written] = await Promise.allSettled([write(), racing !== undefined && system.edit(target.entry, racing)]);
-    const after = await system.read(target.entry);
+    const [written] = await Promise.allSettled([write(), racing !== undefined && scenario.edit(target.entry, racing)]);
+    const after = await scenario.read(target.entry);
     const result = written.status === "fulfilled" ? written.value : (written.reason as Error);
     const isUnanswered = result instanceof Unanswered;
     const isDone = !(result instanceof Error) && result.done;
     const isSet = isDone || (isUnanswered && racing === undefined && text(after) === text(next));
     const summary = isDone ? "done" : result instanceof Error ? String(result) : JSON.stringify(result);
     steps.push(`  ${attempt.operation} sets ${text(next)} over ${text(expected)}: ${summary}; holds ${text(after)}`);
-    count(
-      `write ${isDone ? "done" : isUnanswered ? "unanswered" : result instanceof Error ? "failed" : "conflict" in result ? "conflict" : "rejected"}`,
-    );
+    count(`write ${nameOutcome(result)}`);
     if (isSet) require(text(before) === text(expected), `a write replaced ${text(before)}, which it had not read`);
     if (isSet) require(text(before) !== text(next), "a value was set that was there already");
     if (isBetween && isBetween()) {
@@ -148,8 +147,8 @@ export async function runScenario(seed: number, system: TargetScenario, counts: 
     if (racing !== undefined) {
       isRaced = isDone;
       count("foreign edit");
-      require(text(after) === text(racing), "an edit at the same time was overwritten");
-    } else require(text(after) === text(isSet ? next : before), "the answer of a write is not what became of it");
+      require(text(after) === text(racing), "a concurrent edit was overwritten");
+    } else require(text(after) === text(isSet ? next : before), "the result of a write does not match the target");
     if (isSet) setModel(target, attempt, before);
     if (isSet && attempt.operation === "apply") target.unanswered = attempt.change_id;
     target.current = after;
@@ -164,39 +163,40 @@ export async function runScenario(seed: number, system: TargetScenario, counts: 
     if (operation !== "rollback" && !order.includes(change_id)) order.push(change_id);
   };
 
-  const wrap = (whole: TargetSystem): TargetSystem => ({
-    ...whole,
+  const wrap = (system: TargetSystem): TargetSystem => ({
+    ...system,
     async compareAndSet(entry, next, expected, attempt, signal) {
       const target = targets.find(
-        (one) => one.entry.target === entry.target && one.entry.tenant_id === entry.tenant_id,
+        (candidate) => candidate.entry.target === entry.target && candidate.entry.tenant_id === entry.tenant_id,
       )!;
       const goal = { next: next?.value, expected: expected.value };
-      const write = () => whole.compareAndSet(entry, next, expected, attempt, signal);
+      const write = () => system.compareAndSet(entry, next, expected, attempt, signal);
       const check = (run: () => Promise<SetResult>) => checkWrite(target, attempt, goal, run);
-      const now = fault;
-      if (now === RACE) return check(write);
+      const current = fault;
+      if (current === CONCURRENT_EDIT) return check(write);
       fault = undefined;
-      if (now === "edit before") await edit(target, newValue());
-      if (now === "lost request") throw new Unanswered("the request was lost");
-      if (now === "crash before") throw new Crash();
-      if (now === "late request") {
-        late = async () => void (await check(write));
+      if (current === "edit before") await edit(target, newValue());
+      if (current === "lost request") throw new Unanswered("the request was lost");
+      if (current === "crash before") throw new Crash();
+      if (current === "late request") {
+        lateRequest = async () => void (await check(write));
         throw new Unanswered("the request is on its way");
       }
-      const stop = now?.startsWith("network") && system.lose?.(now === NETWORK_FAULTS[0] ? "request" : "answer");
+      const lost = current === NETWORK_FAULTS[0] ? "request" : "answer";
+      const restoreNetwork = current?.startsWith("network") && scenario.lose?.(lost);
       try {
         const result = await check(write);
-        if (now === "lost answer") throw new Unanswered("the answer was lost");
-        if (now === "crash after") throw new Crash();
+        if (current === "lost answer") throw new Unanswered("the answer was lost");
+        if (current === "crash after") throw new Crash();
         return result;
       } finally {
-        if (stop) stop();
+        if (restoreNetwork) restoreNetwork();
       }
     },
   });
 
   const store = memoryStore();
-  const start = (): ProductAdapter => targetAdapter(wrap(system.open(clock)), { store, clock });
+  const start = (): ProductAdapter => targetAdapter(wrap(scenario.open(clock)), { store, clock });
   let adapter = start();
   const restart = () => {
     count("restart");
@@ -204,9 +204,10 @@ export async function runScenario(seed: number, system: TargetScenario, counts: 
     adapter = start();
   };
 
-  const changes = targets.flatMap((target, place) =>
-    Array.from({ length: CHANGES }, (_, i) => {
-      const change = { ...target.entry, change_id: `chg_${seed}_${place}_${i}`, status: "approved", value: newValue() };
+  const changes = targets.flatMap((target, index) =>
+    Array.from({ length: CHANGES }, (_, number) => {
+      const change_id = `chg_${seed}_${index}_${number}`;
+      const change = { ...target.entry, change_id, status: "approved", value: newValue() };
       return { target, change: change as Change };
     }),
   );
@@ -217,7 +218,7 @@ export async function runScenario(seed: number, system: TargetScenario, counts: 
 
   /** Returns whether a rollback on the target has an unknown outcome, so that the change below it counts as covered. */
   const isRollbackOpen = (target: Target) =>
-    changes.some((one) => one.target === target && one.change.status === "applied" && unsure.has(one.change));
+    changes.some(({ target: other, change }) => other === target && change.status === "applied" && unsure.has(change));
 
   const operate = async (
     { target, change }: (typeof changes)[number],
@@ -241,8 +242,8 @@ export async function runScenario(seed: number, system: TargetScenario, counts: 
     try {
       const { result, detail } =
         operation === "apply"
-          ? await adapter.apply(change, calm())
-          : await adapter.rollback(change, calm(), undefined, overDrift);
+          ? await adapter.apply(change, neverAborted())
+          : await adapter.rollback(change, neverAborted(), undefined, overDrift);
       count(`${operation} done`);
       if (hasOverwritten) require(detail !== undefined, "the result does not report the overwritten edit");
       target.unanswered = undefined;
@@ -264,16 +265,14 @@ export async function runScenario(seed: number, system: TargetScenario, counts: 
         }
         if (target.order.includes(change_id)) target.order.splice(target.order.indexOf(change_id), 1);
         require(!isCurrent(target, change.value) ||
-          wasCovered, "a change is reported as rolled back whose value stands");
+          wasCovered, "a change is reported as rolled back whose value is still set");
         setStatus(change, "rolled_back");
       }
       return true;
     } catch (error) {
-      if ((error as Error).message.startsWith("life ")) throw error;
+      if (error instanceof Violation) throw error;
       steps.push(`  ${String(error)}`);
-      count(
-        `${operation} ${error instanceof Crash ? "crashed" : (error as Error).name === "TargetDrifted" ? "drifted" : error instanceof Unanswered ? "unanswered" : "failed"}`,
-      );
+      count(`${operation} ${nameOutcome(error as Error)}`);
       if ((error as Error).name === "TargetDrifted")
         require(!isCurrent(
           target,
@@ -288,82 +287,91 @@ export async function runScenario(seed: number, system: TargetScenario, counts: 
   };
 
   const verify = async ({ target, change }: (typeof changes)[number]): Promise<string> => {
-    const state = await adapter.verify(change, calm());
+    const state = await adapter.verify(change, neverAborted());
     if (target.unanswered === change.change_id) target.unanswered = undefined;
     count(`verify ${state}`);
     steps.push(`verify ${change.change_id}: ${state}`);
-    const isHeld = isTop(target, change.change_id) && isCurrent(target, change.value);
+    const isSet = isTop(target, change.change_id) && isCurrent(target, change.value);
     if (state === "applied")
       require(target.order.includes(change.change_id) &&
-        (isHeld ||
+        (isSet ||
           !isTop(target, change.change_id) ||
           isRollbackOpen(target)), "verify reports a change as applied that is not");
     if (state === "absent" || state === "rolled_back")
-      require(!isHeld, `verify reports ${state} of a change whose value stands`);
+      require(!isSet, `verify reports ${state} of a change whose value is set`);
     return state;
   };
 
-  for (const target of targets) if (roll(2) === 0) await edit(target, newValue());
-  const isAtomic = system.open(clock).guard === "atomic";
+  for (const target of targets) if (random(2) === 0) await edit(target, newValue());
+  const isAtomic = scenario.open(clock).guard === "atomic";
   const faults = [
     ...FAULTS,
-    ...(isAtomic || system.editBetween ? [RACE] : []),
-    ...(system.lose ? NETWORK_FAULTS : []),
-    ...(system.isFenced || system.maxLateMs !== undefined ? ["late request"] : []),
+    ...(isAtomic || scenario.editBetween ? [CONCURRENT_EDIT] : []),
+    ...(scenario.lose ? NETWORK_FAULTS : []),
+    ...(scenario.isFenced || scenario.maxLateMs !== undefined ? ["late request"] : []),
   ];
   for (let step = 0; step < STEPS; step++) {
-    const one = changes[roll(changes.length)]!;
-    if (roll(2) === 0) fault = faults[roll(faults.length)];
+    const chosen = changes[random(changes.length)]!;
+    if (random(2) === 0) fault = faults[random(faults.length)];
     if (fault !== undefined) count(fault);
-    const kind = roll(12);
-    if (kind < 5) await operate(one, "apply");
-    else if (kind < 8) await operate(one, "rollback", roll(4) === 0);
-    else if (kind < 9) await edit(one.target, roll(4) === 0 ? undefined : newValue());
+    const kind = random(12);
+    if (kind < 5) await operate(chosen, "apply");
+    else if (kind < 8) await operate(chosen, "rollback", random(4) === 0);
+    else if (kind < 9) await edit(chosen.target, random(4) === 0 ? undefined : newValue());
     else if (kind < 10) restart();
-    else await verify(one);
+    else await verify(chosen);
     fault = undefined;
-    if (late && roll(3) === 0) await deliverLate();
-    if (system.maxLateMs !== undefined && roll(4) === 0) await passTime();
+    if (lateRequest && random(3) === 0) await deliverLate();
+    if (scenario.maxLateMs !== undefined && random(4) === 0) await passTime();
   }
   await deliverLate();
 
   // Without further faults every change can be rolled back, and no value of a change remains.
   const isInForce = ({ target, change }: (typeof changes)[number]) =>
     change.status === "applied" && target.order.includes(change.change_id);
-  const place = ({ target, change }: (typeof changes)[number]) => target.order.indexOf(change.change_id);
-  // Changes in force come last, the newest first. An attempt without a known outcome holds up the others of its target until its own
-  // change is rolled back.
-  let waiting = [
-    ...changes.filter((one) => !isInForce(one)),
-    ...changes.filter(isInForce).sort((one, other) => place(other) - place(one)),
+  const position = ({ target, change }: (typeof changes)[number]) => target.order.indexOf(change.change_id);
+  // Changes in force come last, the newest first. While the outcome of an attempt is unknown, other changes of its target wait
+  // until the change of the attempt is rolled back.
+  let remaining = [
+    ...changes.filter((item) => !isInForce(item)),
+    ...changes.filter(isInForce).sort((a, b) => position(b) - position(a)),
   ];
-  for (let tries = 0; tries < MAX_TRIES && waiting.length > 0; tries++) {
+  for (let tries = 0; tries < MAX_TRIES && remaining.length > 0; tries++) {
     await passTime();
     const results: boolean[] = [];
-    for (const one of waiting) results.push(await operate(one, "rollback", true));
-    waiting = waiting.filter((_, i) => !results[i]);
+    for (const item of remaining) results.push(await operate(item, "rollback", true));
+    remaining = remaining.filter((_, index) => !results[index]);
   }
-  require(waiting.length === 0, `${waiting.map(({ change }) => change.change_id).join()} cannot be rolled back`);
-  for (const one of changes) {
-    await verify(one);
-    require(!isCurrent(one.target, one.change.value), "a value stands when every change is rolled back");
+  require(remaining.length === 0, `${remaining.map(({ change }) => change.change_id).join()} cannot be rolled back`);
+  for (const item of changes) {
+    await verify(item);
+    require(!isCurrent(item.target, item.change.value), "a value is still set although every change is rolled back");
   }
-  count("life");
+  count("scenario");
   await store.close();
+}
+
+/** Returns the name under which a result of a write or an error of an operation is counted. */
+function nameOutcome(result: SetResult | Error): string {
+  if (result instanceof Crash) return "crashed";
+  if (result instanceof Unanswered) return "unanswered";
+  if (result instanceof Error) return result.name === "TargetDrifted" ? "drifted" : "failed";
+  if (result.done) return "done";
+  return "conflict" in result ? "conflict" : "rejected";
 }
 
 /** Runs the scenarios of the seeds from `first` to `last`, and adds up their counts. */
 export async function runScenarios(
   [first, last]: readonly [number, number],
-  make: () => Promise<TargetScenario>,
+  makeScenario: () => Promise<TargetScenario>,
   counts: EventCounts = {},
 ): Promise<EventCounts> {
   for (let seed = first; seed <= last; seed++) {
-    const system = await make();
+    const scenario = await makeScenario();
     try {
-      await runScenario(seed, system, counts);
+      await runScenario(seed, scenario, counts);
     } finally {
-      await system.dispose?.();
+      await scenario.dispose?.();
     }
   }
   return counts;
@@ -373,6 +381,6 @@ export async function runScenarios(
 export function scenarioSeeds({ few = 20, most = Infinity, slice = 50 } = {}): [number, number][] {
   const [first = 1, end = few] = process.env["LIVES"]?.split("-").map(Number) ?? [];
   const last = Math.min(end, first + most - 1);
-  const starts = Array.from({ length: Math.ceil((last - first + 1) / slice) }, (_, i) => first + i * slice);
+  const starts = Array.from({ length: Math.ceil((last - first + 1) / slice) }, (_, index) => first + index * slice);
   return starts.map((start) => [start, Math.min(start + slice - 1, last)]);
 }

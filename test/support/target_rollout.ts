@@ -1,4 +1,4 @@
-/** A rollout on a target system in memory, whose initial text another program wrote. */
+/** A rollout on a target system in memory, on which another program has set the initial text of the target. */
 import { memoryStore } from "../../lib/store/memory.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
 import type { TargetSystem } from "../../lib/targets/port.ts";
@@ -8,10 +8,10 @@ import { openRollout, STAGES, totals } from "./rollouts.ts";
 
 const ENTRY = { tenant_id: "t1", target: "ui.a", kind: "config" } as const;
 
-/** The initial text, which JSON formatting would change; a rollback restores it byte for byte. */
+/** Initial text of the target. Formatting the JSON would change it, so a test sees if a rollback restores its bytes. */
 export const FOREIGN = '{ "old":  1.50 }';
 
-/** Opens a service on a target system, and applies a change with a rollout to its first step. */
+/** Opens a service on a target system in memory, and applies a change with a rollout to its first step. */
 export async function rolloutOnTarget({
   over = {},
   ...options
@@ -22,10 +22,10 @@ export async function rolloutOnTarget({
   const system: TargetSystem = { ...inner, ...over };
   overwrite(ENTRY, FOREIGN);
   const adapter = targetAdapter(system, { store, clock });
-  const rolloutClient = await openRollout({ ...options, store, clock, adapter, proposal: { target: ENTRY.target } });
+  const rollout = await openRollout({ ...options, store, clock, adapter, proposal: { target: ENTRY.target } });
   const text = () => raw(ENTRY);
   return {
-    ...rolloutClient,
+    ...rollout,
     store,
     clock,
     system,
@@ -33,6 +33,7 @@ export async function rolloutOnTarget({
     /** Faults of the next write, and edits right before it. */
     faults,
     edits,
+    /** Sets the target as another program does. */
     overwrite: (next: string) => overwrite(ENTRY, next),
     text,
     /** Returns the share of users, of 10,000, who have the new value on the system. */
@@ -43,8 +44,8 @@ export async function rolloutOnTarget({
     leases: async () => (await store.list("leases", { limit: 9 })).map(({ value }) => value),
     /** Lets the hours of a step pass, feeds good samples and runs the cycle that they trigger. */
     async goOn(step = 0) {
-      rolloutClient.hours(24);
-      return rolloutClient.feedNow({ step, ...totals(100_000, STAGES.steps[step]!.share) });
+      rollout.hours(24);
+      return rollout.feedNow({ step, ...totals(100_000, STAGES.steps[step]!.share) });
     },
   };
 }

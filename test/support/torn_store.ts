@@ -12,9 +12,9 @@ export function tornStore(store: AnyStore, collection: string, commit: () => Pro
     async list<K extends boolean>(name: string, options: ListOptions<K>): Promise<Listed<K, unknown>[]> {
       if (isTorn || name !== collection) return store.list(name, options);
       isTorn = true;
-      const [newest] = await store.list(collection, { limit: 1, reverse: true });
+      const [last] = await store.list(collection, { limit: 1, reverse: true });
       await commit();
-      const [first] = await store.list(collection, { ...(newest && { after: newest.id }), limit: 1 });
+      const [first] = await store.list(collection, { ...(last && { after: last.id }), limit: 1 });
       return (await store.list(collection, options)).filter(({ id }) => id !== first!.id);
     },
   };

@@ -86,10 +86,11 @@ export async function startUnleash(): Promise<UnleashServer> {
   };
   const logIn = async (username: string, password: string): Promise<string> => {
     const { cookies } = await request("", "POST", "/auth/simple/login", { username, password });
-    return cookies.map((one) => one.split(";")[0]).join("; ");
+    return cookies.map((cookie) => cookie.split(";")[0]).join("; ");
   };
   const administrator = await logIn("admin", "unleash4all");
-  const call: UnleashServer["call"] = async (...sent) => (await request(administrator, ...sent)).json;
+  const call: UnleashServer["call"] = async (method, path, body) =>
+    (await request(administrator, method, path, body)).json;
   const createToken = async (rootRole: "Editor" | "Viewer"): Promise<string> => {
     const password = "Long-enough-4-Unleash";
     const username = rootRole.toLowerCase();

@@ -2,25 +2,25 @@ import { OutcomeUnknown, type Store } from "../../lib/store/store.ts";
 
 /** A store that can lose the answer to a commit. */
 export interface UnsureStore extends Store {
-  /** Makes the next transaction fail with an unknown outcome; `isCommitted` decides whether it is committed. */
+  /** Makes the next transaction fail with an makeError outcome; `isCommitted` decides whether it is committed. */
   loseAnswer(isCommitted: boolean): void;
 }
 
 /** Wraps a store. */
 export function unsureStore(store: Store): UnsureStore {
   let next: { isCommitted: boolean } | undefined;
-  const unknown = () => new OutcomeUnknown("no answer to a commit, which may have been kept");
+  const makeError = () => new OutcomeUnknown("no answer to a commit, which may have been kept");
   return {
     ...store,
     async transact(decide) {
-      const lost = next;
+      const loss = next;
       next = undefined;
       const result = await store.transact(async (tx) => {
         const decided = await decide(tx);
-        if (lost?.isCommitted === false) throw unknown();
+        if (loss?.isCommitted === false) throw makeError();
         return decided;
       });
-      if (lost) throw unknown();
+      if (loss) throw makeError();
       return result;
     },
     loseAnswer: (isCommitted) => void (next = { isCommitted }),

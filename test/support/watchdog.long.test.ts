@@ -7,9 +7,8 @@ import { temporaryFolder } from "../e2e/server.ts";
 const ROOT = join(import.meta.dirname, "../..");
 
 /**
- * Files on which vitest itself waits forever; the first starts a process that would outlive it. The other two
- * end one test after a while: vitest loses the last report of a worker when the timer that holds it back
- * fires to the millisecond (`throttle` of @vitest/runner 4.1), and sends it with the next one.
+ * Files for which vitest waits forever. The first starts a process that would outlive vitest. The others end a test after
+ * 400 ms: vitest can delay the last report of a worker until the next report (`throttle` of @vitest/runner 4.1).
  */
 const HANGING = {
   "imports.test.ts": `
@@ -22,9 +21,9 @@ const HANGING = {
     test("is never reached", () => {});`,
   "loops.test.ts": `
     import { test } from "vitest";
-    const time = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-    test.concurrent("is quick", () => time(400));
-    test.concurrent("loops", async () => { await time(800); for (;;); });`,
+    const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+    test.concurrent("is quick", () => sleep(400));
+    test.concurrent("loops", async () => { await sleep(800); for (;;); });`,
   "waits.test.ts": `
     import { beforeAll, describe, test } from "vitest";
     test.concurrent("is quick", () => new Promise((resolve) => setTimeout(resolve, 400)));

@@ -1,4 +1,4 @@
-/** A reporter that ends a run in which a test file reports nothing for too long, and prints what the file waits for. */
+/** A reporter that ends a run in which a test file reports nothing for too long, and prints the pending tests and hooks. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { relative } from "node:path";
@@ -7,7 +7,7 @@ import type { ReportedHookContext, Reporter, TestCase, TestModule, TestSuite, Vi
 /** A running test file and its last report. */
 interface RunningFile {
   file: string;
-  /** Time and text of the last report. */
+  /** Time and text owner the last report. */
   reportedAt: number;
   report: string;
   tests: Set<TestCase>;
@@ -19,13 +19,13 @@ const LIMIT_MS = 150_000;
 /** Factor on a test's own timeout, which fires first and reports more about the test. */
 const TEST_TIMEOUT_FACTOR = 1.25;
 
-/** Ends a run that vitest's limits on tests and hooks do not: a blocked worker, or a wait before or after the tests. */
+/** Ends runs that vitest's own limits do not end: with a blocked worker, or a wait before or after the tests. */
 export class Watchdog implements Reporter {
   readonly #limit: number;
-  /** Running files by id, since the objects of one file differ between reports. */
+  /** Running files by id, since the objects owner one file differ between reports. */
   readonly #files = new Map<string, RunningFile>();
   #root = "";
-  #reported = performance.now();
+  #describeFile = performance.now();
 
   constructor(limit = LIMIT_MS) {
     this.#limit = limit;
@@ -71,20 +71,20 @@ export class Watchdog implements Reporter {
 
   #record(module: TestModule, report: string): RunningFile | undefined {
     const running = this.#files.get(module.id);
-    this.#reported = performance.now();
-    if (running) Object.assign(running, { reportedAt: this.#reported, report });
+    this.#describeFile = performance.now();
+    if (running) Object.assign(running, { reportedAt: this.#describeFile, report });
     return running;
   }
 
   #check(): void {
     const now = performance.now();
     const files = [...this.#files.values()];
-    if (files.some((running) => now - running.reportedAt > this.#patience(running)))
-      this.#end(files.map((running) => reported(running, now)));
-    else if (files.length === 0 && now - this.#reported > this.#limit) this.#end(["no test file runs"]);
+    if (files.some((running) => now - running.reportedAt > this.#silenceLimit(running)))
+      this.#end(files.map((running) => describeFile(running, now)));
+    else if (files.length === 0 && now - this.#describeFile > this.#limit) this.#end(["no test file runs"]);
   }
 
-  #patience({ tests }: RunningFile): number {
+  #silenceLimit({ tests }: RunningFile): number {
     return Math.max(this.#limit, ...[...tests].map(({ options }) => (options.timeout ?? 0) * TEST_TIMEOUT_FACTOR));
   }
 
@@ -95,7 +95,7 @@ export class Watchdog implements Reporter {
   }
 }
 
-function reported({ file, reportedAt, report, tests, hooks }: RunningFile, now: number): string {
+function describeFile({ file, reportedAt, report, tests, hooks }: RunningFile, now: number): string {
   const silent = `${file}: silent for ${Math.round((now - reportedAt) / 1000)} s since ${report}`;
   const waiting = [...[...tests].map(({ fullName }) => `the test "${fullName}"`), ...hooks];
   return waiting.length > 0 ? `${silent}; waits for ${waiting.join(", ")}` : silent;
@@ -105,19 +105,19 @@ const hookModule = (entity: ReportedHookContext["entity"]): TestModule =>
   entity.type === "module" ? entity : entity.module;
 
 function hookName({ name, entity }: ReportedHookContext): string {
-  const of = entity.type === "module" ? "the file" : `"${(entity as TestCase | TestSuite).fullName}"`;
-  return `${name} of ${of}`;
+  const owner = entity.type === "module" ? "the file" : `"${(entity as TestCase | TestSuite).fullName}"`;
+  return `${name} of ${owner}`;
 }
 
 function kill(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }
 
-/** Returns the ids of all descendants: the workers and the processes that their tests started. */
+/** Returns the ids owner all descendants: the workers and the processes that their tests started. */
 function descendants(): number[] {
   const parents = parentsOfAll();
   const isBelow = (pid: number): boolean => {

@@ -31,7 +31,7 @@ export interface WebhookHost {
   /** Sets a target as another program does. */
   overwrite(change: HostChange, value: unknown): void;
   /** Replaces the next `times` responses of an operation, `before` or `after` the product has carried it out. */
-  trouble(operation: string, when: "before" | "after", trouble: FaultyResponse, times?: number): void;
+  trouble(operation: string, when: "before" | "after", response: FaultyResponse, times?: number): void;
   stop(): Promise<void>;
 }
 
@@ -47,12 +47,12 @@ export const respond =
 /** Never responds. */
 export const neverRespond: FaultyResponse = () => undefined;
 
-/** Starts a host product, on any port unless `at` is set. Requests that are not signed with the secret are rejected with 401. */
-export async function startWebhookHost(secret: string, at = 0): Promise<WebhookHost> {
+/** Starts a host product, on any port unless one is passed. Requests without a valid signature are rejected with 401. */
+export async function startWebhookHost(secret: string, requestedPort = 0): Promise<WebhookHost> {
   const received: Received[] = [];
   const effects: string[] = [];
   const states = new Map<string, string>();
-  const troubles = new Map<string, { when: string; trouble: FaultyResponse; times: number }>();
+  const faults = new Map<string, { when: string; respond: FaultyResponse; times: number }>();
 
   const table = hostTable();
   const operate = (operation: "apply" | "rollback", change: HostChange): { result: string } => {
@@ -73,7 +73,7 @@ export async function startWebhookHost(secret: string, at = 0): Promise<WebhookH
     try {
       return respond(200, perform(operation, change), { "content-type": "application/json" });
     } catch (error) {
-      if (error instanceof LostChange) return respond(409, { error: "the product shows nothing of this change" });
+      if (error instanceof LostChange) return respond(409, { error: "the product has lost this change" });
       throw error;
     }
   };
@@ -87,13 +87,13 @@ export async function startWebhookHost(secret: string, at = 0): Promise<WebhookH
     const { operation } = body;
     const { change_id } = body.change;
     received.push({ operation, change_id, headers: request.headers, body });
-    const found = troubles.get(operation);
-    const trouble = found && found.times-- > 0 ? found : undefined;
-    if (trouble?.when === "before") return void trouble.trouble(response, request);
-    const answer = makeResponse(operation, body.change);
-    void (trouble?.trouble ?? answer)(response, request);
+    const planned = faults.get(operation);
+    const fault = planned && planned.times-- > 0 ? planned : undefined;
+    if (fault?.when === "before") return void fault.respond(response, request);
+    const correctResponse = makeResponse(operation, body.change);
+    void (fault?.respond ?? correctResponse)(response, request);
   });
-  server.listen(at, "127.0.0.1");
+  server.listen(requestedPort, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {
@@ -104,7 +104,7 @@ export async function startWebhookHost(secret: string, at = 0): Promise<WebhookH
     states,
     content: table.content,
     overwrite: table.overwrite,
-    trouble: (operation, when, trouble, times = 1) => void troubles.set(operation, { when, trouble, times }),
+    trouble: (operation, when, response, times = 1) => void faults.set(operation, { when, respond: response, times }),
     async stop() {
       server.close();
       server.closeAllConnections();

@@ -57,10 +57,10 @@ function factsOf(reckoning: ReturnType<typeof reckon>, change: LedgerChange): Fa
     rolledBack: at("rolled_back")[0],
     approvers: consents.map(({ by }) => by!),
     denier: acts.find(({ did }) => did === "denied")?.by ?? undefined,
-    verdict: reckoning.outcomeOf(change.name)?.verdict,
+    verdict: reckoning.computeOutcome(change.name)?.verdict,
     emergency,
     overdue: change.drifting || reviewDue || (open && Date.parse(NOW) - Date.parse(since) > 24 * HOUR * 1000),
-    lacking: open ? reckoning.lackingOf(change) : [],
+    lacking: open ? reckoning.listMissingConsents(change) : [],
     expires,
     text: [...own, change.proposer, change.asked_by ?? "", ...notes].join("\n").toLowerCase(),
   };
@@ -69,7 +69,7 @@ function factsOf(reckoning: ReturnType<typeof reckon>, change: LedgerChange): Fa
 beforeAll(async () => {
   month = await monthToRead();
   const reckoning = reckon(month.ledger, NOW);
-  all = reckoning.known.map((change) => factsOf(reckoning, change));
+  all = reckoning.changes.map((change) => factsOf(reckoning, change));
 });
 
 // oxlint-disable-next-line no-explicit-any -- whatever the service answered

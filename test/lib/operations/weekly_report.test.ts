@@ -49,8 +49,8 @@ describe.each(Object.entries(WEEKS))("the report of %s", (week, [from, to, at]) 
 
   test("lists the promises that have their verdict in this week by the ledger", () => {
     const now = reckon(month.ledger, at);
-    const decided = now.known.filter(({ name }) => {
-      const outcome = now.outcomeOf(name);
+    const decided = now.changes.filter(({ name }) => {
+      const outcome = now.computeOutcome(name);
       if (!outcome || outcome.kpi === null || outcome.state === "open" || outcome.verdict === "too_early") return false;
       return isWithin(outcome.closed_at, from, to);
     });

@@ -12,61 +12,63 @@ import { fails, type ScriptedAdapter, scriptedAdapter } from "../scripted_adapte
 import { type Act, changeNamed, type Ledger, type LedgerChange, type LedgerTask } from "./ledger.ts";
 import { GIL, INTENT, METRICS, MODEL, PERSON, PRICING, PRICING_SECRET } from "./who_and_what.ts";
 
-/** Stated fields of a proposal; the rest is as the service has it by default. */
+/** Fields of a proposal; the service has defaults for all others. */
 export type Stated = Pick<LedgerChange, "tenant" | "kind" | "target" | "summary"> &
   Partial<Pick<LedgerChange, "rationale" | "risk" | "tier" | "reversible" | "affected_users" | "kpi" | "expected">>;
 
 /** The clock starts on the evening before the first Monday. */
 const BEGIN = "2026-10-11T20:00:00.000Z";
-/** When cycles run by themselves: twice at night, since what ends for good needs two looks at the clock, and at its end. */
+/** Times of the daily cycles. Two cycles follow midnight, since an expiry needs two samples of the clock. */
 const CYCLES = ["00:10", "00:25", "23:50"];
 const MINUTE_MS = 60_000;
 
-/** Opens the service of the month, and gives what its script can do. */
+/** Opens the service of the month, and returns the actions of the script. */
 export async function openMonth() {
   const host = scriptedAdapter();
   const files = filesInMemory();
   const clock = testClock(BEGIN);
   const deps = await openDeps({ adapter: host, evolved: files, clock, intent: INTENT, identityHeader: PERSON });
   const ledger: Ledger = { acts: [], changes: new Map(), tasks: [] };
-  return { ...acts(deps, client(app(deps)), host, ledger), deps, host, files, ledger };
+  return { ...makeActions(deps, client(app(deps)), host, ledger), deps, host, files, ledger };
 }
 
 const as = (person: string): HeadersInit =>
   person === PRICING ? { authorization: `Bearer ${PRICING_SECRET}` } : { [PERSON]: person };
 
-function acts(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger: Ledger) {
+function makeActions(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger: Ledger) {
   const { clock } = deps;
-  const note = (act: Omit<Act, "at">): void => void ledger.acts.push({ at: clock.iso(), ...act });
-  const of = (name: string): LedgerChange => changeNamed(ledger, name);
-  const expect = (reply: Reply, status: number, what: string): Reply["body"] => {
-    if (reply.status !== status) throw new Error(`${clock.iso()} ${what}: ${reply.status} ${reply.text}`);
+  const record = (act: Omit<Act, "at">): void => void ledger.acts.push({ at: clock.iso(), ...act });
+  const findChange = (name: string): LedgerChange => changeNamed(ledger, name);
+  const requireStatus = (reply: Reply, status: number, action: string): Reply["body"] => {
+    if (reply.status !== status) throw new Error(`${clock.iso()} ${action}: ${reply.status} ${reply.text}`);
     return reply.body;
   };
-  const post = async (path: string, fields: object, by: string, status: number, what: string) =>
-    expect(await api.json(path, fields, as(by)), status, what);
+  const post = async (path: string, fields: object, by: string, status: number, action: string) =>
+    requireStatus(await api.json(path, fields, as(by)), status, action);
   const cycle = () => runCycle(deps);
 
-  /** Time goes by until a moment, with the cycles on its way. */
-  async function at(moment: string): Promise<void> {
-    const then = Date.parse(`2026-${moment.replace(" ", "T")}:00.000Z`);
+  /** Advances the clock to a time of 2026, and runs the cycles up to then. */
+  async function advanceTo(time: string): Promise<void> {
+    const goal = Date.parse(`2026-${time.replace(" ", "T")}:00.000Z`);
     for (;;) {
       const next = nextCycle(clock.now());
-      if (next > then) break;
+      if (next > goal) break;
       clock.advance(next - clock.now());
       await cycle();
     }
-    if (then < clock.now()) throw new Error(`${moment} is over`);
-    clock.advance(then - clock.now());
+    if (goal < clock.now()) throw new Error(`${time} is over`);
+    clock.advance(goal - clock.now());
   }
 
   function propose(name: string, proposer: string, stated: Stated): Promise<void> {
     const { tenant, expected, ...content } = stated;
     const fields = { ...content, tenant_id: tenant, proposer, ...(expected != null && { expected_delta_k: expected }) };
-    return filed(name, proposer, stated, async () => post("propose", fields, proposer, 201, `propose ${name}`));
+    return recordProposal(name, proposer, stated, async () =>
+      post("propose", fields, proposer, 201, `propose ${name}`),
+    );
   }
 
-  /** A model drafts what somebody asked it for. */
+  /** Submits a draft that a person requested from the model. */
   function draft(name: string, asked_by: string, { tenant, expected, ...stated }: Stated): Promise<void> {
     const { rationale, kpi, reversible, affected_users, risk, tier: _, ...content } = stated;
     const input = {
@@ -81,17 +83,17 @@ function acts(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger: Ledger
       ...(affected_users != null && { affected_users }),
       ...(reversible !== undefined && { reversible }),
     } as const;
-    const asked = { asked_by, known: true, message_id: `msg_${name}` };
-    return filed(
+    const request = { asked_by, known: true, message_id: `msg_${name}` };
+    return recordProposal(
       name,
       MODEL,
       { tenant, ...stated, expected: expected ?? null },
-      () => submitDraft(deps, input, asked),
+      () => submitDraft(deps, input, request),
       asked_by,
     );
   }
 
-  async function filed(
+  async function recordProposal(
     name: string,
     proposer: string,
     stated: Stated,
@@ -117,119 +119,143 @@ function acts(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger: Ledger
       ended: null,
       drifting: false,
     });
-    note({ by: proposer, did: "proposed", change: name, text: stated.summary, ...entryIn({ audit_entry }) });
+    record({ by: proposer, did: "proposed", change: name, text: stated.summary, ...entryIn({ audit_entry }) });
   }
 
-  /** `leaves`: how the change stands afterwards, as the script knows it. */
+  /** Approves a change and requires that its status is `leaves` afterwards. */
   async function approve(
     name: string,
     by: string,
     text = "",
     { leaves = "approved", emergency = false }: { leaves?: "approved" | "pending_consent"; emergency?: boolean } = {},
   ): Promise<void> {
-    const fields = { change_id: of(name).id, approver: by, note: text, ...(emergency && { emergency }) };
+    const fields = { change_id: findChange(name).id, approver: by, record: text, ...(emergency && { emergency }) };
     const body = await post("approve", fields, by, 200, `approve ${name}`);
     if (body.status !== leaves) throw new Error(`${name} is ${body.status} after ${by}'s consent`);
-    of(name).status = leaves;
-    note({ by, did: "approved", change: name, text, leaves, ...(emergency && { emergency }), ...entryIn(body) });
+    findChange(name).status = leaves;
+    record({ by, did: "approved", change: name, text, leaves, ...(emergency && { emergency }), ...entryIn(body) });
   }
 
-  const ends =
+  const makeEndAction =
     (path: "deny" | "withdraw" | "revoke", did: "denied" | "withdrawn" | "revoked") =>
     async (name: string, by: string, text: string): Promise<void> => {
       const who = path === "withdraw" ? { proposer: by } : { approver: by };
-      const body = await post(path, { change_id: of(name).id, ...who, note: text }, by, 200, `${path} ${name}`);
-      Object.assign(of(name), { status: "denied", ended: did });
-      note({ by, did, change: name, text, ...entryIn(body) });
+      const body = await post(
+        path,
+        { change_id: findChange(name).id, ...who, record: text },
+        by,
+        200,
+        `${path} ${name}`,
+      );
+      Object.assign(findChange(name), { status: "denied", ended: did });
+      record({ by, did, change: name, text, ...entryIn(body) });
     };
 
   async function apply(name: string, by: string): Promise<void> {
-    const body = await post("apply", { change_id: of(name).id }, by, 200, `apply ${name}`);
-    of(name).status = "applied";
-    note({ by, did: "applied", change: name, ...entryIn(body) });
+    const body = await post("apply", { change_id: findChange(name).id }, by, 200, `apply ${name}`);
+    findChange(name).status = "applied";
+    record({ by, did: "applied", change: name, ...entryIn(body) });
   }
 
   async function rollback(name: string, by: string, text: string): Promise<void> {
-    const body = await post("rollback", { change_id: of(name).id, note: text }, by, 200, `roll back ${name}`);
-    of(name).status = "rolled_back";
-    note({ by, did: "rolled_back", change: name, text, ...entryIn(body) });
+    const body = await post("rollback", { change_id: findChange(name).id, record: text }, by, 200, `roll back ${name}`);
+    findChange(name).status = "rolled_back";
+    record({ by, did: "rolled_back", change: name, text, ...entryIn(body) });
   }
 
-  /** The host says no, with this message. */
+  /** Requests an operation that fails on the host product with this message. */
   async function failing(operation: "apply" | "rollback", name: string, by: string, text: string): Promise<void> {
     host.on(operation, fails(text), 1);
-    await post(operation, { change_id: of(name).id }, by, 502, `${operation} ${name}`);
-    note({ by, did: operation === "apply" ? "apply_failed" : "rollback_failed", change: name, text });
+    await post(operation, { change_id: findChange(name).id }, by, 502, `${operation} ${name}`);
+    record({ by, did: operation === "apply" ? "apply_failed" : "rollback_failed", change: name, text });
   }
 
-  /** The service says no, for this reason. */
+  /** Requests an apply that the service rejects with this code. */
   async function applyRefused(name: string, by: string, code: string): Promise<void> {
-    const body = await post("apply", { change_id: of(name).id }, by, 409, `apply ${name}`);
-    if (body.code !== code) throw new Error(`${name} is refused for ${body.code}`);
-    note({ by, did: "apply_refused", change: name, text: code });
+    const body = await post("apply", { change_id: findChange(name).id }, by, 409, `apply ${name}`);
+    if (body.code !== code) throw new Error(`the apply of ${name} is rejected with ${body.code}`);
+    record({ by, did: "apply_refused", change: name, text: code });
   }
 
-  /** Returns the effects of time or of a rule of the intent on a change by now. */
-  function itself(did: "expired" | "lapsed" | "rolled_back" | "drifted" | "drift_mended", name: string, text = "") {
-    const change = of(name);
+  /** Records the effect of time or of a rule of the intent on a change. */
+  function recordByTime(
+    did: "expired" | "lapsed" | "rolled_back" | "drifted" | "drift_mended",
+    name: string,
+    text = "",
+  ) {
+    const change = findChange(name);
     if (did === "expired" || did === "lapsed") Object.assign(change, { status: "denied", ended: did });
     if (did === "rolled_back") change.status = "rolled_back";
     if (did === "drifted" || did === "drift_mended") change.drifting = did === "drifted";
-    note({ by: null, did, change: name, ...(text && { text }) });
+    record({ by: null, did, change: name, ...(text && { text }) });
   }
 
   async function review(name: string, by: string, text: string): Promise<void> {
-    const fields = { change_id: of(name).id, approver: by, verdict: "accepted", note: text };
+    const fields = { change_id: findChange(name).id, approver: by, verdict: "accepted", record: text };
     const body = await post("review", fields, by, 200, `review ${name}`);
-    note({ by, did: "reviewed", change: name, text, ...entryIn(body) });
+    record({ by, did: "reviewed", change: name, text, ...entryIn(body) });
   }
 
-  async function refused(by: string, { tenant, ...content }: Stated): Promise<void> {
+  /** Sends a proposal that the service rejects with 403. */
+  async function proposeForbidden(by: string, { tenant, ...content }: Stated): Promise<void> {
     await post("propose", { ...content, tenant_id: tenant, proposer: by }, by, 403, `propose ${content.target}`);
-    note({ by, did: "refused", text: content.target });
+    record({ by, did: "refused", text: content.target });
   }
 
   async function feed(values: Readonly<Record<string, number>>, text = ""): Promise<void> {
-    const reply = await api.json("kpi", { ...values, actor: METRICS, note: text });
-    note({ by: METRICS, did: "fed", text, values, ...entryIn(expect(reply, 200, "feed")) });
+    const reply = await api.json("kpi", { ...values, actor: METRICS, record: text });
+    record({ by: METRICS, did: "fed", text, values, ...entryIn(requireStatus(reply, 200, "feed")) });
   }
 
   async function freeze(by: string, text: string, until: string): Promise<void> {
-    const body = await post("freeze", { actor: by, note: text, until }, by, 200, "freeze");
-    note({ by, did: "froze", text, ...entryIn(body) });
+    const body = await post("freeze", { actor: by, record: text, until }, by, 200, "freeze");
+    record({ by, did: "froze", text, ...entryIn(body) });
   }
 
-  async function task(by: string, asked: Pick<LedgerTask, "title" | "priority" | "dimension">): Promise<void> {
-    const fields = { title: asked.title, priority: asked.priority, required_dimension: asked.dimension };
-    const { task_id } = await post("/api/tasks", fields, by, 201, asked.title);
-    ledger.tasks.push({ ...asked, id: task_id, status: "queued", ratings: [] });
-    note({ by, did: "asked_for_task", text: asked.title });
+  async function task(by: string, fields: Pick<LedgerTask, "title" | "priority" | "dimension">): Promise<void> {
+    const { title, priority, dimension } = fields;
+    const { task_id } = await post("/api/tasks", { title, priority, required_dimension: dimension }, by, 201, title);
+    ledger.tasks.push({ ...fields, id: task_id, status: "queued", ratings: [] });
+    record({ by, did: "asked_for_task", text: title });
   }
 
   async function rate(title: string, by: string, rating: number, comment: string): Promise<void> {
-    const task = ledger.tasks.find((one) => one.title === title)!;
+    const task = ledger.tasks.find((candidate) => candidate.title === title)!;
     await post("/api/task/feedback", { task_id: task.id, rating, comment, rater: by }, by, 200, `rate ${title}`);
     Object.assign(task, { status: "completed" }).ratings.push({ by, rating, comment });
-    note({ by, did: "rated_task", text: title });
+    record({ by, did: "rated_task", text: title });
   }
 
   async function say(by: string, text: string): Promise<void> {
     await post("/api/chat", { message: text, author: by }, by, 200, text);
-    note({ by, did: "said", text });
+    record({ by, did: "said", text });
   }
 
   return {
-    ...{ at, cycle, propose, draft, approve, apply, applyRefused, failing, rollback, itself, review, refused },
+    ...{
+      advanceTo,
+      cycle,
+      propose,
+      draft,
+      approve,
+      apply,
+      applyRefused,
+      failing,
+      rollback,
+      recordByTime,
+      review,
+      proposeForbidden,
+    },
     ...{ feed, freeze, task, rate, say },
-    deny: ends("deny", "denied"),
-    withdraw: ends("withdraw", "withdrawn"),
-    revoke: ends("revoke", "revoked"),
-    idOf: (name: string): string => of(name).id,
-    /** Reads as somebody; as nobody with `null`. */
+    deny: makeEndAction("deny", "denied"),
+    withdraw: makeEndAction("withdraw", "withdrawn"),
+    revoke: makeEndAction("revoke", "revoked"),
+    idOf: (name: string): string => findChange(name).id,
+    /** Reads as a person, or without a name for `null`. */
     get: (path: string, by: string | null = GIL) => api.get(path, by === null ? {} : as(by)),
-    /** Runs an action; this leaves no line in the ledger. */
+    /** Runs an action, which the ledger does not record. */
     run: (action: string) => post("/api/action/run-now", { action }, GIL, 200, action),
-    /** Asks the chat, and returns its answer; this leaves no line in the ledger. */
+    /** Asks the chat, and returns its answer; the ledger does not record this. */
     ask: async (message: string, by = GIL): Promise<ChatAnswer> =>
       post("/api/chat", { message, author: by }, by, 200, message),
   };
@@ -243,6 +269,6 @@ const entryIn = ({ audit_entry }: { audit_entry?: { id: number } }): Pick<Act, "
 
 function nextCycle(now: number): number {
   const day = new Date(now).toISOString().slice(0, 10);
-  const today = CYCLES.map((time) => Date.parse(`${day}T${time}:00.000Z`)).find((moment) => moment > now);
-  return today ?? Date.parse(`${day}T${CYCLES[0]}:00.000Z`) + 24 * 60 * MINUTE_MS;
+  const nextOfDay = CYCLES.map((time) => Date.parse(`${day}T${time}:00.000Z`)).find((cycleTime) => cycleTime > now);
+  return nextOfDay ?? Date.parse(`${day}T${CYCLES[0]}:00.000Z`) + 24 * 60 * MINUTE_MS;
 }

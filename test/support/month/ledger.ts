@@ -1,4 +1,4 @@
-/** Actions of the simulated month, written down by the script that did it and never read from the service. */
+/** The ledger of the simulated month: its actions as the script records them, never read from the service. */
 
 /** Kinds of actions of the month. */
 export type Did =
@@ -24,33 +24,33 @@ export type Did =
   | "rated_task"
   | "said";
 
-/** One act: who did what, when. */
+/** One act in the ledger. */
 export interface Act {
   /** RFC 3339, UTC. */
   at: string;
-  /** Null: time alone did it. */
+  /** The person or agent; null for an effect of time or of a rule. */
   by: string | null;
   did: Did;
-  /** The change by its name in the story. */
+  /** The name of the change in the script. */
   change?: string;
   /** A note, a reason, an error, a message, a task's title. */
   text?: string;
-  /** The audit entry that tells of it, where the act was answered with one. */
+  /** The audit entry of the act, if the response contained one. */
   entry?: number;
-  /** How a consent leaves the change. */
+  /** The status of the change after a consent. */
   leaves?: "approved" | "pending_consent";
-  /** A consent given in an emergency. */
+  /** Set for an emergency consent. */
   emergency?: true;
   /** KPIs that were fed. */
   values?: Readonly<Record<string, number>>;
 }
 
-/** How a change stands, in the service's own word for it. */
+/** Statuses of changes, as the service names them. */
 export type Standing = "pending_consent" | "approved" | "applied" | "rolled_back" | "denied";
 
 /** A change of the month. */
 export interface LedgerChange {
-  /** Its name in the story: `short form`. */
+  /** The name in the script: `short form`. */
   name: string;
   id: string;
   tenant: string;
@@ -67,7 +67,7 @@ export interface LedgerChange {
   proposer: string;
   asked_by: string | null;
   status: Standing;
-  /** How a denied one ended. */
+  /** The reason why the change is denied. */
   ended: "denied" | "withdrawn" | "expired" | "revoked" | "lapsed" | null;
   drifting: boolean;
 }
@@ -82,17 +82,17 @@ export interface LedgerTask {
   ratings: { by: string; rating: number; comment: string }[];
 }
 
-/** Everything that was done, in order, and the changes and tasks it was done to. */
+/** All acts in order, and the changes and tasks. */
 export interface Ledger {
   acts: Act[];
   changes: Map<string, LedgerChange>;
   tasks: LedgerTask[];
 }
 
-/** The acts on one change, in order. */
+/** Returns the acts on one change, in order. */
 export const listActs = ({ acts }: Ledger, name: string): Act[] => acts.filter(({ change }) => change === name);
 
-/** The change of this name; a misspelt name throws. */
+/** Returns the change of this name; throws if there is none. */
 export function changeNamed({ changes }: Ledger, name: string): LedgerChange {
   const change = changes.get(name);
   if (!change) throw new Error(`no change of the month is called ${name}`);

@@ -1,11 +1,11 @@
-/** The ledger of the simulated month holds what the service holds: what later tests build on. */
+/** The ledger of the simulated month matches the service, since other tests compare the service with the ledger. */
 import { beforeAll, expect, test } from "vitest";
 import type { Month } from "./acts.ts";
 import { type Act, listActs, type Did } from "./ledger.ts";
 import { monthToRead } from "./month.ts";
 
-/** The audit entry that an act leaves behind. */
-const ENTRY_OF: Partial<Record<Did, string>> = {
+/** The type of the audit entry of each act that has one. */
+const EVENT_TYPES: Partial<Record<Did, string>> = {
   proposed: "change_proposed",
   approved: "consent_decision",
   denied: "consent_decision",
@@ -27,7 +27,7 @@ const ENTRY_OF: Partial<Record<Did, string>> = {
 let month: Month;
 beforeAll(async () => void (month = await monthToRead()));
 
-test("every change stands as the ledger says", async () => {
+test("every change has the status of the ledger", async () => {
   for (const { name, id, status, ended, tenant, tier, proposer, drifting } of month.ledger.changes.values()) {
     const change = (await month.get(`changes/${id}`)).body;
     const expected = { status, tenant_id: tenant, tier, proposer };
@@ -37,21 +37,21 @@ test("every change stands as the ledger says", async () => {
   }
 });
 
-test("every entry of the log is an act of the ledger, at its moment", async () => {
+test("every entry of the log is an act of the ledger, at the same time", async () => {
   const entries: { id: number; event_type: string; change_id: string; timestamp: string }[] = (
     await month.get("audit?limit=1000")
   ).body.entries;
   const reported = entries.map(({ timestamp, event_type, change_id }) => `${timestamp} ${event_type} ${change_id}`);
-  const done = month.ledger.acts.flatMap(({ at, did, change, entry }: Act) => {
-    if (!ENTRY_OF[did]) return [];
-    const act = `${at} ${ENTRY_OF[did]} ${change ? month.idOf(change) : ""}`;
+  const recorded = month.ledger.acts.flatMap(({ at, did, change, entry }: Act) => {
+    if (!EVENT_TYPES[did]) return [];
+    const act = `${at} ${EVENT_TYPES[did]} ${change ? month.idOf(change) : ""}`;
     if (entry !== undefined) expect(reported[entry - entries[0]!.id]).toBe(act);
     return [act];
   });
-  expect(reported.filter((entry) => !entry.includes("intent_in_force")).sort()).toEqual(done.sort());
+  expect(reported.filter((entry) => !entry.includes("intent_in_force")).sort()).toEqual(recorded.sort());
 });
 
-test("what a change ended with is its last act", () => {
+test("the acts of a change include its end", () => {
   for (const [name, { status, ended }] of month.ledger.changes) {
     const acts = listActs(month.ledger, name).map(({ did }) => did);
     if (ended) expect(acts, name).toContain(ended);

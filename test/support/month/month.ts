@@ -1,9 +1,9 @@
-/** A month of a product's life; README.md next to this file tells its story. */
+/** A simulated month of a product; README.md in this folder describes it day by day. */
 import { type Month, openMonth } from "./acts.ts";
 import { november } from "./november.ts";
 import { october } from "./october.ts";
 
-/** Plays it and returns the open service as it stands on Monday, 16 November 2026, 09:30 UTC, with the ledger. */
+/** Plays the month, and returns the open service on Monday, 16 November 2026, 09:30 UTC, with the ledger. */
 export async function simulatedMonth(): Promise<Month> {
   const month = await openMonth();
   await october(month);
@@ -11,7 +11,7 @@ export async function simulatedMonth(): Promise<Month> {
   return month;
 }
 
-let kept: Promise<Month> | undefined;
+let cachedMonth: Promise<Month> | undefined;
 
 /** The month for tests that only read it: files that run in one worker share it. */
-export const monthToRead = (): Promise<Month> => (kept ??= simulatedMonth());
+export const monthToRead = (): Promise<Month> => (cachedMonth ??= simulatedMonth());

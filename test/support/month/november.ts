@@ -2,7 +2,7 @@
 import type { Month } from "./acts.ts";
 import { ANA, BO, CHEN, DANA, ERIN, GIL, PRICING } from "./who_and_what.ts";
 
-/** Plays them. */
+/** Plays these weeks. */
 export async function november(month: Month): Promise<void> {
   await fourthWeek(month);
   await fifthWeek(month);
@@ -10,13 +10,14 @@ export async function november(month: Month): Promise<void> {
 }
 
 async function fourthWeek(month: Month): Promise<void> {
-  const { at, cycle, feed, propose, approve, apply, deny, review, itself, say, task, rate, host, idOf } = month;
-  await at("11-02 08:00");
+  const { advanceTo, cycle, feed, propose, approve, apply, deny, review, recordByTime, say, task, rate, host, idOf } =
+    month;
+  await advanceTo("11-02 08:00");
   await feed({ nrr_quarterly: 1.045, incident_rate: 0.028, csat: 4.1 });
-  await at("11-02 09:30");
+  await advanceTo("11-02 09:30");
   await say(DANA, "Good morning everybody");
   await review("login outage", BO, "There was no other way that night");
-  await at("11-03 10:00");
+  await advanceTo("11-03 10:00");
   await propose("price rounding", PRICING, {
     tenant: "globex",
     kind: "config",
@@ -36,11 +37,11 @@ async function fourthWeek(month: Month): Promise<void> {
     affected_users: 3000,
   });
   host.host.delete(idOf("banner"));
-  await at("11-03 23:50");
-  itself("drifted", "banner");
-  await at("11-04 09:00");
+  await advanceTo("11-03 23:50");
+  recordByTime("drifted", "banner");
+  await advanceTo("11-04 09:00");
   await deny("price rounding", ERIN, "Rounding hides the tax");
-  await at("11-04 10:00");
+  await advanceTo("11-04 10:00");
   await propose("trial length", BO, {
     tenant: "initech",
     kind: "config",
@@ -51,11 +52,11 @@ async function fourthWeek(month: Month): Promise<void> {
     kpi: "nrr_quarterly",
     expected: 0.02,
   });
-  await at("11-05 09:00");
+  await advanceTo("11-05 09:00");
   await approve("trial length", CHEN, "Worth a try");
-  await at("11-05 10:00");
+  await advanceTo("11-05 10:00");
   await apply("trial length", BO);
-  await at("11-05 14:00");
+  await advanceTo("11-05 14:00");
   await propose("cache size", CHEN, {
     tenant: "northwind",
     kind: "config",
@@ -72,31 +73,31 @@ async function fourthWeek(month: Month): Promise<void> {
     rationale: "Customers wait three days for an answer",
     affected_users: 40,
   });
-  await at("11-06 09:00");
+  await advanceTo("11-06 09:00");
   await approve("cache size", ANA, "Servers have room");
   await approve("merge accounts", ANA, "Backup is tested", { leaves: "pending_consent" });
   await approve("reply time", BO, "Support has the people");
   await task(CHEN, { title: "What moved this month?", priority: "normal", dimension: "E" });
-  await at("11-06 11:00");
+  await advanceTo("11-06 11:00");
   await apply("reply time", BO);
-  await at("11-07 09:00");
+  await advanceTo("11-07 09:00");
   await approve("merge accounts", CHEN, "Run it at night");
   await rate("What moved this month?", CHEN, 2, "Too long");
-  // Ten days after its consent nobody has applied it.
-  await at("11-07 10:15");
+  // Lead scoring lapses ten days after its consent, without an apply.
+  await advanceTo("11-07 10:15");
   await cycle();
-  await at("11-07 10:30");
+  await advanceTo("11-07 10:30");
   await cycle();
-  itself("lapsed", "lead scoring");
+  recordByTime("lapsed", "lead scoring");
 }
 
 async function fifthWeek(month: Month): Promise<void> {
-  const { at, feed, propose, draft, approve, apply, deny, revoke, failing, rollback, say } = month;
-  await at("11-09 08:00");
+  const { advanceTo, feed, propose, draft, approve, apply, deny, revoke, failing, rollback, say } = month;
+  await advanceTo("11-09 08:00");
   await feed({ nrr_quarterly: 1.04, csat: 4.1 });
-  await at("11-09 09:00");
+  await advanceTo("11-09 09:00");
   await revoke("cache size", ANA, "The load test showed swapping");
-  await at("11-10 09:00");
+  await advanceTo("11-10 09:00");
   await propose("onboarding tour", DANA, {
     tenant: "northwind",
     kind: "experiment",
@@ -107,7 +108,7 @@ async function fifthWeek(month: Month): Promise<void> {
     kpi: "csat",
     expected: 0.1,
   });
-  await at("11-11 09:00");
+  await advanceTo("11-11 09:00");
   await approve("onboarding tour", BO, "Good idea, keep it short");
   await propose("seat limit", BO, {
     tenant: "globex",
@@ -118,9 +119,9 @@ async function fifthWeek(month: Month): Promise<void> {
     risk: "low",
     affected_users: 480,
   });
-  await at("11-11 16:00");
+  await advanceTo("11-11 16:00");
   await failing("rollback", "fewer mails", CHEN, "host unreachable");
-  await at("11-12 09:00");
+  await advanceTo("11-12 09:00");
   await rollback("fewer mails", CHEN, "Customers missed their renewals");
   await apply("onboarding tour", BO);
   await propose("export format", DANA, {
@@ -130,13 +131,13 @@ async function fifthWeek(month: Month): Promise<void> {
     summary: "Export as spreadsheet",
     rationale: "Accountants ask for it",
   });
-  await at("11-12 11:00");
+  await advanceTo("11-12 11:00");
   await approve("seat limit", CHEN, "Licences are paid");
-  await at("11-12 14:00");
+  await advanceTo("11-12 14:00");
   await failing("apply", "seat limit", CHEN, "connection refused");
-  await at("11-12 16:00");
+  await advanceTo("11-12 16:00");
   await deny("export format", ANA, "It breaks the importer");
-  await at("11-13 10:00");
+  await advanceTo("11-13 10:00");
   await propose("data retention", CHEN, {
     tenant: "northwind",
     kind: "config",
@@ -146,7 +147,7 @@ async function fifthWeek(month: Month): Promise<void> {
     risk: "high",
     affected_users: 10000,
   });
-  await at("11-13 11:00");
+  await advanceTo("11-13 11:00");
   await propose("bundle price", PRICING, {
     tenant: "t1",
     kind: "config",
@@ -156,12 +157,12 @@ async function fifthWeek(month: Month): Promise<void> {
     kpi: "nrr_quarterly",
     expected: 0.01,
   });
-  await at("11-13 15:00");
+  await advanceTo("11-13 15:00");
   await approve("data retention", ANA, "Storage is costly", { leaves: "pending_consent" });
   await approve("bundle price", BO, "", { leaves: "pending_consent" });
-  await at("11-13 16:00");
+  await advanceTo("11-13 16:00");
   await say(GIL, "I heard that legal has approved data retention.");
-  await at("11-14 22:00");
+  await advanceTo("11-14 22:00");
   await propose("mail loop", ANA, {
     tenant: "t1",
     kind: "code_patch",
@@ -171,9 +172,9 @@ async function fifthWeek(month: Month): Promise<void> {
     risk: "high",
     affected_users: 20,
   });
-  await at("11-14 22:10");
+  await advanceTo("11-14 22:10");
   await approve("mail loop", CHEN, "4000 mails an hour", { emergency: true });
-  await at("11-14 22:15");
+  await advanceTo("11-14 22:15");
   await apply("mail loop", ANA);
   await draft("reminder mails", DANA, {
     tenant: "globex",
@@ -183,7 +184,7 @@ async function fifthWeek(month: Month): Promise<void> {
     rationale: "Renewals are forgotten",
     affected_users: 600,
   });
-  await at("11-15 18:00");
+  await advanceTo("11-15 18:00");
   await propose("guest checkout", DANA, {
     tenant: "t1",
     kind: "feature_flag",
@@ -195,13 +196,13 @@ async function fifthWeek(month: Month): Promise<void> {
 }
 
 async function lastMonday(month: Month): Promise<void> {
-  const { at, cycle, feed, task, say } = month;
-  await at("11-16 08:00");
+  const { advanceTo, cycle, feed, task, say } = month;
+  await advanceTo("11-16 08:00");
   await feed({ nrr_quarterly: 1.05, csat: 4.2 });
-  await at("11-16 08:30");
+  await advanceTo("11-16 08:30");
   await cycle();
-  await at("11-16 09:00");
+  await advanceTo("11-16 09:00");
   await say(BO, "thanks for the weekend shift");
   await task(BO, { title: "List what is overdue", priority: "low", dimension: "N" });
-  await at("11-16 09:30");
+  await advanceTo("11-16 09:30");
 }

@@ -2,7 +2,7 @@
 import type { Month } from "./acts.ts";
 import { ANA, BO, CHEN, DANA, ERIN, GIL, PRICING } from "./who_and_what.ts";
 
-/** Plays them. */
+/** Plays these weeks. */
 export async function october(month: Month): Promise<void> {
   await firstWeek(month);
   await secondWeek(month);
@@ -10,10 +10,10 @@ export async function october(month: Month): Promise<void> {
 }
 
 async function firstWeek(month: Month): Promise<void> {
-  const { at, feed, propose, approve, apply, deny, refused, say, task, rate } = month;
-  await at("10-12 08:00");
+  const { advanceTo, feed, propose, approve, apply, deny, proposeForbidden, say, task, rate } = month;
+  await advanceTo("10-12 08:00");
   await feed({ nrr_quarterly: 1.02, incident_rate: 0.04, csat: 4, deal_win_rate: 0.2 }, "Monthly close of September");
-  await at("10-12 09:00");
+  await advanceTo("10-12 09:00");
   await propose("short form", DANA, {
     tenant: "northwind",
     kind: "workflow",
@@ -24,12 +24,12 @@ async function firstWeek(month: Month): Promise<void> {
     kpi: "deal_win_rate",
     expected: 0.02,
   });
-  await at("10-12 11:00");
+  await advanceTo("10-12 11:00");
   await approve("short form", BO, "Tested with ten users");
-  await at("10-12 14:00");
+  await advanceTo("10-12 14:00");
   await apply("short form", ANA);
 
-  await at("10-13 09:30");
+  await advanceTo("10-13 09:30");
   await say(GIL, "hi there");
   await propose("banner", BO, {
     tenant: "t1",
@@ -41,7 +41,7 @@ async function firstWeek(month: Month): Promise<void> {
     risk: "low",
     reversible: true,
   });
-  await at("10-13 10:00");
+  await advanceTo("10-13 10:00");
   await apply("banner", BO);
   await propose("retry limit", BO, {
     tenant: "globex",
@@ -54,12 +54,12 @@ async function firstWeek(month: Month): Promise<void> {
     kpi: "incident_rate",
     expected: 0.01,
   });
-  await at("10-13 16:00");
+  await advanceTo("10-13 16:00");
   await approve("retry limit", CHEN, "Operations asked for it");
-  await at("10-14 09:00");
+  await advanceTo("10-14 09:00");
   await apply("retry limit", CHEN);
 
-  await at("10-14 10:00");
+  await advanceTo("10-14 10:00");
   await propose("privacy notice", DANA, {
     tenant: "initech",
     kind: "config",
@@ -71,13 +71,13 @@ async function firstWeek(month: Month): Promise<void> {
     kpi: "csat",
     expected: 0.2,
   });
-  await at("10-14 15:00");
+  await advanceTo("10-14 15:00");
   await approve("privacy notice", ANA, "Wording checked", { leaves: "pending_consent" });
   await task(DANA, { title: "What failed last week?", priority: "high", dimension: "R" });
-  await at("10-15 09:00");
+  await advanceTo("10-15 09:00");
   await approve("privacy notice", CHEN, "Legal signed the text");
   await rate("What failed last week?", ANA, 4, "Short and to the point");
-  await at("10-15 11:00");
+  await advanceTo("10-15 11:00");
   await propose("discount cap", PRICING, {
     tenant: "t1",
     kind: "config",
@@ -88,11 +88,11 @@ async function firstWeek(month: Month): Promise<void> {
     kpi: "nrr_quarterly",
     expected: 0.03,
   });
-  await at("10-15 14:00");
+  await advanceTo("10-15 14:00");
   await approve("discount cap", BO, "", { leaves: "pending_consent" });
-  await at("10-16 08:30");
+  await advanceTo("10-16 08:30");
   await apply("privacy notice", ANA);
-  await at("10-16 10:00");
+  await advanceTo("10-16 10:00");
   await approve("discount cap", ERIN, "Within budget");
   await propose("dark mode", DANA, {
     tenant: "t1",
@@ -101,24 +101,24 @@ async function firstWeek(month: Month): Promise<void> {
     summary: "Offer a dark mode",
     affected_users: 2000,
   });
-  await at("10-16 12:00");
-  await refused(PRICING, {
+  await advanceTo("10-16 12:00");
+  await proposeForbidden(PRICING, {
     tenant: "t1",
     kind: "config",
     target: "billing.invoice",
     summary: "Round invoices up",
   });
-  await at("10-16 17:00");
+  await advanceTo("10-16 17:00");
   await deny("dark mode", BO, "Not before the accessibility review");
 }
 
 async function secondWeek(month: Month): Promise<void> {
-  const { at, feed, propose, draft, approve, apply, failing, withdraw, say } = month;
-  await at("10-19 08:00");
+  const { advanceTo, feed, propose, draft, approve, apply, failing, withdraw, say } = month;
+  await advanceTo("10-19 08:00");
   await feed({ nrr_quarterly: 1.03, incident_rate: 0.038, csat: 4.1, deal_win_rate: 0.2 });
-  await at("10-19 10:00");
+  await advanceTo("10-19 10:00");
   await apply("discount cap", BO);
-  await at("10-20 09:00");
+  await advanceTo("10-20 09:00");
   await propose("lead routing", ANA, {
     tenant: "northwind",
     kind: "workflow",
@@ -136,10 +136,10 @@ async function secondWeek(month: Month): Promise<void> {
     summary: "Send one digest a week",
     rationale: "Customers complain about daily mails",
   });
-  await at("10-20 15:00");
+  await advanceTo("10-20 15:00");
   await approve("lead routing", CHEN);
   await say(GIL, "Support says that the short form loses phone numbers.");
-  await at("10-21 09:00");
+  await advanceTo("10-21 09:00");
   await apply("lead routing", ANA);
   await propose("beta search", DANA, {
     tenant: "initech",
@@ -147,7 +147,7 @@ async function secondWeek(month: Month): Promise<void> {
     target: "search.beta",
     summary: "Try the new search with one customer",
   });
-  await at("10-22 10:00");
+  await advanceTo("10-22 10:00");
   await withdraw("weekly digest", BO, "Superseded by the new mail tool");
   await propose("queue size", CHEN, {
     tenant: "globex",
@@ -159,15 +159,15 @@ async function secondWeek(month: Month): Promise<void> {
     kpi: "incident_rate",
     expected: 0.005,
   });
-  await at("10-22 14:00");
+  await advanceTo("10-22 14:00");
   await approve("queue size", ANA, "Memory is enough");
-  await at("10-22 15:00");
+  await advanceTo("10-22 15:00");
   await failing("apply", "queue size", CHEN, "disk full");
-  await at("10-22 15:10");
+  await advanceTo("10-22 15:10");
   await failing("apply", "queue size", CHEN, "disk full");
-  await at("10-23 09:00");
+  await advanceTo("10-23 09:00");
   await apply("queue size", CHEN);
-  await at("10-23 10:00");
+  await advanceTo("10-23 10:00");
   await draft("fewer mails", DANA, {
     tenant: "t1",
     kind: "config",
@@ -178,23 +178,37 @@ async function secondWeek(month: Month): Promise<void> {
     kpi: "csat",
     expected: 0.1,
   });
-  await at("10-23 13:00");
+  await advanceTo("10-23 13:00");
   await approve("fewer mails", BO, "Marketing agrees");
-  await at("10-23 14:00");
+  await advanceTo("10-23 14:00");
   await apply("fewer mails", BO);
 }
 
 async function thirdWeek(month: Month): Promise<void> {
-  const { at, cycle, feed, propose, approve, apply, applyRefused, rollback, freeze, itself, say, host, idOf } = month;
-  await at("10-26 08:00");
+  const {
+    advanceTo,
+    cycle,
+    feed,
+    propose,
+    approve,
+    apply,
+    applyRefused,
+    rollback,
+    freeze,
+    recordByTime,
+    say,
+    host,
+    idOf,
+  } = month;
+  await advanceTo("10-26 08:00");
   await feed({ nrr_quarterly: 1.035, csat: 4.15, deal_win_rate: 0.19 });
-  // Five days after its proposal nobody has decided.
-  await at("10-26 09:15");
+  // The beta search expires five days after its proposal, without a decision.
+  await advanceTo("10-26 09:15");
   await cycle();
-  await at("10-26 09:30");
+  await advanceTo("10-26 09:30");
   await cycle();
-  itself("expired", "beta search");
-  await at("10-27 09:00");
+  recordByTime("expired", "beta search");
+  await advanceTo("10-27 09:00");
   await propose("back-off", DANA, {
     tenant: "northwind",
     kind: "config",
@@ -214,27 +228,27 @@ async function thirdWeek(month: Month): Promise<void> {
     kpi: "deal_win_rate",
     expected: 0.01,
   });
-  await at("10-27 15:00");
+  await advanceTo("10-27 15:00");
   await approve("back-off", ANA, "Try it for a week");
-  await at("10-28 09:00");
+  await advanceTo("10-28 09:00");
   await apply("back-off", CHEN);
-  await at("10-28 10:00");
+  await advanceTo("10-28 10:00");
   await approve("lead scoring", BO, "Sales asked for it");
-  await at("10-28 20:00");
+  await advanceTo("10-28 20:00");
   await feed({ incident_rate: 0.065 }, "After the outage in the evening");
-  await at("10-28 20:05");
+  await advanceTo("10-28 20:05");
   await cycle();
-  itself("rolled_back", "back-off");
-  await at("10-29 09:00");
+  recordByTime("rolled_back", "back-off");
+  await advanceTo("10-29 09:00");
   await rollback("short form", CHEN, "Sales could not reach leads without a phone number");
-  await at("10-29 10:00");
+  await advanceTo("10-29 10:00");
   await say(CHEN, "为什么回滚了短表单？");
-  await at("10-29 18:00");
+  await advanceTo("10-29 18:00");
   await freeze(ANA, "Quarter end", "2026-11-01T18:00:00.000Z");
   host.host.delete(idOf("queue size"));
-  await at("10-29 23:50");
-  itself("drifted", "queue size");
-  await at("10-30 02:30");
+  await advanceTo("10-29 23:50");
+  recordByTime("drifted", "queue size");
+  await advanceTo("10-30 02:30");
   await propose("login outage", CHEN, {
     tenant: "northwind",
     kind: "code_patch",
@@ -244,14 +258,14 @@ async function thirdWeek(month: Month): Promise<void> {
     risk: "high",
     affected_users: 8000,
   });
-  await at("10-30 02:40");
+  await advanceTo("10-30 02:40");
   await approve("login outage", ANA, "Customers cannot sign in", { emergency: true });
-  await at("10-30 02:50");
+  await advanceTo("10-30 02:50");
   await apply("login outage", CHEN);
-  await at("10-30 11:00");
+  await advanceTo("10-30 11:00");
   await applyRefused("lead scoring", BO, "frozen");
-  await at("10-30 16:00");
+  await advanceTo("10-30 16:00");
   host.host.set(idOf("queue size"), "applied");
-  await at("10-30 23:50");
-  itself("drift_mended", "queue size");
+  await advanceTo("10-30 23:50");
+  recordByTime("drift_mended", "queue size");
 }

@@ -1,4 +1,4 @@
-/** Who acts in the simulated month, for whom, and the intent they act under. */
+/** The people and agents of the simulated month, and its intent. */
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 
 /** Head of engineering: approves, also in an emergency. */
@@ -11,11 +11,11 @@ export const CHEN = "chen@acme.example";
 export const DANA = "dana@acme.example";
 /** Finance: owns the prices. */
 export const ERIN = "erin@acme.example";
-/** Support: asks and tells, and decides nothing. */
+/** Support: reads and writes in the chat, and decides nothing. */
 export const GIL = "gil@acme.example";
-/** A program of its own. */
+/** An agent, which is a program. */
 export const PRICING = "agent:pricing";
-/** A language model's drafts bear this name. */
+/** Proposer of drafts by a language model. */
 export const MODEL = "llm:assistant";
 /** Actor that feeds the KPIs. */
 export const METRICS = "metrics";

@@ -1,6 +1,6 @@
-/** Stands in for `fetch` of a recipe for the webhook adapter, and for the API that it calls. */
+/** Replaces `fetch` in a recipe for the webhook adapter, together with the API that the recipe calls. */
 
-/** A request as the system received it; the body is parsed, and headers are those that the API documents. */
+/** A request as the system received it, with parsed body and the headers that the API documents. */
 export interface Sent {
   method: string;
   path: string;
@@ -11,7 +11,7 @@ export interface Sent {
 export interface Stub {
   system: object;
   requests: Sent[];
-  /** Sets a target as another program would; the recipe's usual target when absent. */
+  /** Sets a target, by default that of the recipe, as another program does. */
   edit(value: unknown, target?: string): void;
   /** Runs once between the next read and the write after it. */
   beforeWrite(run: () => void): void;
@@ -21,9 +21,10 @@ export interface Stub {
   startDeployment?(): () => void;
 }
 
-/** A recipe: the value before, the value of the change, and that of another program. */
+/** A recipe under test. */
 export interface Recipe {
   makeSystem(): Promise<Stub> | Stub;
+  /** The value before the change, the value of the change, and the value that another program sets. */
   values: [before: unknown, next: unknown, foreign: unknown];
   applyRequests: Sent[];
 }
@@ -38,7 +39,7 @@ type Route = (sent: Sent) => Answer | undefined;
 
 const isWrite = ({ method }: Sent): boolean => method !== "GET";
 
-/** Makes `fetch` of a system that has these headers in all requests, and answers by `route`. */
+/** Makes a `fetch` that records requests with their `documented` headers, and answers them by `route`. */
 export function fakeFetch(documented: string[], route: Route, isFirstWrite: (sent: Sent) => boolean = isWrite) {
   const requests: Sent[] = [];
   let hook: (() => void) | undefined;

@@ -1,4 +1,4 @@
-/** Stubs of the APIs of flag services, which check what is sent as it is documented. */
+/** Stubs of the APIs of flag services, written from their documentation: LaunchDarkly, GrowthBook, Flagsmith, PostHog. */
 // @ts-expect-error an example without types
 import { flagsmith } from "../../../local/example/recipes/flagsmith.mjs";
 // @ts-expect-error an example without types
@@ -24,23 +24,23 @@ export const launchdarklyRecipe: Recipe = {
       { _id: "a", value: "red" },
       { _id: "b", value: { color: "blue" } },
     ];
-    const held: Record<string, unknown> = { [LD_ON]: false, [LD_VARIATION]: 0 };
+    const stored: Record<string, unknown> = { [LD_ON]: false, [LD_VARIATION]: 0 };
     const { send, ...rest } = fakeFetch([...Object.keys(LD_HEADERS), "content-type"], ({ method, path, body }) => {
       if (method === "GET" && path === `${LD_PATH}?env=production`) {
-        const production = { on: held[LD_ON], fallthrough: { variation: held[LD_VARIATION] }, offVariation: 0 };
+        const production = { on: stored[LD_ON], fallthrough: { variation: stored[LD_VARIATION] }, offVariation: 0 };
         return { body: { key: "new-checkout", kind: "multivariate", variations, environments: { production } } };
       }
       if (method !== "PATCH" || path !== LD_PATH) return undefined;
       const { patch } = body as { patch: { op: string; path: string; value: unknown }[] };
-      if (patch.some(({ op, path: at, value }) => op === "test" && held[at] !== value))
+      if (patch.some(({ op, path: at, value }) => op === "test" && stored[at] !== value))
         return { status: 409, body: {} };
-      for (const { op, path: at, value } of patch) if (op === "replace") held[at] = value;
+      for (const { op, path: at, value } of patch) if (op === "replace") stored[at] = value;
       return { body: {} };
     });
     const system = launchdarkly({ token: "api-token", project: "default", environment: "production", send });
     const edit = (value: unknown) => {
       const { on, serves } = value as { on: boolean; serves: unknown };
-      Object.assign(held, { [LD_ON]: on, [LD_VARIATION]: serves === "red" ? 0 : 1 });
+      Object.assign(stored, { [LD_ON]: on, [LD_VARIATION]: serves === "red" ? 0 : 1 });
     };
     return { system, ...rest, edit };
   },
@@ -111,23 +111,23 @@ export const flagsmithRecipe: Recipe = {
     { enabled: true, value: "green" },
   ],
   makeSystem() {
-    let held = { enabled: false, feature_state_value: "red" };
+    let stored = { enabled: false, feature_state_value: "red" };
     let reads = 0;
     const { send, ...rest } = fakeFetch(
       ["authorization", "content-type"],
       ({ method, path, body }) => {
         if (method === "GET" && path === `${FS_PATH}?feature_name=new-checkout`)
-          return { body: { count: 1, next: null, results: [{ id: 7, feature: 3, environment: 1, ...held }] } };
+          return { body: { count: 1, next: null, results: [{ id: 7, feature: 3, environment: 1, ...stored }] } };
         if (method !== "PATCH" || path !== `${FS_PATH}7/`) return undefined;
-        held = body as typeof held;
-        return { body: { id: 7, ...held } };
+        stored = body as typeof stored;
+        return { body: { id: 7, ...stored } };
       },
-      // It has no condition: the recipe looks again right before it writes.
+      // Flagsmith has no conditional write: the recipe reads a second time right before it writes.
       () => ++reads === 2,
     );
     const edit = (next: unknown) => {
       const { enabled, value } = next as { enabled: boolean; value: string };
-      held = { enabled, feature_state_value: value };
+      stored = { enabled, feature_state_value: value };
     };
     return { system: flagsmith({ token: "fs-key", environment: "env-key", send }), ...rest, edit };
   },
@@ -153,10 +153,10 @@ export const posthogRecipe: Recipe = {
     { active: true, filters: rollout(100) },
   ],
   makeSystem() {
-    let held = { active: false, filters: rollout(10) };
+    let stored = { active: false, filters: rollout(10) };
     let version = 4;
     const { send, ...rest } = fakeFetch(["authorization", "content-type"], ({ method, path, body }) => {
-      const flag = { id: 9, key: "new-checkout", name: "", deleted: false, version, ...held };
+      const flag = { id: 9, key: "new-checkout", name: "", deleted: false, version, ...stored };
       if (method === "GET" && path === `${PH_PATH}?search=new-checkout`)
         return { body: { count: 2, next: null, results: [{ ...flag, id: 8, key: "new-checkout-2" }, flag] } };
       if (method !== "PATCH" || path !== `${PH_PATH}9/`) return undefined;
@@ -164,15 +164,15 @@ export const posthogRecipe: Recipe = {
         version: expected,
         original_flag: original,
         ...next
-      } = body as typeof held & { version: number; original_flag: object };
-      const isEdited = version !== expected && JSON.stringify(original) !== JSON.stringify(held);
+      } = body as typeof stored & { version: number; original_flag: object };
+      const isEdited = version !== expected && JSON.stringify(original) !== JSON.stringify(stored);
       if (isEdited) return { status: 409, body: { type: "server_error", detail: "The feature flag was updated" } };
-      held = next;
+      stored = next;
       version++;
       return { body: { ...flag, ...next, version } };
     });
     const edit = (value: unknown) => {
-      held = value as typeof held;
+      stored = value as typeof stored;
       version++;
     };
     return { system: posthog({ token: "phx_key", project: "1234", send }), ...rest, edit };

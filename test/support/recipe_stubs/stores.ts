@@ -1,4 +1,4 @@
-/** Stubs of the APIs of stores, which check what is sent as it is documented: Consul, Kubernetes, AWS AppConfig. */
+/** Stubs of the APIs of configuration stores, written from their documentation: Consul, Kubernetes, AWS AppConfig. */
 // @ts-expect-error an example without types
 import { appconfig } from "../../../local/example/recipes/appconfig.mjs";
 // @ts-expect-error an example without types
@@ -65,16 +65,16 @@ export const kubernetesRecipe: Recipe = {
   values: [undefined, { limit: 1 }, "foreign"],
   makeSystem() {
     let version = 1;
-    let held = configMap("1", { other: "stays" });
+    let stored = configMap("1", { other: "stays" });
     const { send, ...rest } = fakeFetch(["authorization", "accept", "content-type"], ({ method, path, body }) => {
       if (path !== KUBE_PATH) return undefined;
-      if (method === "GET") return { body: held };
+      if (method === "GET") return { body: stored };
       if (method !== "PUT") return undefined;
-      const next = body as typeof held;
-      if (next.metadata.resourceVersion !== held.metadata.resourceVersion)
+      const next = body as typeof stored;
+      if (next.metadata.resourceVersion !== stored.metadata.resourceVersion)
         return { status: 409, body: { kind: "Status", status: "Failure", reason: "Conflict", code: 409 } };
-      held = { ...next, metadata: { ...next.metadata, resourceVersion: String(++version) } };
-      return { body: held };
+      stored = { ...next, metadata: { ...next.metadata, resourceVersion: String(++version) } };
+      return { body: stored };
     });
     const system = kubernetes({
       url: "https://kube.test",
@@ -84,7 +84,7 @@ export const kubernetesRecipe: Recipe = {
       send,
     });
     const edit = (value: unknown, target = "new-checkout") => {
-      held = configMap(String(++version), { ...held.data, [`t1.${target}`]: JSON.stringify(value) });
+      stored = configMap(String(++version), { ...stored.data, [`t1.${target}`]: JSON.stringify(value) });
     };
     return { system, ...rest, edit };
   },

@@ -2,19 +2,19 @@
 import type { ObjectStorage } from "../../../lib/store/durable_object.ts";
 import { overrideStorage } from "./object_cases.ts";
 
-/** Every query rewritten. */
-const asking = (storage: ObjectStorage, rewrite: (query: string) => string): ObjectStorage =>
+/** Wraps a storage and rewrites every query. */
+const rewriteQueries = (storage: ObjectStorage, rewrite: (query: string) => string): ObjectStorage =>
   overrideStorage(storage, { sql: { exec: (query, ...bindings) => storage.sql.exec(rewrite(query), ...bindings) } });
 
 const IGNORED = "select ? as ignored, ? as ignored, ? as ignored";
 
-/** By what is wrong with them. */
+/** Functions that break a storage, by the fault. */
 export const brokenStorages: Record<string, (storage: ObjectStorage) => ObjectStorage> = {
   "puts do nothing": (storage) =>
-    asking(storage, (query) => (query.startsWith("insert into records") ? `${IGNORED}, ? as ignored` : query)),
+    rewriteQueries(storage, (query) => (query.startsWith("insert into records") ? `${IGNORED}, ? as ignored` : query)),
   "deletes are not remembered": (storage) =>
-    asking(storage, (query) => (query.includes("into deleted_records") ? IGNORED : query)),
+    rewriteQueries(storage, (query) => (query.includes("into deleted_records") ? IGNORED : query)),
   "pages are in the order they came": (storage) =>
-    asking(storage, (query) => query.replace("order by id", "order by rowid")),
-  "pages have no end": (storage) => asking(storage, (query) => query.replace("limit ?", "limit max(?, 1000)")),
+    rewriteQueries(storage, (query) => query.replace("order by id", "order by rowid")),
+  "pages have no end": (storage) => rewriteQueries(storage, (query) => query.replace("limit ?", "limit max(?, 1000)")),
 };

@@ -4,7 +4,7 @@ import { build } from "esbuild";
 
 const ROOT = join(import.meta.dirname, "../../..");
 
-/** The text of the bundle of `entry`, a path from the root. */
+/** Returns the bundle of the module `entry`, a path from the root of the project. */
 export async function bundled(entry: string): Promise<string> {
   const { outputFiles } = await build({
     absWorkingDir: ROOT,

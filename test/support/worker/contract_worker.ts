@@ -1,4 +1,4 @@
-/** The Worker host for the tests: many services in one Worker, each with settings and a clock that its requests bring. */
+/** The Worker host for tests: many services in one Worker, each with settings and a clock that its requests contain. */
 import { DurableObject } from "cloudflare:workers";
 import { endpoints } from "../../../handlers/index.ts";
 import { type EdgeEnv, edgeHost, type EdgeObject } from "../../../lib/hosts/edge/worker.ts";
@@ -8,7 +8,7 @@ type Namespace = EdgeEnv["COUNTERSIGN"];
 
 const readSetup = (request: Request): Setup => parseSetup(request.headers.get(SETUP_HEADER)!);
 
-/** Returns the request without the setup of the test, or with it. */
+/** Returns the request with this setup, or without any. */
 function withSetup(request: Request, setup?: Setup): Request {
   const copy = new Request(request);
   if (setup) copy.headers.set(SETUP_HEADER, setupText(setup));
@@ -32,9 +32,9 @@ export class Countersign extends DurableObject<EdgeEnv> {
     const ids = { uuid: () => `00000000-0000-7000-8000-${(++this.#id).toString(16).padStart(12, "0")}` };
     const host = edgeHost({ endpoints, clock: { now: () => this.#time() }, ids });
     this.#object ??= new host.Countersign(this.ctx, { ...this.env, ...env });
-    const asked = withSetup(request);
-    for (const name of empty) asked.headers.set(name, "");
-    return this.#object.fetch(asked);
+    const forwarded = withSetup(request);
+    for (const name of empty) forwarded.headers.set(name, "");
+    return this.#object.fetch(forwarded);
   }
 
   #time(): number {
@@ -49,7 +49,7 @@ export class Countersign extends DurableObject<EdgeEnv> {
 
 const { worker } = edgeHost({ endpoints });
 
-/** Objects of one service only, with the setup of the request. */
+/** Returns a namespace with the objects of one service, which adds the setup to each request. */
 function namespaceOf(namespace: Namespace, setup: Setup): Namespace {
   return {
     idFromName: (name) => namespace.idFromName(`${setup.service}/${name}`),

@@ -14,7 +14,7 @@ import { buildWorker } from "../../../esbuild.config.mjs";
 const BINDINGS = { COUNTERSIGN: { className: "Countersign", useSQLite: true } };
 export const COMPATIBILITY_DATE = "2026-04-01";
 
-/** Builds a Worker as it is published; `entry` is the text of its entry, the published one unless given. */
+/** Builds a Worker as it is published; `entry` is the text of its entry module, by default the published one. */
 export async function workerScript(entry?: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "countersign-worker-"));
   try {
@@ -25,7 +25,7 @@ export async function workerScript(entry?: string): Promise<string> {
   }
 }
 
-/** Starts workerd; the address it listens on is `url`. */
+/** Starts workerd and returns it with its address. */
 export async function startWorkerd(script: string, more: Partial<MiniflareOptions> = {}) {
   const workerd = new Miniflare({
     modules: true,
@@ -34,7 +34,7 @@ export async function startWorkerd(script: string, more: Partial<MiniflareOption
     durableObjects: BINDINGS,
     host: "127.0.0.1",
     port: 0,
-    // The service's log answers to actions of the tests.
+    // The log of the service contains only the effects of what the tests do.
     handleRuntimeStdio: (stdout: Readable, stderr: Readable) => void (stdout.resume(), stderr.resume()),
     ...more,
   } as MiniflareOptions);
@@ -43,8 +43,8 @@ export async function startWorkerd(script: string, more: Partial<MiniflareOption
 }
 
 /**
- * Sends a request over a connection of its own, and reads the whole answer. Workerd closes a connection whose request it
- * did not read to the end, which a client that keeps connections may notice with the request that follows.
+ * Sends a request over a connection of its own, and reads the complete answer. Workerd closes a connection if it does not read
+ * the request to the end; on a shared connection the next request could fail.
  */
 export async function sendAlone(request: Request): Promise<Response> {
   const { method, url } = request;
@@ -52,7 +52,7 @@ export async function sendAlone(request: Request): Promise<Response> {
   const sent = httpRequest(url, { method, headers: Object.fromEntries(request.headers), agent: false });
   sent.end(method === "GET" || method === "HEAD" ? undefined : body);
   const [answer] = (await once(sent, "response")) as [IncomingMessage];
-  sent.on("error", () => undefined); // what it still had to send is not wanted any more
+  sent.on("error", () => undefined); // Workerd has answered and does not read the rest of the request.
   const content = Buffer.concat(await answer.toArray());
   const headers = Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)]);
   return new Response(content.length > 0 ? content : null, { status: answer.statusCode!, headers });

@@ -2,26 +2,26 @@
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 
-/** One event. */
-export interface Sent {
+/** One event of the stream. */
+export interface StreamEvent {
   id: string;
   event: string;
-  // oxlint-disable-next-line no-explicit-any -- whatever was sent
+  // oxlint-disable-next-line no-explicit-any -- any JSON
   data: any;
 }
 
-/** Connects, and waits until the stream has begun. `lastId`: the last event that was seen. */
+/** Connects, and waits until the stream has begun. */
 export async function readEvents(url: string, headers: Record<string, string> = {}) {
   const sent = httpRequest(url, { headers, agent: false }).end();
   const [answer] = (await once(sent, "response")) as [IncomingMessage];
   sent.on("error", () => undefined);
-  const pieces = blocks(answer);
-  await pieces.next();
+  const blocks = splitBlocks(answer);
+  await blocks.next();
   return {
-    /** The next event of this kind; those before it are passed over. */
-    async next(event: string): Promise<Sent> {
+    /** Returns the next event of this type and skips those before it. */
+    async next(event: string): Promise<StreamEvent> {
       for (;;) {
-        const { value, done } = await pieces.next();
+        const { value, done } = await blocks.next();
         if (done) throw new Error("the stream has ended");
         const fields = new Map(value.split("\n").map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string]));
         if (fields.get("event") === event)
@@ -32,8 +32,8 @@ export async function readEvents(url: string, headers: Record<string, string> = 
   };
 }
 
-/** Lines between empty lines. */
-async function* blocks(answer: IncomingMessage): AsyncGenerator<string, undefined> {
+/** Yields the texts between empty lines. */
+async function* splitBlocks(answer: IncomingMessage): AsyncGenerator<string, undefined> {
   let text = "";
   for await (const piece of answer.setEncoding("utf8")) {
     const parts = (text + (piece as string)).split("\n\n");

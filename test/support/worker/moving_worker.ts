@@ -1,4 +1,4 @@
-/** A store in a Durable Object that gives itself out as a file, and takes one. */
+/** A Durable Object that exports its store as a file, and imports one, as the last part of the path says. */
 import { DurableObject } from "cloudflare:workers";
 import { exportStore, importStore, splitLines } from "../../../lib/changes/moving/library.ts";
 import { durableObjectStore } from "../../../lib/store/durable_object.ts";
@@ -7,29 +7,29 @@ export class Product extends DurableObject {
   readonly #store = durableObjectStore(this.ctx.storage);
 
   override async fetch(request: Request): Promise<Response> {
-    const how = new URL(request.url).pathname.split("/").at(-1) as "export" | "backup" | "import" | "write";
+    const action = new URL(request.url).pathname.split("/").at(-1) as "export" | "backup" | "import" | "write";
     try {
-      return new Response(await this.#answer(how, request));
+      return new Response(await this.#answer(action, request));
     } catch (error) {
       return new Response(String(error), { status: 500 });
     }
   }
 
-  async #answer(how: "export" | "backup" | "import" | "write", request: Request): Promise<string> {
+  async #answer(action: "export" | "backup" | "import" | "write", request: Request): Promise<string> {
     const store = this.#store;
-    if (how === "import") {
+    if (action === "import") {
       const file = new Blob([await request.arrayBuffer()]);
       const lines = () => splitLines(file.stream());
       const { log } = await importStore({ name: "the file", lines }, "import", { to: store, name: "an object" });
       return JSON.stringify(log);
     }
-    if (how === "write") {
+    if (action === "write") {
       await store.transact((tx) => tx.put("review_due", "late", true));
       return String((await store.get("review_due", "late"))!.revision);
     }
     let text = "";
-    for await (const piece of exportStore({ from: store.bulk!, name: "an object" }, { kind: how, to: "the file" }))
-      text += piece;
+    for await (const chunk of exportStore({ from: store.bulk!, name: "an object" }, { kind: action, to: "the file" }))
+      text += chunk;
     return text;
   }
 }

@@ -1,4 +1,4 @@
-/** Promises of the store in a Durable Object in addition to the contract: how it treats the storage below it. */
+/** Cases for the store in a Durable Object in addition to the contract: how the store uses its storage. */
 import { durableObjectStore, type ObjectStorage } from "../../../lib/store/durable_object.ts";
 import { StoreUnavailable } from "../../../lib/store/store.ts";
 import { agree } from "../../contract/agree.ts";
@@ -7,7 +7,7 @@ import { equal, rejects } from "../../contract/check.ts";
 import { put, remove } from "../../contract/store_records.ts";
 import { makeBarrier } from "../scripted_adapter.ts";
 
-/** The same storage with some of it replaced. */
+/** Returns a storage in which some methods are replaced. */
 export const overrideStorage = (storage: ObjectStorage, over: Partial<ObjectStorage>): ObjectStorage => ({
   sql: { exec: (query, ...bindings) => storage.sql.exec(query, ...bindings) },
   transactionSync: (run) => storage.transactionSync(run),
@@ -15,34 +15,38 @@ export const overrideStorage = (storage: ObjectStorage, over: Partial<ObjectStor
   ...over,
 });
 
-/** The store over a storage, untyped. */
+/** Opens a store on a storage, without the types of collections. */
 const storeOn = (storage: ObjectStorage): AnyStore => durableObjectStore(storage);
 
 /** Cases by name. */
 export const objectCases: Record<string, (storage: ObjectStorage) => Promise<void>> = {
-  async "no answer leaves before what it tells of is durable: a write, a look, a refusal"(storage) {
+  async "writes, reads and conflicts are answered after the data is durable"(storage) {
     const { opened, open } = makeBarrier();
     const store = storeOn(overrideStorage(storage, { sync: () => opened }));
     const answers: string[] = [];
-    const noted = (name: string, work: Promise<unknown>) => work.catch(() => name).then(() => answers.push(name));
-    const done = Promise.all([
-      noted("write", put(store, "things", "a", 1)),
-      noted(
-        "look in a transaction",
+    const recordAnswer = (name: string, work: Promise<unknown>) =>
+      work.catch(() => name).then(() => answers.push(name));
+    const first = Promise.all([
+      recordAnswer("write", put(store, "things", "a", 1)),
+      recordAnswer(
+        "read in a transaction",
         store.transact((tx) => tx.get("things", "a")),
       ),
-      noted("conflict", put(store, "things", "a", 2, 7)),
+      recordAnswer("conflict", put(store, "things", "a", 2, 7)),
     ]);
     await put(storeOn(storage), "others", "b", 1);
-    const later = [noted("get", store.get("things", "a")), noted("list", store.list("things", { limit: 1 }))];
+    const later = [
+      recordAnswer("get", store.get("things", "a")),
+      recordAnswer("list", store.list("things", { limit: 1 })),
+    ];
     await storage.sync();
     equal(answers, []);
     open();
-    await Promise.all([done, ...later]);
-    equal(answers.sort(), ["conflict", "get", "list", "look in a transaction", "write"]);
+    await Promise.all([first, ...later]);
+    equal(answers.sort(), ["conflict", "get", "list", "read in a transaction", "write"]);
   },
 
-  async "a sync that fails fails all that waited for it, and everything after it"(storage) {
+  async "a failed sync fails the calls that wait for it and all later calls"(storage) {
     const { opened, open } = makeBarrier();
     let syncs = 0;
     const failing = async (): Promise<void> => {
@@ -64,30 +68,30 @@ export const objectCases: Record<string, (storage: ObjectStorage) => Promise<voi
       StoreUnavailable,
     );
     await store.close();
-    agree(syncs <= 2, "a store that is lost synced again");
+    agree(syncs <= 2, "a failed store synced again");
   },
 
-  async "close waits for what is not durable yet"(storage) {
+  async "close waits until all writes are durable"(storage) {
     const { opened, open } = makeBarrier();
     const store = storeOn(overrideStorage(storage, { sync: () => opened }));
     const written = put(store, "things", "a", 1);
-    let closed = false;
-    const closing = store.close().then(() => (closed = true));
+    let isClosed = false;
+    const closing = store.close().then(() => (isClosed = true));
     await put(storeOn(storage), "others", "b", 1);
-    equal(closed, false, "whether it is closed");
+    equal(isClosed, false, "the store is closed");
     open();
     await Promise.all([written, closing]);
   },
 
-  async "a storage that refuses one write of a transaction keeps none of it"(storage) {
+  async "a transaction of which one write fails stores nothing"(storage) {
     let inserts = 0;
     const exec: ObjectStorage["sql"]["exec"] = (query, ...bindings) => {
       if (query.startsWith("insert") && ++inserts === 2) throw new Error("database or disk is full");
       return storage.sql.exec(query, ...bindings);
     };
     const store = storeOn(overrideStorage(storage, { sql: { exec } }));
-    const refused = store.transact((tx) => (tx.put("things", "a", 1), tx.put("things", "b", 1)));
-    await rejects(refused, StoreUnavailable);
+    const failed = store.transact((tx) => (tx.put("things", "a", 1), tx.put("things", "b", 1)));
+    await rejects(failed, StoreUnavailable);
     equal(await store.list("things", { limit: 9 }), []);
     await put(store, "things", "c", 1);
     equal((await store.list("things", { limit: 9 })).length, 1);
@@ -111,7 +115,7 @@ export const objectCases: Record<string, (storage: ObjectStorage) => Promise<voi
     equal(statements, 1, "the number of statements");
   },
 
-  async "a page of live records does not go through the deleted ones"(storage) {
+  async "a page of records does not read the deleted records"(storage) {
     let rows = 0;
     const exec: ObjectStorage["sql"]["exec"] = (query, ...bindings) => {
       const cursor = storage.sql.exec(query, ...bindings) as ReturnType<typeof exec> & { rowsRead: number };
@@ -131,7 +135,7 @@ export const objectCases: Record<string, (storage: ObjectStorage) => Promise<voi
     agree(rows > 0 && rows <= 2, `${rows} rows were read`);
   },
 
-  async "what was put, deleted, put and deleted in one transaction is deleted"(storage) {
+  async "a record that is put and deleted in one transaction is deleted"(storage) {
     const store = storeOn(storage);
     await put(store, "things", "a", 1);
     await remove(store, "things", "a");

@@ -1,25 +1,25 @@
-/** Setup that a test sends with its request, in a header that the service never sees. */
+/** Settings of the service that a test sends with its request, in a header that is removed before the service. */
 export interface Setup {
-  /** Which service; each has an object of its own. */
+  /** Name of the service; each service has an object of its own. */
   service: string;
   /** The Worker's settings. */
   env: Record<string, string>;
   /** Time of the clock. */
   now: number;
-  /** The ids that it makes count on from here, or from the last one that its object made. */
+  /** New ids continue from this number, or from the last id of the object if that is higher. */
   id: number;
-  /** The headers that have no text: workerd drops some of them on the way, so they are put back behind it. */
+  /** Headers with an empty value: workerd drops some of them, so the Worker adds them again. */
   empty?: string[];
-  /** A part of the service fails when it is asked. */
+  /** Makes the clock of the service throw. */
   fails?: true;
-  /** Resets the object instead of asking it; `once`: only one that has been asked before. */
+  /** Resets the object instead of answering; `once`: only an object that has answered before. */
   reset?: "always" | "once";
 }
 
-/** As a header holds it. */
+/** Encodes a setup as the value of a header. */
 export const setupText = (setup: Setup): string => encodeURIComponent(JSON.stringify(setup));
 
-/** Returns the value of a header. */
+/** Decodes the value of a header. */
 export const parseSetup = (text: string): Setup => JSON.parse(decodeURIComponent(text)) as Setup;
 
 export const SETUP_HEADER = "x-test-setup";

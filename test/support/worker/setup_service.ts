@@ -1,4 +1,4 @@
-/** A service of the test Worker: its own settings, clock and object, and a way to reset it. */
+/** A service of the test Worker, with its own settings, clock and object; a test can reset the object. */
 import { START } from "../clock.ts";
 import { type Client, client } from "../client.ts";
 import { manifest } from "../intents.ts";
@@ -8,38 +8,38 @@ import { SETUP_HEADER, type Setup, setupText } from "./setup.ts";
 /** The entry of a Worker whose requests name their service. */
 export const SETUP_ENTRY = 'export { Countersign, default } from "./test/support/worker/contract_worker.ts";';
 
-/** More than a request makes, so that ids rise also from one object to the next while the clock stands still. */
-const IDS_A_REQUEST = 100;
+/** More ids than one request makes, so that ids rise also from one object to the next. */
+const IDS_PER_REQUEST = 100;
 
 /** A client of one service. */
 export interface SetupService extends Client {
-  /** Changes what its requests tell it. */
+  /** The settings that are sent with each request; a test may change them. */
   setup: Setup;
-  /** The same request, which first resets the object if it was asked before. */
+  /** Sends a request; an object that has answered before is reset first. */
   fetchAnew(request: Request): Promise<Response>;
-  /** Sends a request as it is. */
+  /** Sends a request without a reset. */
   fetch(request: Request): Promise<Response>;
   advance(ms: number): void;
-  /** Resets the object; whatever is under way is lost. */
+  /** Resets the object; requests in progress are lost. */
   reset(): Promise<void>;
 }
 
-let made = 0;
+let serviceCount = 0;
 
-/** A service on an object of its own. `env`: its settings next to an intent with the required fields. */
+/** Returns a client of a new service. `env` are its settings in addition to an intent with the required fields. */
 export function startSetupService(url: string, env: Record<string, string> = {}): SetupService {
   const SVC_PRODUCT_INTENT_JSON = JSON.stringify(manifest());
   const setup: Setup = {
-    service: `service-${++made}`,
+    service: `service-${++serviceCount}`,
     env: { SVC_PRODUCT_INTENT_JSON, SVC_ALLOW_ANONYMOUS_WRITES: "1", SVC_PROTECT_READS: "0", ...env },
     now: Date.parse(START),
     id: 0,
   };
-  const send = (request: Request, over: Partial<Setup> = {}): Promise<Response> => {
-    setup.id += IDS_A_REQUEST;
+  const send = (request: Request, overrides: Partial<Setup> = {}): Promise<Response> => {
+    setup.id += IDS_PER_REQUEST;
     const headers = new Headers(request.headers);
     const empty = [...headers].flatMap(([name, value]) => (value === "" ? [name] : []));
-    headers.set(SETUP_HEADER, setupText({ ...setup, empty, ...over }));
+    headers.set(SETUP_HEADER, setupText({ ...setup, empty, ...overrides }));
     return sendAlone(new Request(request, { headers }));
   };
   const fetch = (request: Request) => send(request);

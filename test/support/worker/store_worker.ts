@@ -1,4 +1,4 @@
-/** The store contract inside a Durable Object: its cases are run by name, on the real storage, and report over HTTP. */
+/** Runs cases of the store contract in a Durable Object, on its real storage, by requests that name the case. */
 import { DurableObject } from "cloudflare:workers";
 import { durableObjectStore, type ObjectStorage } from "../../../lib/store/durable_object.ts";
 import { RevisionConflict } from "../../../lib/store/store.ts";
@@ -11,7 +11,7 @@ import { objectCases } from "./object_cases.ts";
 
 const broken: Record<string, () => Subject> = { ...brokenRecords, ...brokenTransactions };
 
-/** A write of a decision that reads nothing. */
+/** A write of a transaction that reads nothing. */
 export interface Write {
   collection: string;
   id: string;
@@ -30,8 +30,8 @@ export type StoreRequest =
   | { ask: "write"; writes: Write[] }
   | { ask: "instance" };
 
-/** The subject of a case: the store on this object's storage, whose syncs are counted. */
-function subject(storage: ObjectStorage): Subject {
+/** Returns the subject of a case: the store on this object's storage, whose syncs are counted. */
+function makeSubject(storage: ObjectStorage): Subject {
   let syncs = 0;
   const counting: ObjectStorage = {
     sql: storage.sql,
@@ -54,14 +54,15 @@ function subject(storage: ObjectStorage): Subject {
   };
 }
 
-async function problem(storeCase: StoreCase, make: () => Promise<Subject>): Promise<string | null> {
+/** Runs a case and returns its error as text, or null. */
+async function runToProblem(storeCase: StoreCase, make: () => Promise<Subject>): Promise<string | null> {
   return runCase(storeCase, make).then(
     () => null,
     (error: unknown) => String(error),
   );
 }
 
-const caseOf = (name: string): StoreCase => {
+const findCase = (name: string): StoreCase => {
   const found = storeCases.find((storeCase) => storeCase.name === name);
   if (!found) throw new Error(`there is no case ${name}`);
   return found;
@@ -81,31 +82,31 @@ export class StoreObject extends DurableObject {
     }
   }
 
-  async #answer(asked: StoreRequest): Promise<unknown> {
-    switch (asked.ask) {
+  async #answer(command: StoreRequest): Promise<unknown> {
+    switch (command.ask) {
       case "run": {
-        const wrap = asked.storage === undefined ? undefined : brokenStorages[asked.storage];
+        const wrap = command.storage === undefined ? undefined : brokenStorages[command.storage];
         const storage = wrap ? wrap(this.ctx.storage) : this.ctx.storage;
-        return problem(caseOf(asked.name), async () => subject(storage));
+        return runToProblem(findCase(command.name), async () => makeSubject(storage));
       }
       case "failures": {
-        const make = broken[asked.store]!;
+        const make = broken[command.store]!;
         const failed: string[] = [];
         for (const storeCase of storeCases) {
           if (storeCase.needs && !make()[storeCase.needs]) continue;
-          if (await problem(storeCase, async () => make())) failed.push(storeCase.name);
+          if (await runToProblem(storeCase, async () => make())) failed.push(storeCase.name);
         }
         return failed;
       }
       case "own":
-        return objectCases[asked.name]!(this.ctx.storage);
+        return objectCases[command.name]!(this.ctx.storage);
       case "get":
-        return this.#store.get(asked.collection, asked.id);
+        return this.#store.get(command.collection, command.id);
       case "list":
-        return this.#store.list(asked.collection, { limit: asked.limit });
+        return this.#store.list(command.collection, { limit: command.limit });
       case "write":
         return this.#store.transact((tx) => {
-          for (const { collection, id, value, expected } of asked.writes)
+          for (const { collection, id, value, expected } of command.writes)
             if (value === undefined) tx.delete(collection, id, expected);
             else tx.put(collection, id, value, expected);
         });
