@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { makeIntent } from "../support/intents.ts";
 import { renderPage } from "../../lib/openapi/page.ts";
-import { makeTestDocument } from "../lib/openapi/document_under.ts";
+import { makeTestDocument } from "../lib/openapi/test_documents.ts";
 import { startBrowser } from "./browser.ts";
 
 const browser = await startBrowser();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 // @ts-expect-error a build script without types
 import * as making from "../../../.ci/build/client_types.mjs";
-import { buildServedDocument } from "../openapi/document_under.ts";
+import { buildServedDocument } from "../openapi/test_documents.ts";
 
 const { makeFiles } = making as { makeFiles(document: object): Promise<Record<string, string>> };
 const ROOT = join(import.meta.dirname, "../../..");

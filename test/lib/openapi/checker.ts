@@ -1,4 +1,4 @@
-/** Holds answers to the document, with every shape closed: an undescribed field is a failure too. */
+/** Checks responses against the OpenAPI document; a field that the document does not describe is a failure, too. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { expect } from "vitest";
@@ -13,37 +13,37 @@ export interface Target {
   operation: Operation;
 }
 
-/** The answer with its JSON parsed; `body` is undefined for any other media type. */
-export interface Reported {
+/** A checked response; `body` is undefined unless the response is JSON. */
+export interface CheckedResponse {
   status: number;
   media: string;
-  // oxlint-disable-next-line no-explicit-any -- whatever the service answered
+  // oxlint-disable-next-line no-explicit-any -- any JSON
   body: any;
 }
 
-/** Checks answers to operations of a document, and reads them. */
-export function checker(document: OpenApi): (target: Target, response: Response) => Promise<Reported> {
+/** Returns a function that checks and reads the response to an operation of a document. */
+export function checker(document: OpenApi): (target: Target, response: Response) => Promise<CheckedResponse> {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   // The package is CommonJS: its default export may arrive one level deeper.
-  const add = formats as unknown as { default?: (to: Ajv2020) => void } & ((to: Ajv2020) => void);
-  (add.default ?? add)(ajv);
-  ajv.addSchema(closed(document) as object, "document");
+  const addFormats = formats as unknown as { default?: (to: Ajv2020) => void } & ((to: Ajv2020) => void);
+  (addFormats.default ?? addFormats)(ajv);
+  ajv.addSchema(withoutOtherFields(document) as object, "document");
 
   return async ({ template, method, operation }, response) => {
     const { status } = response;
     const key = status in operation.responses || status < 400 ? String(status) : "default";
-    const described = operation.responses[key];
-    expect(described, `${operation.operationId} answers ${status}, which the document does not tell`).toBeDefined();
+    const declared = operation.responses[key];
+    expect(declared, `${operation.operationId} answers ${status}, which the document does not describe`).toBeDefined();
     const type = response.headers.get("content-type") ?? "";
-    if (described!.content === undefined) {
+    if (declared!.content === undefined) {
       expect([type, await response.text()], `${operation.operationId} ${status} has no body`).toEqual(["", ""]);
       return { status, media: "", body: undefined };
     }
-    const media = Object.keys(described!.content).find((known) => type.startsWith(known));
-    expect(media, `${operation.operationId} answers ${type}, which the document does not tell`).toBeDefined();
+    const media = Object.keys(declared!.content).find((declaredType) => type.startsWith(declaredType));
+    expect(media, `${operation.operationId} answers ${type}, which the document does not describe`).toBeDefined();
     const headers: Record<string, { description: string; required?: boolean }> = document.components.headers;
-    const always = Object.keys(described!.headers ?? {}).filter((name) => headers[name]!.required);
-    for (const name of ["X-Request-Id", ...always, ...(status === 401 ? ["WWW-Authenticate"] : [])])
+    const requiredHeaders = Object.keys(declared!.headers ?? {}).filter((name) => headers[name]!.required);
+    for (const name of ["X-Request-Id", ...requiredHeaders, ...(status === 401 ? ["WWW-Authenticate"] : [])])
       expect(response.headers.has(name), `${operation.operationId} ${status} has ${name}`).toBe(true);
     if (media !== "application/json") {
       await response.body?.cancel();
@@ -62,13 +62,13 @@ const pointer = (path: string[]): string =>
     .map((part) => encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1")))
     .join("/")}`;
 
-/** Errors stay open: they carry what helps to mend them. */
-function closed(part: unknown, name = ""): unknown {
-  if (Array.isArray(part)) return part.map((item) => closed(item));
+/** Returns a copy of a schema in which objects, except errors, allow no other fields. */
+function withoutOtherFields(part: unknown, name = ""): unknown {
+  if (Array.isArray(part)) return part.map((item) => withoutOtherFields(item));
   if (typeof part !== "object" || part === null) return part;
   const copy: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(part)) copy[key] = closed(value, key);
-  const isShape = typeof copy["properties"] === "object" && copy["type"] === "object";
-  if (isShape && name !== "Error" && !("additionalProperties" in copy)) copy["additionalProperties"] = false;
+  for (const [key, value] of Object.entries(part)) copy[key] = withoutOtherFields(value, key);
+  const isObjectSchema = typeof copy["properties"] === "object" && copy["type"] === "object";
+  if (isObjectSchema && name !== "Error" && !("additionalProperties" in copy)) copy["additionalProperties"] = false;
   return copy;
 }

@@ -1,4 +1,4 @@
-/** Clients that stock generators write from the document, as the compiler sees them. */
+/** Clients that common generators write from the document: each must compile. */
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,14 +8,14 @@ import { expect, test } from "vitest";
 import { clientGenerators } from "../../support/client_generators.ts";
 import { makeIntent } from "../../support/intents.ts";
 import { FULL } from "../../support/length.ts";
-import { buildServedDocument } from "./document_under.ts";
+import { buildServedDocument } from "./test_documents.ts";
 
 const run = promisify(execFile);
 const COMPILER = join(import.meta.dirname, "../../../node_modules/typescript/bin/tsc");
 const STRICT = "--noEmit --strict --skipLibCheck --allowImportingTsExtensions --target es2022".split(" ");
 const BUNDLER = "--module esnext --moduleResolution bundler --lib es2023,dom,dom.iterable".split(" ");
 
-/** The arguments of `node` that write a client of `document` into `folder`, by the generators in `home`. */
+/** Returns the arguments of `node` for a generator in `home` that writes a client of `document` into `folder`. */
 type ArgumentsFor = (document: string, folder: string, home: string) => string[];
 
 const ARGUMENTS: Record<string, ArgumentsFor> = {
@@ -35,14 +35,14 @@ const ARGUMENTS: Record<string, ArgumentsFor> = {
     join(home, "node_modules", "orval/dist/bin/orval.js"),
     ...["--input", document, "--output", join(folder, "index.ts"), "--client", "fetch"],
   ],
-  // Takes a path from the working directory alone.
+  // It resolves paths only from the working directory.
   "typed-openapi": (document, folder, home) => [
     join(home, "node_modules", "typed-openapi/bin.js"),
     ...[document, "--output", join(basename(folder), "index.ts"), "--runtime", "none"],
   ],
 };
 
-/** Generates a client, and returns what the compiler says about it. */
+/** Generates a client, and returns the output of the compiler. */
 async function compileClient(argumentsFor: ArgumentsFor, document: unknown, home: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "generated-client-"));
   const [input, output] = [join(folder, "openapi.json"), join(folder, "client")];
@@ -59,7 +59,7 @@ async function compileClient(argumentsFor: ArgumentsFor, document: unknown, home
 
 const DOCUMENT = buildServedDocument({ product: { ...makeIntent(), identity: {} as never } });
 
-/** They are 280 MB, so they are fetched in the full run alone. */
+/** The generators are 280 MB, so only the full run fetches them. */
 const home =
   FULL &&
   (await clientGenerators().catch((error: Error) => {

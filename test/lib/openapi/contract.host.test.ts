@@ -1,4 +1,4 @@
-/** Generated requests, good and bad, to every operation: the document must tell what comes of each. */
+/** Valid and invalid generated requests to every operation: the document must describe each response. */
 import { describe, expect, test } from "vitest";
 import type { Operation } from "../../../lib/openapi/operation.ts";
 import { type Client, client, PROPOSAL } from "../../support/client.ts";
@@ -6,12 +6,20 @@ import { DAY, type TestClock } from "../../support/clock.ts";
 import { openDeps, type TestOptions } from "../../support/deps.ts";
 import { makeIntent } from "../../support/intents.ts";
 import { app } from "../../../handlers/index.ts";
-import { makeTestDocument } from "./document_under.ts";
+import { makeTestDocument } from "./test_documents.ts";
 import { checker, type Target } from "./checker.ts";
-import { type Field, listFields, misfits, makeRequest, type Sent, makeSent, type Values } from "./generated.ts";
+import {
+  type Field,
+  listFields,
+  invalidValues,
+  makeRequest,
+  type Sent,
+  makeSent,
+  type Values,
+} from "./generated_requests.ts";
 
 const DOCUMENT = makeTestDocument({ product: { ...makeIntent(), identity: {} as never } });
-/** Speaks a protocol of its own, in which no refusal names a field; test/lib/mcp holds it to that. */
+/** Has a protocol of its own, in which errors name no field; tested in test/lib/mcp. */
 const MCP = "/mcp";
 const TARGETS: Target[] = Object.entries(DOCUMENT.paths)
   .filter(([template]) => template !== MCP)
@@ -22,10 +30,10 @@ const TARGETS: Target[] = Object.entries(DOCUMENT.paths)
       operation,
     })),
   );
-const read = checker(DOCUMENT);
+const check = checker(DOCUMENT);
 
-/** Fields that do not go with the others. */
-const APART: Record<string, string[]> = {
+/** Fields that cannot be combined with the other fields of their operation. */
+const SEPARATE_FIELDS: Record<string, string[]> = {
   listAuditEntries: ["contents", "tenant"],
   draftMandate: ["limits", "kpi_floor", "from"],
   askGate: ["answer"],
@@ -79,22 +87,24 @@ const APART: Record<string, string[]> = {
   ],
 };
 
-/** Operations answered only for a watched log; test/lib/audit/witness_service.test.ts has one. */
-const WATCHING = ["addCheckpoint", "getWatchedCheckpoint"];
-/** Is answered only where a gate has a GitHub App; test/lib/operations/github has one. */
-const OF_GITHUB = "receiveGithubDelivery";
-/** Is granted only to a log that lost its end; test/lib/changes/lost_entries.test.ts has one. */
-const OF_A_LOST_END = "acceptLoss";
-/** Is granted only after an edit from outside; test/lib/changes/restore.test.ts has some. */
-const OF_AN_EDIT = "restoreValue";
-/** Is granted only while a change is rolled out; test/lib/changes/rollouts/rollout.test.ts has some. */
-const OF_A_ROLLOUT = ["changeStage", "feedSamples"];
-/** Are granted only to people with keys under `policy.mandates`; test/lib/changes/mandates has some. */
-const OF_MANDATES = ["draftMandate", "signMandate", "narrowMandate", "resumeMandate", "revokeMandate"];
-const isAnswered = ({ operation }: Target): boolean =>
-  ![...WATCHING, ...OF_A_ROLLOUT, ...OF_MANDATES, OF_A_LOST_END, OF_AN_EDIT, OF_GITHUB].includes(operation.operationId);
+/** Operations that succeed only in a state that these tests do not create. */
+const NEEDS_OTHER_STATE = [
+  // A watched log: test/lib/audit/witness_service.test.ts.
+  ...["addCheckpoint", "getWatchedCheckpoint"],
+  // A release gate with a GitHub App: test/lib/operations/github.
+  "receiveGithubDelivery",
+  // A log that lost its end: test/lib/changes/lost_entries.test.ts.
+  "acceptLoss",
+  // An edit by another program: test/lib/changes/restore.test.ts.
+  "restoreValue",
+  // A rollout in progress: test/lib/changes/rollouts/rollout.test.ts.
+  ...["changeStage", "feedSamples"],
+  // People with keys under `policy.mandates`: test/lib/changes/mandates.
+  ...["draftMandate", "signMandate", "narrowMandate", "resumeMandate", "revokeMandate"],
+];
+const canSucceed = ({ operation }: Target): boolean => !NEEDS_OTHER_STATE.includes(operation.operationId);
 
-/** The change that an operation is good for. */
+/** Status of the change that an operation requires. */
 const CHANGE: Record<string, "approved" | "applied" | "denied"> = {
   addLateNote: "denied",
   applyChange: "approved",
@@ -107,12 +117,12 @@ async function service(options: TestOptions = {}) {
   const deps = await openDeps(options);
   const fetch = app(deps);
   const ask = async (target: Target, sent: Sent, headers: HeadersInit = {}) =>
-    read(target, await fetch(makeRequest(target, sent, headers)));
+    check(target, await fetch(makeRequest(target, sent, headers)));
   return { ...client(fetch), ask, clock: deps.clock };
 }
 
-/** Makes records for a request to be about, and tells the values that fit them. */
-async function known(api: Client & { clock: TestClock }, { operationId }: Operation): Promise<Values> {
+/** Creates the records that a request needs, and returns values of fields that match them. */
+async function prepareRecords(api: Client & { clock: TestClock }, { operationId }: Operation): Promise<Values> {
   const { bring, propose, post, clock } = api;
   await post("kpi", { csat: 4 });
   await post("/api/chat", { message: "hello" });
@@ -157,38 +167,38 @@ async function completedTask({ post }: Client): Promise<string> {
   return body.task_id;
 }
 
-const named = ({ operation, ...target }: Target) => ({ ...target, operation, name: operation.operationId });
+const withName = ({ operation, ...target }: Target) => ({ ...target, operation, name: operation.operationId });
 const start = async (operation: Operation) => {
   const api = await service({ intent: { policy: { break_glass: { approvers: ["oncall"] } } } });
-  return { ...api, values: await known(api, operation) };
+  return { ...api, values: await prepareRecords(api, operation) };
 };
 
-/** The fields of an operation that go together, without those that say where a page begins. */
-function togetherOf(operation: Operation): Field[] {
-  const apart = [...(APART[operation.operationId] ?? []), "before", "after"];
-  return listFields(operation).filter(({ name }) => !apart.includes(name));
+/** Returns the fields of an operation that can be combined, without the cursors of pages. */
+function listCombinableFields(operation: Operation): Field[] {
+  const excluded = [...(SEPARATE_FIELDS[operation.operationId] ?? []), "before", "after"];
+  return listFields(operation).filter(({ name }) => !excluded.includes(name));
 }
 
 const isStrict = ({ operation }: Target): boolean =>
   operation.requestBody?.content["application/json"]?.schema["additionalProperties"] === false;
-const mustHave = ({ operation }: Target): Field[] =>
+const listRequired = ({ operation }: Target): Field[] =>
   listFields(operation).filter(({ required, place }) => required && place !== "path");
 
 describe("requests that the document allows are accepted", () => {
-  test.each(TARGETS.filter(isAnswered).map(named))("$name", async (target) => {
-    // A GET takes its fields from the address, however a body is sent.
+  test.each(TARGETS.filter(canSucceed).map(withName))("$name", async (target) => {
+    // The fields of a GET are in the address, so one encoding is enough.
     const form = target.operation.requestBody?.content["application/x-www-form-urlencoded"];
     for (const as of form ? (["json", "form"] as const) : (["json"] as const)) {
       const api = await start(target.operation);
-      const { status, body } = await api.ask(target, makeSent(togetherOf(target.operation), api.values, as));
+      const { status, body } = await api.ask(target, makeSent(listCombinableFields(target.operation), api.values, as));
       if (target.template.includes("{")) expect(body?.code).not.toBe("invalid_field");
       else expect(status, JSON.stringify(body)).toBeLessThan(300);
     }
   });
 });
 
-/** Optional parameters of reads, for an answer of this media type. */
-const ASKED: Record<string, Values> = {
+/** Parameters that request a response of a media type. */
+const QUERIES_BY_TYPE: Record<string, Values> = {
   "application/json": { message: "hello" },
   "application/x-ndjson": { format: "jsonl" },
   "text/csv": { format: "csv" },
@@ -198,27 +208,29 @@ const ASKED: Record<string, Values> = {
   "text/plain": { file: "notes.txt" },
 };
 
-const mediaOf = ({ responses }: Operation): string[] =>
+const listMediaTypes = ({ responses }: Operation): string[] =>
   Object.keys((responses["200"] ?? responses["201"])!.content ?? {});
 
 describe("each declared media type is returned on request", () => {
-  const given = TARGETS.filter(({ operation }) => mediaOf(operation).some((media) => media !== "application/json"));
+  const targets = TARGETS.filter(({ operation }) =>
+    listMediaTypes(operation).some((media) => media !== "application/json"),
+  );
   const evolved = { list: async () => [], read: async () => "# Report", write: async () => {} };
   test.each(
-    given
-      .filter(isAnswered)
-      .flatMap((target) => mediaOf(target.operation).map((media) => ({ ...named(target), media }))),
+    targets
+      .filter(canSucceed)
+      .flatMap((target) => listMediaTypes(target.operation).map((media) => ({ ...withName(target), media }))),
   )("$name: $media", async ({ media, ...target }) => {
     const api = await service({ evolved });
-    const asked = ASKED[media] ?? {};
-    const values = { ...asked, change_id: (await api.propose()).change_id };
-    const fields = listFields(target.operation).filter(({ name, required }) => required || name in asked);
+    const query = QUERIES_BY_TYPE[media] ?? {};
+    const values = { ...query, change_id: (await api.propose()).change_id };
+    const fields = listFields(target.operation).filter(({ name, required }) => required || name in query);
     const answer = await api.ask(target, makeSent(fields, values), { accept: media });
     expect([answer.status, answer.media]).toEqual([200, media]);
   });
 
   test("there are responses of text, of JSON lines and of events", () => {
-    expect(given.map(({ operation }) => operation.operationId)).toEqual([
+    expect(targets.map(({ operation }) => operation.operationId)).toEqual([
       "listAuditEntries",
       "getCheckpoint",
       "getCertificate",
@@ -237,40 +249,43 @@ describe("each declared media type is returned on request", () => {
 });
 
 describe("responses to minimal requests, and to each optional field, are documented", () => {
-  test.each(TARGETS.map(named))("$name", async (target) => {
+  test.each(TARGETS.map(withName))("$name", async (target) => {
     const fields = listFields(target.operation);
-    const least = fields.filter(({ required }) => required);
-    for (const name of ["", ...(APART[target.name] ?? [])]) {
+    const requiredFields = fields.filter(({ required }) => required);
+    for (const name of ["", ...(SEPARATE_FIELDS[target.name] ?? [])]) {
       const api = await start(target.operation);
-      await api.ask(target, makeSent([...least, ...fields.filter((field) => field.name === name)], api.values));
+      await api.ask(
+        target,
+        makeSent([...requiredFields, ...fields.filter((field) => field.name === name)], api.values),
+      );
     }
   });
 });
 
 describe("requests that the document does not allow are rejected with the field", () => {
-  const wrong = ({ operation }: Target) =>
-    listFields(operation).flatMap((field) => misfits(field.schema).map((value) => ({ field, value })));
-  test.each(TARGETS.filter((target) => wrong(target).length > 0).map(named))("$name", async (target) => {
+  const listInvalid = ({ operation }: Target) =>
+    listFields(operation).flatMap((field) => invalidValues(field.schema).map((value) => ({ field, value })));
+  test.each(TARGETS.filter((target) => listInvalid(target).length > 0).map(withName))("$name", async (target) => {
     const api = await start(target.operation);
-    for (const { field, value } of wrong(target))
+    for (const { field, value } of listInvalid(target))
       for (const as of ["json", "form"] as const) {
-        const sent = makeSent(togetherOf(target.operation), api.values, as);
+        const sent = makeSent(listCombinableFields(target.operation), api.values, as);
         sent[field.place][field.name] = value;
         const { status, body } = await api.ask(target, sent);
-        const what = `${field.name}=${String(value).slice(0, 40)} as ${as}`;
-        expect([status, body?.code], what).toEqual([400, "invalid_field"]);
+        const sentField = `${field.name}=${String(value).slice(0, 40)} as ${as}`;
+        expect([status, body?.code], sentField).toEqual([400, "invalid_field"]);
         expect(body.fields.map((reported: { field: string }) => reported.field)).toContain(field.name);
       }
   });
 });
 
 describe("requests without a required field are rejected", () => {
-  test.each(TARGETS.filter((target) => mustHave(target).length > 0).map(named))("$name", async (target) => {
+  test.each(TARGETS.filter((target) => listRequired(target).length > 0).map(withName))("$name", async (target) => {
     const api = await start(target.operation);
-    for (const { name } of mustHave(target)) {
-      const rest = togetherOf(target.operation).filter((field) => field.name !== name);
+    for (const { name } of listRequired(target)) {
+      const rest = listCombinableFields(target.operation).filter((field) => field.name !== name);
       const { status, body } = await api.ask(target, makeSent(rest, api.values));
-      // A protocol of others has errors of its own, in a sentence.
+      // Errors of OFREP name the field in a sentence.
       const reported = body.fields?.[0]?.field ?? body.errorDetails;
       expect([status, reported], name).toEqual([400, expect.stringContaining(name)]);
     }
@@ -278,9 +293,9 @@ describe("requests without a required field are rejected", () => {
 });
 
 describe("an unknown field of a strict request is rejected", () => {
-  test.each(TARGETS.filter(isStrict).map(named))("$name", async (target) => {
+  test.each(TARGETS.filter(isStrict).map(withName))("$name", async (target) => {
     const api = await start(target.operation);
-    const sent = makeSent(togetherOf(target.operation), api.values);
+    const sent = makeSent(listCombinableFields(target.operation), api.values);
     sent.body["no_such_field"] = 1;
     const { status, body } = await api.ask(target, sent);
     expect([status, body.fields?.[0]?.field]).toEqual([400, "no_such_field"]);
@@ -288,15 +303,15 @@ describe("an unknown field of a strict request is rejected", () => {
 });
 
 describe("responses without an intent, and without the token, are documented", () => {
-  test.each(TARGETS.map(named))("$name", async (target) => {
-    const sent = makeSent(togetherOf(target.operation), { change_id: "chg_1" });
+  test.each(TARGETS.map(withName))("$name", async (target) => {
+    const sent = makeSent(listCombinableFields(target.operation), { change_id: "chg_1" });
     const disabled = await (await service({ intent: null })).ask(target, sent);
     const isProduct = /^\/api\/(?:product\/|inbox$|gate\b|find\b)/.test(target.template);
     expect(disabled.body?.code === "product_runtime_disabled").toBe(isProduct);
-    const refused = await (await service({ adminToken: "hunter2hunter2" })).ask(target, sent);
+    const withToken = await (await service({ adminToken: "hunter2hunter2" })).ask(target, sent);
     const { security } = target.operation;
-    const needsOne = security.length > 0 && security.every((alternative) => Object.keys(alternative).length > 0);
-    expect(refused.status === 401).toBe(needsOne);
+    const needsToken = security.length > 0 && security.every((alternative) => Object.keys(alternative).length > 0);
+    expect(withToken.status === 401).toBe(needsToken);
     const protectedAll = await service({ adminToken: "hunter2hunter2", protectAll: true });
     expect((await protectedAll.ask(target, sent)).status === 401).toBe(security.length > 0);
   });
@@ -305,19 +320,19 @@ describe("responses without an intent, and without the token, are documented", (
 describe("responses to malformed bodies and cross-site requests are documented", () => {
   test.each(
     TARGETS.filter(({ method }) => method === "post")
-      .filter(isAnswered)
-      .map(named),
+      .filter(canSucceed)
+      .map(withName),
   )("$name", async (target) => {
     const api = await start(target.operation);
-    const sent = makeSent(togetherOf(target.operation), api.values);
-    // A protocol of others has its own errors, and no codes of ours.
-    const coded = async (headers: HeadersInit) => {
+    const sent = makeSent(listCombinableFields(target.operation), api.values);
+    // Errors of OFREP have no code.
+    const readCode = async (headers: HeadersInit) => {
       const { status, body } = await api.ask(target, sent, headers);
       return [status, body && "code" in body ? body.code : undefined];
     };
-    const isOurs = !target.template.startsWith("/ofrep/");
-    if (isOurs) expect(await coded({ "content-type": "text/xml" })).toEqual([415, "unsupported_media_type"]);
-    expect(await coded({ "sec-fetch-site": "cross-site" })).toEqual([403, isOurs ? "cross_site" : undefined]);
+    const hasCodes = !target.template.startsWith("/ofrep/");
+    if (hasCodes) expect(await readCode({ "content-type": "text/xml" })).toEqual([415, "unsupported_media_type"]);
+    expect(await readCode({ "sec-fetch-site": "cross-site" })).toEqual([403, hasCodes ? "cross_site" : undefined]);
     const large = { ...sent, body: { ...sent.body, padding: "x".repeat(70_000) } };
     expect((await api.ask(target, large)).status).toBe(413);
     const garbled = await api.ask(target, { ...sent, as: "form" }, { "content-type": "application/json" });

@@ -11,9 +11,9 @@ import { readErrorCodes } from "../../../lib/openapi/responses.ts";
 import type { ErrorCode } from "../../../lib/kit/errors.ts";
 import { makeIntent } from "../../support/intents.ts";
 import { endpoints } from "../../../handlers/index.ts";
-import { makeTestDocument } from "./document_under.ts";
+import { makeTestDocument } from "./test_documents.ts";
 
-const declared = (declaration: Partial<Declaration>) =>
+const makeEndpoint = (declaration: Partial<Declaration>) =>
   endpoint(
     {
       method: "GET",
@@ -30,12 +30,12 @@ const declared = (declaration: Partial<Declaration>) =>
   );
 
 function operationOf(declaration: Partial<Declaration>): Operation {
-  const { paths } = makeOpenApi([declared(declaration)], "1.2.3");
+  const { paths } = makeOpenApi([makeEndpoint(declaration)], "1.2.3");
   const [methods] = Object.values(paths);
   return (methods!.get ?? methods!.post)!;
 }
 
-const codesOf = ({ responses }: Operation) => readErrorCodes(responses["default"]!);
+const listCodes = ({ responses }: Operation) => readErrorCodes(responses["default"]!);
 
 test("every endpoint is an operation with a unique name", () => {
   const { paths } = makeTestDocument({});
@@ -48,10 +48,10 @@ test("every endpoint is an operation with a unique name", () => {
   for (const { operationId } of operations) expect(operationId).toMatch(/^[a-z][A-Za-z0-9]+$/);
 });
 
-test("a path parameter is required and in the path, a query parameter keeps its default", () => {
+test("a path parameter is required, and a query parameter has its default", () => {
   const { paths } = makeOpenApi(
     [
-      declared({
+      makeEndpoint({
         path: "/api/thing/:change_id",
         input: z.object({
           change_id: changeId(),
@@ -171,17 +171,24 @@ test("the KPIs of the intent are the fields of its feed", () => {
 test("one response lists all error codes: those of the kind of endpoint, and its own", () => {
   const open = operationOf({});
   expect(Object.keys(open.responses)).toEqual(["200", "default"]);
-  const ofAll = ["invalid_field", "host_not_allowed", "internal", "store_unavailable", "store_busy", "unauthorized"];
-  expect(codesOf(open)).toEqual({ kindCodes: expect.arrayContaining(ofAll), ownCodes: [] });
-  expect(codesOf(open).kindCodes).not.toContain("payload_too_large");
+  const commonCodes = [
+    "invalid_field",
+    "host_not_allowed",
+    "internal",
+    "store_unavailable",
+    "store_busy",
+    "unauthorized",
+  ];
+  expect(listCodes(open)).toEqual({ kindCodes: expect.arrayContaining(commonCodes), ownCodes: [] });
+  expect(listCodes(open).kindCodes).not.toContain("payload_too_large");
   expect(open.security).toEqual([]);
-  expect(codesOf(operationOf({ open: true })).kindCodes).not.toContain("unauthorized");
+  expect(listCodes(operationOf({ open: true })).kindCodes).not.toContain("unauthorized");
 
   const errors: ErrorCode[] = ["change_not_found", "illegal_transition", "adapter_failed"];
   const governed = operationOf({ method: "POST", product: true, token: true, success: 201, errors });
   expect(Object.keys(governed.responses)).toEqual(["201", "default"]);
-  const ofWrites = ["cross_site", "person_required", "payload_too_large", "evidence_mismatch", "chain_broken"];
-  expect(codesOf(governed)).toEqual({ kindCodes: expect.arrayContaining([...ofAll, ...ofWrites]), ownCodes: errors });
+  const writeCodes = ["cross_site", "person_required", "payload_too_large", "evidence_mismatch", "chain_broken"];
+  expect(listCodes(governed)).toEqual({ kindCodes: expect.arrayContaining([...commonCodes, ...writeCodes]), ownCodes: errors });
   expect(governed.security).toEqual([{ AdminToken: [] }]);
 });
 
@@ -189,7 +196,7 @@ test("a token that only a protected host requires is marked as such", () => {
   const chat = (protectAll: boolean) => makeTestDocument({ protectAll }).paths["/api/chat"]!.post!;
   expect(chat(false).security).toEqual([{ AdminToken: [] }, {}]);
   expect(chat(true).security).toEqual([{ AdminToken: [] }]);
-  expect(codesOf(chat(false)).kindCodes).toContain("unauthorized");
+  expect(listCodes(chat(false)).kindCodes).toContain("unauthorized");
 });
 
 test("reads show a token where they are protected, and public endpoints show none", () => {
@@ -237,13 +244,16 @@ test("text has its own media type, and so has each member of a union", () => {
 
 test("a body that is returned with a second status is documented there too", () => {
   const output = z.object({ ready: z.boolean() });
-  const ready = Object.assign(declared({ path: "/readyz", output }), { sameBodyStatuses: [503] });
+  const ready = Object.assign(makeEndpoint({ path: "/readyz", output }), { sameBodyStatuses: [503] });
   const { responses } = makeOpenApi([ready], "1.2.3").paths["/readyz"]!.get!;
   expect(responses[503]!.content).toEqual(responses[200]!.content);
 });
 
 test("shared schemas are named once, and unused ones are omitted", () => {
-  const { components } = makeOpenApi([declared({ output: z.object({ changes: z.array(changeSchema()) }) })], "1.2.3");
+  const { components } = makeOpenApi(
+    [makeEndpoint({ output: z.object({ changes: z.array(changeSchema()) }) })],
+    "1.2.3",
+  );
   expect(Object.keys(components.schemas)).toEqual(["Error", "Change", "Approval", "Place", "Review", "LateNote"]);
   expect(components.schemas["Change"]!.properties!["approvals"]).toEqual({
     type: "array",

@@ -1,11 +1,11 @@
-/** The document as Redocly's linter sees it, under its `recommended` rules and some that ask for more, each warning an error. */
+/** Checks of the document by Redocly's linter, with its `recommended` rules and further ones; each warning is an error. */
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { expect, test } from "vitest";
 import { makeIntent } from "../../support/intents.ts";
-import { buildServedDocument } from "./document_under.ts";
+import { buildServedDocument } from "./test_documents.ts";
 
-/** Beyond `recommended`: everything is described, and examples are what their schemas allow. */
-const ASKED = [
+/** Rules beyond `recommended`: everything has a description, and examples match their schemas. */
+const ADDED_RULES = [
   "operation-description",
   "operation-operationId-url-safe",
   "parameter-description",
@@ -16,13 +16,13 @@ const ASKED = [
   "no-invalid-schema-examples",
 ];
 
-/** Each operation's errors are in one response, `default`, which that rule of `recommended` does not count. */
-const NOT_ASKED = "operation-4xx-response";
+/** A rule of `recommended` that does not accept errors in the response `default`. */
+const DISABLED_RULE = "operation-4xx-response";
 
-async function problemsOf(document: unknown): Promise<string[]> {
+async function lint(document: unknown): Promise<string[]> {
   const config = await createConfig({
     extends: ["recommended"],
-    rules: { ...Object.fromEntries(ASKED.map((rule) => [rule, "error"])), [NOT_ASKED]: "off" },
+    rules: { ...Object.fromEntries(ADDED_RULES.map((rule) => [rule, "error"])), [DISABLED_RULE]: "off" },
   });
   const problems = await lintFromString({ source: JSON.stringify(document), config });
   return problems.map(({ ruleId, location, message }) => `${ruleId} at ${location[0]?.pointer}: ${message}`);
@@ -30,9 +30,9 @@ async function problemsOf(document: unknown): Promise<string[]> {
 
 test.each([
   ["without an intent", {}],
-  ["with one", { product: { ...makeIntent(), identity: {} as never } }],
+  ["with an intent", { product: { ...makeIntent(), identity: {} as never } }],
 ])("the linter finds nothing in the document %s", async (_, circumstances) => {
-  expect(await problemsOf(buildServedDocument(circumstances))).toEqual([]);
+  expect(await lint(buildServedDocument(circumstances))).toEqual([]);
 });
 
 test.each([
@@ -67,10 +67,10 @@ test.each([
     "components",
     { schemas: { A: { type: "object", required: ["a"] } } },
   ],
-  ["a server that is none", "no-empty-servers", "servers", []],
+  ["an empty list of servers", "no-empty-servers", "servers", []],
 ])("the linter finds %s", async (_, rule, part, broken) => {
   const document = buildServedDocument({});
   const changed = part === "components" ? { ...document.components, ...(broken as object) } : broken;
-  const problems = await problemsOf({ ...document, [part]: changed });
+  const problems = await lint({ ...document, [part]: changed });
   expect(problems.map((problem) => problem.split(" ")[0])).toContain(rule);
 });

@@ -6,13 +6,13 @@ import { fieldRows } from "../../../lib/openapi/field_rows.ts";
 import { makeSample } from "../../../lib/openapi/sample.ts";
 import { escapeHtml } from "../../../lib/kit/escape_html.ts";
 import { makeIntent } from "../../support/intents.ts";
-import { makeTestDocument } from "./document_under.ts";
+import { makeTestDocument } from "./test_documents.ts";
 
 const DOCUMENT = makeTestDocument({ product: { ...makeIntent(), identity: {} as never } });
 const PAGE = renderPage(DOCUMENT);
 const OPERATIONS = Object.values(DOCUMENT.paths).flatMap((methods) => Object.values(methods));
 
-/** Texts on the page of an operation. */
+/** Returns the part of the page about an operation. */
 const articleOf = (id: string): string =>
   PAGE.slice(PAGE.indexOf(`<h3 id="${id.toLowerCase()}">`)).split("</article>")[0]!;
 
@@ -22,8 +22,8 @@ test("the page shows each operation with id, description, example request and fi
     expect(article).toContain(escapeHtml(description));
     expect(article).toContain("<pre><code>curl ");
     const { properties = {} } = requestBody?.content["application/json"]?.schema ?? {};
-    for (const reported of [...parameters, ...Object.values(properties)])
-      if (reported.description) expect(article, operationId).toContain(escapeHtml(String(reported.description)));
+    for (const described of [...parameters, ...Object.values(properties)])
+      if (described.description) expect(article, operationId).toContain(escapeHtml(String(described.description)));
   }
 });
 

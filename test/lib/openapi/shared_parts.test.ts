@@ -3,31 +3,35 @@ import type { JsonSchema } from "../../../lib/openapi/json_schema.ts";
 import type { ApiResponse } from "../../../lib/openapi/responses.ts";
 import { removeFieldExamples } from "../../../lib/openapi/shared_parts.ts";
 import { makeIntent } from "../../support/intents.ts";
-import { makeTestDocument, buildServedDocument } from "./document_under.ts";
+import { makeTestDocument, buildServedDocument } from "./test_documents.ts";
 
 const circumstances = { product: { ...makeIntent(), identity: {} as never } };
-const [WHOLE, SERVED] = [removeFieldExamples(makeTestDocument(circumstances)), buildServedDocument(circumstances)];
+const COMPLETE = removeFieldExamples(makeTestDocument(circumstances));
+const SERVED = buildServedDocument(circumstances);
 
-/** Returns the target of a reference, as the complete document has it in place. */
-function inPlace(part: unknown): unknown {
-  if (Array.isArray(part)) return part.map(inPlace);
+/** Expands the references of a part of the served document, for a comparison with the complete document. */
+function expand(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(expand);
   if (typeof part !== "object" || part === null) return part;
   const { $ref } = part as { $ref?: string };
   const [, kind, name] = /^#\/components\/(\w+)\/(.+)$/.exec($ref ?? "") ?? [];
-  const own = kind === "schemas" ? WHOLE.components.schemas : WHOLE.components.headers;
-  if (kind === "responses" && name!.startsWith("Error")) return errorInPlace(name!, (part as ApiResponse).description);
-  if (kind && name && !(name in own)) return inPlace(servedPart(kind, name));
-  if ("unevaluatedProperties" in part) return withFieldsOfBase(part as unknown as Extended);
-  if ("allOf" in part && "required" in part) return extended(part as unknown as Extended);
-  const whole = Object.entries(part).map(([key, value]) => [key, inPlace(value)]);
-  return { ...Object.fromEntries(whole), ...saidOnce(part) };
+  const components = kind === "schemas" ? COMPLETE.components.schemas : COMPLETE.components.headers;
+  const isErrorResponse = kind === "responses" && name!.startsWith("Error");
+  if (isErrorResponse) return expandErrorResponse(name!, (part as ApiResponse).description);
+  if (kind && name && !(name in components)) return expand(servedPart(kind, name));
+  if ("unevaluatedProperties" in part) return mergeBase(part as unknown as Extended);
+  if ("allOf" in part && "required" in part) return mergeExtension(part as unknown as Extended);
+  const members = Object.entries(part).map(([key, value]) => [key, expand(value)]);
+  return { ...Object.fromEntries(members), ...omittedMembers(part) };
 }
 
-/** The response to errors, of whose codes the shared one lists those of a kind, and the reference those of the operation. */
-function errorInPlace(name: string, description: string | undefined): object {
-  const { description: ofKind = "" } = servedPart("responses", name) as { description?: string };
-  const [kind, own] = [ofKind, description?.replace(/^Also /, "")].map((codes) => codes && { enum: codes.split(", ") });
-  const properties = { code: own ? { anyOf: [kind, own] } : kind };
+/** Returns an error response with the codes of the shared response, and with those that the reference adds. */
+function expandErrorResponse(name: string, description: string | undefined): object {
+  const shared = servedPart("responses", name) as { description?: string };
+  const listCodes = (codes: string) => ({ enum: codes.split(", ") });
+  const sharedCodes = shared.description ? listCodes(shared.description) : "";
+  const addedCodes = description && listCodes(description.replace(/^Also /, ""));
+  const properties = { code: addedCodes ? { anyOf: [sharedCodes, addedCodes] } : sharedCodes };
   const schema = { allOf: [{ $ref: "#/components/schemas/Error" }], properties };
   return { description: "Error", content: { "application/json": { schema } } };
 }
@@ -35,31 +39,31 @@ function errorInPlace(name: string, description: string | undefined): object {
 const servedPart = (kind: string, name: string): object =>
   (SERVED.components as unknown as Record<string, Record<string, object>>)[kind]![name]!;
 
-/** A body, or an object in one, whose fields are a schema of their own. */
-function withFieldsOfBase({ allOf: [{ $ref }], properties, unevaluatedProperties: _, ...rest }: Extended): unknown {
+/** Merges a schema that allows no other fields with the schema that it is based on. */
+function mergeBase({ allOf: [{ $ref }], properties, unevaluatedProperties: _, ...rest }: Extended): unknown {
   const { description: __, ...base } = servedPart("schemas", $ref.split("/").at(-1)!) as JsonSchema;
-  return inPlace({ ...base, ...rest, properties: { ...base.properties, ...properties }, additionalProperties: false });
+  return expand({ ...base, ...rest, properties: { ...base.properties, ...properties }, additionalProperties: false });
 }
 
-/** Returns a part without members that are said elsewhere, or go without saying. */
-function saidOnce(part: object): object {
+/** Returns the members that the served document omits: the security of most operations, and the default of `required`. */
+function omittedMembers(part: object): object {
   if ("operationId" in part && !("security" in part)) return { security: SERVED.security };
   return "in" in part && part.in !== "header" && !("required" in part) ? { required: false } : {};
 }
 
 type Extended = Pick<JsonSchema, "properties" | "required" | "unevaluatedProperties"> & { allOf: [{ $ref: string }] };
 
-/** A shape that is another one and more, as one. */
-function extended({ allOf: [{ $ref }], properties, required, ...rest }: Extended): unknown {
-  const base = WHOLE.components.schemas[$ref.split("/").at(-1)!]!;
+/** Merges a schema with the schema that it extends. */
+function mergeExtension({ allOf: [{ $ref }], properties, required, ...rest }: Extended): unknown {
+  const base = COMPLETE.components.schemas[$ref.split("/").at(-1)!]!;
   const fields = { ...base.properties, ...properties };
-  return inPlace({ ...rest, properties: fields, required: [...base.required!, ...required!] });
+  return expand({ ...rest, properties: fields, required: [...base.required!, ...required!] });
 }
 
 test("the document with shared schemas is equivalent to the expanded one", () => {
-  expect(inPlace(SERVED.paths)).toEqual(JSON.parse(JSON.stringify(WHOLE.paths)));
-  for (const [name, schema] of Object.entries(WHOLE.components.schemas))
-    expect(inPlace(SERVED.components.schemas[name])).toEqual(schema);
+  expect(expand(SERVED.paths)).toEqual(JSON.parse(JSON.stringify(COMPLETE.paths)));
+  for (const [name, schema] of Object.entries(COMPLETE.components.schemas))
+    expect(expand(SERVED.components.schemas[name])).toEqual(schema);
 });
 
 test("shared schemas are all different, and each is referenced", () => {
@@ -99,6 +103,8 @@ test("a field that has the same description as in a change is a separate schema"
   const { properties } = SERVED.components.schemas["InboxItem"] as JsonSchema;
   expect(properties!["target"]).toEqual({ $ref: "#/components/schemas/ChangeTarget" });
   expect((SERVED.components.schemas["Change"] as JsonSchema).properties!["target"]).toEqual(properties!["target"]);
-  expect(SERVED.components.schemas["ChangeTarget"]).toEqual(WHOLE.components.schemas["Change"]!.properties!["target"]);
+  expect(SERVED.components.schemas["ChangeTarget"]).toEqual(
+    COMPLETE.components.schemas["Change"]!.properties!["target"],
+  );
   expect(properties!["title"]).toHaveProperty("description");
 });

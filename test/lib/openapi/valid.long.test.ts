@@ -1,11 +1,11 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 import { makeIntent } from "../../support/intents.ts";
-import { buildServedDocument } from "./document_under.ts";
+import { buildServedDocument } from "./test_documents.ts";
 
 test.each([
   ["without an intent", {}],
-  ["with one", { product: { ...makeIntent(), identity: {} as never } }],
+  ["with an intent", { product: { ...makeIntent(), identity: {} as never } }],
 ])("the document is OpenAPI 3.1 %s", async (_, deps) => {
   const validator = new Validator();
   const { valid, errors } = await validator.validate(JSON.parse(JSON.stringify(buildServedDocument(deps))));
@@ -29,7 +29,7 @@ test("every reference exists within the document", () => {
     const found = path
       .slice(2)
       .split("/")
-      .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document);
+      .reduce<unknown>((part, key) => (part as Record<string, unknown> | undefined)?.[key], document);
     expect(found, path).toBeDefined();
   }
 });

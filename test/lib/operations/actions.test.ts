@@ -67,27 +67,27 @@ test("an unknown action is rejected with the known names", async () => {
 });
 
 test("the same action twice concurrently is 409; another action runs", async () => {
-  const begun = makeBarrier();
-  const held = makeBarrier();
-  const service = await openOperations({ link: makeLink(() => (begun.open(), held.opened.then(() => SYNCED))) });
+  const started = makeBarrier();
+  const barrier = makeBarrier();
+  const service = await openOperations({ link: makeLink(() => (started.open(), barrier.opened.then(() => SYNCED))) });
   const first = run(service, "sync_peers");
-  await begun.opened;
+  await started.opened;
   const second = await run(service, "sync_peers");
   expect([second.status, second.body.code]).toEqual([409, "operation_in_progress"]);
   expect((await service.get("/api/action/list")).body.actions).toMatchObject([
     { status: "running", duration_ms: null },
   ]);
   expect((await run(service, "check_drift")).status).toBe(200);
-  held.open();
+  barrier.open();
   expect((await first).body.status).toBe("completed");
   expect((await run(service, "sync_peers")).status).toBe(200);
 });
 
 test("an action whose process died is interrupted after a minute and can run again", async () => {
-  const begun = makeBarrier();
-  const service = await openOperations({ link: makeLink(() => (begun.open(), new Promise<never>(() => {}))) });
+  const started = makeBarrier();
+  const service = await openOperations({ link: makeLink(() => (started.open(), new Promise<never>(() => {}))) });
   void run(service, "sync_peers");
-  await begun.opened;
+  await started.opened;
   service.deps.clock.advance(59_999);
   expect((await run(service, "sync_peers")).status).toBe(409);
   service.deps.clock.advance(1);
@@ -111,7 +111,7 @@ test("a failure is recorded without internal details", async () => {
 
 test("the newest 500 runs are stored, with long results shortened", async () => {
   const service = await openOperations({ checkpoint: { make: async () => "x".repeat(20_000) } });
-  for (let made = 0; made < MAX_STORED_ACTIONS + 3; made++) await runAction(service.deps, "run_next_task");
+  for (let count = 0; count < MAX_STORED_ACTIONS + 3; count++) await runAction(service.deps, "run_next_task");
   expect((await run(service, "checkpoint")).body.result).toHaveLength(20_000);
   const { actions } = (await service.get("/api/action/list?limit=500")).body;
   expect(actions).toHaveLength(MAX_STORED_ACTIONS);

@@ -22,12 +22,12 @@ test("a long-lived process applies after the last consent without a cycle", asyn
 });
 
 test("without a long-lived process a consent requests a cycle, which applies", async () => {
-  let woken = 0;
-  const { deps, bring } = await openOperations({ intent, wake: () => void woken++ });
+  let wakeCount = 0;
+  const { deps, bring } = await openOperations({ intent, wake: () => void wakeCount++ });
   const change_id = await bring("approved", { apply_when: "approved", value: "1" });
-  expect(woken).toBe(1);
+  expect(wakeCount).toBe(1);
   await bring("approved", { target: "ui.b", value: "1" });
-  expect(woken).toBe(1);
+  expect(wakeCount).toBe(1);
   await runCycle(deps);
   expect(await status(deps, change_id)).toBe("applied");
 });

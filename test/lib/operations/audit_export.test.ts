@@ -53,7 +53,7 @@ interface Collector {
   fetch: typeof fetch;
 }
 
-/** A collector; it stores the records of each request that it answers with 200 and no rejection. */
+/** Makes a collector that stores the records of each request that it accepts completely. */
 function collector(responder: Responder = () => Response.json({})): Collector {
   const accepted: LogRecord[] = [];
   const requests: { url: string; headers: Headers; body: string }[] = [];
@@ -87,8 +87,8 @@ const attribute = ({ attributes }: LogRecord, name: string): string | undefined 
   return value?.stringValue ?? value?.intValue;
 };
 
-const upTo = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
-const never: Responder = (signal) =>
+const idsUpTo = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
+const neverRespond: Responder = (signal) =>
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
 const capability = async (api: Awaited<ReturnType<typeof service>>) =>
   (await api.get("/api/capabilities")).body.capabilities.find(({ id }: { id: string }) => id === "audit_otlp");
@@ -151,20 +151,20 @@ test("while a collector is down for an hour, writes are not delayed and no entry
   const otel = collector();
   const exporting = createPromptedAuditExport(api.deps, { url: URL, times: TEN_S, fetch: otel.fetch });
   api.deps.auditExport = exporting;
-  let isUp = true;
+  let isCollectorUp = true;
   const healthy = otel.responder;
   let tries = 0;
-  otel.responder = (signal) => (isUp ? healthy(signal) : down[tries++ % down.length]!(signal));
+  otel.responder = (signal) => (isCollectorUp ? healthy(signal) : down[tries++ % down.length]!(signal));
   await api.post("propose", PROPOSAL);
   await exporting.send();
   expect(await capability(api)).toMatchObject({ status: "available", reason: null });
-  isUp = false;
-  let longest = 0;
+  isCollectorUp = false;
+  let slowestMs = 0;
   for (let minute = 0; minute < 60; minute++) {
     for (let count = 0; count < 2; count++) {
-      const begun = performance.now();
+      const started = performance.now();
       expect((await api.post("propose", PROPOSAL)).status).toBe(201);
-      longest = Math.max(longest, performance.now() - begun);
+      slowestMs = Math.max(slowestMs, performance.now() - started);
       void exporting.send();
     }
     await exporting.send();
@@ -174,19 +174,19 @@ test("while a collector is down for an hour, writes are not delayed and no entry
   // Each minute brings three calls; the pause after a failure grows to five minutes.
   expect(tries).toBeGreaterThan(10);
   expect(tries).toBeLessThan(25);
-  isUp = true;
+  isCollectorUp = true;
   api.deps.clock.advance(5 * MINUTE);
   await exporting.send();
   const { length } = (await api.get("audit/checkpoint")).body;
   expect(length).toBeGreaterThan(120);
-  expect(otel.ids()).toEqual(upTo(length));
+  expect(otel.ids()).toEqual(idsUpTo(length));
   expect(await capability(api)).toMatchObject({ status: "available", reason: null });
-  expect(longest).toBeLessThan(1_000);
+  expect(slowestMs).toBeLessThan(1_000);
 });
 
-test("writes do not wait for a silent collector, which gets all entries in the end", async () => {
+test("writes do not wait for a silent collector, which receives all entries later", async () => {
   const api = await service();
-  const otel = collector(never);
+  const otel = collector(neverRespond);
   const exporting = startAuditExport(api.deps, { url: URL, times: { ...TIMES, timeout: 1e9 }, fetch: otel.fetch });
   onTestFinished(() => exporting.stop());
   for (let count = 0; count < 150; count++) expect((await api.post("propose", PROPOSAL)).status).toBe(201);
@@ -198,11 +198,11 @@ test("writes do not wait for a silent collector, which gets all entries in the e
     if (++answers % 2 === 1) throw new TypeError("terminated");
     return Response.json({});
   };
-  const again = startAuditExport(api.deps, { url: URL, times: TIMES, fetch: otel.fetch });
-  onTestFinished(() => again.stop());
+  const restarted = startAuditExport(api.deps, { url: URL, times: TIMES, fetch: otel.fetch });
+  onTestFinished(() => restarted.stop());
   const { length } = (await api.get("audit/checkpoint")).body;
   await otel.has(length);
-  expect(otel.ids()).toEqual(upTo(length));
+  expect(otel.ids()).toEqual(idsUpTo(length));
 });
 
 test("a rejected record is sent again until it is accepted; no entry is skipped", async () => {
@@ -233,7 +233,7 @@ test.each([
     await store.transact(async (tx) => tx.put("audit", entryKey(next.entry.id), next.entry));
   }
   await store.transact(async (tx) => tx.put("meta", "chain", head));
-  const most = { sent: 0, read: 0 };
+  const maxBytes = { sent: 0, read: 0 };
   let read = 0;
   const counting = {
     ...store,
@@ -244,16 +244,16 @@ test.each([
     }) as typeof store.list,
   };
   const otel = collector(() => {
-    most.sent = Math.max(most.sent, Buffer.byteLength(otel.requests.at(-1)!.body));
-    most.read = Math.max(most.read, read);
+    maxBytes.sent = Math.max(maxBytes.sent, Buffer.byteLength(otel.requests.at(-1)!.body));
+    maxBytes.read = Math.max(maxBytes.read, read);
     read = 0;
     return Response.json({});
   });
   await createPromptedAuditExport({ ...deps, store: counting }, { url: URL, fetch: otel.fetch }).send();
-  expect(otel.ids()).toEqual(upTo(110));
-  expect(most.sent).toBeGreaterThan(900_000);
-  expect(most.sent).toBeLessThanOrEqual(1_001_000);
-  expect(most.read).toBeLessThanOrEqual(2_000_000);
+  expect(otel.ids()).toEqual(idsUpTo(110));
+  expect(maxBytes.sent).toBeGreaterThan(900_000);
+  expect(maxBytes.sent).toBeLessThanOrEqual(1_001_000);
+  expect(maxBytes.read).toBeLessThanOrEqual(2_000_000);
 });
 
 const OTHER = "the receiver answered something other than OTLP: check the address of --audit-otlp";

@@ -45,11 +45,11 @@ test("a cycle removes expired idempotent responses", async () => {
 });
 
 test("a feed requests a cycle without waiting for it; a rejected feed does not", async () => {
-  let asked = 0;
-  const api = await service({ wake: () => void asked++ });
+  let wakeCount = 0;
+  const api = await service({ wake: () => void wakeCount++ });
   await api.post("kpi", { csat: "x" });
-  expect(asked).toBe(0);
+  expect(wakeCount).toBe(0);
   await api.post("kpi", { csat: 4 });
-  expect(asked).toBe(1);
+  expect(wakeCount).toBe(1);
   expect((await api.get("/api/state")).body.tick).toBe(0);
 });

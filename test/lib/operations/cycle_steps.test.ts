@@ -20,8 +20,8 @@ const INTENT = {
   },
 };
 
-/** A service in which every kind of work of a cycle is due. */
-async function everythingDue() {
+/** Opens a service in which every kind of work of a cycle is due. */
+async function openWithDueWork() {
   const synced: string[] = [];
   const service = await openOperations({
     intent: INTENT,
@@ -41,7 +41,7 @@ async function everythingDue() {
 }
 
 test("a complete cycle expires, rolls back, finds drift, runs a task and contacts peers", async () => {
-  const { cycle, change, applied, pending, lost, synced, get } = await everythingDue();
+  const { cycle, change, applied, pending, lost, synced, get } = await openWithDueWork();
   expect(await cycle()).toMatchObject({
     tick: 1,
     expired: 1,
@@ -57,7 +57,7 @@ test("a complete cycle expires, rolls back, finds drift, runs a task and contact
 });
 
 test("a quick cycle calls neither host nor peers and runs no task; it does all other work", async () => {
-  const { deps, change, applied, pending, host, synced, get } = await everythingDue();
+  const { deps, change, applied, pending, host, synced, get } = await openWithDueWork();
   const report = await runCycle(deps, { quick: true });
   expect(report).toMatchObject({ tick: 1, expired: 1, rolled_back: null, task: null, complete: true });
   expect((await change(pending)).resolution).toBe("expired");
@@ -67,16 +67,16 @@ test("a quick cycle calls neither host nor peers and runs no task; it does all o
   expect((await get("/api/state")).body.tasks).toMatchObject({ queued: 1 });
 });
 
-test("a quick cycle does not wait for a hanging one, and returns", async () => {
+test("a quick cycle returns without waiting for a hanging cycle", async () => {
   const { opened, open } = makeBarrier();
-  let woken = 0;
+  let wakeCount = 0;
   const service = await openOperations({
     link: makeLink(() => opened.then(() => NO_PEERS)),
-    wake: () => void woken++,
+    wake: () => void wakeCount++,
   });
   const hanging = service.cycle();
   expect(await runCycle(service.deps, { quick: true })).toMatchObject({ tick: 0, complete: false });
-  expect(woken).toBe(1);
+  expect(wakeCount).toBe(1);
   open();
   expect((await hanging).tick).toBe(1);
   // The skipped quick cycle did not raise the tick.
@@ -85,14 +85,14 @@ test("a quick cycle does not wait for a hanging one, and returns", async () => {
 
 test("peers that do not respond delay a cycle by 10 seconds at most", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  const asked = makeBarrier();
-  const silent = (): Promise<never> => {
-    asked.open();
+  const syncStarted = makeBarrier();
+  const neverResolve = (): Promise<never> => {
+    syncStarted.open();
     return new Promise(() => {});
   };
-  const service = await openOperations({ link: makeLink(silent) });
+  const service = await openOperations({ link: makeLink(neverResolve) });
   const cycle = service.cycle();
-  await asked.opened;
+  await syncStarted.opened;
   await vi.advanceTimersByTimeAsync(10_000);
   expect(await cycle).toMatchObject({ tick: 1, peers_synced: false, failed_steps: ["peers"] });
 });
@@ -174,10 +174,9 @@ test("each outcome ends after its own 7 days", async () => {
   const second = await service.bring("applied", { target: "ui.colour" });
   const states = async () =>
     Object.fromEntries(
-      (await service.get("outcomes")).body.outcomes.map((one: { change_id: string; state: string }) => [
-        one.change_id,
-        one.state,
-      ]),
+      (await service.get("outcomes")).body.outcomes.map(
+        ({ change_id, state }: { change_id: string; state: string }) => [change_id, state],
+      ),
     );
   service.hours(7 * 24 - 1);
   expect((await service.cycle()).outcomes_closed).toBe(0);

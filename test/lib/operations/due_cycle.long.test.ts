@@ -16,30 +16,30 @@ import { type Manifest, manifest } from "../../support/intents.ts";
 import { roundTrips } from "../../support/round_trips.ts";
 import { type ScriptedAdapter, scriptedAdapter } from "../../support/scripted_adapter.ts";
 
-/** Creates a memory store for several processes; `others` of each counts the commits of the other ones. */
+/** Returns a function that opens a shared memory store for a process; its `others` counts the commits of other processes. */
 function sharedStore(): () => Store {
   const store = memoryStore();
-  let commits = 0;
+  let totalCommits = 0;
   return () => {
-    let own = 0;
+    let ownCommits = 0;
     return {
       ...store,
       async transact(decide) {
-        let wrote = false;
+        let hasWritten = false;
         const result = await store.transact((tx) =>
           decide({
             ...tx,
-            put: (...args) => ((wrote = true), tx.put(...args)),
-            delete: (...args) => ((wrote = true), tx.delete(...args)),
+            put: (...args) => ((hasWritten = true), tx.put(...args)),
+            delete: (...args) => ((hasWritten = true), tx.delete(...args)),
           }),
         );
-        if (wrote) {
-          own++;
-          commits++;
+        if (hasWritten) {
+          ownCommits++;
+          totalCommits++;
         }
         return result;
       },
-      others: async () => String(commits - own),
+      others: async () => String(totalCommits - ownCommits),
     };
   };
 }
@@ -65,79 +65,82 @@ interface Shared {
   adapter?: ScriptedAdapter | undefined;
 }
 
-const shared = (over: Partial<Shared> = {}): Shared => ({
+const makeShared = (overrides: Partial<Shared> = {}): Shared => ({
   store: sharedStore(),
   clock: testClock(),
   ids: countedIds(),
-  ...over,
+  ...overrides,
 });
 
-/** Opens one process on the store. */
-async function process({ store, clock, ids, adapter }: Shared, over: Partial<ServiceOptions> = {}): Promise<Process> {
+/** Opens the service in a further process on the store. */
+async function openProcess(
+  { store, clock, ids, adapter }: Shared,
+  options: Partial<ServiceOptions> = {},
+): Promise<Process> {
   const { store: counted, take } = roundTrips(store(), { prompt: vi.isFakeTimers() });
   const service = await countersign({
     ...{ store: counted, clock, ids, adapter, intent: manifest(INTENT), pause: async () => {} },
-    ...over,
+    ...options,
   });
   return { ...client(service.fetch), cycle: service.cycle, deps: service.deps, takeRequests: () => take().asked };
 }
 
-/** Runs cycles a minute apart until one finds nothing to do. */
-async function cycleUntilIdle({ clock }: Shared, one: Process): Promise<void> {
+/** Runs a cycle each minute until a cycle finds nothing to do. */
+async function cycleUntilIdle({ clock }: Shared, service: Process): Promise<void> {
   for (let tries = 0; tries < 30; tries++) {
-    one.takeRequests();
+    service.takeRequests();
     clock.advance(MINUTE);
-    await one.cycle();
-    if (one.takeRequests().length === 1) return;
+    await service.cycle();
+    if (service.takeRequests().length === 1) return;
   }
-  throw new Error("it found something to do each time");
+  throw new Error("each cycle found something to do");
 }
 
-const isFullCycle = async (one: Process): Promise<boolean> => {
-  one.takeRequests();
-  await one.cycle();
-  return one.takeRequests().length > 1;
+const isFullCycle = async (service: Process): Promise<boolean> => {
+  service.takeRequests();
+  await service.cycle();
+  return service.takeRequests().length > 1;
 };
 
 test("an idle cycle sends one request, and all records are checked from time to time", async () => {
-  const on = shared();
-  const one = await process(on);
-  await one.bring("applied", { target: "a", kpi: "nps", expected_delta_k: 1 });
-  await one.bring("approved", { target: "b" });
-  await one.bring("pending_consent", { target: "c" });
-  await cycleUntilIdle(on, one);
-  const asked: string[][] = [];
+  const shared = makeShared();
+  const service = await openProcess(shared);
+  await service.bring("applied", { target: "a", kpi: "nps", expected_delta_k: 1 });
+  await service.bring("approved", { target: "b" });
+  await service.bring("pending_consent", { target: "c" });
+  await cycleUntilIdle(shared, service);
+  const requests: string[][] = [];
   for (let minute = 0; minute < 10; minute++) {
-    on.clock.advance(MINUTE);
-    await one.cycle();
-    asked.push([...one.takeRequests()]);
+    shared.clock.advance(MINUTE);
+    await service.cycle();
+    requests.push([...service.takeRequests()]);
   }
-  const whole = asked.filter(({ length }) => length > 1);
-  expect(asked.filter(({ length }) => length === 1).every(([what]) => what === "others")).toBe(true);
-  expect(whole).toHaveLength((10 * MINUTE) / MAX_IDLE_MS);
-  for (const requests of whole) expect(requests.length, requests.join(", ")).toBeLessThan(97);
+  const fullCycles = requests.filter(({ length }) => length > 1);
+  expect(requests.filter(({ length }) => length === 1).every(([what]) => what === "others")).toBe(true);
+  expect(fullCycles).toHaveLength((10 * MINUTE) / MAX_IDLE_MS);
+  for (const requests of fullCycles) expect(requests.length, requests.join(", ")).toBeLessThan(97);
 });
 
 test("rows of another version of a projection are not used", async () => {
-  const on = shared();
-  const one = await process(on);
-  const id = await one.bring("pending_consent");
-  await cycleUntilIdle(on, one);
-  expect(await findNextDue(one.deps)).toBeGreaterThan(on.clock.now());
-  await one.deps.store.transact(async (tx) => {
+  const shared = makeShared();
+  const service = await openProcess(shared);
+  const id = await service.bring("pending_consent");
+  await cycleUntilIdle(shared, service);
+  expect(await findNextDue(service.deps)).toBeGreaterThan(shared.clock.now());
+  await service.deps.store.transact(async (tx) => {
     const { value } = (await tx.get("cursors", "waiting"))!;
     tx.put("cursors", "waiting", { ...value, version: 3 });
-    tx.put("waiting", `pending_consent:${id}`, { since: on.clock.iso() } as never);
+    tx.put("waiting", `pending_consent:${id}`, { since: shared.clock.iso() } as never);
   });
-  expect(await findNextDue(one.deps)).toBe(-Infinity);
+  expect(await findNextDue(service.deps)).toBe(-Infinity);
 });
 
 test("a store that does not report other writers is checked completely in each cycle", async () => {
-  const on = shared({ store: () => ({ ...memoryStore(), others: undefined }) as unknown as Store });
-  const one = await process(on);
+  const shared = makeShared({ store: () => ({ ...memoryStore(), others: undefined }) as unknown as Store });
+  const service = await openProcess(shared);
   for (let minute = 1; minute < 4; minute++) {
-    on.clock.advance(MINUTE);
-    expect((await one.cycle()).tick).toBe(minute);
+    shared.clock.advance(MINUTE);
+    expect((await service.cycle()).tick).toBe(minute);
   }
 });
 
@@ -149,102 +152,101 @@ describe("a commit is processed by the next cycle of each process:", () => {
     "a freeze": ({ post }) => post("freeze", { actor: "ana", note: "n" }),
     "a task": (by) => by.post("/api/tasks", { title: "Why?" }),
     "a chat message": (by) => by.post("/api/chat", { message: "what waits?" }),
-    "a cycle that was asked for": (by) => by.post("/api/action/run-now", { action: "cycle" }),
+    "a requested cycle": (by) => by.post("/api/action/run-now", { action: "cycle" }),
   };
   test.each(Object.entries(actions))("%s", async (_, action) => {
-    const on = shared();
-    const [one, other] = [await process(on), await process(on)];
-    for (const by of [one, other]) {
-      await cycleUntilIdle(on, one);
-      on.clock.advance(MINUTE);
+    const shared = makeShared();
+    const [service, other] = [await openProcess(shared), await openProcess(shared)];
+    for (const by of [service, other]) {
+      await cycleUntilIdle(shared, service);
+      shared.clock.advance(MINUTE);
       await action(by);
-      expect(await isFullCycle(one)).toBe(true);
+      expect(await isFullCycle(service)).toBe(true);
     }
   });
 });
 
-/** Compares a service whose cycles may be idle with one whose cycles are all full. */
-test("work that becomes due is done as by cycles that check all records", async () => {
+test("cycles that may be idle do the same work as cycles that check all records", async () => {
   const histories = await Promise.all(
     [false, true].map(async (wholeCycles) => {
-      const on = shared({ adapter: scriptedAdapter() });
-      const one = await process(on, { wholeCycles });
-      const applied = await one.bring("applied", { target: "a", kpi: "nps", expected_delta_k: 1 });
-      await one.bring("approved", { target: "b" });
+      const shared = makeShared({ adapter: scriptedAdapter() });
+      const service = await openProcess(shared, { wholeCycles });
+      const applied = await service.bring("applied", { target: "a", kpi: "nps", expected_delta_k: 1 });
+      await service.bring("approved", { target: "b" });
       let ticks = 0;
       let before = 0;
       for (let hour = 0; hour < 7; hour++) {
-        if (hour % 2 === 0) await one.bring("pending_consent", { target: `c.${hour}` });
-        if (hour === 3) on.adapter!.host.set(applied, "absent");
-        if (hour === 5) on.adapter!.host.set(applied, "applied");
+        if (hour % 2 === 0) await service.bring("pending_consent", { target: `c.${hour}` });
+        if (hour === 3) shared.adapter!.host.set(applied, "absent");
+        if (hour === 5) shared.adapter!.host.set(applied, "applied");
         for (let minute = 0; minute < 60; minute++) {
-          on.clock.advance(MINUTE - 1);
-          const { tick } = await one.cycle();
+          shared.clock.advance(MINUTE - 1);
+          const { tick } = await service.cycle();
           ticks += tick > before ? 1 : 0;
           before = tick;
-          on.clock.advance(1);
+          shared.clock.advance(1);
         }
       }
-      const reported = (await one.audit()).map(({ event_type, timestamp, change_id }) => [
+      const entries = (await service.audit()).map(({ event_type, timestamp, change_id }) => [
         event_type,
         timestamp,
         change_id,
       ]);
-      const rows = (await one.get("/api/log?limit=500")).body.entries;
+      const rows = (await service.get("/api/log?limit=500")).body.entries;
       const notices = rows.map(({ kind, at, title }: Record<string, string>) => [kind, at, title]);
-      return { ticks, told: reported, notices };
+      return { ticks, entries, notices };
     }),
   );
-  const [due, whole] = histories;
-  expect(due!.told).toEqual(whole!.told);
-  expect(due!.notices).toEqual(whole!.notices);
-  expect(whole!.ticks).toBe(7 * 60);
-  expect(due!.told.map(([event]) => event)).toEqual(expect.arrayContaining(["change_drifted"]));
-  expect(due!.ticks).toBeLessThan(whole!.ticks / 2);
+  const [due, fullCycles] = histories;
+  expect(due!.entries).toEqual(fullCycles!.entries);
+  expect(due!.notices).toEqual(fullCycles!.notices);
+  expect(fullCycles!.ticks).toBe(7 * 60);
+  expect(due!.entries.map(([event]) => event)).toEqual(expect.arrayContaining(["change_drifted"]));
+  expect(due!.ticks).toBeLessThan(fullCycles!.ticks / 2);
 });
 
 test("an operation that another process abandoned is resumed without a further commit", async () => {
-  const on = shared({ adapter: scriptedAdapter() });
-  const [one, other] = [await process(on), await process(on)];
+  const shared = makeShared({ adapter: scriptedAdapter() });
+  const [service, other] = [await openProcess(shared), await openProcess(shared)];
   const id = await other.bring("approved");
-  await cycleUntilIdle(on, one);
-  on.adapter!.on("apply", () => new Promise(() => {}));
+  await cycleUntilIdle(shared, service);
+  shared.adapter!.on("apply", () => new Promise(() => {}));
   void other.act("apply", id).catch(() => undefined);
-  await vi.waitFor(async () => expect(on.adapter!.calls).toContain("apply"));
-  on.adapter!.removeScripts();
-  on.adapter!.host.set(id, "applied");
-  await one.cycle();
-  on.clock.advance(61 * SECOND);
-  await one.cycle();
-  expect((await one.change(id)).status).toBe("applied");
+  await vi.waitFor(async () => expect(shared.adapter!.calls).toContain("apply"));
+  shared.adapter!.removeScripts();
+  shared.adapter!.host.set(id, "applied");
+  await service.cycle();
+  shared.clock.advance(61 * SECOND);
+  await service.cycle();
+  expect((await service.change(id)).status).toBe("applied");
 });
 
 test("a host that lost a change is detected within ten minutes without a further commit", async () => {
-  const on = shared({ adapter: scriptedAdapter() });
-  const one = await process(on);
-  const id = await one.bring("applied");
-  await cycleUntilIdle(on, one);
-  on.adapter!.calls.length = 0;
-  on.clock.advance(MINUTE);
-  await one.cycle();
-  expect([on.adapter!.calls, one.takeRequests()]).toEqual([[], ["others"]]);
-  on.adapter!.host.set(id, "absent");
+  const shared = makeShared({ adapter: scriptedAdapter() });
+  const service = await openProcess(shared);
+  const id = await service.bring("applied");
+  await cycleUntilIdle(shared, service);
+  shared.adapter!.calls.length = 0;
+  shared.clock.advance(MINUTE);
+  await service.cycle();
+  expect([shared.adapter!.calls, service.takeRequests()]).toEqual([[], ["others"]]);
+  shared.adapter!.host.set(id, "absent");
   for (let minute = 0; minute < 10; minute++) {
-    on.clock.advance(MINUTE);
-    await one.cycle();
+    shared.clock.advance(MINUTE);
+    await service.cycle();
   }
-  expect(on.adapter!.calls).toEqual(["verify"]);
-  expect((await one.get("drift")).body.missing).toMatchObject([{ change_id: id }]);
+  expect(shared.adapter!.calls).toEqual(["verify"]);
+  expect((await service.get("drift")).body.missing).toMatchObject([{ change_id: id }]);
 });
 
 test("several waits between cycles share one request for commits of other processes", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
-  const on = shared();
-  const opening = (async () => [await process(on, { longLived: true }), await process(on)] as const)();
+  const shared = makeShared();
+  const opening = (async () => [await openProcess(shared, { longLived: true }), await openProcess(shared)] as const)();
   await vi.advanceTimersByTimeAsync(5 * SECOND);
-  const [one, other] = await opening;
-  const { deps } = one;
+  const [service, other] = await opening;
+  const { deps } = service;
   const stop = new AbortController();
   const checkpoints = runCheckpointLoop(deps, deps.commits!);
   const sent: unknown[] = [];
@@ -261,16 +263,16 @@ test("several waits between cycles share one request for commits of other proces
   const listening = Promise.all([listen(), listen(), listen()]);
   const waits = other.bring("pending_consent");
   await vi.advanceTimersByTimeAsync(MINUTE);
-  on.clock.advance(MINUTE);
+  shared.clock.advance(MINUTE);
   await vi.advanceTimersByTimeAsync(MINUTE);
-  const waited = one.get(`changes/${await waits}?wait=60`);
+  const waited = service.get(`changes/${await waits}?wait=60`);
   await vi.advanceTimersByTimeAsync(5 * SECOND);
-  one.takeRequests();
+  service.takeRequests();
   await vi.advanceTimersByTimeAsync(30 * SECOND);
-  const asked = one.takeRequests();
-  expect(new Set(asked)).toEqual(new Set(["others"]));
-  // The fastest of them looks once a second: a caller who waits longer goes by that.
-  expect(asked.length).toBeLessThanOrEqual(31);
+  const requests = service.takeRequests();
+  expect(new Set(requests)).toEqual(new Set(["others"]));
+  // The fastest wait reads once a second, and the other waits use its result.
+  expect(requests.length).toBeLessThanOrEqual(31);
 
   const approving = other.act("approve", await waits);
   await vi.advanceTimersByTimeAsync(3 * SECOND);

@@ -1,4 +1,3 @@
-/** The mandates in the inbox. */
 import { expect, test } from "vitest";
 import { openWithMandates } from "../../support/mandates.ts";
 
@@ -19,7 +18,7 @@ test("the inbox lists mandates without a signature, suspended ones and those tha
     { mandate_id: suspended, state: "suspended", reason: "rollback", waits_for_you: true },
     { mandate_id: drafted, state: "draft", agent: "agent:pricing", waits_for_you: true },
   ]);
-  expect((await due("olga")).map((one: { waits_for_you: boolean }) => one.waits_for_you)).toEqual([
+  expect((await due("olga")).map((mandate: { waits_for_you: boolean }) => mandate.waits_for_you)).toEqual([
     false,
     false,
     false,

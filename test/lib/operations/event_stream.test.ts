@@ -15,22 +15,22 @@ import { makeFetch, openOperations } from "./operations_service.ts";
 
 const BEGINNING = { audit: 0, growth: 0, notice: 0, tick: 0 };
 
-/** A delay longer than any test: whatever arrives was woken by a commit. */
+/** A delay longer than any test, so that only commits can send events. */
 const NEVER = 1e9;
 
 interface Received {
   id: string;
   event: string;
-  // oxlint-disable-next-line typescript/no-explicit-any -- whatever the service sent
+  // oxlint-disable-next-line typescript/no-explicit-any -- any JSON
   data: any;
 }
 
-const decoded = (stream: ReadableStream<Uint8Array>): ReadableStream<string> =>
+const decode = (stream: ReadableStream<Uint8Array>): ReadableStream<string> =>
   stream.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>);
 
 /** Reads server-sent events one at a time; comments and blocks without an event are skipped. */
 function reader(stream: ReadableStream<Uint8Array>) {
-  const source = decoded(stream).getReader();
+  const source = decode(stream).getReader();
   const waiting: Received[] = [];
   let text = "";
   return {
@@ -92,20 +92,20 @@ test("a reader that reconnects with its last id misses nothing and gets nothing 
   const { open, bring, cycle, audit } = await startListening();
   const first = await open();
   await bring("applied");
-  const seen = [(await first.next())!, (await first.next())!];
+  const received = [(await first.next())!, (await first.next())!];
   first.abortReader.abort();
   await bring("rolled_back", { target: "ui.colour" });
   await cycle();
   // A browser reconnects with its first address, so the header has precedence over the query.
-  const second = await open("?after=0.0.0.0", { "last-event-id": seen[1]!.id });
-  while (seen.at(-1)?.event !== "tick") seen.push((await second.next())!);
-  expect(seen.filter(({ event }) => event === "audit").map(({ data }) => data)).toEqual(await audit());
-  const third = await open(`?after=${seen.at(-1)!.id}`);
+  const second = await open("?after=0.0.0.0", { "last-event-id": received[1]!.id });
+  while (received.at(-1)?.event !== "tick") received.push((await second.next())!);
+  expect(received.filter(({ event }) => event === "audit").map(({ data }) => data)).toEqual(await audit());
+  const third = await open(`?after=${received.at(-1)!.id}`);
   await cycle();
   expect(await third.next()).toMatchObject({ event: "tick", data: { tick: 2 } });
 });
 
-test("a reader that has read a longer log, as after a restore, continues from now", async () => {
+test("a reader with a cursor beyond the log, as after a restore, continues with new events", async () => {
   const { open, bring, audit } = await startListening();
   await bring("applied");
   const ahead = await open("?after=1000.1000000000.1000000000.1000");
@@ -119,14 +119,14 @@ test("a reader can continue from each id", async () => {
   await service.bring("rolled_back", { kpi: "csat" });
   await service.cycle();
   const all = reader(createEventStream(service.deps, BEGINNING));
-  const seen: Received[] = [];
-  while (seen.at(-1)?.event !== "tick") seen.push((await all.next())!);
+  const received: Received[] = [];
+  while (received.at(-1)?.event !== "tick") received.push((await all.next())!);
   await all.leave();
-  for (const [index, { id }] of seen.slice(0, -1).entries()) {
+  for (const [index, { id }] of received.slice(0, -1).entries()) {
     const rest = reader(
       createEventStream(service.deps, resumeCursor(await readPresentCursor(service.deps.store), parseCursor(id)!)),
     );
-    expect(await rest.next()).toEqual(seen[index + 1]);
+    expect(await rest.next()).toEqual(received[index + 1]);
     await rest.leave();
   }
 });
@@ -181,40 +181,40 @@ test("an idle stream sends comments and ends after its lifetime", async () => {
     poll: 1,
     lifetime: 500,
   });
-  const pieces: string[] = [];
-  for await (const piece of decoded(stream) as unknown as AsyncIterable<string>) pieces.push(piece);
-  expect(pieces[0]).toBe("retry: 3000\n\n");
-  expect(pieces.length).toBeGreaterThan(1);
-  expect(new Set(pieces.slice(1))).toEqual(new Set([": \n\n"]));
+  const chunks: string[] = [];
+  for await (const chunk of decode(stream) as unknown as AsyncIterable<string>) chunks.push(chunk);
+  expect(chunks[0]).toBe("retry: 3000\n\n");
+  expect(chunks.length).toBeGreaterThan(1);
+  expect(new Set(chunks.slice(1))).toEqual(new Set([": \n\n"]));
 });
 
 test("a client that disconnects frees its slot; a stopping process ends every stream", async () => {
-  const left: (() => void)[] = [];
+  const onLeave: (() => void)[] = [];
   const commits = createCommitSignal();
   let readers = 0;
-  const watched: CommitSignal = Object.create(commits, {
+  const countedSignal: CommitSignal = Object.create(commits, {
     join: {
-      value: (most: number) => {
-        const leave = commits.join(most);
+      value: (max: number) => {
+        const leave = commits.join(max);
         readers++;
         return () => {
           leave?.();
           readers--;
-          for (const resolve of left.splice(0)) resolve();
+          for (const resolve of onLeave.splice(0)) resolve();
         };
       },
     },
   });
-  const { open } = await startListening(watched);
+  const { open } = await startListening(countedSignal);
   const { abortReader } = await open();
-  const staying = await open();
+  const otherReader = await open();
   expect(readers).toBe(2);
-  const gone = new Promise<void>((resolve) => left.push(resolve));
+  const leaving = new Promise<void>((resolve) => onLeave.push(resolve));
   abortReader.abort();
-  await gone;
+  await leaving;
   expect(readers).toBe(1);
   commits.close();
-  expect(await staying.next()).toBeUndefined();
+  expect(await otherReader.next()).toBeUndefined();
   expect(readers).toBe(0);
 });
 
@@ -224,9 +224,9 @@ test("at most 64 readers are served concurrently", async () => {
   const fetch = makeFetch(service.deps);
   const ask = () => fetch(new Request("http://127.0.0.1/api/events"));
   const streams = await Promise.all(Array.from({ length: 64 }, ask));
-  const refused = await ask();
-  expect(refused.status).toBe(503);
-  expect(await refused.json()).toMatchObject({ code: "too_many_streams" });
+  const rejected = await ask();
+  expect(rejected.status).toBe(503);
+  expect(await rejected.json()).toMatchObject({ code: "too_many_streams" });
   await streams[0]!.body!.cancel();
   expect((await ask()).status).toBe(200);
   commits.close();
@@ -251,7 +251,7 @@ test("at most 16 readers are served for one address, or one person named by the 
   commits.close();
 });
 
-test("a reader whose stream failed with the store does not count any more", async () => {
+test("a reader whose stream failed with the store no longer counts towards the limit", async () => {
   const commits = createCommitSignal();
   const base = memoryStore();
   let broken = false;
@@ -281,7 +281,7 @@ test("events for a slow reader are not buffered: it gets a batch when it reads",
   const stream = createEventStream(service.deps, BEGINNING).getReader();
   await stream.read();
   // The first proposal brings the intent's own entry with it.
-  for (let made = 1; made < 250; made++) await service.propose();
+  for (let count = 1; count < 250; count++) await service.propose();
   const counts: number[] = [];
   while (counts.reduce((sum, count) => sum + count, 0) < 250) {
     const { value } = await stream.read();
@@ -311,24 +311,26 @@ test.each(["2.7.0", "2.7.0.0.1", "2.7.0.x", ""])("the text %j is not a valid cur
   expect(parseCursor(text)).toBeUndefined();
 });
 
-test("rows that are being rebuilt are not sent a second time, nor is the reader sent back", async () => {
+test("rows that are rebuilt are not sent again, and the cursor does not move back", async () => {
   const service = await openOperations();
   await service.bring("rolled_back", { kpi: "csat" });
   await service.cycle();
   const { store } = service.deps;
-  const seen = await readPresentCursor(store);
+  const cursor = await readPresentCursor(store);
   await store.transact((tx) =>
     tx.put("cursors", "growth", { entry: 0, step: "", state: { rows: { seq: 0, count: 0 } } }),
   );
-  expect(resumeCursor(await readPresentCursor(store), seen)).toEqual(seen);
-  expect(await readEventsSince(store, seen, 100)).toEqual([]);
+  expect(resumeCursor(await readPresentCursor(store), cursor)).toEqual(cursor);
+  expect(await readEventsSince(store, cursor, 100)).toEqual([]);
   await service.bring("rolled_back", { target: "ui.other", kpi: "csat" });
   await projectAll(service.deps);
-  const rows = (await readEventsSince(store, seen, 100)).flatMap(({ type, data }) => (type === "growth" ? [data] : []));
+  const rows = (await readEventsSince(store, cursor, 100)).flatMap(({ type, data }) =>
+    type === "growth" ? [data] : [],
+  );
   expect(rows.map(({ kind }) => kind)).toEqual(["rolled_back", "outcome"]);
 });
 
-test("a row is shown when every projection of rows has passed its position, in order of position", async () => {
+test("a row is sent when every projection of rows has passed its position", async () => {
   const service = await openOperations();
   const { store } = service.deps;
   await service.bring("rolled_back", { kpi: "csat" });
@@ -352,16 +354,16 @@ test.each(["audit", "growth_rows", "outcome_rows", "notices"] as const)(
   "a page of %s that is read during a commit omits no event",
   async (collection) => {
     const { deps, bring, post } = await openOperations();
-    const make = async (target: string) => {
+    const createEvents = async (target: string) => {
       await bring("rolled_back", { target, kpi: "csat" });
       await projectAll(deps);
       await post("/api/tasks", { title: "t" });
       await runNextTask(deps);
     };
-    await make("ui.banner");
-    const torn = tornStore(deps.store, collection, () => make("ui.other"));
-    const events = await readEventsSince(torn, BEGINNING, 100);
-    events.push(...(await readEventsSince(torn, events.at(-1)!.cursor, 100)));
+    await createEvents("ui.banner");
+    const tornDuringCommit = tornStore(deps.store, collection, () => createEvents("ui.other"));
+    const events = await readEventsSince(tornDuringCommit, BEGINNING, 100);
+    events.push(...(await readEventsSince(tornDuringCommit, events.at(-1)!.cursor, 100)));
     const names = (list: typeof events) =>
       list.map(({ type, data }) => `${type} ${type === "growth" ? data.seq : type === "audit" ? data.id : ""}`).sort();
     const all = await readEventsSince(deps.store, BEGINNING, 100);

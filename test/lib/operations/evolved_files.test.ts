@@ -4,12 +4,12 @@ import { filesInMemory, openOperations } from "./operations_service.ts";
 
 test("a retrospective that could not be written is written once by a later cycle", async () => {
   const files = filesInMemory();
-  let full = true;
+  let isFull = true;
   const written: string[] = [];
   const evolved = {
     ...files,
     write: async (name: string, text: string) => {
-      if (full) throw new Error("disk full");
+      if (isFull) throw new Error("disk full");
       written.push(name);
       await files.write(name, text);
     },
@@ -17,7 +17,7 @@ test("a retrospective that could not be written is written once by a later cycle
   const service = await openOperations({ evolved });
   const id = await service.bring("denied");
   expect((await service.cycle()).failed_steps).toEqual(["files"]);
-  full = false;
+  isFull = false;
   await service.cycle();
   await service.cycle();
   expect(written.filter((name) => name === `retrospective-${id}.md`)).toHaveLength(1);
@@ -140,7 +140,7 @@ test("texts by people form no markup and no new line in a weekly report", async 
   );
 });
 
-test("a retrospective says how and why a change ended", async () => {
+test("a retrospective contains how and why a change ended", async () => {
   const files = filesInMemory();
   const service = await openOperations({ evolved: files });
   const rolledBack = await service.bring("applied", { target: "ui.a" });
@@ -156,17 +156,17 @@ test("a retrospective says how and why a change ended", async () => {
 test("an erasure removes the summary from reports, and does not affect other changes", async () => {
   const files = filesInMemory();
   const service = await openOperations({ evolved: files });
-  const kept = await service.bring("applied", { target: "ui.kept", summary: "Keep [this] (one)" });
-  const gone = await service.bring("rolled_back", { target: "ui.gone", summary: "Forget [that] \\] one" });
+  const keptId = await service.bring("applied", { target: "ui.kept", summary: "Keep [this] (one)" });
+  const erasedId = await service.bring("rolled_back", { target: "ui.gone", summary: "Forget [that] \\] one" });
   await service.post("/api/action/run-now", { action: "write_report" });
   const before = files.texts.get("report-2026-W01.md")!;
   expect(before.match(/Forget/g)).toHaveLength(2);
-  expect((await service.post("erase", { change_id: gone, actor: "dpo" })).status).toBe(200);
+  expect((await service.post("erase", { change_id: erasedId, actor: "dpo" })).status).toBe(200);
   await service.cycle();
   const after = files.texts.get("report-2026-W01.md")!;
   expect(after).not.toContain("Forget");
-  expect(after.match(new RegExp(`\\[“erased”\\]\\(#/changes/${gone}\\)`, "g"))).toHaveLength(2);
-  expect(after).toContain(`[“Keep \\[this\\] (one)”](#/changes/${kept})`);
+  expect(after.match(new RegExp(`\\[“erased”\\]\\(#/changes/${erasedId}\\)`, "g"))).toHaveLength(2);
+  expect(after).toContain(`[“Keep \\[this\\] (one)”](#/changes/${keptId})`);
   await service.post("/api/action/run-now", { action: "write_report" });
   expect(files.texts.get("report-2026-W01.md"), "as a new report would be").toBe(after);
 });

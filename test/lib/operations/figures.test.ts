@@ -1,4 +1,4 @@
-/** The rules behind M, R and N, one by one. */
+/** The rules by which M, R and N are computed. */
 import { describe, expect, test } from "vitest";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import type { Outcome } from "../../../lib/changes/rules/outcome.ts";
@@ -48,8 +48,8 @@ describe("R", () => {
   test("an attempt that drifts twice counts as one failure, and twice in the trend", async () => {
     const { bring, host, cycle, get, hours } = await openOperations();
     const id = await bring("applied");
-    for (const shown of ["absent", "applied", "unknown"] as const) {
-      host.host.set(id, shown);
+    for (const state of ["absent", "applied", "unknown"] as const) {
+      host.host.set(id, state);
       await cycle();
       hours(1 / 6);
     }
@@ -69,8 +69,8 @@ describe("R", () => {
 });
 
 describe("M", () => {
-  const change = (over: Partial<Change>): Change =>
-    ({ rationale: "r", approver: "ana", approval_note: "n", approvals: [], ...over }) as Change;
+  const change = (fields: Partial<Change>): Change =>
+    ({ rationale: "r", approver: "ana", approval_note: "n", approvals: [], ...fields }) as Change;
   const outcome = (verdict: Outcome["verdict"]): Outcome => ({ verdict }) as Outcome;
 
   test.each<[string, Partial<Change>, Outcome | null, string[], string[]]>([
@@ -86,7 +86,7 @@ describe("M", () => {
       [],
     ],
     [
-      "expired: nobody decided",
+      "expired without a decision",
       { approver: "policy:expiry" },
       null,
       ["rationale", "decider", "note"],
@@ -100,8 +100,8 @@ describe("M", () => {
       [],
     ],
     ["nothing was measured", {}, outcome("inconclusive"), ["rationale", "decider", "note", "verdict"], ["verdict"]],
-  ])("%s", (_, over, result, expected, missing) => {
-    expect(checkRecord(change(over), result)).toEqual({ expected, missing });
+  ])("%s", (_, fields, result, expected, missing) => {
+    expect(checkRecord(change(fields), result)).toEqual({ expected, missing });
   });
 });
 

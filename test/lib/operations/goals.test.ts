@@ -12,13 +12,13 @@ const at = (days: number): string => new Date(BEGUN + days * DAY).toISOString();
 test.each<[string, number | null, number, string | undefined, string, boolean | null]>([
   ["no value", null, 0, undefined, "no_data", null],
   ["at its baseline", 4, 10, undefined, "behind", null],
-  ["below it", 3.9, 10, undefined, "behind", null],
+  ["below its baseline", 3.9, 10, undefined, "behind", null],
   ["better than its baseline, without a deadline", 4.1, 10, undefined, "under_way", null],
   ["at its target", 5, 10, undefined, "met", null],
-  ["half of the time gone and half of the way", 4.5, 50, at(100), "on_track", true],
-  ["half of the time gone and less of the way", 4.4, 50, at(100), "behind", false],
-  ["the deadline over and not there", 4.9, 101, at(100), "behind", false],
-  ["the deadline over and there", 5, 101, at(100), "met", true],
+  ["half of the way after half of the time", 4.5, 50, at(100), "on_track", true],
+  ["less than half of the way after half of the time", 4.4, 50, at(100), "behind", false],
+  ["below its target after the deadline", 4.9, 101, at(100), "behind", false],
+  ["at its target after the deadline", 5, 101, at(100), "met", true],
   ["at its baseline on the first day", 4, 0, at(100), "behind", true],
 ])("%s: %s after %s days is %s", (_, value, days, deadline, status, on_pace) => {
   const intent = { kpis: { csat: { baseline: 4, target: 5, weight: 1, ...(deadline && { deadline }) } } };

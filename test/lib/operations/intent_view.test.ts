@@ -1,10 +1,9 @@
-/** The view of the intent. */
 import { expect, test } from "vitest";
 import { passkey, sshSigner } from "../../support/passkeys.ts";
 import { service } from "../../support/service.ts";
 import { person } from "../../support/signed.ts";
 
-test("it shows only those details of signing keys that a page needs", async () => {
+test("the intent is shown with only those details of signing keys that a page needs", async () => {
   const local = passkey("ES256", { rp_id: "localhost", origins: ["http://localhost:8420"] });
   const principals = { Ana: person(local), bo: person(sshSigner("ssh-ed25519")), eve: { kind: "person" } };
   const { keys, policy } = (await (await service({ intent: { principals } })).get("intent")).body;

@@ -1,4 +1,4 @@
-/** N: it changes only with overdue items. */
+/** The need N, which only overdue items change. */
 import { describe, expect, test } from "vitest";
 import { HOUR } from "../../support/clock.ts";
 import { mulberry } from "../projections/hand_made.ts";
@@ -15,7 +15,7 @@ describe("N", () => {
     expect((await need(service)).value).toBe(0);
     service.hours(DAY + 1);
     expect(await need(service)).toMatchObject({ value: valueOf(4), weight: 4, open: 1, overdue: 1 });
-    for (let made = 0; made < 40; made++) await service.post("/api/tasks", { title: `t${made}`, priority: "low" });
+    for (let count = 0; count < 40; count++) await service.post("/api/tasks", { title: `t${count}`, priority: "low" });
     expect(await need(service)).toMatchObject({ value: valueOf(4), weight: 4, open: 41, overdue: 1 });
     service.hours(7 * DAY + 1);
     expect(await need(service)).toMatchObject({ value: valueOf(4 + 40 / 2), open: 41, overdue: 41 });
@@ -72,12 +72,12 @@ describe("N", () => {
   });
 });
 
-test("in a random scenario only overdue work moves N, and never lowers it", async () => {
+test("in a random scenario only overdue work changes N, and never lowers it", async () => {
   const service = await openOperations();
   const random = mulberry(7);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
   const approved: string[] = [];
-  let moved = 0;
+  let changeCount = 0;
   let before = 0;
   for (let step = 0; step < 120; step++) {
     const kind = pick(["task", "change", "approved", "hours"]);
@@ -85,7 +85,7 @@ test("in a random scenario only overdue work moves N, and never lowers it", asyn
     // Items become overdue only as time passes, and stay overdue.
     const aged = (await need(service)).value;
     expect(aged).toBeGreaterThanOrEqual(before);
-    moved += Number(aged > before);
+    changeCount += Number(aged > before);
     if (kind === "task")
       await service.post("/api/tasks", { title: "t", priority: pick(["low", "normal", "high", "urgent"]) });
     if (kind === "change") await service.propose({ target: `ui.t${step}`, risk: pick(["low", "high"]) });
@@ -93,7 +93,7 @@ test("in a random scenario only overdue work moves N, and never lowers it", asyn
     before = (await need(service)).value;
     expect(before, kind).toBe(aged);
   }
-  expect(moved).toBeGreaterThan(5);
+  expect(changeCount).toBeGreaterThan(5);
   for (const change_id of approved) await service.must("apply", change_id);
   expect((await need(service)).value).toBeLessThan(before);
 });

@@ -5,8 +5,8 @@ import { buildNotification } from "../../../lib/operations/notifications.ts";
 import { editableTarget } from "../../support/editable_target.ts";
 import { service } from "../../support/service.ts";
 
-/** A service with an applied change whose value a test edits from outside and restores. */
-async function appliedWithEdits() {
+/** Opens a service with an applied change, and returns functions that edit its value as another program does, and restore it. */
+async function openWithEditableChange() {
   const { adapter, edit } = editableTarget();
   const api = await service({ adapter });
   const change_id = await api.bring("applied", { target: "ui.a", value: "2" });
@@ -15,9 +15,9 @@ async function appliedWithEdits() {
 }
 
 test("a contested value is reported and notified once", async () => {
-  const { api, change_id, edit, restore } = await appliedWithEdits();
-  for (let one = 0; one < 4; one++) {
-    edit("ui.a", `${one + 10}`);
+  const { api, change_id, edit, restore } = await openWithEditableChange();
+  for (let number = 10; number < 14; number++) {
+    edit("ui.a", `${number}`);
     await restore();
   }
   await noticeContested(api.deps);
@@ -29,7 +29,7 @@ test("a contested value is reported and notified once", async () => {
 });
 
 test("the notification of an external edit contains both values", async () => {
-  const { api, edit } = await appliedWithEdits();
+  const { api, edit } = await openWithEditableChange();
   edit("ui.a", "7");
   await checkDrift(api.deps);
   const entry = (await api.audit()).find(({ event_type }) => event_type === "change_drifted");
@@ -38,7 +38,7 @@ test("the notification of an external edit contains both values", async () => {
 });
 
 test("the state and the metrics show when each target was last verified", async () => {
-  const { api } = await appliedWithEdits();
+  const { api } = await openWithEditableChange();
   expect((await api.get("/api/state")).body.oldest_verified_at).toBeNull();
   await checkDrift(api.deps);
   const { clock } = api.deps;

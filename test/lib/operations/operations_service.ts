@@ -40,7 +40,7 @@ export const OPERATIONS_ENDPOINTS: readonly Endpoint<OperationsDeps>[] = [
 /** Creates a fetch function over the endpoints of operations and all others. */
 export function makeFetch(deps: Deps): Handler {
   const rest = app(deps);
-  const own = OPERATIONS_ENDPOINTS.map((endpoint) => ({
+  const operations = OPERATIONS_ENDPOINTS.map((endpoint) => ({
     method: endpoint.method,
     pattern: new RegExp(`^${endpoint.path.replace(/:\w+/, "[^/]+")}$`),
     handler: endpoint(deps),
@@ -48,7 +48,9 @@ export function makeFetch(deps: Deps): Handler {
   return (request) => {
     const { pathname } = new URL(request.url);
     const method = request.method === "HEAD" ? "GET" : request.method;
-    return (own.find((one) => one.method === method && one.pattern.test(pathname))?.handler ?? rest)(request);
+    return (
+      operations.find((endpoint) => endpoint.method === method && endpoint.pattern.test(pathname))?.handler ?? rest
+    )(request);
   };
 }
 

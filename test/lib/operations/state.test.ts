@@ -8,10 +8,10 @@ import { createTestLog } from "../projections/hand_made.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { openOperations } from "./operations_service.ts";
 
-/** A store that records the collection of each record read, also in transactions. */
-function counted(store: Store): { store: Store; readCollections: string[] } {
+/** Wraps a store and records the collection of each record that is read, also in transactions. */
+function countReads(store: Store): { store: Store; readCollections: string[] } {
   const readCollections: string[] = [];
-  const counting = <R extends Reads>(reads: R): R => ({
+  const countIn = <R extends Reads>(reads: R): R => ({
     ...reads,
     get: (collection, id) => {
       readCollections.push(collection);
@@ -33,7 +33,7 @@ function counted(store: Store): { store: Store; readCollections: string[] } {
     },
   });
   return {
-    store: { ...counting(store), transact: (decide) => store.transact((tx) => decide(counting(tx))) },
+    store: { ...countIn(store), transact: (decide) => store.transact((tx) => decide(countIn(tx))) },
     readCollections,
   };
 }
@@ -64,7 +64,7 @@ test("the provenance of the latest chat reply is shown", async () => {
 });
 
 test("the number of records that a read examines does not grow with the number of changes", async () => {
-  const { store, readCollections } = counted(memoryStore());
+  const { store, readCollections } = countReads(memoryStore());
   const service = await openOperations({ store });
   const records = async (path: string): Promise<number> => {
     readCollections.length = 0;
@@ -72,25 +72,26 @@ test("the number of records that a read examines does not grow with the number o
     return readCollections.length;
   };
   const paths = ["/api/state", "/api/log", "/api/capabilities", "/api/metrics", "/api/l1l5_trend"];
-  const few: number[] = [];
+  const readsWithFew: number[] = [];
   await service.bring("rolled_back");
   await service.cycle();
-  for (const path of paths) few.push(await records(path));
+  for (const path of paths) readsWithFew.push(await records(path));
   await Promise.all(Array.from({ length: 300 }, () => service.propose()));
-  for (let made = 0; made < 30; made++) await service.bring("applied");
+  for (let count = 0; count < 30; count++) await service.bring("applied");
   // Overdue items are counted up to a thousand.
   service.hours(23);
   await service.cycle();
-  for (const [index, path] of paths.entries()) expect(await records(path), path).toBeLessThanOrEqual(few[index]! + 12);
+  for (const [index, path] of paths.entries())
+    expect(await records(path), path).toBeLessThanOrEqual(readsWithFew[index]! + 12);
 });
 
 test("state, metrics and the projection of a feed read no more with more open outcomes", async () => {
-  const { store, readCollections } = counted(memoryStore());
+  const { store, readCollections } = countReads(memoryStore());
   const log = await createTestLog(store);
   const deps = log as unknown as OperationsDeps;
-  let made = 0;
+  let count = 0;
   const readsAt = async (count: number) => {
-    for (; made < count; made++) await log.applied({ target: `ui.t${made}`, kpi: `kpi${made % 3}` });
+    for (; count < count; count++) await log.applied({ target: `ui.t${count}`, kpi: `kpi${count % 3}` });
     await projectAll(log);
     await log.feed({ kpi0: 4 });
     const reads: number[] = [];
@@ -105,8 +106,9 @@ test("state, metrics and the projection of a feed read no more with more open ou
     expect((await store.list("outcomes_due", { limit: 10_000, keysOnly: true })).length).toBe(count);
     return reads;
   };
-  const few = await readsAt(100);
-  const many = await readsAt(2000);
+  const readsWithFew = await readsAt(100);
+  const readsWithMany = await readsAt(2000);
   // Full buffers cause a few more reads.
-  for (const [index, count] of many.entries()) expect(count, String(index)).toBeLessThanOrEqual(few[index]! + 5);
+  for (const [index, count] of readsWithMany.entries())
+    expect(count, String(index)).toBeLessThanOrEqual(readsWithFew[index]! + 5);
 });

@@ -9,7 +9,8 @@ import { makeService } from "../../support/service.ts";
 
 const NO_FAULTS: StoreFaults = { writes: null, damaged: [], lost: null, compaction: null, free_bytes: 5e9 };
 
-async function withFaults() {
+/** Opens a service on a store that reports the faults of the test. */
+async function openWithFaults() {
   let faults = NO_FAULTS;
   let inspections = 0;
   const store = { ...memoryStore(), faults: () => faults, inspect: async () => void inspections++ };
@@ -25,12 +26,12 @@ async function withFaults() {
     capability,
     metric,
     inspections: () => inspections,
-    report: (some: Partial<StoreFaults>) => void (faults = { ...NO_FAULTS, ...some }),
+    report: (reported: Partial<StoreFaults>) => void (faults = { ...NO_FAULTS, ...reported }),
   };
 }
 
 test("a damaged file makes the service unready, the chain's metric 0 and a capability failing", async () => {
-  const { api, capability, metric, report } = await withFaults();
+  const { api, capability, metric, report } = await openWithFaults();
   expect((await api.get("/readyz")).body.checks.files).toEqual({ ok: true, reason: null });
   expect(await metric("audit_chain_valid")).toBe("1");
   const file = "state.json.journal.000002.jsonl";
@@ -50,7 +51,7 @@ test("a damaged file makes the service unready, the chain's metric 0 and a capab
 });
 
 test("a failed compaction and the free space are in the metrics", async () => {
-  const { capability, metric, report } = await withFaults();
+  const { capability, metric, report } = await openWithFaults();
   expect([await metric("compaction_failed"), await metric("store_free_bytes")]).toEqual(["0", "5000000000"]);
   expect((await capability("store_compaction")).status).toBe("available");
   report({ compaction: "ENOSPC: no space left", free_bytes: 4096 });
@@ -62,7 +63,7 @@ test("a failed compaction and the free space are in the metrics", async () => {
 });
 
 test("each cycle inspects the store", async () => {
-  const { deps, inspections } = await withFaults();
+  const { deps, inspections } = await openWithFaults();
   const before = inspections();
   await runCycle(deps);
   await runCycle(deps, { quick: true });

@@ -77,8 +77,8 @@ test("of 501 files the oldest is removed with its text", async () => {
     await files.write(`report-${week}.md`, `text ${week}`);
     clock.advance(1);
   }
-  const kept = await names();
-  expect([kept.length, kept[0], kept.at(-1)]).toEqual([500, "report-500.md", "report-1.md"]);
+  const remaining = await names();
+  expect([remaining.length, remaining[0], remaining.at(-1)]).toEqual([500, "report-500.md", "report-1.md"]);
   expect(await store.get("evolved_texts", "report-0.md")).toBeUndefined();
   expect(await store.list("evolved_texts", { limit: 1000, keysOnly: true })).toHaveLength(500);
 });

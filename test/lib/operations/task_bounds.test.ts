@@ -6,11 +6,11 @@ import { openOperations, type OperationsService } from "./operations_service.ts"
 
 const START = Date.parse("2026-01-01T00:00:00.000Z");
 
-/** Stores `count` tasks as if they had been submitted, each changed by `over`. */
+/** Stores `count` queued tasks; `makeFields` returns the fields of a task that differ. */
 async function storeTasks(
   { deps: { store } }: OperationsService,
   count: number,
-  over: (index: number) => Partial<Task>,
+  makeFields: (index: number) => Partial<Task>,
 ) {
   await writeInBatches(store, count, (tx, index) => {
     const task: Task = {
@@ -26,13 +26,13 @@ async function storeTasks(
       result: null,
       mode: null,
       feedback: [],
-      ...over(index),
+      ...makeFields(index),
     };
     return saveTask(tx, undefined, { task, attempts: 0 });
   });
 }
 
-const ended = (status: "completed" | "failed") => (index: number) => ({
+const endedFields = (status: "completed" | "failed") => (index: number) => ({
   status,
   completed_at: new Date(START + index * 1000).toISOString(),
 });
@@ -40,7 +40,7 @@ const ended = (status: "completed" | "failed") => (index: number) => ({
 test("of the ended tasks the oldest is removed first, with its rating", async () => {
   const service = await openOperations();
   const { store } = service.deps;
-  await storeTasks(service, MAX_ENDED_TASKS - 1, (index) => ended(index === 1 ? "failed" : "completed")(index));
+  await storeTasks(service, MAX_ENDED_TASKS - 1, (index) => endedFields(index === 1 ? "failed" : "completed")(index));
   const rate = (task_id: string, rating: number) => service.post("/api/task/feedback", { task_id, rating });
   expect((await rate("tsk_000000", 1)).status).toBe(200);
   expect((await rate("tsk_000002", 4)).status).toBe(200);
@@ -58,13 +58,12 @@ test("of the ended tasks the oldest is removed first, with its rating", async ()
   await submitAndRun();
   expect(await stats()).toMatchObject({ completed: MAX_ENDED_TASKS, failed: 0, rated: 1, mean_rating: 4 });
 
-  const kept = await store.list("tasks", { limit: 2 * MAX_ENDED_TASKS });
-  const places = await store.list("tasks_order", { limit: 2 * MAX_ENDED_TASKS });
-  expect(kept).toHaveLength(MAX_ENDED_TASKS);
-  expect(places.map(({ value }) => value).sort()).toEqual(kept.map(({ id }) => id));
-  expect(kept.map(({ id }) => id)).not.toContain("tsk_000001");
-  // The figures agree with the records.
-  const ratings = kept.flatMap(({ value }) => value.task.feedback);
+  const stored = await store.list("tasks", { limit: 2 * MAX_ENDED_TASKS });
+  const order = await store.list("tasks_order", { limit: 2 * MAX_ENDED_TASKS });
+  expect(stored).toHaveLength(MAX_ENDED_TASKS);
+  expect(order.map(({ value }) => value).sort()).toEqual(stored.map(({ id }) => id));
+  expect(stored.map(({ id }) => id)).not.toContain("tsk_000001");
+  const ratings = stored.flatMap(({ value }) => value.task.feedback);
   expect(ratings.map(({ rating }) => rating)).toEqual([4]);
 });
 
@@ -72,9 +71,9 @@ test("no task is accepted while the maximum number of tasks is open", async () =
   const service = await openOperations();
   await storeTasks(service, MAX_OPEN_TASKS, () => ({}));
   const submit = () => service.post("/api/tasks", { title: "one more" });
-  const refused = await submit();
-  expect([refused.status, refused.body.code]).toEqual([503, "too_many_tasks"]);
-  expect(refused.headers.get("retry-after")).toBe("60");
+  const rejected = await submit();
+  expect([rejected.status, rejected.body.code]).toEqual([503, "too_many_tasks"]);
+  expect(rejected.headers.get("retry-after")).toBe("60");
   expect((await service.get("/api/state")).body.tasks.queued).toBe(MAX_OPEN_TASKS);
   await service.post("/api/action/run-now", { action: "run_next_task" });
   expect((await submit()).status).toBe(201);

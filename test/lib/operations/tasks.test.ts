@@ -13,8 +13,8 @@ const submit = async (
 const titles = async ({ get }: OperationsService, query = ""): Promise<string[]> =>
   (await get(`/api/tasks${query}`)).body.tasks.map(({ title }: { title: string }) => title);
 
-describe("order", () => {
-  test("is by priority, then by age; numbers are on the scale low 1 to urgent 4", async () => {
+describe("order of tasks", () => {
+  test("tasks run by priority, then by age; numbers are on the scale from low, 1, to urgent, 4", async () => {
     const service = await openOperations();
     for (const [title, priority] of [
       ["low", "low"],
@@ -58,7 +58,7 @@ describe("order", () => {
 
   test("pages visit each task once", async () => {
     const service = await openOperations();
-    for (let made = 0; made < 11; made++) await submit(service, `t${made}`, made % 5);
+    for (let count = 0; count < 11; count++) await submit(service, `t${count}`, count % 5);
     for (let cycles = 0; cycles < 4; cycles++) await service.cycle();
     const seen: string[] = [];
     for (let after = ""; ;) {
@@ -78,7 +78,7 @@ describe("the worker", () => {
     ["memory", "## Memory", ["[“Show the banner”](#/changes/", ") lacks rationale, note"]],
     ["Reliability", "## Reliability", ["of 2 applies attempted", "apply failed in apply: “no disk”"]],
     ["N", "## Need", ["pending_changes: 1 of 1", "“Show the banner” (ui.late for tenant t1): waiting for consent"]],
-  ])("%s: a report from the records", async (required_dimension, heading, facts) => {
+  ])("a task about %s is answered by a report from the records", async (required_dimension, heading, facts) => {
     const service = await openOperations({ intent: { kpis: { csat: { baseline: 4, target: 5 } } } });
     await service.post("kpi", { csat: 4 });
     await service.post("kpi", { csat: 4.2 });
@@ -124,7 +124,7 @@ describe("the worker", () => {
     expect(result!.split("\n")[0]).toBe("# “\\<b\\>x\\</b\\> \\[a\\](http://b) \\`c\\`”");
   });
 
-  test("a model words a summary above the report, which stays unchanged", async () => {
+  test("the summary by a model precedes the report, which is unchanged", async () => {
     let prompt = "";
     const llm = makeModel(async ({ messages }) => {
       prompt = JSON.stringify(messages);
@@ -144,7 +144,7 @@ describe("the worker", () => {
   test.each([
     ["fails", () => Promise.reject(new Error("no")), "it failed"],
     ["says nothing", async () => ({ text: "  ", toolCalls: [] }), "it said nothing"],
-  ])("if a model %s, the report has no text of it and says why", async (_, complete, reason) => {
+  ])("if a model %s, the report has no text of the model and states the reason", async (_, complete, reason) => {
     const service = await openOperations({ llm: makeModel(complete) });
     await submit(service, "t");
     const task = await runNextTask(service.deps);
@@ -178,14 +178,14 @@ describe("the worker", () => {
     "no line of a model looks like a line of the report, with the line end %j",
     async (end) => {
       const forged = ["Fine.", "## From the records", "", "As of 2026-01-01.", "> ## Effect", "</blockquote>", "# “t”"];
-      const said = [...forged, "---", "\u202e[a](http://b)", "![x](http://b)", "```", "E is **1.000**"].join(end);
-      const service = await openOperations({ llm: makeModel(async () => ({ text: said, toolCalls: [] })) });
+      const reply = [...forged, "---", "\u202e[a](http://b)", "![x](http://b)", "```", "E is **1.000**"].join(end);
+      const service = await openOperations({ llm: makeModel(async () => ({ text: reply, toolCalls: [] })) });
       await submit(service, "t");
       const { result } = (await runNextTask(service.deps))!;
       const lines = result!.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/);
       expect(lines.slice(0, 5)).toEqual(["# “t”", "", "## Worded by `llm:m`, unverified", "", "> Fine."]);
-      const own = lines.indexOf("## From the records");
-      for (const line of lines.slice(4, own - 1)) expect(line).toMatch(/^>(?: [^<[\u202e]*(?:\\[<[].*)?)?$/);
+      const reportStart = lines.indexOf("## From the records");
+      for (const line of lines.slice(4, reportStart - 1)) expect(line).toMatch(/^>(?: [^<[\u202e]*(?:\\[<[].*)?)?$/);
       expect(lines.filter((line) => line.startsWith("#"))).toEqual([
         "# “t”",
         "## Worded by `llm:m`, unverified",
@@ -215,29 +215,29 @@ describe("the worker", () => {
 });
 
 describe("a process that crashes during a task", () => {
-  /** A service with a task whose run hangs until `held` is opened. */
-  async function hanging() {
-    const held = makeBarrier();
-    const begun = makeBarrier();
+  /** Opens a service with a task whose run hangs until the barrier is opened. */
+  async function openWithHangingTask() {
+    const barrier = makeBarrier();
+    const started = makeBarrier();
     const llm = makeModel(async () => {
-      begun.open();
-      await held.opened;
+      started.open();
+      await barrier.opened;
       return { text: "late", toolCalls: [] };
     });
     const service = await openOperations({ llm });
     await submit(service, "t");
     const run = runNextTask(service.deps);
-    await begun.opened;
-    return { ...service, run, held };
+    await started.opened;
+    return { ...service, run, barrier };
   }
 
   test("its task runs again when the claim has expired, and its late result is ignored", async () => {
-    const { deps, run, held, get } = await hanging();
+    const { deps, run, barrier, get } = await openWithHangingTask();
     const next = await restartDeps(deps);
     expect(await runNextTask(next)).toBeUndefined();
     deps.clock.advance(TASK_CLAIM_MS);
     expect(await runNextTask(next)).toMatchObject({ status: "completed", mode: "rules" });
-    held.open();
+    barrier.open();
     await run;
     const [task] = (await get("/api/tasks")).body.tasks;
     expect(task).toMatchObject({ status: "completed", mode: "rules" });
@@ -245,18 +245,18 @@ describe("a process that crashes during a task", () => {
   });
 
   test("a late result of the first run does not end a second run of the same process", async () => {
-    const { deps, run, held, get } = await hanging();
+    const { deps, run, barrier, get } = await openWithHangingTask();
     deps.clock.advance(TASK_CLAIM_MS);
-    const begun = makeBarrier();
+    const started = makeBarrier();
     const other = makeBarrier();
     const llm = makeModel(async () => {
-      begun.open();
+      started.open();
       await other.opened;
       return { text: "second", toolCalls: [] };
     });
     const second = runNextTask({ ...deps, llm });
-    await begun.opened;
-    held.open();
+    await started.opened;
+    barrier.open();
     expect(await run).toMatchObject({ status: "running" });
     other.open();
     expect((await second)!.result).toContain("\n> second\n");
@@ -264,13 +264,13 @@ describe("a process that crashes during a task", () => {
   });
 
   test("a task fails after three interrupted runs", async () => {
-    const { deps, get } = await hanging();
+    const { deps, get } = await openWithHangingTask();
     for (let restarts = 0; restarts < 2; restarts++) {
       deps.clock.advance(TASK_CLAIM_MS);
-      const begun = makeBarrier();
-      const llm = makeModel(() => (begun.open(), new Promise<never>(() => {})));
+      const started = makeBarrier();
+      const llm = makeModel(() => (started.open(), new Promise<never>(() => {})));
       void runNextTask(Object.assign(await restartDeps(deps), { llm }));
-      await begun.opened;
+      await started.opened;
     }
     deps.clock.advance(TASK_CLAIM_MS);
     expect(await runNextTask(await restartDeps(deps))).toBeUndefined();
@@ -281,7 +281,7 @@ describe("a process that crashes during a task", () => {
 });
 
 describe("feedback", () => {
-  test("is in the task's mean, the state, the memories and the growth log", async () => {
+  test("a rating is in the task's mean, the state, the memories and the growth log", async () => {
     const service = await openOperations();
     const first = await submit(service, "a");
     const second = await submit(service, "b");

@@ -1,4 +1,4 @@
-/** Trace contexts: the requests and records that a request causes carry its trace. */
+/** Trace contexts: requests and records that result from a request have its trace. */
 import { expect, test } from "vitest";
 import { createPromptedAuditExport } from "../../../lib/operations/audit_export/sender.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
@@ -13,8 +13,8 @@ import { service } from "../../support/service.ts";
 
 const SPAN = "00f067aa0ba902b7";
 const traceId = (digit: string): string => digit.repeat(32);
-const tracedBy = (digit: string) => ({ traceparent: `00-${traceId(digit)}-${SPAN}-01` });
-const idIn = (header: string | null | undefined): string | undefined => header?.split("-")[1];
+const traceHeader = (digit: string) => ({ traceparent: `00-${traceId(digit)}-${SPAN}-01` });
+const readTraceId = (header: string | null | undefined): string | undefined => header?.split("-")[1];
 
 /** Records requests with their trace header, and answers them with `answer`. */
 function receiver(answer: (body: Record<string, unknown>) => object) {
@@ -46,8 +46,8 @@ async function tracedService() {
     fetch: host.fetch,
   });
   const lines: Record<string, unknown>[] = [];
-  const note = (message: string, fields?: object) => void lines.push({ message, ...fields });
-  const api = await service({ adapter, clock, log: { info: () => {}, warn: note, error: note } });
+  const record = (message: string, fields?: object) => void lines.push({ message, ...fields });
+  const api = await service({ adapter, clock, log: { info: () => {}, warn: record, error: record } });
   const chat = receiver(() => ({}));
   const notifier = createPromptedNotifier(api.deps, { url: "https://chat.example", fetch: chat.fetch });
   await notifier.begin();
@@ -62,16 +62,16 @@ test("target system, notification and exported entry have the trace of the reque
   // Three concurrent changes, to show that awaits and batched commits do not mix their traces.
   const scenarios = ["a", "b", "c"].map(async (digit) => {
     const fields = { ...PROPOSAL, target: `ui.${digit}`, proposer: "pat" };
-    const { change_id } = (await api.post("propose", fields, tracedBy(digit))).body;
+    const { change_id } = (await api.post("propose", fields, traceHeader(digit))).body;
     ids.push(change_id);
     await api.act("approve", change_id, {});
-    expect((await api.act("apply", change_id, tracedBy(digit))).status).toBe(200);
+    expect((await api.act("apply", change_id, traceHeader(digit))).status).toBe(200);
   });
   await Promise.all(scenarios);
   await notifier.send();
   await exporting.send();
   const ofChange = ({ body }: (typeof host.received)[0]) => (body["change"] as { target: string }).target.at(-1)!;
-  const seen = new Set(host.received.map((request) => `${ofChange(request)} ${idIn(request.traceparent)}`));
+  const seen = new Set(host.received.map((request) => `${ofChange(request)} ${readTraceId(request.traceparent)}`));
   expect([...seen].sort()).toEqual(["a", "b", "c"].map((digit) => `${digit} ${traceId(digit)}`));
   expect(host.received.every(({ traceparent }) => !traceparent!.includes(SPAN))).toBe(true);
 
@@ -79,7 +79,7 @@ test("target system, notification and exported entry have the trace of the reque
   for (const { body, traceparent } of chat.received) {
     const { change } = body["data"] as { change: { target: string } | null };
     const key = `${String(body["type"])} ${change?.target}`;
-    traces.set(key, (traces.get(key) ?? new Set()).add(idIn(traceparent)));
+    traces.set(key, (traces.get(key) ?? new Set()).add(readTraceId(traceparent)));
   }
   expect(traces.get("change.waiting_for_consent ui.a")).toEqual(new Set([traceId("a")]));
   expect(traces.get("change.applied ui.c")).toEqual(new Set([traceId("c")]));
@@ -115,9 +115,9 @@ test("an invalid header is ignored, and without one no trace is sent", async () 
 test("a cycle starts a new trace, whichever request triggers it", async () => {
   const { api, host } = await tracedService();
   await runCycle(api.deps);
-  await api.post("/api/actions/run-now", { action: "cycle" }, tracedBy("a"));
+  await api.post("/api/actions/run-now", { action: "cycle" }, traceHeader("a"));
   await runCycle(api.deps);
-  const traces = host.received.map(({ traceparent }) => idIn(traceparent));
+  const traces = host.received.map(({ traceparent }) => readTraceId(traceparent));
   expect(traces).not.toContain(undefined);
   expect(traces).not.toContain(traceId("a"));
   expect(new Set(traces).size).toBeGreaterThan(1);
@@ -126,11 +126,15 @@ test("a cycle starts a new trace, whichever request triggers it", async () => {
 test("the log line of a failed request has the trace that the caller sent", async () => {
   const { api, lines } = await tracedService();
   api.deps.store.get = () => Promise.reject(new Error("broken"));
-  const later = tracedBy("b").traceparent.replace("00-", "01-");
-  for (const traceparent of [tracedBy("a").traceparent, `${later}-${"Carla ".repeat(2_000)}`, "nonsense"])
+  const futureVersion = traceHeader("b").traceparent.replace("00-", "01-");
+  for (const traceparent of [traceHeader("a").traceparent, `${futureVersion}-${"Carla ".repeat(2_000)}`, "nonsense"])
     await api.get("changes/chg_00000000-0000-7000-8000-000000000000", { traceparent });
   const failed = lines.filter(({ message }) => message === "request failed");
-  expect(failed.map(({ traceparent }) => traceparent)).toEqual([tracedBy("a").traceparent, later, undefined]);
+  expect(failed.map(({ traceparent }) => traceparent)).toEqual([
+    traceHeader("a").traceparent,
+    futureVersion,
+    undefined,
+  ]);
 });
 
 test.each([
@@ -147,6 +151,6 @@ test.each([
     open(system.fetch)
       .read(entry, new AbortController().signal)
       .catch(() => undefined);
-  await runInTrace(parseTraceparent(tracedBy("a").traceparent), read);
-  expect(system.received.map(({ traceparent }) => idIn(traceparent))).toContain(traceId("a"));
+  await runInTrace(parseTraceparent(traceHeader("a").traceparent), read);
+  expect(system.received.map(({ traceparent }) => readTraceId(traceparent))).toContain(traceId("a"));
 });

@@ -29,11 +29,11 @@ const readValues = async (api: TestService, query = "") => {
 /** Returns lines such as `tenant target=value`, with the problem in place of a withheld value. */
 const valueLines = async (api: TestService, query = "") =>
   (await readValues(api, query)).map(
-    (one) =>
-      `${one.tenant_id} ${one.target}=${one.state === "governed" ? JSON.stringify(one.value) : `(${one.problem})`}`,
+    (row) =>
+      `${row.tenant_id} ${row.target}=${row.state === "governed" ? JSON.stringify(row.value) : `(${row.problem})`}`,
   );
-const applyValue = (api: TestService, value: unknown, over: object = {}) =>
-  api.bring("applied", value === undefined ? { ...over } : { value: JSON.stringify(value), ...over });
+const applyValue = (api: TestService, value: unknown, fields: object = {}) =>
+  api.bring("applied", value === undefined ? { ...fields } : { value: JSON.stringify(value), ...fields });
 
 test("a value is that of the newest applied change, with its origin, also without an adapter", async () => {
   const api = await service();
@@ -66,14 +66,14 @@ test("a value is that of the newest applied change, with its origin, also withou
 
 test("a rollback restores the previous value that was not rolled back, or none", async () => {
   const api = await service();
-  const [one, two, three] = [await applyValue(api, 1), await applyValue(api, 2), await applyValue(api, 3)];
+  const [first, second, third] = [await applyValue(api, 1), await applyValue(api, 2), await applyValue(api, 3)];
   await applyValue(api, undefined);
-  await api.must("rollback", two);
+  await api.must("rollback", second);
   expect(await valueLines(api)).toEqual(["t1 ui.banner=3"]);
-  await api.must("rollback", three);
+  await api.must("rollback", third);
   expect(await valueLines(api)).toEqual(["t1 ui.banner=1"]);
-  expect((await readValues(api))[0]).toMatchObject({ change_id: one });
-  await api.must("rollback", one);
+  expect((await readValues(api))[0]).toMatchObject({ change_id: first });
+  await api.must("rollback", first);
   expect(await valueLines(api)).toEqual([]);
 });
 
@@ -102,7 +102,7 @@ test("values are filtered by tenant and target, and paged", async () => {
     const paged: string[] = [];
     for (let next: string | null = ""; next !== null;) {
       const { body } = await api.get(`values?limit=2${query}${next && `&after=${next}`}`);
-      paged.push(...body.values.map((one: { value: string }) => one.value));
+      paged.push(...body.values.map((row: { value: string }) => row.value));
       expect(body.values.length).toBeLessThanOrEqual(2);
       next = body.next;
     }
@@ -126,31 +126,31 @@ test("the ETag is unchanged while the values are, for any other entries of the l
 test("erased values are removed, and a rebuild makes the same rows", async () => {
   const api = await service();
   await applyValue(api, 1, { target: "ui.Banner" });
-  const gone = await applyValue(api, 2);
+  const erasedId = await applyValue(api, 2);
   const empty = await applyValue(api, undefined, { target: "ui.empty" });
   await applyValue(api, undefined, { target: "ui.empty" });
-  await api.must("rollback", gone);
-  for (const change_id of [gone, empty])
+  await api.must("rollback", erasedId);
+  for (const change_id of [erasedId, empty])
     expect((await api.post("erase", { change_id, actor: "dpo", note: "asked" })).status).toBe(200);
   await projectAll(api.deps);
   const rows = async () =>
     Promise.all(values.collections.map((collection) => api.deps.store.list(collection, { limit: 100 })));
-  const bare = async () => (await rows()).map((list) => list.map(({ id, value }) => [id, value]));
-  const before = await bare();
+  const rowsWithoutRevision = async () => (await rows()).map((list) => list.map(({ id, value }) => [id, value]));
+  const before = await rowsWithoutRevision();
   expect(before.map((list) => list.length)).toEqual([1, 1]);
   await rebuild(api.deps);
-  expect(await bare()).toEqual(before);
+  expect(await rowsWithoutRevision()).toEqual(before);
   expect(await verifyProjections(api.deps)).toEqual({ tallies_match: true, mismatches: [] });
   expect(await valueLines(api)).toEqual(["t1 ui.Banner=1"]);
 });
 
 describe("inconsistent values are not returned", () => {
-  const edit = (store: Store, id: string, how: (record: ChangeRecord) => object) =>
+  const edit = (store: Store, id: string, change: (record: ChangeRecord) => object) =>
     store.transact(async (tx) => {
       const record = (await tx.get("changes", id))!.value as ChangeRecord;
-      tx.put("changes", id, { ...record, ...how(record) } as ChangeRecord);
+      tx.put("changes", id, { ...record, ...change(record) } as ChangeRecord);
     });
-  const content = ({ change }: ChangeRecord, over: Partial<Change>) => ({ change: { ...change, ...over } });
+  const content = ({ change }: ChangeRecord, edits: Partial<Change>) => ({ change: { ...change, ...edits } });
 
   const EDITS: Record<string, (record: ChangeRecord) => object> = {
     "another value": (record) => content(record, { value: "evil" }),
@@ -169,9 +169,9 @@ describe("inconsistent values are not returned", () => {
     await applyValue(api, "other", { target: "ui.other" });
     await projectAll(api.deps);
     await edit(api.deps.store, id, EDITS[name]!);
-    const [held, other] = await readValues(api);
-    expect(held).toMatchObject({ tenant_id: "t1", target: "ui.banner", change_id: id, state: "withheld" });
-    expect(held).not.toHaveProperty("value");
+    const [withheld, other] = await readValues(api);
+    expect(withheld).toMatchObject({ tenant_id: "t1", target: "ui.banner", change_id: id, state: "withheld" });
+    expect(withheld).not.toHaveProperty("value");
     expect(other).toMatchObject({ state: "governed", value: "other" });
   });
 
@@ -281,7 +281,7 @@ test("an apply or rollback between two reads of a value gives the new value", as
   expect(await valueLines(api)).toEqual(["t1 ui.banner=4"]);
 });
 
-test("the cost of reading a value does not grow with applies and rollbacks over it", async () => {
+test("the cost of reading a value does not grow with its applies and rollbacks", async () => {
   const counts = [];
   for (const rounds of [2, 12]) {
     const base = memoryStore();
@@ -301,7 +301,7 @@ test("the cost of reading a value does not grow with applies and rollbacks over 
   expect(counts[1]).toBe(counts[0]);
 });
 
-test("after a restart, for entries that were not projected, and for a store that grew", async () => {
+test("values are the same after a restart with entries that were not projected", async () => {
   const api = await service();
   const ids: string[] = [];
   for (let value = 0; value < 24; value++) ids.push(await applyValue(api, value, { target: `ui.t${value % 7}` }));
@@ -317,30 +317,33 @@ test("after a restart, for entries that were not projected, and for a store that
 test.each(selectCases([1, 2, 3, 4], 1))(
   "values equal those in the file adapter's file after a random history: seed %i",
   async (seed) => {
-    const random = mulberry(seed);
-    const roll = (below: number): number => Math.floor(random() * below);
+    const nextFraction = mulberry(seed);
+    const random = (below: number): number => Math.floor(nextFraction() * below);
     const { adapter, content } = await bench({ files: unsynced });
     const api = await service({ adapter });
     const applied: string[] = [];
     const approved: string[] = [];
     for (let step = 0; step < 60; step++) {
-      const what = roll(8);
-      if (what < 3 || approved.length + applied.length === 0) {
-        const value = roll(5) === 0 ? {} : { value: JSON.stringify([roll(100), null, { a: roll(9) }][roll(3)]) };
-        const key = { tenant_id: `t${roll(2)}`, target: ["ui.banner", "UI.Banner", "a/b"][roll(3)]! };
+      const action = random(8);
+      if (action < 3 || approved.length + applied.length === 0) {
+        const value =
+          random(5) === 0 ? {} : { value: JSON.stringify([random(100), null, { a: random(9) }][random(3)]) };
+        const key = { tenant_id: `t${random(2)}`, target: ["ui.banner", "UI.Banner", "a/b"][random(3)]! };
         approved.push(await api.bring("approved", { ...key, ...value }));
-      } else if (what < 6 && approved.length > 0) {
-        const [id] = approved.splice(roll(approved.length), 1);
+      } else if (action < 6 && approved.length > 0) {
+        const [id] = approved.splice(random(approved.length), 1);
         await api.must("apply", id!);
         applied.push(id!);
       } else if (applied.length > 0) {
-        const [id] = applied.splice(roll(applied.length), 1);
+        const [id] = applied.splice(random(applied.length), 1);
         await api.must("rollback", id!);
       } else continue;
-      if (roll(6) === 0) await projectAll(api.deps);
+      if (random(6) === 0) await projectAll(api.deps);
       const file = ((await content().catch(() => ({}))).values ?? {}) as Record<string, Record<string, unknown>>;
-      const written = Object.entries(file).flatMap(([tenant, held]) =>
-        Object.entries(held).map(([target, value]) => `${tenant} ${target.toLowerCase()}=${JSON.stringify(value)}`),
+      const written = Object.entries(file).flatMap(([tenant, fileValues]) =>
+        Object.entries(fileValues).map(
+          ([target, value]) => `${tenant} ${target.toLowerCase()}=${JSON.stringify(value)}`,
+        ),
       );
       const lines = (await valueLines(api)).map((line) => line.replace(/ \S+=/, (target) => target.toLowerCase()));
       expect(lines).toEqual(written.sort());

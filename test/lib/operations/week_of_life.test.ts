@@ -21,10 +21,10 @@ const INTENT = {
 
 const files = filesInMemory();
 const ids: Record<string, string> = {};
-const seen: Record<string, StateBody> = {};
+const states: Record<string, StateBody> = {};
 let service: OperationsService;
 
-// oxlint-disable-next-line typescript/no-explicit-any -- whatever the service answered
+// oxlint-disable-next-line typescript/no-explicit-any -- any JSON
 type StateBody = any;
 
 const state = async (): Promise<StateBody> => (await service.get("/api/state")).body;
@@ -58,7 +58,7 @@ beforeAll(async () => {
   ids["B"] = minor.change_id;
   await service.must("apply", minor.change_id);
   await cycle();
-  seen["monday"] = await state();
+  states["monday"] = await state();
 
   // Tuesday: C is applied at the third attempt, D is denied.
   hours(24);
@@ -92,7 +92,7 @@ beforeAll(async () => {
     ),
   );
   await cycle();
-  seen["wednesday"] = await state();
+  states["wednesday"] = await state();
 
   // Thursday, 23 hours after F: more incidents, and the guardrail rolls F back. A model drafts G, a human edits it to H.
   hours(23);
@@ -116,7 +116,7 @@ beforeAll(async () => {
   await service.post("/api/tasks", { title: "What failed?", required_dimension: "reliability", priority: "high" });
   await cycle();
   const task = (await service.get("/api/tasks")).body.tasks[0];
-  seen["task"] = task;
+  states["task"] = task;
   await service.post("/api/task/feedback", { task_id: task.task_id, rating: 4, comment: "helps" });
   hours(1);
   ids["J"] = (await service.propose({ target: "crm.wait", rationale: "r", summary: "Wait a day" })).change_id;
@@ -128,34 +128,34 @@ beforeAll(async () => {
   ids["K"] = (await service.propose({ target: "crm.last", summary: "Ask the last ones" })).change_id;
   hours(0.5);
   await cycle();
-  seen["sunday"] = await state();
-  seen["trend"] = (await service.get("/api/l1l5_trend?days=7")).body;
+  states["sunday"] = await state();
+  states["trend"] = (await service.get("/api/l1l5_trend?days=7")).body;
 
   // Monday 10:30: J has waited for 72.5 hours and expires; the week's report is due.
   hours(24.5 - 1 / 6);
   await sampleClock(service.deps);
   hours(1 / 6);
   await cycle();
-  seen["next_monday"] = await state();
+  states["next_monday"] = await state();
 
   // Wednesday, 11 February: all applied changes are closed, 30 days or more after their apply.
   hours(30 * 24 - 1 / 6);
   await sampleClock(service.deps);
   hours(1 / 6);
   await cycle();
-  seen["february"] = await state();
+  states["february"] = await state();
 }, 30_000);
 
 describe("E", () => {
   test("Monday: csat (4.2 − 3) ÷ 2 = 0.6 thrice, incidents (0.04 − 0.07) ÷ −0.06 = 0.5 once", () => {
-    expect(seen["monday"].E).toBeCloseTo((3 * 0.6 + 0.5) / 4, 12);
+    expect(states["monday"].E).toBeCloseTo((3 * 0.6 + 0.5) / 4, 12);
   });
   test("Wednesday: csat (4.5 − 3) ÷ 2 = 0.75", () => {
-    expect(seen["wednesday"].E).toBeCloseTo((3 * 0.75 + 0.5) / 4, 12);
+    expect(states["wednesday"].E).toBeCloseTo((3 * 0.75 + 0.5) / 4, 12);
   });
   test("Sunday: incidents at their floor of 0.07 add nothing", () => {
-    expect(seen["sunday"].E).toBeCloseTo((3 * 0.75 + 0) / 4, 12);
-    expect(seen["sunday"].goals).toMatchObject([
+    expect(states["sunday"].E).toBeCloseTo((3 * 0.75 + 0) / 4, 12);
+    expect(states["sunday"].goals).toMatchObject([
       { kpi: "csat", current: 4.5, progress: 0.5, status: "under_way" },
       { kpi: "incident_rate", current: 0.07, status: "behind" },
     ]);
@@ -164,8 +164,8 @@ describe("E", () => {
 
 describe("R", () => {
   test("six attempts (A, B, three of C, F), four failed: two of C, F rolled back, B drifted", () => {
-    expect(seen["sunday"].R).toBeCloseTo(1 - 4 / 6, 12);
-    expect(seen["sunday"].dimensions.R).toMatchObject({
+    expect(states["sunday"].R).toBeCloseTo(1 - 4 / 6, 12);
+    expect(states["sunday"].dimensions.R).toMatchObject({
       n: 6,
       failed: 4,
       causes: { adapter_failure: 2, rolled_back: 1, drifted: 1 },
@@ -174,21 +174,21 @@ describe("R", () => {
     });
   });
   test("its interval is Wilson's for 2 of 6: 0.0968 to 0.7000", () => {
-    const { low, high } = seen["sunday"].dimensions.R.interval;
+    const { low, high } = states["sunday"].dimensions.R.interval;
     expect(low).toBeCloseTo(0.0968, 4);
     expect(high).toBeCloseTo(0.7, 4);
   });
   test("in February nothing was attempted for 30 days: no data", () => {
-    expect(seen["february"].R).toBeNull();
-    expect(seen["february"].dimensions.R.interval).toBeNull();
+    expect(states["february"].R).toBeNull();
+    expect(states["february"].dimensions.R.interval).toBeNull();
   });
 });
 
 describe("M", () => {
-  test("Monday: nothing is closed, no data", () => expect(seen["monday"].M).toBeNull());
+  test("Monday: nothing is closed, no data", () => expect(states["monday"].M).toBeNull());
   test("Sunday: D lacks its rationale (2 of 3), F is complete (4 of 4)", () => {
-    expect(seen["sunday"].M).toBeCloseTo(6 / 7, 12);
-    expect(seen["sunday"].dimensions.M).toMatchObject({
+    expect(states["sunday"].M).toBeCloseTo(6 / 7, 12);
+    expect(states["sunday"].dimensions.M).toMatchObject({
       closed: 2,
       expected: 7,
       present: 6,
@@ -196,14 +196,14 @@ describe("M", () => {
     });
   });
   test("Monday: J expired without decider and note (1 of 3); A 4 of 4, B 1 of 3 at their horizon", () => {
-    expect(seen["next_monday"].M).toBeCloseTo(12 / 17, 12);
-    expect(seen["next_monday"].dimensions.M.gaps[0]).toMatchObject({
+    expect(states["next_monday"].M).toBeCloseTo(12 / 17, 12);
+    expect(states["next_monday"].dimensions.M.gaps[0]).toMatchObject({
       change_id: ids["J"],
       missing: ["decider", "note"],
     });
   });
   test("February: A 4 of 4, B (minor) 1 of 3, C 3 of 4, I and K expired 0 of 3 each: 15 of 27", () => {
-    const { M, dimensions } = seen["february"];
+    const { M, dimensions } = states["february"];
     expect(M).toBeCloseTo(15 / 27, 12);
     // Rationale: D, B, I, K. Decider: J, I, K. Note: C, J, I, K. Verdict: B, which names no KPI.
     expect(dimensions.M.missing).toEqual({ rationale: 4, decider: 3, note: 4, verdict: 1 });
@@ -211,11 +211,11 @@ describe("M", () => {
 });
 
 describe("N", () => {
-  test("Monday: nothing is open", () => expect(seen["monday"].N).toBe(0));
+  test("Monday: nothing is open", () => expect(states["monday"].N).toBe(0));
   test("Sunday 10:00: I, J, G, H (unapplied for days) and B's drift are overdue, K (30 min) is not", () => {
     const weight = 4 + 4 + 2 * 4 + 8;
-    expect(seen["sunday"].N).toBe(weight / (weight + 8));
-    expect(seen["sunday"].dimensions.N.items).toEqual([
+    expect(states["sunday"].N).toBe(weight / (weight + 8));
+    expect(states["sunday"].dimensions.N.items).toEqual([
       { item: "pending_changes", open: 3, overdue: 2 },
       { item: "approved_changes", open: 2, overdue: 2 },
       { item: "drift", open: 1, overdue: 1 },
@@ -223,8 +223,8 @@ describe("N", () => {
   });
   test("February: G and H, B's drift and two stale KPIs are overdue", () => {
     const weight = 2 * 4 + 8 + 2 * 2;
-    expect(seen["february"].N).toBe(weight / (weight + 8));
-    expect(seen["february"].dimensions.N.items).toEqual([
+    expect(states["february"].N).toBe(weight / (weight + 8));
+    expect(states["february"].dimensions.N.items).toEqual([
       { item: "approved_changes", open: 2, overdue: 2 },
       { item: "drift", open: 1, overdue: 1 },
       { item: "stale_kpis", open: 2, overdue: 2 },
@@ -243,7 +243,7 @@ test("outcomes: A gained 0.3 of 0.2, C 0.3 of 0.5, F lost 0.03, B names no KPI",
 
 test("levels: A, C, D, F people; H edited draft; G draft; B and F's rollback rules; B's drift", () => {
   const days = Object.fromEntries(
-    seen["trend"].points.map(({ date, unattributed: _, ...counts }: { date: string; unattributed: number }) => [
+    states["trend"].points.map(({ date, unattributed: _, ...counts }: { date: string; unattributed: number }) => [
       date,
       Object.values(counts).join(""),
     ]),
@@ -257,11 +257,11 @@ test("levels: A, C, D, F people; H edited draft; G draft; B and F's rollback rul
     "2026-01-10": "00000",
     "2026-01-11": "00000",
   });
-  expect(seen["trend"].totals).toEqual({ L1: 4, L2: 1, L3: 1, L4: 2, L5: 1, unattributed: 0 });
+  expect(states["trend"].totals).toEqual({ L1: 4, L2: 1, L3: 1, L4: 2, L5: 1, unattributed: 0 });
 });
 
 test("the task's report lists the failures from the audit log; its rating shows in the state", () => {
-  const { task } = seen;
+  const { task } = states;
   expect(task).toMatchObject({ status: "completed", required_dimension: "R", mode: "rules" });
   expect(task.result).toContain("of 6 applies attempted");
   expect(task.result).toContain(`[“Call hot leads first”](#/changes/${ids["C"]}): apply failed in apply: “disk full”`);
@@ -271,7 +271,7 @@ test("the task's report lists the failures from the audit log; its rating shows 
   expect(task.result).toContain(
     `(#/changes/${ids["B"]}): changed outside Countersign, the host product shows nothing of it`,
   );
-  expect(seen["sunday"].tasks).toEqual({ queued: 0, running: 0, completed: 1, failed: 0, rated: 1, mean_rating: 4 });
+  expect(states["sunday"].tasks).toEqual({ queued: 0, running: 0, completed: 1, failed: 0, rated: 1, mean_rating: 4 });
 });
 
 /** A file with the names used here in place of ids. */

@@ -47,10 +47,10 @@ describe.each(Object.entries(WEEKS))("the report of %s", (week, [from, to, at]) 
     );
   });
 
-  test("lists the promises that have their verdict in this week by the ledger", () => {
-    const now = reckon(month.ledger, at);
-    const decided = now.changes.filter(({ name }) => {
-      const outcome = now.computeOutcome(name);
+  test("lists the promises whose verdict is of this week according to the ledger", () => {
+    const figures = reckon(month.ledger, at);
+    const decided = figures.changes.filter(({ name }) => {
+      const outcome = figures.computeOutcome(name);
       if (!outcome || outcome.kpi === null || outcome.state === "open" || outcome.verdict === "too_early") return false;
       return isWithin(outcome.closed_at, from, to);
     });
@@ -125,9 +125,9 @@ test("ids are links below the public address, if it is configured", async () => 
 test("a report lists the first of many changes and counts the others", async () => {
   const files = filesInMemory();
   const service = await openOperations({ evolved: files });
-  for (let made = 0; made < 12; made++) await service.propose({ target: `ui.n${made}` });
-  for (let made = 0; made < 11; made++) await service.bring("denied", { target: `ui.d${made}` });
-  for (let made = 0; made < 6; made++) await service.bring("applied", { target: `ui.a${made}` });
+  for (let count = 0; count < 12; count++) await service.propose({ target: `ui.n${count}` });
+  for (let count = 0; count < 11; count++) await service.bring("denied", { target: `ui.d${count}` });
+  for (let count = 0; count < 6; count++) await service.bring("applied", { target: `ui.a${count}` });
   await service.post("/api/action/run-now", { action: "write_report" });
   const text = files.texts.get("report-2026-W01.md")!;
   expect(text).toMatch(/^- t1: (?:\[[^\]]*\]\([^)]*\), ){4}and 2 more$/m);

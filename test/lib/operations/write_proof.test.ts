@@ -1,4 +1,4 @@
-/** Readiness proves that writes are taken, and does not wait for a store that stalls. */
+/** Readiness checks that the store accepts writes, and does not wait for a store that stalls. */
 import { expect, test, vi } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { failingStore } from "../../support/failing_store.ts";
@@ -33,27 +33,27 @@ test("a write that failed since the last probe is found by the next readiness re
 });
 
 test("a store that stalls is reported after two seconds", async () => {
-  const kept = memoryStore();
+  const base = memoryStore();
   let isStalled = false;
   const api = await service({
-    store: { ...kept, transact: (decide) => (isStalled ? new Promise(() => undefined) : kept.transact(decide)) },
+    store: { ...base, transact: (decide) => (isStalled ? new Promise(() => undefined) : base.transact(decide)) },
   });
   isStalled = true;
   vi.useFakeTimers();
   try {
-    const asked = ready(api);
+    const readiness = ready(api);
     await vi.advanceTimersByTimeAsync(2 * SECONDS);
-    expect(await asked).toMatchObject({ status: 503, store: { ok: false } });
+    expect(await readiness).toMatchObject({ status: 503, store: { ok: false } });
   } finally {
     vi.useRealTimers();
   }
 });
 
 test("a read-only process writes nothing for the metric, and omits it", async () => {
-  const kept = memoryStore();
+  const base = memoryStore();
   let writes = 0;
-  const counted: typeof kept = { ...kept, transact: (decide) => (writes++, kept.transact(decide)) };
-  const api = await service({ store: counted, readsOnly: true });
+  const counting: typeof base = { ...base, transact: (decide) => (writes++, base.transact(decide)) };
+  const api = await service({ store: counting, readsOnly: true });
   writes = 0;
   const { status, text } = await api.get("/api/metrics");
   expect(status).toBe(200);

@@ -1,4 +1,4 @@
-/** Requests made from an operation's own description, such as it allows and such as it does not. */
+/** Valid and invalid requests, generated from the schemas of an operation. */
 import type { JsonSchema } from "../../../lib/openapi/json_schema.ts";
 import type { Operation } from "../../../lib/openapi/operation.ts";
 import { ORIGIN } from "../../support/requests.ts";
@@ -15,16 +15,16 @@ export interface Field {
   required: boolean;
 }
 
-/** A request before it is written. */
+/** The values of a request by the place of their fields. */
 export interface Sent {
   path: Values;
   query: Values;
   body: Values;
-  /** How the body is written. */
+  /** The encoding of the body. */
   as: "form" | "json";
 }
 
-/** The fields of an operation. */
+/** Lists the fields of an operation. */
 export function listFields({ parameters = [], requestBody }: Operation): Field[] {
   const body = requestBody?.content["application/json"]?.schema;
   return [
@@ -40,10 +40,10 @@ export function listFields({ parameters = [], requestBody }: Operation): Field[]
   ];
 }
 
-/** A request with these fields, each a value that its schema allows; `known` are values that fit the service's records. */
-export function makeSent(fields: readonly Field[], known: Values, as: Sent["as"] = "json"): Sent {
+/** Makes a request with a valid value for each field; `values` overrides the values of some fields. */
+export function makeSent(fields: readonly Field[], values: Values, as: Sent["as"] = "json"): Sent {
   const sent: Sent = { path: {}, query: {}, body: {}, as };
-  for (const { place, name, schema } of fields) sent[place][name] = name in known ? known[name] : sample(schema);
+  for (const { place, name, schema } of fields) sent[place][name] = name in values ? values[name] : sample(schema);
   return sent;
 }
 
@@ -56,21 +56,21 @@ function sample(schema: JsonSchema): unknown {
   return { any: ["JSON"] };
 }
 
-/** Values that a schema does not allow. */
-export function misfits(schema: JsonSchema): unknown[] {
-  const bad: unknown[] = [];
-  if (schema.enum) bad.push("no-such-word");
-  if (schema.type === "number" || schema.type === "integer") bad.push("", "ten", "NaN", "0x10", "1e999");
-  if (schema.type === "integer") bad.push(1.5);
-  if (typeof schema["minimum"] === "number") bad.push(schema["minimum"] - 1);
-  if (typeof schema["maximum"] === "number") bad.push(schema["maximum"] + 1);
-  if (schema.type === "boolean") bad.push("yes", "");
-  if (typeof schema["maxLength"] === "number") bad.push("a".repeat(schema["maxLength"] + 1));
-  if (schema["pattern"] !== undefined) bad.push(" \u0007?");
-  return bad;
+/** Returns values that a schema does not allow. */
+export function invalidValues(schema: JsonSchema): unknown[] {
+  const invalid: unknown[] = [];
+  if (schema.enum) invalid.push("no-such-word");
+  if (schema.type === "number" || schema.type === "integer") invalid.push("", "ten", "NaN", "0x10", "1e999");
+  if (schema.type === "integer") invalid.push(1.5);
+  if (typeof schema["minimum"] === "number") invalid.push(schema["minimum"] - 1);
+  if (typeof schema["maximum"] === "number") invalid.push(schema["maximum"] + 1);
+  if (schema.type === "boolean") invalid.push("yes", "");
+  if (typeof schema["maxLength"] === "number") invalid.push("a".repeat(schema["maxLength"] + 1));
+  if (schema["pattern"] !== undefined) invalid.push(" \u0007?");
+  return invalid;
 }
 
-/** Writes the request. */
+/** Makes the HTTP request. */
 export function makeRequest(
   { template, method }: Target,
   { path, query, body, as }: Sent,
