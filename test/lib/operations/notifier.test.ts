@@ -14,21 +14,21 @@ import { parseWebhookKey, signWebhook } from "../../../lib/kit/webhook_signature
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { HOUR } from "../../support/clock.ts";
-import { fails } from "../../support/scripted_adapter.ts";
+import { fails, makeBarrier } from "../../support/scripted_adapter.ts";
 import { openOperations, type OperationsService } from "./operations_service.ts";
 
 const SECRET = "a secret of the two of us";
-/** Timeouts and pauses longer than any test, except the ones between attempts. */
+/** Timeouts and pauses longer than any test, except the pauses between attempts. */
 const TIMES: SendTimes = { timeout: 1e9, firstRetry: 1, longestRetry: 4, longestPause: 1e9, poll: 1e9 };
 
 interface Delivery {
   headers: IncomingMessage["headers"];
   text: string;
-  // oxlint-disable-next-line typescript/no-explicit-any -- whatever was sent
+  // oxlint-disable-next-line typescript/no-explicit-any -- any JSON
   body: any;
 }
 
-/** How a receiver answers a request. */
+/** Answers a request to the receiver. */
 type Responder = (response: ServerResponse, request: IncomingMessage) => void;
 
 const ok: Responder = (response) => void response.writeHead(204).end();
@@ -38,10 +38,10 @@ async function receiver(...responders: Responder[]) {
   const deliveries: Delivery[] = [];
   const watchers = new Set<() => void>();
   const server: Server = createServer((request, response) => {
-    const pieces: Buffer[] = [];
-    request.on("data", (piece: Buffer) => pieces.push(piece));
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
-      const text = Buffer.concat(pieces).toString();
+      const text = Buffer.concat(chunks).toString();
       deliveries.push({ headers: request.headers, text, body: JSON.parse(text) });
       (responders.shift() ?? ok)(response, request);
       for (const checkArrived of watchers) checkArrived();
@@ -66,15 +66,15 @@ async function receiver(...responders: Responder[]) {
   };
 }
 
-/** Starts notifying from the next event on; it stops at the end of the test. */
-async function notifying(
-  of: OperationsService,
+/** Starts a notifier for the events from now on, which stops at the end of the test. */
+async function startNotifying(
+  { deps }: OperationsService,
   url: string,
-  over: Partial<SendTimes> = {},
+  times: Partial<SendTimes> = {},
   { format = "json" }: { format?: NotifyFormat } = {},
 ) {
-  const notifier = startNotifier(of.deps, { url, format, secret: SECRET, times: { ...TIMES, ...over } });
-  while (!(await of.deps.store.get("meta", "notify"))) await new Promise((resolve) => setImmediate(resolve));
+  const notifier = startNotifier(deps, { url, format, secret: SECRET, times: { ...TIMES, ...times } });
+  while (!(await deps.store.get("meta", "notify"))) await new Promise((resolve) => setImmediate(resolve));
   onTestFinished(() => notifier.stop());
   return notifier;
 }
@@ -104,7 +104,7 @@ test.each([
   expect(() => parseWebhookKey(secret)).not.toThrow(secret);
 });
 
-test("each event to report is notified in order and signed, without a token", async () => {
+test("each event with a notification is sent in order and signed, without a token", async () => {
   const { url, deliveries, arrived } = await receiver();
   const svc = await openOperations({
     adminToken: "sesame-open-now",
@@ -117,7 +117,7 @@ test("each event to report is notified in order and signed, without a token", as
       },
     },
   });
-  await notifying(svc, url);
+  await startNotifying(svc, url);
   const token = { "x-svc-admin-token": "sesame-open-now" };
   const post = async (path: string, fields: Record<string, string | number | boolean>) =>
     (await svc.post(path, fields, token)).body;
@@ -209,7 +209,7 @@ test("the end of a change's automatic apply is notified with the reason until it
   const fail: Responder = (response) => void response.writeHead(503).end();
   const { url, deliveries, arrived } = await receiver(ok, fail, fail);
   const svc = await openOperations({ intent: { policy: { apply_when: ["manual", "scheduled"] } } });
-  const notifier = await notifying(svc, url);
+  const notifier = await startNotifying(svc, url);
   const { clock } = svc.deps;
   const apply_when = new Date(clock.now() + HOUR).toISOString();
   const { change_id } = await svc.propose({ apply_when });
@@ -239,7 +239,7 @@ test.each<[string, Responder, Partial<SendTimes>]>([
 ])("a receiver that %s gets the same notification with the same id until it accepts", async (_, responder, times) => {
   const { url, deliveries, arrived } = await receiver(responder, responder, responder);
   const svc = await openOperations();
-  const notifier = await notifying(svc, url, times);
+  const notifier = await startNotifying(svc, url, times);
   await svc.propose();
   await arrived(3);
   expect(notifier.problem()).toMatch(/^the receiver /);
@@ -258,12 +258,12 @@ test("a request to a silent receiver times out, even if garbage is collected mea
   const collect = runInNewContext("gc") as () => void;
   const { url, arrived } = await receiver(() => {});
   const svc = await openOperations();
-  await notifying(svc, url, { timeout: 200 });
+  await startNotifying(svc, url, { timeout: 200 });
   await svc.propose();
   await arrived(1);
-  let again = false;
-  const second = arrived(2).then(() => (again = true));
-  while (!again) {
+  let isRepeated = false;
+  const second = arrived(2).then(() => (isRepeated = true));
+  while (!isRepeated) {
     collect();
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -273,7 +273,7 @@ test("a request to a silent receiver times out, even if garbage is collected mea
 test("a notification links to the change in the console, where its address is known", async () => {
   const { url, deliveries, arrived } = await receiver();
   const svc = await openOperations({ publicUrl: "https://gov.acme.example/console" });
-  await notifying(svc, url);
+  await startNotifying(svc, url);
   const { change_id } = await svc.propose();
   await arrived(1);
   expect(deliveries[0]!.body.url).toBe(`https://gov.acme.example/console/#/changes/${change_id}`);
@@ -282,10 +282,10 @@ test("a notification links to the change in the console, where its address is kn
 test("requests do not wait for a receiver that does not respond", async () => {
   const { url, deliveries, arrived } = await receiver(() => {});
   const svc = await openOperations();
-  await notifying(svc, url);
+  await startNotifying(svc, url);
   await svc.propose();
   await arrived(1);
-  for (let made = 0; made < 20; made++) expect((await svc.bring("applied")).startsWith("chg_")).toBe(true);
+  for (let count = 0; count < 20; count++) expect((await svc.bring("applied")).startsWith("chg_")).toBe(true);
   expect(deliveries).toHaveLength(1);
 });
 
@@ -293,28 +293,28 @@ test("after a restart no notification is lost, and delivered ones are not sent a
   const hang: Responder = () => {};
   const { url, deliveries, arrived } = await receiver(ok, hang);
   const svc = await openOperations();
-  const first = await notifying(svc, url);
-  const taken = await svc.propose();
-  const open = await svc.propose({ target: "ui.colour" });
+  const first = await startNotifying(svc, url);
+  const delivered = await svc.propose();
+  const unanswered = await svc.propose({ target: "ui.colour" });
   await arrived(2);
   await first.stop();
   const missed = await svc.propose({ target: "ui.font" });
-  await notifying(svc, url);
+  await startNotifying(svc, url);
   await arrived(4);
-  const about = deliveries.map(({ body }) => body.data.change.change_id);
-  expect(about).toEqual([taken.change_id, open.change_id, open.change_id, missed.change_id]);
+  const changeIds = deliveries.map(({ body }) => body.data.change.change_id);
+  expect(changeIds).toEqual([delivered.change_id, unanswered.change_id, unanswered.change_id, missed.change_id]);
   expect(deliveries[1]!.body.id).toBe(deliveries[2]!.body.id);
 });
 
 test("of several pending notifications at a restart, delivered ones are not sent again", async () => {
   const { url, deliveries, arrived } = await receiver(ok, () => {});
   const svc = await openOperations();
-  await (await notifying(svc, url)).stop();
+  await (await startNotifying(svc, url)).stop();
   const changes = [await svc.propose(), await svc.propose({ target: "ui.colour" })];
-  const second = await notifying(svc, url);
+  const second = await startNotifying(svc, url);
   await arrived(2);
   await second.stop();
-  await notifying(svc, url);
+  await startNotifying(svc, url);
   await arrived(3);
   const [first, next] = changes.map(({ change_id }) => change_id);
   expect(deliveries.map(({ body }) => body.data.change.change_id)).toEqual([first, next, next]);
@@ -324,7 +324,7 @@ test("events before the first start are not notified", async () => {
   const { url, deliveries, arrived } = await receiver();
   const svc = await openOperations();
   await svc.bring("applied");
-  await notifying(svc, url);
+  await startNotifying(svc, url);
   const { change_id } = await svc.propose({ target: "ui.colour" });
   await arrived(1);
   expect(deliveries[0]!.body.data.change.change_id).toBe(change_id);
@@ -334,11 +334,10 @@ test("a store that cannot be read delays the next notification, and loses none",
   const { url, deliveries, arrived } = await receiver();
   const base = memoryStore();
   let broken = false;
-  let refused: () => void = () => {};
-  const refusal = new Promise<void>((resolve) => (refused = resolve));
+  const { opened: failed, open: reportFailure } = makeBarrier();
   const unlessBroken = <T>(read: () => Promise<T>): Promise<T> => {
     if (!broken) return read();
-    refused();
+    reportFailure();
     return Promise.reject(new Error("disk gone"));
   };
   const store: Store = {
@@ -347,12 +346,12 @@ test("a store that cannot be read delays the next notification, and loses none",
     list: (collection, options) => unlessBroken(() => base.list(collection, options)),
   };
   const svc = await openOperations({ store });
-  await notifying(svc, url);
+  await startNotifying(svc, url);
   await svc.propose();
   await arrived(1);
   broken = true;
   svc.deps.commits!.notify();
-  await refusal;
+  await failed;
   broken = false;
   await svc.propose({ target: "ui.colour" });
   await arrived(2);
@@ -384,26 +383,26 @@ test("the wait between retries doubles up to its limit, and jitter only shortens
     expect(waits[index + 1]! - waits[index]!).toBeGreaterThanOrEqual(wait - 1);
 });
 
-const refusing =
-  (status: number, said = "", headers = {}): Responder =>
+const answerWith =
+  (status: number, text = "", headers = {}): Responder =>
   (response) =>
-    void response.writeHead(status, headers).end(said);
+    void response.writeHead(status, headers).end(text);
 
 test.each<[string, string, number]>([
-  // The clock stands at 05.678.
-  ["until a moment", "Fri, 02 Jan 2026 03:04:06 GMT", 322],
-  ["for so many seconds, as far as that is bearable", "86400", 400],
-])("a receiver that sends Retry-After %s gets no request until then", async (_, asked, ms) => {
-  const { url, deliveries, arrived } = await receiver(refusing(429, "", { "retry-after": asked }));
+  // The clock shows 03:04:05.678.
+  ["with a date", "Fri, 02 Jan 2026 03:04:06 GMT", 322],
+  ["with a number of seconds, up to the longest pause", "86400", 400],
+])("a receiver that sends Retry-After %s gets no request until then", async (_, retryAfter, ms) => {
+  const { url, deliveries, arrived } = await receiver(answerWith(429, "", { "retry-after": retryAfter }));
   const svc = await openOperations();
-  const notifier = await notifying(svc, url, { longestPause: 400 }, { format: "slack" });
+  const notifier = await startNotifying(svc, url, { longestPause: 400 }, { format: "slack" });
   await svc.propose();
   await arrived(1);
-  const answered = performance.now();
+  const answeredAt = performance.now();
   while (notifier.problem() === null) await new Promise((resolve) => setImmediate(resolve));
   expect(notifier.problem()).toBe("the receiver answered 429: it asks for a pause");
   await arrived(2);
-  expect(performance.now() - answered).toBeGreaterThanOrEqual(ms - 10);
+  expect(performance.now() - answeredAt).toBeGreaterThanOrEqual(ms - 10);
   expect(deliveries[1]!.text).toBe(deliveries[0]!.text);
 });
 
@@ -440,21 +439,21 @@ test.each<[NotifyFormat, number, string, string]>([
   ],
   ["json", 401, "", "the receiver answered 401: it does not let this service in; its secret must be SVC_NOTIFY_SECRET"],
   ["json", 418, "hooks.example/secret", "the receiver answered 418"],
-])("%s: the meaning of %i %s is explained without the address", async (format, status, said, words) => {
+])("%s: the meaning of %i %s is explained without the address", async (format, status, text, problem) => {
   const lines: unknown[] = [];
-  const line = (message: string, fields?: object) => void lines.push({ message, ...fields });
-  const log = { info: line, warn: line, error: line };
+  const record = (message: string, fields?: object) => void lines.push({ message, ...fields });
+  const log = { info: record, warn: record, error: record };
   const svc = await openOperations({ log });
-  const { url, arrived } = await receiver(...Array.from({ length: 3 }, () => refusing(status, said)));
-  const notifier = await notifying(svc, `${url}/T0/B0/hidden`, {}, { format });
+  const { url, arrived } = await receiver(...Array.from({ length: 3 }, () => answerWith(status, text)));
+  const notifier = await startNotifying(svc, `${url}/T0/B0/hidden`, {}, { format });
   await svc.propose();
   await arrived(2);
-  expect(notifier.problem()).toBe(words);
+  expect(notifier.problem()).toBe(problem);
   await arrived(4);
   while (notifier.problem() !== null) await new Promise((resolve) => setImmediate(resolve));
-  const reported = lines.filter((one) => JSON.stringify(one).includes("notification"));
+  const reported = lines.filter((line) => JSON.stringify(line).includes("notification"));
   expect(reported).toEqual([
-    { message: "a notification did not get through; it is tried again", id: expect.any(String), failure: words },
+    { message: "a notification did not get through; it is tried again", id: expect.any(String), failure: problem },
     { message: "notifications get through again", id: expect.any(String) },
   ]);
   expect(JSON.stringify(lines)).not.toMatch(/hidden|secret"|127\.0\.0\.1/);
@@ -465,7 +464,7 @@ test.each<NotifyFormat>(["slack", "teams"])(
   async (format) => {
     const { url, deliveries, arrived } = await receiver();
     const svc = await openOperations({ publicUrl: "https://gov.acme.example" });
-    await notifying(svc, url, {}, { format });
+    await startNotifying(svc, url, {}, { format });
     const { change_id } = await svc.propose({ proposer: "pat" });
     await arrived(1);
     expect(Object.keys(deliveries[0]!.headers).filter((name) => name.startsWith("webhook"))).toEqual([]);
@@ -477,11 +476,11 @@ test.each<NotifyFormat>(["slack", "teams"])(
 test("undelivered notifications show in the capability map", async () => {
   let problem: string | null = null;
   const svc = await openOperations({ notifier: { problem: () => problem } });
-  const shown = async () =>
+  const readCapability = async () =>
     (await svc.get("/api/capabilities")).body.capabilities.find(({ id }: { id: string }) => id === "notifications");
-  expect(await shown()).toMatchObject({ status: "available", reason: null });
+  expect(await readCapability()).toMatchObject({ status: "available", reason: null });
   problem = "the receiver answered 500";
-  expect(await shown()).toMatchObject({ status: "failing", reason: "the receiver answered 500" });
+  expect(await readCapability()).toMatchObject({ status: "failing", reason: "the receiver answered 500" });
 });
 
 test("while the store rejects writes nothing is sent twice, and one line is logged", async () => {
@@ -489,14 +488,13 @@ test("while the store rejects writes nothing is sent twice, and one line is logg
   const log = { info: () => {}, warn: (message: string) => void lines.push(message), error: () => {} };
   const base = memoryStore();
   let broken = false;
-  let refused = 0;
-  let refusedOften: () => void = () => {};
-  const often = new Promise<void>((resolve) => (refusedOften = resolve));
+  let failures = 0;
+  const { opened: failedOften, open: reportFailedOften } = makeBarrier();
   const store: Store = {
     ...base,
     transact: (decide) => {
       if (!broken) return base.transact(decide);
-      if (++refused === 5) refusedOften();
+      if (++failures === 5) reportFailedOften();
       return Promise.reject(new Error("disk full"));
     },
   };
@@ -505,9 +503,9 @@ test("while the store rejects writes nothing is sent twice, and one line is logg
     ok(response, response.req);
   });
   const svc = await openOperations({ store, log });
-  const notifier = await notifying(svc, url, { poll: 1 });
+  const notifier = await startNotifying(svc, url, { poll: 1 });
   await svc.propose();
-  await often;
+  await failedOften;
   expect(types(deliveries)).toEqual(["change.waiting_for_consent"]);
   expect(notifier.problem()).toBe("the store cannot be used");
   expect(lines).toEqual(["notifications wait for the store"]);
@@ -519,10 +517,10 @@ test("while the store rejects writes nothing is sent twice, and one line is logg
 });
 
 describe("on a host that runs only during requests, the notifier", () => {
-  const decided = async ({ propose, act }: OperationsService) => act("approve", (await propose()).change_id);
-  const prompted = async (of: OperationsService, url: string) => {
-    const notifier = createPromptedNotifier(of.deps, { url, secret: SECRET });
-    await notifier.send(); // begins with what happens from now on
+  const proposeAndApprove = async ({ propose, act }: OperationsService) => act("approve", (await propose()).change_id);
+  const openNotifier = async ({ deps }: OperationsService, url: string) => {
+    const notifier = createPromptedNotifier(deps, { url, secret: SECRET });
+    await notifier.send(); // The first call begins with the events from now on.
     return notifier;
   };
 
@@ -530,9 +528,9 @@ describe("on a host that runs only during requests, the notifier", () => {
     const { url, deliveries } = await receiver();
     const svc = await openOperations();
     await svc.propose();
-    const notifier = await prompted(svc, url);
+    const notifier = await openNotifier(svc, url);
     expect(deliveries).toEqual([]);
-    await decided(svc);
+    await proposeAndApprove(svc);
     await Promise.all([notifier.send(), notifier.send(), notifier.send()]);
     expect(types(deliveries)).toEqual(["change.waiting_for_consent", "change.decided"]);
     deliveries.forEach(expectSigned);
@@ -544,8 +542,8 @@ describe("on a host that runs only during requests, the notifier", () => {
     const failing: Responder = (response) => void response.writeHead(500).end();
     const { url, deliveries } = await receiver(failing, failing);
     const svc = await openOperations();
-    const notifier = await prompted(svc, url);
-    await decided(svc);
+    const notifier = await openNotifier(svc, url);
+    await proposeAndApprove(svc);
     await notifier.send();
     expect(deliveries).toHaveLength(1);
     expect(notifier.problem()).toBe("the receiver answered 500");
@@ -562,12 +560,12 @@ describe("on a host that runs only during requests, the notifier", () => {
     expect(restarted.problem()).toBeNull();
   });
 
-  test("sends nothing to a receiver for as long as it requests", async () => {
+  test("sends nothing for the time that the receiver requests", async () => {
     const { url, deliveries } = await receiver(
       (response) => void response.writeHead(429, { "retry-after": "120" }).end(),
     );
     const svc = await openOperations();
-    const notifier = await prompted(svc, url);
+    const notifier = await openNotifier(svc, url);
     await svc.propose();
     await notifier.send();
     await notifier.send();
@@ -581,7 +579,7 @@ describe("on a host that runs only during requests, the notifier", () => {
   test("never fails its caller: an unusable store is reported as a problem until it works again", async () => {
     const { url, deliveries } = await receiver();
     const svc = await openOperations();
-    const notifier = await prompted(svc, url);
+    const notifier = await openNotifier(svc, url);
     await svc.propose();
     const { get } = svc.deps.store;
     svc.deps.store.get = () => Promise.reject(new Error("gone"));

@@ -21,9 +21,9 @@ test.each([
   ["a kind that no entry makes", "even"],
 ])("pages over %s return each row of all projections once, newest first", async (_, kind) => {
   const log = await createTestLog();
-  let noticed = 0;
+  let noticeCount = 0;
   await runRandomHistory(log, 11, 200, async () => {
-    const number = ++noticed;
+    const number = ++noticeCount;
     if (number % 5 === 0)
       await log.store.transact((tx) => addNotice(log, tx, notice(number, number % 2 === 0 ? "even" : "odd")));
     if (number === 100) await projectAll(log);
@@ -34,15 +34,15 @@ test.each([
     kind === undefined ? 5 : 1,
   );
   for (const limit of [1, 3, 7]) {
-    const seen: number[] = [];
+    const seqs: number[] = [];
     for (let before: number | undefined; ;) {
       const page = await readActivityPage(log, { limit, before, kind });
-      seen.push(...page.entries.map(({ seq }) => seq));
+      seqs.push(...page.entries.map(({ seq }) => seq));
       if (page.next === null) break;
       before = page.next;
     }
-    expect(seen).toEqual(allRows.map(({ seq }) => seq));
-    expect(seen).toEqual([...new Set(seen)].sort((a, b) => b - a));
+    expect(seqs).toEqual(allRows.map(({ seq }) => seq));
+    expect(seqs).toEqual([...new Set(seqs)].sort((a, b) => b - a));
   }
 });
 
@@ -53,7 +53,7 @@ test("a kind is not confused with one that has the same prefix or sorts before i
   expect((await readActivityPage(deps, { limit: 5, kind: "task" })).entries.map(({ kind }) => kind)).toEqual(["task"]);
 });
 
-test("the newest 10,000 rows of a source are stored, and no older ones", async () => {
+test("only the newest 10,000 rows of a source are stored", async () => {
   const deps = projectionDeps((await createTestLog()).store);
   await writeInBatches(deps.store, MAX_ROWS + 50, (tx, index) => addNotice(deps, tx, notice(index)));
   const rows = await deps.store.list("notices", { limit: 20_000 });

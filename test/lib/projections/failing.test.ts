@@ -22,9 +22,9 @@ const INTENT = {
 };
 
 /** The collections of all projections, and their cursors. */
-const OWN: Collection[] = ["cursors", ...PROJECTIONS.flatMap(({ collections }) => collections)];
+const PROJECTION_COLLECTIONS: Collection[] = ["cursors", ...PROJECTIONS.flatMap(({ collections }) => collections)];
 
-/** Runs the same scenario, whether projections fail or not. */
+/** Runs a scenario that does not depend on projections. */
 async function runScenario({ post, propose, must, bring, cycle, hours, host }: OperationsService): Promise<void> {
   expect((await post("kpi", { incident_rate: 0.02 })).status).toBe(200);
   const applied = await bring("applied", { kpi: "incident_rate", rationale: "r" });
@@ -48,10 +48,13 @@ async function runScenario({ post, propose, must, bring, cycle, hours, host }: O
 }
 
 test("changes work while all projections fail, and projections catch up exactly afterwards", async () => {
-  let broken = true;
+  let isBroken = true;
   const base = memoryStore();
   const options = () => ({ intent: INTENT, clock: testClock(), ids: countedIds() });
-  const service = await openOperations({ ...options(), store: brokenCollections(base, OWN, () => broken) });
+  const service = await openOperations({
+    ...options(),
+    store: brokenCollections(base, PROJECTION_COLLECTIONS, () => isBroken),
+  });
   await runScenario(service);
   const healthy = await openOperations(options());
   await runScenario(healthy);
@@ -76,7 +79,7 @@ test("changes work while all projections fail, and projections catch up exactly 
       }),
     ),
   );
-  broken = false;
+  isBroken = false;
   await projectAll(service.deps);
   await healthy.cycle();
   expect(await storedRows(base)).toEqual(await storedRows(healthy.deps.store));
@@ -93,20 +96,20 @@ test("changes work while all projections fail, and projections catch up exactly 
 });
 
 test("reads use existing rows while new entries cannot be projected, and log the reason", async () => {
-  const warned: string[] = [];
-  const log = { info: () => {}, warn: (message: string) => void warned.push(message), error: () => {} };
+  const warnings: string[] = [];
+  const log = { info: () => {}, warn: (message: string) => void warnings.push(message), error: () => {} };
   const base = memoryStore();
-  let broken = false;
-  const service = await openOperations({ log, store: brokenCollections(base, ["audit"], () => broken) });
+  let isBroken = false;
+  const service = await openOperations({ log, store: brokenCollections(base, ["audit"], () => isBroken) });
   await service.bring("applied");
   await service.cycle();
   await service.propose();
-  warned.length = 0;
-  broken = true;
+  warnings.length = 0;
+  isBroken = true;
   for (const path of ["/api/state", "/api/product/approvals", "/api/log", "/api/metrics"])
     expect((await service.get(path)).status, path).toBe(200);
   expect((await service.get("/api/product/approvals")).body.pending).toEqual([]);
-  expect(warned).toContain("a projection failed");
-  broken = false;
+  expect(warnings).toContain("a projection failed");
+  isBroken = false;
   expect((await service.get("/api/product/approvals")).body.pending).toHaveLength(1);
 });

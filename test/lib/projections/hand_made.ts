@@ -1,4 +1,4 @@
-/** A log whose entries a test appends directly, without the commands of changes; projections read it. */
+/** An audit log to which a test appends entries directly, without the commands of changes. */
 import { createChain, entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
 import type { AuditEntry, EventType } from "../../../lib/audit/entry.ts";
 import type { ProjectionDeps } from "../../../lib/projections/projection.ts";
@@ -36,32 +36,32 @@ export async function createTestLog(store: Store = memoryStore()) {
   const ids = countedIds();
   await store.transact((tx) => void createChain(tx, "acme-crm", { ids, sha256 }, clock.now()));
 
-  const append = (event_type: EventType, detail: object, about?: ChangeRecord): Promise<AuditEntry> =>
+  const append = (event_type: EventType, detail: object, record?: ChangeRecord): Promise<AuditEntry> =>
     store.transact(async (tx) => {
-      const { change_id, tenant_id: tenant } = about?.change ?? { change_id: "", tenant_id: "" };
+      const { change_id, tenant_id: tenant } = record?.change ?? { change_id: "", tenant_id: "" };
       const next = nextEntry((await readHead(tx))!, { event_type, change_id, tenant, detail }, clock.iso(), sha256);
       tx.put("audit", entryKey(next.entry.id), next.entry);
       tx.put("meta", "chain", next.head);
-      if (about) tx.put("changes", change_id, { ...about, audit: [...about.audit, next.entry.id] });
+      if (record) tx.put("changes", change_id, { ...record, audit: [...record.audit, next.entry.id] });
       return next.entry;
     });
 
-  const record = async (changeId: string): Promise<ChangeRecord> =>
+  const readChangeRecord = async (changeId: string): Promise<ChangeRecord> =>
     (await store.get("changes", changeId))!.value as ChangeRecord;
 
-  /** Appends an entry about a change, and updates the change's record with `over`. */
-  const step = async (changeId: string, event_type: EventType, detail: object, over: Partial<Change> = {}) => {
-    const before = await record(changeId);
-    return append(event_type, detail, { ...before, change: { ...before.change, ...over } });
+  /** Appends an entry about a change, and updates the change's record with `fields`. */
+  const appendStep = async (changeId: string, event_type: EventType, detail: object, fields: Partial<Change> = {}) => {
+    const before = await readChangeRecord(changeId);
+    return append(event_type, detail, { ...before, change: { ...before.change, ...fields } });
   };
 
   return {
     ...deps,
     append,
-    step,
-    record,
+    appendStep,
+    readChangeRecord,
     hours: (count: number) => clock.advance(count * HOUR),
-    async propose(over: Partial<Change> = {}): Promise<string> {
+    async propose(fields: Partial<Change> = {}): Promise<string> {
       const change: Change = {
         change_id: `chg_${ids.uuid(0)}`,
         tenant_id: "t1",
@@ -89,34 +89,35 @@ export async function createTestLog(store: Store = memoryStore()) {
         rolled_back_at: null,
         digest: "",
         revision: 1,
-        ...over,
+        ...fields,
       };
       const { status, target, proposer } = change;
       await append("change_proposed", { status, target, proposer }, { change, audit: [], applied: null });
       return change.change_id;
     },
     approve: (id: string, approver = "ana", note = "") =>
-      step(
+      appendStep(
         id,
         "consent_decision",
         { status: "approved", decision: "approved", progress: "1 of 1", approver, note },
         { status: "approved", approver, approval_note: note, approvals: [{ approver, note, at: clock.iso() }] },
       ),
     deny: (id: string, approver = "ana", note = "", decision = "denied") =>
-      step(
+      appendStep(
         id,
         "consent_decision",
         { status: "denied", decision, approver, note },
         { status: "denied", approver, approval_note: note },
       ),
-    apply: (id: string) => step(id, "change_applied", { status: "applied", adapter: null }, { status: "applied" }),
+    apply: (id: string) =>
+      appendStep(id, "change_applied", { status: "applied", adapter: null }, { status: "applied" }),
     rollBack: (id: string, by = "ana") =>
-      step(id, "change_rolled_back", { status: "rolled_back", adapter: null, by }, { status: "rolled_back" }),
+      appendStep(id, "change_rolled_back", { status: "rolled_back", adapter: null, by }, { status: "rolled_back" }),
     feed: (values: Record<string, number>, more: object = {}) =>
       append("kpi_refreshed", { values, E: null, refreshed: false, ...more }),
     /** Appends the entries of a change up to its apply, and returns its id. */
-    async applied(over: Partial<Change> = {}): Promise<string> {
-      const id = await this.propose(over);
+    async applied(fields: Partial<Change> = {}): Promise<string> {
+      const id = await this.propose(fields);
       await this.approve(id);
       await this.apply(id);
       return id;

@@ -1,4 +1,4 @@
-/** Random histories of a complete service: its projections equal what its log gives, and a rebuild gives the same rows. */
+/** Random histories of a complete service: its projections match its log, and a rebuild stores the same rows. */
 import { describe, expect, test } from "vitest";
 import { projectAll, rebuild } from "../../../lib/projections/projector.ts";
 import { readTotalCounts } from "../../../lib/projections/daily_counts.ts";
@@ -8,7 +8,7 @@ import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
 import { AGE_CLASSES, listOverdueItems } from "../../../lib/projections/overdue.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
-import { opened as openedFile, temporaryFolder } from "../../local/store/opened.ts";
+import { opened as openFile, temporaryFolder } from "../../local/store/opened.ts";
 import { fails } from "../../support/scripted_adapter.ts";
 import { selectCases, LONG } from "../../support/length.ts";
 import { openOperations, type OperationsService } from "../operations/operations_service.ts";
@@ -66,19 +66,19 @@ const INTENT = {
   },
 };
 
-/** Takes one random step; the state machine rejects most of them, as it should. */
+/** Takes one random step. The service rejects many steps, since the status of the change does not allow them. */
 async function step(service: OperationsService, random: () => number, changes: string[]): Promise<void> {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
-  const some = (chance: number): boolean => random() < chance;
+  const chance = (probability: number): boolean => random() < probability;
   const changeId = changes.length === 0 ? "none" : pick(changes.slice(-30));
   const target = pick(["ui.banner", "ui.colour", "crm.score", "crm.mail"]);
   const kinds: Record<string, () => Promise<unknown>> = {
     propose: async () => {
       const fields: Record<string, string | number | boolean> = { target, proposer: pick(["pat", "kim"]) };
-      if (some(0.5)) Object.assign(fields, { rationale: "because" });
-      if (some(0.6)) Object.assign(fields, { kpi: pick(["csat", "incident_rate"]), expected_delta_k: random() / 50 });
-      if (some(0.4)) Object.assign(fields, { tier: "minor", affected_users: 5, risk: "low", reversible: true });
-      else if (some(0.3)) Object.assign(fields, { tier: "major" });
+      if (chance(0.5)) Object.assign(fields, { rationale: "because" });
+      if (chance(0.6)) Object.assign(fields, { kpi: pick(["csat", "incident_rate"]), expected_delta_k: random() / 50 });
+      if (chance(0.4)) Object.assign(fields, { tier: "minor", affected_users: 5, risk: "low", reversible: true });
+      else if (chance(0.3)) Object.assign(fields, { tier: "major" });
       changes.push((await service.propose(fields)).change_id);
     },
     draft: async () => {
@@ -87,24 +87,24 @@ async function step(service: OperationsService, random: () => number, changes: s
       if ("change_id" in filed) changes.push(filed.change_id);
     },
     approve: () =>
-      service.post("approve", { change_id: changeId, approver: pick(["ana", "bo"]), note: some(0.5) ? "ok" : "" }),
-    deny: () => service.post("deny", { change_id: changeId, approver: "ana", note: some(0.5) ? "no" : "" }),
+      service.post("approve", { change_id: changeId, approver: pick(["ana", "bo"]), note: chance(0.5) ? "ok" : "" }),
+    deny: () => service.post("deny", { change_id: changeId, approver: "ana", note: chance(0.5) ? "no" : "" }),
     withdraw: () => service.post("withdraw", { change_id: changeId, proposer: pick(["pat", "kim"]) }),
     revoke: () => service.post("revoke", { change_id: changeId, approver: "ana", note: "no longer" }),
     apply: () => {
-      if (some(0.3)) service.host.on(pick(["validate", "apply"]), fails("no"), 1);
+      if (chance(0.3)) service.host.on(pick(["validate", "apply"]), fails("no"), 1);
       return service.act("apply", changeId);
     },
     rollback: () => {
-      if (some(0.3)) service.host.on("rollback", fails("no"), 1);
+      if (chance(0.3)) service.host.on("rollback", fails("no"), 1);
       return service.act("rollback", changeId);
     },
     feed: () => service.post("kpi", { csat: 3 + 2 * random(), incident_rate: 0.05 * random() }),
     drift: async () =>
-      void (some(0.5) ? service.host.host.delete(changeId) : service.host.host.set(changeId, "applied")),
+      void (chance(0.5) ? service.host.host.delete(changeId) : service.host.host.set(changeId, "applied")),
     task: () => service.post("/api/tasks", { title: "t", priority: pick(["low", "normal", "high", "urgent"]) }),
     cycle: () => service.cycle(),
-    hours: async () => service.hours(some(0.1) ? 24 * 11 : 30 * random()),
+    hours: async () => service.hours(chance(0.1) ? 24 * 11 : 30 * random()),
   };
   const names = [
     "propose",
@@ -144,17 +144,17 @@ async function countOverdueByScan({ deps }: OperationsService): Promise<Record<s
     tasks_low: 168,
   };
   const overdue: Record<string, number> = Object.fromEntries(Object.keys(hours).map((name) => [name, 0]));
-  const late = (since: string, name: keyof typeof hours): number =>
+  const countIfOverdue = (since: string, name: keyof typeof hours): number =>
     Number(now - Date.parse(since) > hours[name] * 3_600_000);
   for (const { value } of await deps.store.list("changes", { limit: 10_000 }))
     if (value.change.status === "pending_consent")
-      overdue["pending_changes"]! += late(value.change.created_at, "pending_changes");
+      overdue["pending_changes"]! += countIfOverdue(value.change.created_at, "pending_changes");
     else if (value.change.status === "approved")
-      overdue["approved_changes"]! += late(value.change.decided_at!, "approved_changes");
+      overdue["approved_changes"]! += countIfOverdue(value.change.decided_at!, "approved_changes");
   for (const { value } of await deps.store.list("tasks", { limit: 10_000 }))
     if (value.task.status === "queued" || value.task.status === "running") {
       const name = `tasks_${value.task.priority as "low"}` as const;
-      overdue[name]! += late(value.task.created_at, name);
+      overdue[name]! += countIfOverdue(value.task.created_at, name);
     }
   return overdue;
 }
@@ -166,7 +166,7 @@ const countOverdueListed = async ({ deps }: OperationsService): Promise<Record<s
 
 const STORES: Record<string, () => Promise<Store>> = {
   memory: async () => memoryStore(),
-  file: async () => openedFile(`${await temporaryFolder()}/state.json`),
+  file: async () => openFile(`${await temporaryFolder()}/state.json`),
 };
 
 describe.each(Object.keys(STORES))("on a %s store", (name) => {
@@ -175,24 +175,24 @@ describe.each(Object.keys(STORES))("on a %s store", (name) => {
     const { deps } = service;
     const random = mulberry(seed);
     const changes: string[] = [];
-    for (let taken = 1; taken <= 300; taken++) {
+    for (let steps = 1; steps <= 300; steps++) {
       await step(service, random, changes);
-      if (taken % 20 === 0) expect(await countOverdueListed(service)).toEqual(await countOverdueByScan(service));
-      if (taken % 100 === 0) expect(await verifyProjections(deps)).toEqual({ tallies_match: true, mismatches: [] });
+      if (steps % 20 === 0) expect(await countOverdueListed(service)).toEqual(await countOverdueByScan(service));
+      if (steps % 100 === 0) expect(await verifyProjections(deps)).toEqual({ tallies_match: true, mismatches: [] });
     }
     service.hours(31 * 24);
     await projectAll(deps);
     const before = await storedRows(deps.store);
-    const others = await Promise.all((["notices", "memories", "ticks", "audit"] as const).map(all(deps.store)));
+    const others = await Promise.all((["notices", "memories", "ticks", "audit"] as const).map(listAll(deps.store)));
     await rebuild(deps);
     expect(await storedRows(deps.store)).toEqual(before);
-    expect(await Promise.all((["notices", "memories", "ticks", "audit"] as const).map(all(deps.store)))).toEqual(
+    expect(await Promise.all((["notices", "memories", "ticks", "audit"] as const).map(listAll(deps.store)))).toEqual(
       others,
     );
   });
 });
 
-const all = (store: Store) => (collection: "notices" | "memories" | "ticks" | "audit") =>
+const listAll = (store: Store) => (collection: "notices" | "memories" | "ticks" | "audit") =>
   store.list(collection, { limit: 10_000 });
 
 if (LONG)
@@ -200,9 +200,9 @@ if (LONG)
     const service = await openOperations({ intent: INTENT });
     const random = mulberry(7);
     const changes: string[] = [];
-    for (let taken = 0; taken < 3000; taken++) await step(service, random, changes);
-    const unexplained = await service.bring("denied");
-    await service.post("note", { change_id: unexplained, actor: "ana", item: "rationale", note: "said late" });
+    for (let steps = 0; steps < 3000; steps++) await step(service, random, changes);
+    const denied = await service.bring("denied");
+    await service.post("note", { change_id: denied, actor: "ana", item: "rationale", note: "said late" });
     service.hours(31 * 24);
     await service.cycle();
     const total = await readTotalCounts(service.deps);

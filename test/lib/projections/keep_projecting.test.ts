@@ -6,14 +6,14 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { RevisionConflict, type Store } from "../../../lib/store/store.ts";
 import { openOperations } from "../operations/operations_service.ts";
 
-/** A delay longer than any test: whatever is projected was woken by a commit. */
+/** A delay longer than any test, so that only commits start projecting. */
 const NEVER = 1e9;
 
-async function service(store: Store = memoryStore()) {
+async function openService(store: Store = memoryStore()) {
   const commits = createCommitSignal();
   const { deps, bring } = await openOperations({ store, commits });
-  const behind = async () =>
-    (await Promise.all(PROJECTIONS.map((one) => readStatus(deps, one)))).map((one) => one.behind);
+  const readBehind = async () =>
+    (await Promise.all(PROJECTIONS.map((projection) => readStatus(deps, projection)))).map((status) => status.behind);
   /** Resolves when the condition is true after a commit. */
   const until = async (condition: () => Promise<boolean>): Promise<void> => {
     for (let { count } = commits; !(await condition()); { count } = commits) await commits.wait(count, NEVER);
@@ -22,35 +22,35 @@ async function service(store: Store = memoryStore()) {
     deps,
     bring,
     commits,
-    caughtUp: () => until(async () => (await behind()).every((count) => count === 0)),
-    behind,
+    untilCaughtUp: () => until(async () => (await readBehind()).every((count) => count === 0)),
+    readBehind,
   };
 }
 
 test("each commit is projected, a burst of commits together, until projecting is stopped", async () => {
-  const { deps, bring, caughtUp, behind } = await service();
+  const { deps, bring, untilCaughtUp, readBehind } = await openService();
   const projecting = startProjecting(deps, { pause: 0, yielding: 0, poll: NEVER });
   await bring("rolled_back");
-  await caughtUp();
+  await untilCaughtUp();
   await Promise.all([bring("denied", { target: "ui.a" }), bring("applied", { target: "ui.b" })]);
-  await caughtUp();
+  await untilCaughtUp();
   await projecting.stop();
   await bring("denied", { target: "ui.c" });
-  expect((await behind()).every((count) => count === 2)).toBe(true);
+  expect((await readBehind()).every((count) => count === 2)).toBe(true);
 });
 
 test("entries of another process are found by polling", async () => {
   const base = memoryStore();
-  const { deps, caughtUp } = await service(base);
+  const { deps, untilCaughtUp } = await openService(base);
   const projecting = startProjecting(deps, { pause: 0, yielding: 0, poll: 1 });
   const other = await openOperations({ store: base });
   await other.bring("rolled_back");
-  await caughtUp();
+  await untilCaughtUp();
   await projecting.stop();
 });
 
 test("a stopping process ends projecting after the current slice", async () => {
-  const { deps, bring, commits } = await service();
+  const { deps, bring, commits } = await openService();
   const projecting = startProjecting(deps, { pause: NEVER, yielding: NEVER, poll: NEVER });
   await bring("applied");
   commits.close();
@@ -58,19 +58,19 @@ test("a stopping process ends projecting after the current slice", async () => {
 });
 
 test("a broken log is not projected, and is projected again when it is valid", async () => {
-  const { deps, bring, caughtUp, behind } = await service();
+  const { deps, bring, untilCaughtUp, readBehind } = await openService();
   await bring("applied");
   deps.integrity.breach = { first_invalid: 2, reason: "edited" };
   const projecting = startProjecting(deps, { pause: 0, yielding: 0, poll: 1 });
   await new Promise((resolve) => setTimeout(resolve, 20));
-  expect((await behind()).every((count) => count === 4)).toBe(true);
+  expect((await readBehind()).every((count) => count === 4)).toBe(true);
   delete deps.integrity.breach;
-  await caughtUp();
+  await untilCaughtUp();
   await projecting.stop();
 });
 
 test("a process that lost the race leaves projecting to the other process for a while", async () => {
-  const { deps, bring, caughtUp } = await service();
+  const { deps, bring, untilCaughtUp } = await openService();
   await bring("applied");
   let conflicts = PROJECTIONS.length;
   const conflict = new RevisionConflict("cursors", "tally", 1, 2);
@@ -80,6 +80,6 @@ test("a process that lost the race leaves projecting to the other process for a 
     { ...deps, store: { ...deps.store, transact } },
     { pause: NEVER, yielding: 0, poll: 0 },
   );
-  await caughtUp();
+  await untilCaughtUp();
   await projecting.stop();
 });

@@ -11,19 +11,20 @@ import { fails, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import type { TestService } from "../../support/service.ts";
 import { chatService } from "../chat/fixture.ts";
 
-/** Reads all memories, of entries and of outcomes. */
+/** Reads the memories of entries and of outcomes. */
 async function readMemories({ deps }: TestService): Promise<Memory[]> {
-  const [ofEntries, ofOutcomes] = [await readProjection(deps, memories), await readProjection(deps, outcomes)];
+  const fromEntries = await readProjection(deps, memories);
+  const fromOutcomes = await readProjection(deps, outcomes);
   const all = [
-    ...(await ofEntries.list("proposal_memories", { limit: 100 })),
-    ...(await ofEntries.list("record_memories", { limit: 100 })),
-    ...(await ofOutcomes.list("outcome_memories", { limit: 100 })),
+    ...(await fromEntries.list("proposal_memories", { limit: 100 })),
+    ...(await fromEntries.list("record_memories", { limit: 100 })),
+    ...(await fromOutcomes.list("outcome_memories", { limit: 100 })),
   ];
-  const reported = await addProposalTexts(
+  const withTexts = await addProposalTexts(
     all.map(({ value }) => value),
     createVerifiedChangeFinder(deps),
   );
-  return reported.flatMap((memory) => memory ?? []);
+  return withTexts.flatMap((memory) => memory ?? []);
 }
 
 test("a proposal and its decisions become memories with person, action and reason", async () => {
@@ -113,19 +114,19 @@ test("a verdict is remembered once, when its outcome ends", async () => {
   expect(await verdicts()).toEqual([]);
   service.deps.clock.advance(8 * DAY);
   await service.post("kpi", { csat: 4.25 });
-  const reported: Memory = {
+  const verdict: Memory = {
     kind: "verdict",
     author: null,
     text: "“Show the banner” (ui.banner for tenant t1): regressed, its KPI got worse, the final verdict; csat: expected to rise by 0.5, it fell by 0.5 (worse), a KPI of the whole product.",
     at,
     ref: change_id,
   };
-  expect(await verdicts()).toEqual([reported]);
+  expect(await verdicts()).toEqual([verdict]);
   const found = (await service.search("banner verdict")).body.results;
-  expect(found[0]).toMatchObject({ kind: "verdict", text: reported.text });
+  expect(found[0]).toMatchObject({ kind: "verdict", text: verdict.text });
   await service.post("kpi", { csat: 4.6 });
   await service.must("rollback", change_id);
-  expect(await verdicts()).toEqual([reported]);
+  expect(await verdicts()).toEqual([verdict]);
 });
 
 test("KPI feeds become one memory a day with the latest values of that day", async () => {

@@ -26,86 +26,76 @@ async function computeOutcomes(log: TestLog): Promise<Record<string, Partial<Out
   const entries = (await log.store.list("audit", { limit: 10_000 })).map(({ value }) => parseEntry(value));
   const now = ms(log.clock.iso());
   const applies = entries.filter(({ event_type }) => event_type === "change_applied");
-  const about = async ({ change_id, id, timestamp }: Entry) => {
-    const { kpi, expected_delta_k: expected, target, tenant_id } = (await log.record(change_id)).change;
-    const rolledBack = entries.find((one) => one.event_type === "change_rolled_back" && one.change_id === change_id);
+  const describeApply = async ({ change_id, id, timestamp }: Entry) => {
+    const { kpi, expected_delta_k: expected, target, tenant_id } = (await log.readChangeRecord(change_id)).change;
+    const rolledBack = entries.find(
+      (entry) => entry.event_type === "change_rolled_back" && entry.change_id === change_id,
+    );
     const appliedChanges = await Promise.all(
-      applies.map(async (one) => ({ one, change: (await log.record(one.change_id)).change })),
+      applies.map(async (entry) => ({ entry, change: (await log.readChangeRecord(entry.change_id)).change })),
     );
     const replaced = appliedChanges.find(
-      ({ one, change }) => one.id > id && change.target === target && change.tenant_id === tenant_id,
-    )?.one;
-    const endEntry = [rolledBack, replaced].flatMap((one) => one ?? []).sort((a, b) => a.id - b.id)[0];
-    const closes = ms(timestamp) + 7 * DAY;
-    const byTime = endEntry ? ms(endEntry.timestamp) > closes : now > closes;
+      ({ entry, change }) => entry.id > id && change.target === target && change.tenant_id === tenant_id,
+    )?.entry;
+    const endEntry = [rolledBack, replaced].flatMap((entry) => entry ?? []).sort((a, b) => a.id - b.id)[0];
+    const horizon = ms(timestamp) + 7 * DAY;
+    const endsAtHorizon = endEntry ? ms(endEntry.timestamp) > horizon : now > horizon;
     return {
       change_id,
       kpi,
       expected,
       id,
       from: ms(timestamp),
-      to: byTime ? closes : endEntry ? ms(endEntry.timestamp) : now,
+      to: endsAtHorizon ? horizon : endEntry ? ms(endEntry.timestamp) : now,
       endEntry,
-      byTime,
+      endsAtHorizon,
     };
   };
-  const all = await Promise.all(applies.map(about));
+  const all = await Promise.all(applies.map(describeApply));
   const feeds = (kpi: string | null, test: (entry: Entry) => boolean): { value: number; at: number }[] =>
     entries.flatMap((entry) => {
       const value = entry.event_type === "kpi_refreshed" ? entry.facts.values?.[kpi ?? ""] : undefined;
       return value !== undefined && test(entry) ? { value, at: ms(entry.timestamp) } : [];
     });
   return Object.fromEntries(
-    all.map(({ change_id, kpi, expected, id, from, to, endEntry, byTime }): [string, Partial<Outcome>] => {
-      const ended = (entry: Entry) => (byTime ? ms(entry.timestamp) <= to : !endEntry || entry.id < endEntry.id);
+    all.map(({ change_id, kpi, expected, id, from, to, endEntry, endsAtHorizon }): [string, Partial<Outcome>] => {
+      const isInWindow = (entry: Entry) =>
+        endsAtHorizon ? ms(entry.timestamp) <= to : !endEntry || entry.id < endEntry.id;
       const before = feeds(kpi, (entry) => entry.id < id);
-      const since = feeds(kpi, (entry) => entry.id > id && ended(entry));
+      const since = feeds(kpi, (entry) => entry.id > id && isInWindow(entry));
       const [baseline, current] = [before.at(-1)?.value, since.at(-1)?.value];
-      const good = kpi === "incident_rate" ? -1 : 1;
-      const realised = baseline === undefined || current === undefined ? null : good * (current - baseline);
+      const sign = kpi === "incident_rate" ? -1 : 1;
+      const realised = baseline === undefined || current === undefined ? null : sign * (current - baseline);
       // Outcomes whose window overlaps with this one, or ends with the entry after which it began.
       const shared = all.filter(
         (other) =>
           kpi !== null &&
           other.kpi === kpi &&
           other.id !== id &&
-          (other.id > id
-            ? byTime
-              ? other.from <= to
-              : !endEntry || other.id < endEntry.id
-            : overlaps(other, { id, from })),
+          (other.id > id ? overlaps({ to, endEntry, endsAtHorizon }, other) : overlaps(other, { id, from })),
       );
-      const state = byTime || endEntry ? "final" : "open";
+      const state = endsAtHorizon || endEntry ? "final" : "open";
       const early = to < from + 7 * DAY;
-      const isOver = byTime || endEntry !== undefined;
-      const guarded = endEntry?.facts.by === "policy:guardrail";
-      const ending = endEntry?.event_type === "change_applied" ? "change" : guarded ? "guardrail" : "rollback";
-      const tripped = early && guarded && realised !== null && realised < 0;
-      const verdict =
-        kpi === null || (realised === null && !(early && isOver))
-          ? "inconclusive"
-          : realised === null || (early && !tripped)
-            ? "too_early"
-            : expected !== null && realised >= expected
-              ? "met"
-              : realised < 0
-                ? "regressed"
-                : expected === null
-                  ? "inconclusive"
-                  : "missed";
-      const aDayAgo = Math.floor((from - 30 * DAY) / DAY + 1) * DAY;
-      const then =
-        before.filter(({ at }) => at < aDayAgo).at(-1) ??
+      const isOver = endsAtHorizon || endEntry !== undefined;
+      const isGuardrail = endEntry?.facts.by === "policy:guardrail";
+      const ending = endEntry?.event_type === "change_applied" ? "change" : isGuardrail ? "guardrail" : "rollback";
+      const tripped = early && isGuardrail && realised !== null && realised < 0;
+      const hasNoResult = kpi === null || (realised === null && !(early && isOver));
+      const isTooEarly = realised === null || (early && !tripped);
+      const verdict = hasNoResult ? "inconclusive" : isTooEarly ? "too_early" : judge(realised, expected);
+      const trendStart = Math.floor((from - 30 * DAY) / DAY + 1) * DAY;
+      const earlier =
+        before.filter(({ at }) => at < trendStart).at(-1) ??
         (before[0] && from - before[0].at >= DAY ? before[0] : undefined);
-      const trend = then === undefined || then === before.at(-1) ? null : good * (baseline! - then.value);
+      const trend = earlier === undefined || earlier === before.at(-1) ? null : sign * (baseline! - earlier.value);
       return [
         change_id,
         {
           kpi,
           state,
           verdict,
-          ended_by: byTime ? "horizon" : endEntry ? ending : null,
-          replaced_by: !byTime && ending === "change" ? endEntry!.change_id : null,
+          ended_by: endsAtHorizon ? "horizon" : endEntry ? ending : null,
+          replaced_by: !endsAtHorizon && ending === "change" ? endEntry!.change_id : null,
           baseline: baseline ?? null,
           current: current ?? null,
           baseline_age_hours: before.length === 0 ? null : Math.round(((from - before.at(-1)!.at) / HOUR) * 10) / 10,
@@ -122,29 +112,36 @@ async function computeOutcomes(log: TestLog): Promise<Record<string, Partial<Out
   );
 }
 
-type Window = { id: number; to: number; endEntry: Entry | undefined; byTime: boolean };
+/** Returns the verdict on a realised delta at the horizon. */
+function judge(realised: number, expected: number | null): Outcome["verdict"] {
+  if (expected !== null && realised >= expected) return "met";
+  if (realised < 0) return "regressed";
+  return expected === null ? "inconclusive" : "missed";
+}
 
-/** Returns whether an earlier window was still open when the other one began. */
-const overlaps = ({ to, endEntry, byTime }: Window, other: { id: number; from: number }): boolean =>
-  byTime ? to >= other.from : !endEntry || endEntry.id > other.id;
+type Window = { to: number; endEntry: Entry | undefined; endsAtHorizon: boolean };
 
-describe("a second implementation", () => {
+/** Returns whether a window was still open when another window began. */
+const overlaps = ({ to, endEntry, endsAtHorizon }: Window, other: { id: number; from: number }): boolean =>
+  endsAtHorizon ? to >= other.from : !endEntry || endEntry.id > other.id;
+
+describe("outcomes of a second implementation", () => {
   test.each(selectCases([1, 2, 3, 4], 2))(
-    "equal the projected ones at many times of random history %i",
+    "equal the projected outcomes at many times of random history %i",
     async (seed) => {
       const log = await createTestLog();
       let steps = 0;
-      let seen = 0;
+      let outcomeCount = 0;
       await runRandomHistory(log, seed, 500, async () => {
         if (++steps % 50 !== 0) return;
         if (steps % 100 === 0) await projectAll(log);
-        const found = await readOutcomes(log);
-        seen += found.length;
+        const projected = await readOutcomes(log);
+        outcomeCount += projected.length;
         const expected = await computeOutcomes(log);
-        expect(found.map(({ change_id }) => change_id).sort()).toEqual(Object.keys(expected).sort());
-        for (const outcome of found) expect(outcome).toMatchObject(expected[outcome.change_id]!);
+        expect(projected.map(({ change_id }) => change_id).sort()).toEqual(Object.keys(expected).sort());
+        for (const outcome of projected) expect(outcome).toMatchObject(expected[outcome.change_id]!);
       });
-      expect(seen).toBeGreaterThan(100);
+      expect(outcomeCount).toBeGreaterThan(100);
     },
   );
 });
@@ -153,8 +150,8 @@ test("of many changes that share a movement, ten are named and all are counted",
   const log = await createTestLog();
   await log.feed({ csat: 4 });
   const ids: string[] = [];
-  for (let made = 0; made < 30; made++) {
-    ids.push(await log.applied({ target: `ui.t${made}`, kpi: "csat", expected_delta_k: 0.1 }));
+  for (let count = 0; count < 30; count++) {
+    ids.push(await log.applied({ target: `ui.t${count}`, kpi: "csat", expected_delta_k: 0.1 }));
     log.clock.advance(HOUR);
   }
   for (const id of ids.slice(10, 25)) await log.rollBack(id);

@@ -17,7 +17,7 @@ test("leftover records in a projection's collections are removed before it begin
   const log = await createTestLog(counted.store);
   await runRandomHistory(log, 8, 100);
   const { store } = log;
-  const own = [
+  const collections = [
     "waiting",
     "growth_rows",
     "tally_days",
@@ -26,17 +26,17 @@ test("leftover records in a projection's collections are removed before it begin
     "kpi_days",
     "record_memories",
   ] as const;
-  for (const collection of own)
-    for (let made = 0; made < 130; made += 40)
+  for (const collection of collections)
+    for (let start = 0; start < 130; start += 40)
       await store.transact((tx) => {
-        for (let id = made; id < made + 40; id++) tx.put(collection, `2024-01-01 ${id}`, { from: "before" } as never);
+        for (let id = start; id < start + 40; id++) tx.put(collection, `2024-01-01 ${id}`, { from: "before" } as never);
       });
   counted.take();
 
   await projectAll(log);
 
   expect(Math.max(...counted.take().map((written) => written.length))).toBeLessThanOrEqual(50);
-  for (const collection of own)
+  for (const collection of collections)
     expect(await store.list(collection, { prefix: "2024-01-01", limit: 1 }), collection).toEqual([]);
   expect(await verifyProjections(log)).toEqual({ tallies_match: true, mismatches: [] });
 });
@@ -70,7 +70,7 @@ test.each([
   ["many entries to project", 2000, 0],
 ])("while one projection has %s, the others project new entries", async (_, proposals, days) => {
   const log = await createTestLog();
-  for (let made = 0; made < proposals; made++) await log.propose();
+  for (let count = 0; count < proposals; count++) await log.propose();
   await projectAll(log);
   await log.store.transact((tx) => tx.put("cursors", counts.name, startCursor(counts)));
   for (let day = 0; day < days; day += 40)
@@ -85,8 +85,8 @@ test.each([
 test("while one projection ends many outcomes, the others project new entries", async () => {
   const log = await createTestLog();
   await log.feed({ csat: 4 });
-  for (let made = 0; made < 1500; made++)
-    await log.applied({ target: `ui.t${made}`, kpi: "csat", expected_delta_k: 1 });
+  for (let count = 0; count < 1500; count++)
+    await log.applied({ target: `ui.t${count}`, kpi: "csat", expected_delta_k: 1 });
   await projectAll(log);
   log.hours(8 * 24);
   await log.feed({ csat: 5 });
@@ -94,13 +94,13 @@ test("while one projection ends many outcomes, the others project new entries", 
   expect(await entryReachedMeanwhile(log, outcomes, ({ entry }, end) => entry < end)).toBeGreaterThan(length);
 });
 
-test("a log shorter than the projected part counts as another and is projected from its start", async () => {
+test("a log shorter than the projected part is projected again from its start", async () => {
   const log = await createTestLog();
   await runRandomHistory(log, 9, 200);
   await projectAll(log);
   const other = await createTestLog();
   await runRandomHistory(other, 10, 50);
-  // Replaces the log by the other one, as a restore does.
+  // Replaces the log by another log, as a restore does.
   const entries = await other.store.list("audit", { limit: 1000 });
   const changes = await other.store.list("changes", { limit: 1000 });
   for (const { id } of await log.store.list("audit", { limit: 1000 }))
@@ -114,7 +114,7 @@ test("a log shorter than the projected part counts as another and is projected f
   expect(await verifyProjections(log)).toEqual({ tallies_match: true, mismatches: [] });
 });
 
-test("a tampered or additional count is named", async () => {
+test("an edited or additional count is reported", async () => {
   const log = await createTestLog();
   await log.rollBack(await log.applied());
   await projectAll(log);

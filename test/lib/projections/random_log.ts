@@ -5,7 +5,7 @@ import { type TestLog, mulberry } from "./hand_made.ts";
 export async function runRandomHistory(log: TestLog, seed: number, steps: number, between?: () => Promise<unknown>) {
   const random = mulberry(seed);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
-  const chanceOf = (chance: number): boolean => random() < chance;
+  const chance = (probability: number): boolean => random() < probability;
   const pending: string[] = [];
   const approved: string[] = [];
   const applied: string[] = [];
@@ -13,14 +13,14 @@ export async function runRandomHistory(log: TestLog, seed: number, steps: number
 
   const entries: Record<string, () => Promise<unknown>> = {
     propose: async () => {
-      const kpi = chanceOf(0.7) ? pick(["csat", "incident_rate"]) : null;
-      const minor = chanceOf(0.2);
+      const kpi = chance(0.7) ? pick(["csat", "incident_rate"]) : null;
+      const minor = chance(0.2);
       const id = await log.propose({
         target: pick(["ui.banner", "crm.score", "crm.mail"]),
         proposer: pick(["pat", "llm:m", null]),
-        rationale: chanceOf(0.5) ? "because" : "",
+        rationale: chance(0.5) ? "because" : "",
         kpi,
-        expected_delta_k: kpi && chanceOf(0.7) ? random() / 10 : null,
+        expected_delta_k: kpi && chance(0.7) ? random() / 10 : null,
         ...(minor ? { status: "approved" as const, approver: "policy:minor" } : {}),
       });
       (minor ? approved : pending).push(id);
@@ -28,18 +28,18 @@ export async function runRandomHistory(log: TestLog, seed: number, steps: number
     approve: async () => {
       if (pending.length === 0) return;
       const id = take(pending);
-      await log.approve(id, pick(["ana", "bo"]), chanceOf(0.5) ? "ok" : "");
+      await log.approve(id, pick(["ana", "bo"]), chance(0.5) ? "ok" : "");
       approved.push(id);
     },
     deny: async () => {
       if (pending.length === 0) return;
-      if (chanceOf(0.3)) await log.deny(take(pending), "policy:expiry", "too late", "expired");
+      if (chance(0.3)) await log.deny(take(pending), "policy:expiry", "too late", "expired");
       else await log.deny(take(pending), "ana", "no", pick(["denied", "withdrawn"]));
     },
     apply: async () => {
       if (approved.length === 0) return;
-      if (chanceOf(0.2))
-        await log.step(pick(approved), "change_apply_failed", {
+      if (chance(0.2))
+        await log.appendStep(pick(approved), "change_apply_failed", {
           status: "approved",
           stage: "apply",
           error: "no",
@@ -54,12 +54,12 @@ export async function runRandomHistory(log: TestLog, seed: number, steps: number
     rollback: async () => {
       if (applied.length === 0) return;
       const failed = { status: "applied", stage: "rollback", error: "no", host: "applied" };
-      if (chanceOf(0.2)) await log.step(pick(applied), "change_rollback_failed", failed);
+      if (chance(0.2)) await log.appendStep(pick(applied), "change_rollback_failed", failed);
       else await log.rollBack(take(applied), pick(["ana", "policy:guardrail"]));
     },
     drift: async () => {
       if (applied.length > 0)
-        await log.step(pick(applied), "change_drifted", { status: "applied", state: "missing", host: "absent" });
+        await log.appendStep(pick(applied), "change_drifted", { status: "applied", state: "missing", host: "absent" });
     },
     feed: async () => {
       const evidence = {
@@ -70,11 +70,11 @@ export async function runRandomHistory(log: TestLog, seed: number, steps: number
         regression: 0.02,
         change_id: pick([...applied, "none"]),
       };
-      const tripped = chanceOf(0.2) ? { tripped: [evidence] } : {};
-      await log.feed({ csat: 3 + 2 * random(), ...(chanceOf(0.5) ? { incident_rate: random() / 10 } : {}) }, tripped);
+      const tripped = chance(0.2) ? { tripped: [evidence] } : {};
+      await log.feed({ csat: 3 + 2 * random(), ...(chance(0.5) ? { incident_rate: random() / 10 } : {}) }, tripped);
     },
     refused: () => log.append("proposal_refused", { code: "forbidden_target", target: "billing", proposer: "pat" }),
-    days: async () => log.hours(chanceOf(0.2) ? 24 * 31 : 40 * random()),
+    days: async () => log.hours(chance(0.2) ? 24 * 31 : 40 * random()),
     cycle: () =>
       log.store.transact(async (tx) => {
         const { length } = (await tx.get("meta", "chain"))!.value;

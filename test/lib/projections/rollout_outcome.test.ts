@@ -18,14 +18,14 @@ async function readOutcome({ deps }: Core, change_id: string) {
 }
 
 /** Starts a rollout whose KPI falls for all users right after the apply, for reasons outside the change. */
-async function rolloutInBadWeek() {
-  const one = await openRollout({ stages, proposal: { kpi: KPI, expected_delta_k: "-0.1" } });
-  await one.api.post("kpi", { [KPI]: 0.05 });
-  return { ...one, outcome: () => readOutcome(one.api, one.change_id) };
+async function openRolloutInBadWeek() {
+  const rollout = await openRollout({ stages, proposal: { kpi: KPI, expected_delta_k: "-0.1" } });
+  await rollout.api.post("kpi", { [KPI]: 0.05 });
+  return { ...rollout, outcome: () => readOutcome(rollout.api, rollout.change_id) };
 }
 
 test("a decline of both arms is no verdict on the change", async () => {
-  const { api, change_id, hours, feedNow, outcome } = await rolloutInBadWeek();
+  const { api, change_id, hours, feedNow, outcome } = await openRolloutInBadWeek();
   expect(await outcome()).toMatchObject({
     basis: "measurement",
     measured: [],
@@ -49,7 +49,7 @@ test("a decline of both arms is no verdict on the change", async () => {
 });
 
 test("a change that the rule rolls back has regressed, before any horizon", async () => {
-  const { hours, feedNow, outcome } = await rolloutInBadWeek();
+  const { hours, feedNow, outcome } = await openRolloutInBadWeek();
   hours(1);
   await feedNow({ kpi: KPI, step: 0, ...totals(100_000, STAGES.steps[0]!.share, [0.1, 0.2]) });
   const final = await outcome();

@@ -1,4 +1,3 @@
-/** Reads through a buffer of writes that are not stored yet. */
 import { expect, test } from "vitest";
 import { sequenceKey } from "../../../lib/projections/buffer.ts";
 import { createWriteBuffer } from "../../../lib/projections/write_buffer.ts";

@@ -20,7 +20,7 @@ test.each([
   expect(hashMurmur3(utf8.encode(text))).toBe(hash);
 });
 
-test("salt and unit are hashed as one text, wherever one ends and whatever is not ASCII", () => {
+test("salt and unit are hashed as one text, of any length and with characters beyond ASCII", () => {
   const texts = ["", "a", "ab", "abc", "abcd", "abcdefg", "é", "abcé", "用户", "abcde用户"];
   for (const salt of texts)
     for (const unit of texts)

@@ -9,23 +9,30 @@ export interface RandomFeed {
   state: RolloutState;
 }
 
-/** Returns the feed of a seed. Totals are those of users with three values each, so they can be; about 1 in 30 is corrupted. */
+/** Returns the feed of a seed. Its totals are possible, since users have one of three values; about 1 in 30 is corrupted. */
 export function randomFeed(seed: number): RandomFeed {
-  const roll = dice(seed);
-  const pick = <T>(list: readonly T[]): T => list[roll(list.length)]!;
-  const between = (low: number, high: number): number => low + ((high - low) * roll(1_000_001)) / 1_000_000;
+  const random = dice(seed);
+  const pick = <T>(list: readonly T[]): T => list[random(list.length)]!;
+  const between = (low: number, high: number): number => low + ((high - low) * random(1_000_001)) / 1_000_000;
 
-  const shares = [...new Set(Array.from({ length: 1 + roll(4) }, () => pick([1, 100, 1000, 2500, 5000, 9500, 9999])))];
+  const shares = [
+    ...new Set(Array.from({ length: 1 + random(4) }, () => pick([1, 100, 1000, 2500, 5000, 9500, 9999]))),
+  ];
   const steps: Step[] = shares
     .sort((a, b) => a - b)
     .map((share) => {
       const advance = pick(["budget", "budget", "proven", "proven", "unless_worse", "manual"] as const);
-      return { share, advance, min_hours: roll(30), ...(advance === "unless_worse" && { min_users: 2 + roll(900) }) };
+      return {
+        share,
+        advance,
+        min_hours: random(30),
+        ...(advance === "unless_worse" && { min_users: 2 + random(900) }),
+      };
     });
 
-  const watch = Array.from({ length: 1 + roll(3) }, (_, index): WatchedKpi => {
+  const watch = Array.from({ length: 1 + random(3) }, (_, index): WatchedKpi => {
     const kind = pick(["binary", "mean", "ratio"] as const);
-    const isRelative = roll(2) === 0;
+    const isRelative = random(2) === 0;
     const low = isRelative ? pick([0, 0, 2]) : pick([-100, -1.5, 0, 3]);
     const range = pick([0.5, 1, 20, 5000]);
     return {
@@ -40,14 +47,19 @@ export function randomFeed(seed: number): RandomFeed {
     };
   });
 
-  const totalsOf = ({ kind, bounds = [0, 1], per_bounds = [1, 1] }: WatchedKpi, n: number, at: number): Totals => {
+  const makeTotals = (
+    { kind, bounds = [0, 1], per_bounds = [1, 1] }: WatchedKpi,
+    n: number,
+    successRate: number,
+  ): Totals => {
     const sums = { sum: 0, sum2: 0, per: 0, per2: 0, cross: 0 };
-    let left = n;
-    for (const part of [at, 0.7, 1]) {
-      const users = Math.floor(left * part);
-      left -= users;
+    let remaining = n;
+    for (const part of [successRate, 0.7, 1]) {
+      const users = Math.floor(remaining * part);
+      remaining -= users;
       const [low, high] = bounds;
-      const x = kind === "binary" ? (part === at ? 1 : 0) : between(low, low + (high - low) * pick([0.1, 0.5, 1]));
+      const x =
+        kind === "binary" ? (part === successRate ? 1 : 0) : between(low, low + (high - low) * pick([0.1, 0.5, 1]));
       const y = between(...per_bounds);
       sums.sum += users * x;
       sums.sum2 += users * x * x;
@@ -58,27 +70,30 @@ export function randomFeed(seed: number): RandomFeed {
     const { sum, sum2, ...rest } = sums;
     const totals = { n, sum, ...(kind !== "binary" && { sum2 }), ...(kind === "ratio" && rest) };
     const corrupted = pick(Object.keys(totals)) as keyof typeof totals;
-    return roll(30) === 0 ? { ...totals, [corrupted]: (totals[corrupted] ?? 0) * 3 - 1 } : totals;
+    return random(30) === 0 ? { ...totals, [corrupted]: (totals[corrupted] ?? 0) * 3 - 1 } : totals;
   };
 
-  const cellOf = (watched: WatchedKpi, { share }: Step): Cell => {
+  const makeCell = (watched: WatchedKpi, { share }: Step): Cell => {
     const users = Math.round(10 ** between(0.5, 6.5));
     const skew = pick([1, 1, 1, 0.9]);
     const treated = Math.round((users * share * skew) / 10_000);
     const rate = between(0, 0.6);
     return {
-      treated: totalsOf(watched, treated, rate * pick([1, 1, 0.95, 1.1, 0.5])),
-      control: totalsOf(watched, users - treated, rate),
+      treated: makeTotals(watched, treated, rate * pick([1, 1, 0.95, 1.1, 0.5])),
+      control: makeTotals(watched, users - treated, rate),
     };
   };
 
-  const step = roll(steps.length);
+  const step = random(steps.length);
   const cells = steps
     .slice(0, step + 1)
-    .map((one) =>
-      roll(12) === 0
+    .map((ofStep) =>
+      random(12) === 0
         ? undefined
-        : Object.fromEntries(watch.flatMap((kpi) => (roll(25) === 0 ? [] : [[kpi.kpi, cellOf(kpi, one)]]))),
+        : Object.fromEntries(watch.flatMap((kpi) => (random(25) === 0 ? [] : [[kpi.kpi, makeCell(kpi, ofStep)]]))),
     );
-  return { plan: { steps, watch, max_silent_hours: 24 }, state: { step, hours: roll(200), silent: roll(26), cells } };
+  return {
+    plan: { steps, watch, max_silent_hours: 24 },
+    state: { step, hours: random(200), silent: random(26), cells },
+  };
 }

@@ -5,15 +5,15 @@ import { dice } from "../../support/dice.ts";
 import vectors from "./vectors.json" with { type: "json" };
 import { readPlan, readState } from "./vectors.ts";
 
-/** Writes a decision in the words of a vector. */
-const inVectorWords = ({ step, readings, ...rest }: Decision) => ({
+/** Converts a decision to the field names of the vectors. */
+const toVectorDecision = ({ step, readings, ...rest }: Decision) => ({
   ...rest,
   ...(step !== undefined && { stage: step }),
   readings: readings.map(({ step: stage, ...figures }) => ({ stage, ...figures })),
 });
 
 test.each(vectors.cases)("$name", (vector) => {
-  expect(inVectorWords(decideStep(readPlan(vector), readState(vector)))).toEqual(vector.expected);
+  expect(toVectorDecision(decideStep(readPlan(vector), readState(vector)))).toEqual(vector.expected);
 });
 
 const CONVERSION: WatchedKpi = { kpi: "conversion", kind: "binary", good: "up", allowed: 0.01 };
@@ -25,42 +25,69 @@ const planWith = (advance: Plan["steps"][number]["advance"], watch = [CONVERSION
   watch,
 });
 
-const at = (cell: Cell, over: Partial<RolloutState> = {}): RolloutState => ({
+const stateWith = (cell: Cell, fields: Partial<RolloutState> = {}): RolloutState => ({
   step: 0,
   hours: 24,
   silent: 0,
   cells: [{ conversion: cell }],
-  ...over,
+  ...fields,
 });
 const EQUAL: Cell = { treated: { n: 40_000, sum: 8000 }, control: { n: 360_000, sum: 72_000 } };
 const WORSE: Cell = { ...EQUAL, treated: { n: 40_000, sum: 7000 } };
 const LOST_USERS: Cell = { treated: { n: 36_000, sum: 7200 }, control: EQUAL.control };
 
-describe("the order of the conditions", () => {
+describe("the rule", () => {
   test.each<[string, Plan, RolloutState, object]>([
-    ["advances where all hold", planWith("proven"), at(EQUAL), { decision: "advance", reason: "proven" }],
-    ["rolls back before its hours", planWith("manual"), at(WORSE, { hours: 1, silent: 99 }), { decision: "rollback" }],
+    [
+      "advances if all conditions are met",
+      planWith("proven"),
+      stateWith(EQUAL),
+      { decision: "advance", reason: "proven" },
+    ],
+    [
+      "rolls back before its hours",
+      planWith("manual"),
+      stateWith(WORSE, { hours: 1, silent: 99 }),
+      { decision: "rollback" },
+    ],
     [
       "rolls back in a mismatch",
       planWith("proven"),
-      at({ ...LOST_USERS, treated: { n: 36_000, sum: 6000 } }),
+      stateWith({ ...LOST_USERS, treated: { n: 36_000, sum: 6000 } }),
       { decision: "rollback", reason: "worse" },
     ],
-    ["holds a mismatch", planWith("unless_worse"), at(LOST_USERS), { decision: "hold", reason: "mismatch" }],
-    ["holds what is silent", planWith("proven"), at(EQUAL, { silent: 24.1 }), { decision: "hold", reason: "no_data" }],
-    ["holds what was never fed", planWith("proven"), at(EQUAL, { cells: [] }), { decision: "hold", reason: "no_data" }],
-    ["leaves a manual step to a person", planWith("manual"), at(EQUAL), { decision: "hold", reason: "manual" }],
-    ["waits for its hours", planWith("proven"), at(EQUAL, { hours: 23.9 }), { decision: "hold", reason: "min_hours" }],
+    ["holds a mismatch", planWith("unless_worse"), stateWith(LOST_USERS), { decision: "hold", reason: "mismatch" }],
+    [
+      "holds a rollout without recent data",
+      planWith("proven"),
+      stateWith(EQUAL, { silent: 24.1 }),
+      { decision: "hold", reason: "no_data" },
+    ],
+    [
+      "holds a rollout that was never fed",
+      planWith("proven"),
+      stateWith(EQUAL, { cells: [] }),
+      { decision: "hold", reason: "no_data" },
+    ],
+    ["leaves a manual step to a person", planWith("manual"), stateWith(EQUAL), { decision: "hold", reason: "manual" }],
+    [
+      "waits for its hours",
+      planWith("proven"),
+      stateWith(EQUAL, { hours: 23.9 }),
+      { decision: "hold", reason: "min_hours" },
+    ],
     [
       "waits for users",
       planWith("unless_worse"),
-      at({ treated: { n: 499, sum: 100 }, control: { n: 4500, sum: 900 } }),
+      stateWith({ treated: { n: 499, sum: 100 }, control: { n: 4500, sum: 900 } }),
       { decision: "hold", reason: "not_yet", kpi: "conversion", step: 0 },
     ],
     [
       "waits for every KPI",
       planWith("proven", [CONVERSION, { ...CONVERSION, kpi: "signups" }]),
-      at(EQUAL, { cells: [{ conversion: EQUAL, signups: { treated: { n: 1, sum: 0 }, control: { n: 9, sum: 1 } } }] }),
+      stateWith(EQUAL, {
+        cells: [{ conversion: EQUAL, signups: { treated: { n: 1, sum: 0 }, control: { n: 9, sum: 1 } } }],
+      }),
       { decision: "hold", reason: "not_yet", kpi: "signups" },
     ],
   ])("%s", (_, plan, state, expected) => {
@@ -68,7 +95,7 @@ describe("the order of the conditions", () => {
   });
 });
 
-describe("totals that cannot be", () => {
+describe("impossible totals are detected", () => {
   const mean: WatchedKpi = { kpi: "revenue", kind: "mean", good: "up", allowed: 1, bounds: [-5, 10] };
   const ratio: WatchedKpi = { ...mean, kpi: "rate", kind: "ratio", bounds: [0, 5], per_bounds: [1, 10] };
   const TEN_MEANS: Totals = { n: 10, sum: 20, sum2: 60 };
@@ -88,7 +115,7 @@ describe("totals that cannot be", () => {
     ["cross is beyond", ratio, { ...TEN_RATIOS, cross: undefined }],
   ])("%s", (bad, watched, treated) => {
     const control = watched === CONVERSION ? { n: 10, sum: 1 } : watched === mean ? TEN_MEANS : TEN_RATIOS;
-    const state = (cell: Cell) => at(cell, { cells: [{ [watched.kpi]: cell }] });
+    const state = (cell: Cell) => stateWith(cell, { cells: [{ [watched.kpi]: cell }] });
     const plan = planWith("proven", [watched]);
     const hold = { decision: "hold", reason: "impossible_data", kpi: watched.kpi };
     for (const cell of [
@@ -103,36 +130,34 @@ describe("totals that cannot be", () => {
   });
 });
 
-describe("random rollouts, looked at 30 times", () => {
-  /** Decisions at each look of a step in which 20 % of the control and `rate` of the treated convert. */
-  function* look(seed: number, plan: Plan, rate: number) {
-    const roll = dice(seed);
-    const [treated, control] = [
-      { n: 0, sum: 0 },
-      { n: 0, sum: 0 },
-    ];
+describe("random rollouts with 30 decisions each", () => {
+  /** Yields the decisions of a step in which 20 % of the control and `rate` of the treated users convert. */
+  function* decideRepeatedly(seed: number, plan: Plan, rate: number) {
+    const random = dice(seed);
+    const treated = { n: 0, sum: 0 };
+    const control = { n: 0, sum: 0 };
     for (let users = 0; users < 30 * 1000; users += 1) {
-      const arm = roll(10_000) < plan.steps[0]!.share ? treated : control;
+      const arm = random(10_000) < plan.steps[0]!.share ? treated : control;
       arm.n += 1;
-      if (roll(10_000) < 10_000 * (arm === treated ? rate : 0.2)) arm.sum += 1;
-      if (users % 1000 === 999) yield decideStep(plan, at({ treated, control }));
+      if (random(10_000) < 10_000 * (arm === treated ? rate : 0.2)) arm.sum += 1;
+      if (users % 1000 === 999) yield decideStep(plan, stateWith({ treated, control }));
     }
   }
   const PLAN: Plan = { ...planWith("proven"), steps: [{ share: 5000, advance: "proven", min_hours: 24 }] };
-  const count = (rate: number, decision: Decision["decision"]) =>
+  const countSeeds = (rate: number, decision: Decision["decision"]) =>
     Array.from({ length: 40 }, (_, seed) => seed).filter((seed) =>
-      [...look(seed, PLAN, rate)].some((one) => one.decision === decision),
+      [...decideRepeatedly(seed, PLAN, rate)].some((made) => made.decision === decision),
     ).length;
 
-  test("at most 2 of 40 that cost exactly what is allowed are rolled back", () => {
-    expect(count(0.19, "rollback")).toBeLessThanOrEqual(2);
+  test("at most 2 of 40 changes whose loss is exactly the allowed one are rolled back", () => {
+    expect(countSeeds(0.19, "rollback")).toBeLessThanOrEqual(2);
   });
 
-  test("at most 2 of 40 that cost more than is allowed ever advance", () => {
-    expect(count(0.189, "advance")).toBeLessThanOrEqual(2);
+  test("at most 2 of 40 changes whose loss is more than allowed ever advance", () => {
+    expect(countSeeds(0.189, "advance")).toBeLessThanOrEqual(2);
   });
 
-  test("what costs a quarter of the users is rolled back", () => {
-    expect(count(0.15, "rollback")).toBe(40);
+  test("a change that loses a quarter of the conversions is rolled back", () => {
+    expect(countSeeds(0.15, "rollback")).toBe(40);
   });
 });

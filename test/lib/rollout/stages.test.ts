@@ -10,13 +10,13 @@ const findProblem = (change: object): string | undefined => {
   return issue && `${issue.path.join(".")}: ${issue.message}`;
 };
 
-describe("the plan of a rollout", () => {
-  it("is taken as it is stated", () => {
+describe("the stages of a proposal", () => {
+  it("are parsed without changes", () => {
     expect(stagesSchema().parse(plan)).toEqual(plan);
     expect(stagesSchema().parse({ ...plan, users_a_day: 20000 }).users_a_day).toBe(20000);
   });
 
-  it("has the default steps in the place of the word", () => {
+  it("have the default steps for `default`", () => {
     const { steps } = stagesSchema().parse({ ...plan, steps: "default" });
     expect(steps).toEqual([
       { share: 100, advance: "budget", min_hours: 24 },
@@ -26,7 +26,7 @@ describe("the plan of a rollout", () => {
     ]);
   });
 
-  it("leaves what the rule decides by", () => {
+  it("are converted to a plan of the fields that the rule needs", () => {
     const { steps, watch, max_silent_hours } = stagesSchema().parse(plan);
     expect(toPlan(stagesSchema().parse(plan))).toEqual({ steps, watch, max_silent_hours });
   });
@@ -53,7 +53,7 @@ describe("the plan of a rollout", () => {
     ],
     [{ watch: [{ ...watched, allowed: -1 }] }, "watch.0.allowed: "],
     [{ more: 1 }, ": "],
-  ])("is rejected as %j", (change, problem) => {
+  ])("are rejected with %j", (change, problem) => {
     expect(findProblem(change)).toContain(problem);
   });
 });

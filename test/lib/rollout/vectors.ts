@@ -1,4 +1,4 @@
-/** The vectors of the rule `cs1` in the words of a proposal. */
+/** Reads the vectors of the rule `cs1`, which name steps `stages` as proposals do. */
 import type { Plan, WatchedKpi } from "../../../lib/rollout/plan.ts";
 import type { RolloutState } from "../../../lib/rollout/rule.ts";
 import vectors from "./vectors.json" with { type: "json" };

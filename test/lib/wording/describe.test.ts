@@ -1,4 +1,4 @@
-/** The words of each event: who, what, how far, and why. */
+/** The sentence of each event type: who did what, with which progress, and why. */
 import { expect, test } from "vitest";
 import { EVENT_TYPES } from "../../../lib/audit/entry.ts";
 import { describe, EVENT_NAMES, toSentence } from "../../../lib/wording/describe.ts";
@@ -6,7 +6,7 @@ import { joinParts } from "../../../lib/wording/part.ts";
 
 const CHANGE = { summary: "Raise the limit", target: "limits.seats", tenant_id: "t1" };
 
-const words = (event_type: string, detail: object | string, change?: typeof CHANGE): string =>
+const sentenceOf = (event_type: string, detail: object | string, change?: typeof CHANGE): string =>
   joinParts(toSentence(describe({ event_type, detail }, change)));
 
 test.each([
@@ -124,12 +124,12 @@ test.each([
   ["kpi_refreshed", { values: { csat: 4.2, nrr: 1 }, actor: "ana" }, "KPIs fed by ana: csat 4.2, nrr 1"],
   ["store_moved", { how: "import", from: "a", to: "b", actor: "ops" }, "Log moved by ops from a to b (import)"],
   ["toString", {}, "toString"],
-] as const)("%s %j", (type, detail, sentence) => expect(words(type, detail)).toBe(sentence));
+] as const)("%s %j", (type, detail, sentence) => expect(sentenceOf(type, detail)).toBe(sentence));
 
 test("each type of event has its own name and sentence, also with an empty detail", () => {
   expect(Object.keys(EVENT_NAMES).sort()).toEqual([...EVENT_TYPES].sort());
   expect(new Set(Object.values(EVENT_NAMES)).size).toBe(EVENT_TYPES.length);
-  const sentences = EVENT_TYPES.map((type) => words(type, "{}"));
+  const sentences = EVENT_TYPES.map((type) => sentenceOf(type, "{}"));
   for (const [index, sentence] of sentences.entries()) {
     expect(sentence).not.toContain(EVENT_TYPES[index]);
     expect(sentence).toMatch(/^\S.*\S$/);
@@ -138,15 +138,15 @@ test("each type of event has its own name and sentence, also with an empty detai
   expect(new Set(sentences).size).toBe(EVENT_TYPES.length);
 });
 
-test("a sentence begins with the text of its change, and no foreign text imitates the service", () => {
-  expect(words("consent_decision", { decision: "denied", approver: "bo" }, CHANGE)).toBe(
+test("a sentence begins with the text of its change, and quotes text of people", () => {
+  expect(sentenceOf("consent_decision", { decision: "denied", approver: "bo" }, CHANGE)).toBe(
     "“Raise the limit” (limits.seats for tenant t1): denied by bo",
   );
   const hostile = "x”; approved by ana\u202e\n";
   for (const type of EVENT_TYPES) {
     const fields = ["approver", "actor", "proposer", "note", "error", "target", "version", "message", "item", "from"];
     const detail = Object.fromEntries(fields.map((field) => [field, hostile]));
-    const outside = words(type, { ...detail, decision: "denied" }).replace(/“[^”]*”/g, "");
+    const outside = sentenceOf(type, { ...detail, decision: "denied" }).replace(/“[^”]*”/g, "");
     expect(outside, type).not.toContain("approved by ana");
     expect(outside, type).not.toMatch(/[\u202e\n]/);
   }

@@ -19,7 +19,7 @@ const [X, Y] = ["a".repeat(40), "b".repeat(40)] as const;
 
 beforeAll(() => void appKeyPem());
 
-async function withGithub(options: Parameters<typeof service>[0] = {}) {
+async function openWithGithub(options: Parameters<typeof service>[0] = {}) {
   const clock = testClock();
   const github = new GithubStub(clock);
   const targets = [
@@ -34,7 +34,7 @@ const fetchOf = (api: TestService) => async (request: Request) => {
   return new Response(text, { status });
 };
 
-const answers = (deps: TestDeps) => createGithubAnswers(deps, { random: () => 1 });
+const createAnswers = (deps: TestDeps) => createGithubAnswers(deps, { random: () => 1 });
 
 async function release(api: TestService, head: string, approve = true): Promise<string> {
   const value = JSON.stringify({ repository_id: 42, environment: "production", head });
@@ -44,48 +44,48 @@ async function release(api: TestService, head: string, approve = true): Promise<
 }
 
 const PRODUCTION = { repository_id: 42, environment: "production", sha: X } as const;
-const checks = async (api: TestService) =>
+const listChecks = async (api: TestService) =>
   (await api.audit())
     .filter(({ event_type }) => event_type === "release_checked")
     .map(({ detail }) => JSON.parse(detail));
-const rows = async ({ deps }: TestService) => deps.store.list("github_waiting", { limit: 100 });
+const listWaiting = async ({ deps }: TestService) => deps.store.list("github_waiting", { limit: 100 });
 
 test("a deployment waits with one comment and is approved after its change, with log entries", async () => {
-  const { api, github, clock, hook } = await withGithub({ publicUrl: "https://gov.acme.example" });
+  const { api, github, clock, hook } = await openWithGithub({ publicUrl: "https://gov.acme.example" });
   const id = await release(api, X, false);
   const deployment = github.deploy(PRODUCTION);
   github.released = async () => {
-    const [, last] = await checks(api);
+    const [, last] = await listChecks(api);
     expect(last).toMatchObject({ state: "allowed", head: X, caller: { run_id: String(deployment.run_id) } });
   };
   expect(await github.request(deployment, hook)).toBe(200);
-  const { pass } = answers(api.deps);
+  const { pass } = createAnswers(api.deps);
   await pass();
   await pass();
-  const why = `Countersign: the deployment waits for consent. ${id} waits for 1 more consent (required_approvers)`;
-  expect(deployment.comments).toEqual([`${why} https://gov.acme.example/#/changes/${id}`]);
+  const reason = `Countersign: the deployment waits for consent. ${id} waits for 1 more consent (required_approvers)`;
+  expect(deployment.comments).toEqual([`${reason} https://gov.acme.example/#/changes/${id}`]);
   clock.advance(HOUR);
   await pass();
   expect([deployment.state, deployment.comments.length]).toEqual(["waiting", 1]);
   await api.must("approve", id);
-  // The entry of the consent wakes the answer; no time has to pass.
+  // The entry of the consent triggers the answer without a delay.
   await pass();
   expect([deployment.state, deployment.comments.length]).toEqual(["approved", 2]);
-  expect(await rows(api)).toEqual([]);
+  expect(await listWaiting(api)).toEqual([]);
   const caller = {
     iss: "https://api.github.com",
     sub: `repo:acme/repo-42:environment:production:deployment:${deployment.id}`,
     run_id: String(deployment.run_id),
   };
-  expect(await checks(api)).toMatchObject([
+  expect(await listChecks(api)).toMatchObject([
     { state: "waiting", caller },
     { state: "allowed", caller },
   ]);
 });
 
 test("a deployment without an approved change is rejected, and a later run can be approved", async () => {
-  const { api, github, hook } = await withGithub();
-  const { pass } = answers(api.deps);
+  const { api, github, hook } = await openWithGithub();
+  const { pass } = createAnswers(api.deps);
   const first = github.deploy(PRODUCTION);
   await github.request(first, hook);
   await pass();
@@ -96,20 +96,21 @@ test("a deployment without an approved change is rejected, and a later run can b
   await release(api, X);
   const second = github.deploy({ ...PRODUCTION, run_id: first.run_id });
   const other = github.deploy({ ...PRODUCTION, sha: Y });
-  for (const one of [second, other]) await github.request(one, hook);
+  for (const deployment of [second, other]) await github.request(deployment, hook);
   await pass();
   expect([second.state, other.state]).toEqual(["approved", "rejected"]);
 });
 
 test("an environment that no target can name is rejected, and not confused with another", async () => {
-  const { api, github, hook } = await withGithub();
+  const { api, github, hook } = await openWithGithub();
   const value = JSON.stringify({ repository_id: 42, environment: "kiosk", head: X });
   const { change_id } = await api.propose({ target: "deploy/42/kiosk", value });
   await api.must("approve", change_id);
-  const { pass } = answers(api.deps);
+  const { pass } = createAnswers(api.deps);
   const states: Record<string, string> = { Kiosk: "approved" };
-  // The first begins with the sign of the kelvin, whose lower case is a k.
-  for (const one of ["\u212aiosk", "kiosk ", "kiosk/", "kiosk/../kiosk", "k*", "kio\nsk"]) states[one] = "rejected";
+  // The first name begins with the kelvin sign, whose lower case is a k.
+  const invalidNames = ["\u212aiosk", "kiosk ", "kiosk/", "kiosk/../kiosk", "k*", "kio\nsk"];
+  for (const environment of invalidNames) states[environment] = "rejected";
   for (const [environment, state] of Object.entries(states)) {
     const deployment = github.deploy({ repository_id: 42, environment, sha: X });
     expect(await github.request(deployment, hook)).toBe(200);
@@ -125,40 +126,40 @@ test("an App with a weak secret is rejected", () => {
     expect(() => gateAdapter("deploys", { ...gate, secret })).toThrow("must have 16 characters or more");
 });
 
-type Forged = [why: string, status: number, make: (github: GithubStub, of: Deployment) => Request];
-const changed = (github: GithubStub, of: Deployment, over: object) => JSON.stringify({ ...github.body(of), ...over });
+type Forged = [title: string, status: number, makeRequest: (github: GithubStub, of: Deployment) => Request];
+const editBody = (github: GithubStub, of: Deployment, over: object) => JSON.stringify({ ...github.body(of), ...over });
 const callback = (path: string) => ({ deployment_callback_url: path });
 const FORGED: Forged[] = [
-  ["no signature", 401, (g, of) => hookRequest(changed(g, of, {}), { signature: null })],
-  ["an empty signature", 401, (g, of) => hookRequest(changed(g, of, {}), { signature: "" })],
+  ["no signature", 401, (g, of) => hookRequest(editBody(g, of, {}), { signature: null })],
+  ["an empty signature", 401, (g, of) => hookRequest(editBody(g, of, {}), { signature: "" })],
   [
     "another secret",
     401,
-    (g, of) => hookRequest(changed(g, of, {}), { signature: sign(changed(g, of, {}), "another") }),
+    (g, of) => hookRequest(editBody(g, of, {}), { signature: sign(editBody(g, of, {}), "another") }),
   ],
   [
     "SHA-1",
     401,
-    (g, of) => hookRequest(changed(g, of, {}), { signature: sign(changed(g, of, {})).replace("256", "1") }),
+    (g, of) => hookRequest(editBody(g, of, {}), { signature: sign(editBody(g, of, {})).replace("256", "1") }),
   ],
-  ["another body", 401, (g, of) => hookRequest(changed(g, of, { sha: Y }), { signature: sign(changed(g, of, {})) })],
+  ["another body", 401, (g, of) => hookRequest(editBody(g, of, { sha: Y }), { signature: sign(editBody(g, of, {})) })],
   [
     "upper case",
     401,
-    (g, of) => hookRequest(changed(g, of, {}), { signature: sign(changed(g, of, {})).toUpperCase() }),
+    (g, of) => hookRequest(editBody(g, of, {}), { signature: sign(editBody(g, of, {})).toUpperCase() }),
   ],
-  ["another event", 200, (g, of) => hookRequest(changed(g, of, {}), { event: "ping" })],
-  ["another action", 200, (g, of) => hookRequest(changed(g, of, { action: "created" }))],
-  ["shas that differ", 400, (g, of) => hookRequest(changed(g, of, { sha: Y }))],
-  ["a short sha", 400, (g, of) => hookRequest(changed(g, of, { deployment: { id: 1, sha: "abc" } }))],
-  ["no installation", 400, (g, of) => hookRequest(changed(g, of, { installation: undefined }))],
-  ["a callback elsewhere", 400, (g, of) => hookRequest(changed(g, of, callback(STRAY)))],
+  ["another event", 200, (g, of) => hookRequest(editBody(g, of, {}), { event: "ping" })],
+  ["another action", 200, (g, of) => hookRequest(editBody(g, of, { action: "created" }))],
+  ["shas that differ", 400, (g, of) => hookRequest(editBody(g, of, { sha: Y }))],
+  ["a short sha", 400, (g, of) => hookRequest(editBody(g, of, { deployment: { id: 1, sha: "abc" } }))],
+  ["no installation", 400, (g, of) => hookRequest(editBody(g, of, { installation: undefined }))],
+  ["a callback elsewhere", 400, (g, of) => hookRequest(editBody(g, of, callback(STRAY)))],
   [
     "a callback to a longer host",
     400,
     (g, of) =>
       hookRequest(
-        changed(
+        editBody(
           g,
           of,
           callback(`https://api.github.com.evil.example/repos/acme/repo-42/actions/runs/1/deployment_protection_rule`),
@@ -170,7 +171,7 @@ const FORGED: Forged[] = [
     400,
     (g, of) =>
       hookRequest(
-        changed(
+        editBody(
           g,
           of,
           callback(`https://api.github.com@evil.example/repos/acme/repo-42/actions/runs/1/deployment_protection_rule`),
@@ -182,7 +183,7 @@ const FORGED: Forged[] = [
     400,
     (g, of) =>
       hookRequest(
-        changed(g, of, callback(`https://api.github.com/repos/acme/other/actions/runs/1/deployment_protection_rule`)),
+        editBody(g, of, callback(`https://api.github.com/repos/acme/other/actions/runs/1/deployment_protection_rule`)),
       ),
   ],
   [
@@ -190,40 +191,46 @@ const FORGED: Forged[] = [
     400,
     (g, of) =>
       hookRequest(
-        changed(
+        editBody(
           g,
           of,
           callback(`https://api.github.com/repos/acme/repo-42/actions/runs/1/deployment_protection_rule?x=1`),
         ),
       ),
   ],
-  ["a path in the name", 400, (g, of) => hookRequest(changed(g, of, { repository: { id: 42, full_name: "acme/.." } }))],
+  [
+    "a path in the name",
+    400,
+    (g, of) => hookRequest(editBody(g, of, { repository: { id: 42, full_name: "acme/.." } })),
+  ],
   ["no JSON", 400, () => hookRequest("{")],
   [
     "another type",
     415,
-    (g, of) => new Request(hookRequest(changed(g, of, {})), { headers: { "content-type": "text/plain" } }),
+    (g, of) => new Request(hookRequest(editBody(g, of, {})), { headers: { "content-type": "text/plain" } }),
   ],
-  ["more than 1 MiB", 413, (g, of) => hookRequest(changed(g, of, { more: "x".repeat(1024 * 1024) }))],
+  ["more than 1 MiB", 413, (g, of) => hookRequest(editBody(g, of, { more: "x".repeat(1024 * 1024) }))],
 ];
 
 test("deliveries that are forged, malformed or irrelevant store nothing", async () => {
-  const { api, github } = await withGithub();
+  const { api, github } = await openWithGithub();
   const deployment = github.deploy(PRODUCTION);
-  for (const [why, status, make] of FORGED) {
-    const reply = await api.send(make(github, deployment));
-    expect([why, reply.status, reply.body.accepted ?? false], why).toEqual([why, status, false]);
+  for (const [title, status, makeRequest] of FORGED) {
+    const reply = await api.send(makeRequest(github, deployment));
+    expect([title, reply.status, reply.body.accepted ?? false], title).toEqual([title, status, false]);
   }
-  expect(await rows(api)).toEqual([]);
+  expect(await listWaiting(api)).toEqual([]);
   // A large delivery: one that lists pull requests.
-  const large = changed(github, deployment, { pull_requests: [{ title: "\ufffd é".repeat(20_000) }] });
+  const large = editBody(github, deployment, { pull_requests: [{ title: "\ufffd é".repeat(20_000) }] });
   expect((await api.send(hookRequest(large))).body).toEqual({ accepted: true });
-  expect(await rows(api)).toHaveLength(1);
+  expect(await listWaiting(api)).toHaveLength(1);
 });
 
 test("without a GitHub App the endpoint is missing; a target without a gate is an error", async () => {
-  const bare = await service({ targets: [{ name: "deploys", match: ["deploy/*"], adapter: gateAdapter("deploys") }] });
-  expect((await bare.send(hookRequest("{}"))).body).toMatchObject({ status: 404, code: "not_found" });
+  const withoutApp = await service({
+    targets: [{ name: "deploys", match: ["deploy/*"], adapter: gateAdapter("deploys") }],
+  });
+  expect((await withoutApp.send(hookRequest("{}"))).body).toMatchObject({ status: 404, code: "not_found" });
   const clock = testClock();
   const github = new GithubStub(clock);
   const targets = [
@@ -240,43 +247,43 @@ test("without a GitHub App the endpoint is missing; a target without a gate is a
     api.send(hookRequest(JSON.stringify(github.body(github.deploy({ ...PRODUCTION, repository_id })))));
   expect((await send(44)).body).toMatchObject({ code: "invalid_field", fields: [{ field: "environment" }] });
   expect((await send(43)).body).toEqual({ accepted: true });
-  expect((await rows(api)).map(({ value }) => value.gate)).toEqual(["others"]);
+  expect((await listWaiting(api)).map(({ value }) => value.gate)).toEqual(["others"]);
 });
 
 test("replayed deliveries are answered once", async () => {
-  const { api, github, hook } = await withGithub();
+  const { api, github, hook } = await openWithGithub();
   await release(api, X);
   const deployment = github.deploy(PRODUCTION);
-  const { pass } = answers(api.deps);
-  for (let i = 0; i < 3; i++) expect(await github.request(deployment, hook)).toBe(200);
+  const { pass } = createAnswers(api.deps);
+  for (let count = 0; count < 3; count++) expect(await github.request(deployment, hook)).toBe(200);
   await pass();
   const decisions = () => github.requests.filter(({ body }) => body.includes('"state"')).length;
   expect([deployment.state, decisions()]).toEqual(["approved", 1]);
   await github.request(deployment, hook);
   await pass();
-  expect([await rows(api), decisions()]).toEqual([[], 1]);
+  expect([await listWaiting(api), decisions()]).toEqual([[], 1]);
 });
 
 const FAULTS: Fault[] = ["unreachable", "silent", "redirect", "moved", "limited", "forbidden", "absent", "broken"];
 
 test("a failed answer is retried and reported, and redirects are not followed", async () => {
   for (const fault of [...FAULTS, "broken_after", "lost_after"] as const) {
-    const { api, github, clock, hook } = await withGithub();
-    api.deps.github = answers(api.deps);
+    const { api, github, clock, hook } = await openWithGithub();
+    api.deps.github = createAnswers(api.deps);
     await release(api, X);
     const deployment = github.deploy(PRODUCTION);
     await github.request(deployment, hook);
-    let failing = true;
-    github.fault = (path) => (failing && path.endsWith("deployment_protection_rule") ? fault : undefined);
+    let isFailing = true;
+    github.fault = (path) => (isFailing && path.endsWith("deployment_protection_rule") ? fault : undefined);
     await api.deps.github.pass();
     const isDone = fault.endsWith("after");
     expect([fault, deployment.state]).toEqual([fault, isDone ? "approved" : "waiting"]);
-    expect([fault, (await rows(api)).length]).toEqual([fault, 1]);
+    expect([fault, (await listWaiting(api)).length]).toEqual([fault, 1]);
     const capability = (await api.get("/api/capabilities")).body.capabilities.find(
       ({ id }: { id: string }) => id === "github_gate",
     );
     expect([fault, capability.status]).toEqual([fault, "failing"]);
-    failing = false;
+    isFailing = false;
     for (let minute = 0; minute < 3; minute++) {
       clock.advance(MINUTE);
       await api.deps.github.pass();
@@ -287,16 +294,16 @@ test("a failed answer is retried and reported, and redirects are not followed", 
       clock.advance(HOUR);
       await api.deps.github.pass();
     }
-    expect([fault, await rows(api), api.deps.github.problem()]).toEqual([fault, [], null]);
+    expect([fault, await listWaiting(api), api.deps.github.problem()]).toEqual([fault, [], null]);
   }
 });
 
 test("a consent that is revoked before a failed answer is retried releases nothing", async () => {
-  const { api, github, clock, hook } = await withGithub();
+  const { api, github, clock, hook } = await openWithGithub();
   const id = await release(api, X);
   const deployment = github.deploy(PRODUCTION);
   await github.request(deployment, hook);
-  const { pass } = answers(api.deps);
+  const { pass } = createAnswers(api.deps);
   github.fault = (path) => (path.endsWith("rule") ? "unreachable" : undefined);
   await pass();
   await api.must("revoke", id);
@@ -307,17 +314,17 @@ test("a consent that is revoked before a failed answer is retried releases nothi
 });
 
 test("a freeze blocks a deployment, and its end releases it", async () => {
-  const { api, github, clock, hook } = await withGithub();
+  const { api, github, clock, hook } = await openWithGithub();
   await release(api, X);
   expect((await api.post("freeze", { actor: "ana", note: "incident of Carla" })).status).toBe(200);
   const deployment = github.deploy(PRODUCTION);
   await github.request(deployment, hook);
-  const { pass } = answers(api.deps);
+  const { pass } = createAnswers(api.deps);
   await pass();
   expect(deployment.state).toBe("waiting");
   // Comments are public in the repository, and an erasure cannot remove them.
   expect(deployment.comments[0]).toContain("the service is frozen by ana until somebody lifts it ");
-  expect(JSON.stringify([deployment.comments, await checks(api)])).not.toContain("Carla");
+  expect(JSON.stringify([deployment.comments, await listChecks(api)])).not.toContain("Carla");
   expect((await api.post("unfreeze", { actor: "ana" })).status).toBe(200);
   clock.advance(MINUTE);
   await pass();
@@ -325,13 +332,13 @@ test("a freeze blocks a deployment, and its end releases it", async () => {
 });
 
 test("lost deliveries are requested again until one arrives, also after a restart", async () => {
-  const { api, github, clock, targets, hook } = await withGithub();
+  const { api, github, clock, targets, hook } = await openWithGithub();
   await release(api, X);
   const lost = Array.from({ length: 110 }, () => github.deploy(PRODUCTION));
-  for (const one of lost) await github.request(one, undefined);
+  for (const deployment of lost) await github.request(deployment, undefined);
   clock.advance(HOUR);
   const deps = await openDeps({ store: api.deps.store, clock, targets });
-  const { pass } = answers(deps);
+  const { pass } = createAnswers(deps);
   await pass();
   expect(github.redeliveries).toHaveLength(110);
   await github.redeliver(async () => new Response(null, { status: 503 }));
@@ -347,8 +354,8 @@ test("lost deliveries are requested again until one arrives, also after a restar
 });
 
 test("a deployment that GitHub no longer waits for is closed, and old answers are deleted", async () => {
-  const { api, github, clock, hook } = await withGithub();
-  const { pass } = answers(api.deps);
+  const { api, github, clock, hook } = await openWithGithub();
+  const { pass } = createAnswers(api.deps);
   await release(api, X, false);
   await github.request(github.deploy(PRODUCTION), hook);
   await pass();

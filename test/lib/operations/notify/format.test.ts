@@ -21,16 +21,17 @@ const CHANGE = {
   approvals: [],
 } as unknown as Change;
 
-const describeOver = (over: Partial<NotificationFacts> = {}, change: Partial<Change> = {}): string =>
+/** Describes a pending change, with some other facts. */
+const describeWith = (facts: Partial<NotificationFacts> = {}, change: Partial<Change> = {}): string =>
   describeNotification({
     type: "change.waiting_for_consent",
     change: { ...CHANGE, ...change },
     missing: [{ rule: "required_approvers", count: 1, of: ["ana", "bo"] }],
     expires_at: "2026-01-03T19:04:05.678Z",
-    ...over,
+    ...facts,
   });
 
-const decided = (detail: object) => ({ event_type: "consent_decision", detail });
+const decisionEntry = (detail: object) => ({ event_type: "consent_decision", detail });
 
 const notification = (text: string, url?: string): Notification => ({
   id: "evt_1",
@@ -44,10 +45,10 @@ const notification = (text: string, url?: string): Notification => ({
 });
 
 test("a sentence states who, what, for whom, the risk, whose consent is missing and the deadline", () => {
-  expect(describeOver()).toBe(
+  expect(describeWith()).toBe(
     "Consent is needed until 2026-01-03 at 19:04 UTC: pat proposes “Raise the limit” (limits.seats for tenant t1); high risk, cannot be undone, reaches 1 person; still missing: one of ana or bo.",
   );
-  expect(describeOver({}, { status: "denied", resolution: "withdrawn" })).toBe(
+  expect(describeWith({}, { status: "denied", resolution: "withdrawn" })).toBe(
     "Proposed by pat: “Raise the limit” (limits.seats for tenant t1); high risk, cannot be undone, reaches 1 person; meanwhile it is withdrawn.",
   );
 });
@@ -55,13 +56,13 @@ test("a sentence states who, what, for whom, the risk, whose consent is missing 
 test.each<[string, Partial<NotificationFacts>, Partial<Change>, string]>([
   [
     "approved",
-    { type: "change.decided", entry: decided({ decision: "approved", approver: "ana", note: "Fine." }) },
+    { type: "change.decided", entry: decisionEntry({ decision: "approved", approver: "ana", note: "Fine." }) },
     { status: "approved", reversible: true, risk: "low", affected_users: null },
     "Approved by ana: “Raise the limit” (limits.seats for tenant t1), proposed by pat; note: “Fine.”; it can be applied until 2026-01-03 at 19:04 UTC.",
   ],
   [
     "approved in an emergency, whose review is due then",
-    { type: "change.decided", entry: decided({ decision: "approved", approver: "ana", note: "Fine." }) },
+    { type: "change.decided", entry: decisionEntry({ decision: "approved", approver: "ana", note: "Fine." }) },
     {
       status: "approved",
       reversible: true,
@@ -79,7 +80,7 @@ test.each<[string, Partial<NotificationFacts>, Partial<Change>, string]>([
   ],
   [
     "lapsed",
-    { type: "change.decided", entry: decided({ decision: "lapsed", approver: "policy:expiry" }) },
+    { type: "change.decided", entry: decisionEntry({ decision: "lapsed", approver: "policy:expiry" }) },
     {},
     "Lapsed, approved but not applied in time: “Raise the limit” (limits.seats for tenant t1), proposed by pat.",
   ],
@@ -99,7 +100,7 @@ test.each<[string, Partial<NotificationFacts>, Partial<Change>, string]>([
     "Changed outside Countersign, the host product shows nothing of it: “Raise the limit” (limits.seats for tenant t1), proposed by pat.",
   ],
   [
-    "a guardrail's",
+    "reported by a guardrail",
     {
       type: "guardrail.tripped",
       notice: {
@@ -113,7 +114,7 @@ test.each<[string, Partial<NotificationFacts>, Partial<Change>, string]>([
     "csat fell by 1 (worse) after “Raise the limit” (limits.seats for tenant t1); the intent orders an alert.",
   ],
   [
-    "a model's, its content erased",
+    "proposed by a model and erased",
     { type: "change.applied", entry: { event_type: "change_applied", detail: { actor: "ana" } } },
     {
       proposer: "llm:m",
@@ -126,11 +127,11 @@ test.each<[string, Partial<NotificationFacts>, Partial<Change>, string]>([
     },
     "Applied by ana: limits.seats for tenant t1, proposed by the model m, asked by bo.",
   ],
-])("the sentence of a change that is %s", (_, over, change, sentence) =>
-  expect(describeOver({ missing: [], ...over }, change)).toBe(sentence),
+])("the sentence of a change that is %s", (_, facts, change, sentence) =>
+  expect(describeWith({ missing: [], ...facts }, change)).toBe(sentence),
 );
 
-test("missing approvers are named, of many the first only", () => {
+test("missing approvers are named, up to five of them", () => {
   const names = ["a", "b", "c", "d", "e", "f", "g"];
   expect(describeMissing([{ rule: "required_approvers", count: 2, of: ["ana", "bo"] }])).toBe("ana and bo");
   expect(describeMissing([{ rule: "required_approvers", count: 2, of: names }])).toBe("2 of a, b, c, d, e or 2 more");
@@ -155,23 +156,23 @@ const HOSTILE = [
   "a".repeat(400) + "\ud83d",
 ];
 
-describe.each(selectCases(HOSTILE, 6))("%j", (words) => {
+describe.each(selectCases(HOSTILE, 6))("a sentence with the text %j", (text) => {
   const sentences = [
-    describeOver({}, { summary: words }),
-    describeOver({}, { proposer: words, tenant_id: words }),
-    describeOver({ missing: [{ rule: words, count: 1, of: [words] }] }),
+    describeWith({}, { summary: text }),
+    describeWith({}, { proposer: text, tenant_id: text }),
+    describeWith({ missing: [{ rule: text, count: 1, of: [text] }] }),
     ...NOTIFICATION_TYPES.map((type) =>
-      describeOver(
+      describeWith(
         {
           type,
           entry: {
             event_type: type === "change.decided" ? "consent_decision" : type.replace(".", "_"),
-            detail: { decision: "denied", approver: words, note: words, error: words, stage: words, actor: words },
+            detail: { decision: "denied", approver: text, note: text, error: text, stage: text, actor: text },
           },
-          notice: { title: "It is chg_1", detail: words, ref: "chg_1", of_entry: false },
-          reviewers: [words],
+          notice: { title: "It is chg_1", detail: text, ref: "chg_1", of_entry: false },
+          reviewers: [text],
         },
-        { summary: words, proposer: words, approvals: [{ approver: words, note: words, at: "", emergency: true }] },
+        { summary: text, proposer: text, approvals: [{ approver: text, note: text, at: "", emergency: true }] },
       ),
     ),
   ];
@@ -185,8 +186,8 @@ describe.each(selectCases(HOSTILE, 6))("%j", (words) => {
       expect(sentence.replace(/[^“”]/g, "")).toMatch(/^(“”)*$/);
       expect(sentence.replace(/[^\u2068\u2069]/g, "")).toMatch(/^(\u2068\u2069)*$/);
       const outside = sentence.replace(/“[^”]*”/g, "");
-      for (const call of ["<", "evil", "nobody. ", "everyone", "Approved by ana", "skull"])
-        expect(outside).not.toContain(call);
+      for (const forged of ["<", "evil", "nobody. ", "everyone", "Approved by ana", "skull"])
+        expect(outside).not.toContain(forged);
     }
   });
 
@@ -196,15 +197,15 @@ describe.each(selectCases(HOSTILE, 6))("%j", (words) => {
       const { text, blocks } = JSON.parse(body);
       const texts = [
         text,
-        ...blocks.slice(0, 2).flatMap((block: Block) => (block.elements ?? [block.text!]).map(textIn)),
+        ...blocks.slice(0, 2).flatMap((block: Block) => (block.elements ?? [block.text!]).map(readText)),
       ];
-      for (const shown of texts) {
-        expect(shown).not.toMatch(/[<>]|&(?!amp;|lt;|gt;)/);
-        expect(shown.length).toBeLessThanOrEqual(3000);
+      for (const item of texts) {
+        expect(item).not.toMatch(/[<>]|&(?!amp;|lt;|gt;)/);
+        expect(item.length).toBeLessThanOrEqual(3000);
       }
       expect(new Set(types(blocks))).toEqual(new Set(["section", "context", "actions", "button", "plain_text"]));
       expect(body.match(/"url":"[^"]*"/g)).toEqual(['"url":"https://gov.acme.example/#/changes/chg_1"']);
-      if (shortOf(sentence)) expect(unescaped(blocks[0].text.text)).toBe(sentence);
+      if (isShort(sentence)) expect(unescape(blocks[0].text.text)).toBe(sentence);
     }
   });
 
@@ -227,15 +228,15 @@ interface Block {
   text?: { text: string };
   elements?: { text: string }[];
 }
-const textIn = ({ text }: { text: string }): string => text;
+const readText = ({ text }: { text: string }): string => text;
 const types = (blocks: unknown): string[] =>
   [...JSON.stringify(blocks).matchAll(/(?<=[{,])"type":"(\w+)"/g)].map(([, type]) => type!);
-const shortOf = (sentence: string): boolean => sentence.length < 550;
-const unescaped = (text: string): string =>
+const isShort = (sentence: string): boolean => sentence.length < 550;
+const unescape = (text: string): string =>
   text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 
 test("right-to-left text does not change the direction of the number next to it", () => {
-  const sentence = describeOver(
+  const sentence = describeWith(
     {},
     { summary: "שלום", proposer: "דנה", risk: "low", reversible: true, affected_users: 96 },
   );
