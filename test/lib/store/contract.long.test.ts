@@ -8,40 +8,40 @@ import { runCase, storeCases, type Subject } from "../../contract/store_cases.ts
 
 const brokenStores = { ...brokenRecords, ...brokenPages, ...brokenTransactions };
 
-/** Returns the names of the contract cases that a store fails, among all cases or only the one called `only`. */
-async function failures(make: () => Subject, only?: string): Promise<string[]> {
+/** Returns the names of the contract cases that a store fails, among all cases or only the case `only`. */
+async function listFailures(makeSubject: () => Subject, only?: string): Promise<string[]> {
   const failed: string[] = [];
   for (const storeCase of storeCases) {
     if (only !== undefined && storeCase.name !== only) continue;
-    if (storeCase.needs && !make()[storeCase.needs]) continue;
-    await runCase(storeCase, async () => make()).catch(() => failed.push(storeCase.name));
+    if (storeCase.needs && !makeSubject()[storeCase.needs]) continue;
+    await runCase(storeCase, async () => makeSubject()).catch(() => failed.push(storeCase.name));
   }
   return failed;
 }
 
 describe("the contract detects the fault:", () => {
-  const caught = new Set<string>();
+  const failedNames = new Set<string>();
 
-  test.each(Object.entries(brokenStores))("%s", async (_, make) => {
-    const failed = await failures(make);
+  test.each(Object.entries(brokenStores))("%s", async (_, makeSubject) => {
+    const failed = await listFailures(makeSubject);
     expect(failed).not.toEqual([]);
-    for (const name of failed) caught.add(name);
+    for (const name of failed) failedNames.add(name);
   });
 
   describe.each(Object.entries(brokenLimits))("%s:", (name, stores) => {
-    test.each(Object.entries(stores))("%s", async (_, make) => {
-      expect(await failures(make, name)).toEqual([name]);
-      caught.add(name);
+    test.each(Object.entries(stores))("%s", async (_, makeSubject) => {
+      expect(await listFailures(makeSubject, name)).toEqual([name]);
+      failedNames.add(name);
     });
   });
 
-  test("a case cannot be failed by any store", () => {
-    expect(storeCases.map(({ name }) => name).filter((name) => !caught.has(name))).toEqual([]);
+  test("each case fails for a broken store", () => {
+    expect(storeCases.map(({ name }) => name).filter((name) => !failedNames.has(name))).toEqual([]);
   });
 });
 
 test("a store that follows the contract fails no case", async () => {
-  expect(await failures(() => ({ store: memoryStore() }))).toEqual([]);
+  expect(await listFailures(() => ({ store: memoryStore() }))).toEqual([]);
 });
 
 test("every case has a unique name", () => {

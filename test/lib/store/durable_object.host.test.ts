@@ -15,7 +15,7 @@ let folder: string;
 let script: string;
 let workerd: Miniflare;
 
-const started = (): Miniflare =>
+const startWorkerd = (): Miniflare =>
   new Miniflare({
     modules: true,
     script,
@@ -27,15 +27,15 @@ const started = (): Miniflare =>
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "countersign-objects-"));
   script = await bundled("test/support/worker/store_worker.ts");
-  workerd = started();
+  workerd = startWorkerd();
 });
 afterAll(async () => {
   await workerd.dispose();
   await rm(folder, { recursive: true, force: true });
 });
 
-let made = 0;
-const freshObject = (): string => `object-${++made}`;
+let objectCount = 0;
+const nextObject = (): string => `object-${++objectCount}`;
 
 /** Sends a request to an object, and returns its answer. */
 async function ask<T>(object: string, request: StoreRequest): Promise<T> {
@@ -45,45 +45,45 @@ async function ask<T>(object: string, request: StoreRequest): Promise<T> {
   });
   const text = await response.text();
   if (!response.ok) throw new Error(text);
-  const reported = JSON.parse(text) as { answer: T; conflict?: string };
-  if (reported.conflict !== undefined) throw new RevisionConflict(reported.conflict, "", 0, 0);
-  return reported.answer;
+  const reply = JSON.parse(text) as { answer: T; conflict?: string };
+  if (reply.conflict !== undefined) throw new RevisionConflict(reply.conflict, "", 0, 0);
+  return reply.answer;
 }
 
-/** Resets the object, as the runtime does when it moves or fails: the next request creates a new one on the stored data. */
+/** Resets the object, as the runtime does when it moves or fails: the next request creates a new object on the stored data. */
 async function reset(object: string): Promise<void> {
   const before = await ask<string>(object, { ask: "instance" });
-  const lost = await workerd.dispatchFetch(`http://worker/${object}`, { method: "DELETE" }).catch(() => undefined);
-  expect(lost?.ok ?? false).toBe(false);
+  const response = await workerd.dispatchFetch(`http://worker/${object}`, { method: "DELETE" }).catch(() => undefined);
+  expect(response?.ok ?? false).toBe(false);
   expect(await ask<string>(object, { ask: "instance" })).not.toBe(before);
 }
 
 /** Starts another process on the same disk. */
 async function restart(): Promise<void> {
   await workerd.dispose();
-  workerd = started();
+  workerd = startWorkerd();
 }
 
-// The case `stall` requires reads of durable data during a commit; this store's reads wait for the commit, as another case shows.
-// The storage of an object belongs to one process.
-const inObject = ({ needs }: StoreCase): boolean => needs !== "stall" && needs !== "another";
+// Cases that need `stall` read during a commit, and reads of this store wait for the commit. Cases that need `another` use a
+// second process, and the storage of an object belongs to one process.
+const canRunInObject = ({ needs }: StoreCase): boolean => needs !== "stall" && needs !== "another";
 
 describe("the Durable Object store follows the store contract", () => {
-  test.each(storeCases.filter(inObject).map(({ name }) => name))("%s", async (name) => {
-    expect(await ask(freshObject(), { ask: "run", name })).toBeNull();
+  test.each(storeCases.filter(canRunInObject).map(({ name }) => name))("%s", async (name) => {
+    expect(await ask(nextObject(), { ask: "run", name })).toBeNull();
   });
 });
 
 describe("the Durable Object store", () => {
   test.each(Object.keys(objectCases))("%s", async (name) => {
-    await ask(freshObject(), { ask: "own", name });
+    await ask(nextObject(), { ask: "own", name });
   });
 });
 
 describe("the cases that run in the object detect the fault:", () => {
-  const caught = new Set<string>();
+  const failedNames = new Set<string>();
 
-  // Together these break every rule at least once; test/lib/store/contract.long.test.ts has all broken stores.
+  // Each rule is broken by one of these stores; test/lib/store/contract.long.test.ts has all broken stores.
   test.each([
     "put does nothing",
     "absent records are null",
@@ -95,13 +95,13 @@ describe("the cases that run in the object detect the fault:", () => {
     "everything is forgotten when reopened",
     "another process has records of its own",
   ])("%s", async (store) => {
-    const failed = await ask<string[]>(freshObject(), { ask: "failures", store });
+    const failed = await ask<string[]>(nextObject(), { ask: "failures", store });
     expect(failed).not.toEqual([]);
-    for (const name of failed) caught.add(name);
+    for (const name of failed) failedNames.add(name);
   });
 
-  test("a case cannot be failed by any store", () => {
-    expect(storeCases.map(({ name }) => name).filter((name) => !caught.has(name))).toEqual([]);
+  test("each case fails for a broken store", () => {
+    expect(storeCases.map(({ name }) => name).filter((name) => !failedNames.has(name))).toEqual([]);
   });
 
   test.each([
@@ -111,31 +111,31 @@ describe("the cases that run in the object detect the fault:", () => {
     ["pages have no end", "limit bounds a list, and must be a whole number of 0 or more"],
   ])("in the storage %s", async (storage, name) => {
     expect(Object.keys(brokenStorages)).toContain(storage);
-    expect(await ask(freshObject(), { ask: "run", name, storage })).toMatch(/Disagreement|Error/);
+    expect(await ask(nextObject(), { ask: "run", name, storage })).toMatch(/Disagreement|Error/);
   });
 });
 
-const unread = (): never => {
+const rejectRead = (): never => {
   throw new Error("this store is for decisions that read nothing");
 };
 
-/** A store over HTTP, for decisions that read nothing: what they write is handed to the object, which transacts it. */
+/** Returns a store over HTTP for decisions that read nothing: the object executes their writes in a transaction. */
 function remoteStore(object: string): AnyStore {
   return {
     get: async (collection, id) => (await ask(object, { ask: "get", collection, id })) ?? undefined,
-    getMany: unread,
+    getMany: rejectRead,
     list: (collection, { limit }) => ask(object, { ask: "list", collection, limit }),
-    texts: unread,
+    texts: rejectRead,
     async transact(decide) {
       const writes: Write[] = [];
       const tx: AnyTx = {
-        get: unread,
-        getMany: unread,
-        list: unread,
-        texts: unread,
+        get: rejectRead,
+        getMany: rejectRead,
+        list: rejectRead,
+        texts: rejectRead,
         put: (collection, id, value, expected) =>
-          void writes.push({ collection, id, value, ...given(expected as number) }),
-        delete: (collection, id, expected) => void writes.push({ collection, id, ...given(expected) }),
+          void writes.push({ collection, id, value, ...withExpected(expected as number) }),
+        delete: (collection, id, expected) => void writes.push({ collection, id, ...withExpected(expected) }),
       };
       const result = await decide(tx);
       await ask(object, { ask: "write", writes });
@@ -145,20 +145,20 @@ function remoteStore(object: string): AnyStore {
   };
 }
 
-const given = (expected: number | undefined) => (expected === undefined ? {} : { expected });
+const withExpected = (expected: number | undefined) => (expected === undefined ? {} : { expected });
 
 describe("acknowledged writes exist", () => {
   const reopenCase = storeCases.find(({ needs }) => needs === "reopen")!;
 
   test.each<[string, (object: string) => Promise<void>]>([
-    ["after it was reset", reset],
-    ["after the whole process was started again", restart],
-  ])("%s", async (_, lose) => {
-    const object = freshObject();
+    ["after a reset of the object", reset],
+    ["after a restart of the process", restart],
+  ])("%s", async (_, loseMemory) => {
+    const object = nextObject();
     await runCase(reopenCase, async () => ({
       store: remoteStore(object),
       async reopen() {
-        await lose(object);
+        await loseMemory(object);
         return remoteStore(object);
       },
     }));

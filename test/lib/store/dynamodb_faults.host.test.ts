@@ -13,42 +13,42 @@ import { recordedPacing } from "../../support/noted_pacing.ts";
 import { makeBarrier } from "../../support/scripted_adapter.ts";
 
 const server = await startDynamoDb();
-const undo: (() => Promise<unknown>)[] = [];
+const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
+  for (const cleanUp of cleanups.splice(0).reverse()) await cleanUp();
 });
 afterAll(() => server?.stop());
-const faulty = server ? test : test.skip;
-let made = 0;
+const testFault = server ? test : test.skip;
+let tableCount = 0;
 
-async function freshTable(): Promise<DynamoDbOptions> {
-  const access = (server as DynamoDbServer).access(`faults-${++made}`);
+async function createFreshTable(): Promise<DynamoDbOptions> {
+  const access = (server as DynamoDbServer).access(`faults-${++tableCount}`);
   await createTable(access);
   return access;
 }
 
-async function throughProxy(access: DynamoDbOptions): Promise<{ access: DynamoDbOptions; proxy: CutProxy }> {
+async function openProxy(access: DynamoDbOptions): Promise<{ access: DynamoDbOptions; proxy: CutProxy }> {
   const { hostname: host, port } = new URL(access.endpoint!);
   const proxy = await startProxy({ host, port: Number(port) });
-  undo.push(proxy.stop);
+  cleanups.push(proxy.stop);
   return { access: { ...access, endpoint: `http://${proxy.host}` }, proxy };
 }
 
-const operationOf = (init: RequestInit | undefined): string =>
+const readOperation = (init: RequestInit | undefined): string =>
   new Headers(init?.headers).get("x-amz-target")!.replace("DynamoDB_20120810.", "");
 
-/** Runs `act` before each request of an operation, with the number of such requests so far. */
+/** Returns a `fetch` that runs `act` before each request of an operation, with the number of such requests so far. */
 const before =
   (operation: string, act: (count: number) => Promise<Response | void> | Response | void): typeof fetch =>
   async (url, init) => {
-    if (operationOf(init) !== operation) return fetch(url, init);
+    if (readOperation(init) !== operation) return fetch(url, init);
     return (await act(++counts[operation]!)) ?? fetch(url, init);
   };
 let counts: Record<string, number> = {};
 afterEach(() => void (counts = { TransactWriteItems: 0, BatchGetItem: 0, GetItem: 0 }));
 counts = { TransactWriteItems: 0, BatchGetItem: 0, GetItem: 0 };
 
-const refusal = (status: number, code: string): Response =>
+const errorResponse = (status: number, code: string): Response =>
   new Response(JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${code}`, message: "not now" }), { status });
 
 const append = (store: AnyStore, runs: { count: number } = { count: 0 }) =>
@@ -57,37 +57,40 @@ const append = (store: AnyStore, runs: { count: number } = { count: 0 }) =>
     const log = (await tx.get("log", "all"))?.value ?? [];
     tx.put("log", "all", [...log, log.length + 1]);
   });
-const logOf = async (store: AnyStore) => (await store.get("log", "all"))?.value;
+const readLog = async (store: AnyStore) => (await store.get("log", "all"))?.value;
 
-faulty("a commit that always conflicts fails as busy after 24 attempts and stores nothing", async () => {
-  const access = await freshTable();
+testFault("a commit that always conflicts fails as busy after 24 attempts and stores nothing", async () => {
+  const access = await createFreshTable();
   const other: AnyStore = dynamoDbStore(access);
   const pacing = recordedPacing();
-  const conflicting = before("TransactWriteItems", (count) => put(other, "things", "theirs", count));
-  const store: AnyStore = dynamoDbStore({ ...access, ...pacing, fetch: conflicting });
+  const writeBeforeCommit = before("TransactWriteItems", (count) => put(other, "things", "theirs", count));
+  const store: AnyStore = dynamoDbStore({ ...access, ...pacing, fetch: writeBeforeCommit });
   const runs = { count: 0 };
   await expect(append(store, runs)).rejects.toThrow(StoreBusy);
   expect(runs.count).toBe(24);
   expect(pacing.pauses).toEqual([12, 25, 50, 100, 200, 400, ...Array.from({ length: 17 }, () => 500)]);
-  expect(await logOf(other)).toBeUndefined();
+  expect(await readLog(other)).toBeUndefined();
   await append(dynamoDbStore(access));
-  expect(await logOf(other)).toEqual([1]);
+  expect(await readLog(other)).toEqual([1]);
 });
 
-faulty.each(["answer", "request"] as const)("a commit whose %s is lost is sent again and done once", async (loss) => {
-  const { access, proxy } = await throughProxy(await freshTable());
-  const store: AnyStore = dynamoDbStore({ ...access, ...recordedPacing() });
-  await append(store);
-  const runs = { count: 0 };
-  const lost = proxy.lose(loss, "TransactWriteItems");
-  await append(store, runs);
-  await lost;
-  expect(runs.count).toBe(1);
-  expect(await logOf(store)).toEqual([1, 2]);
-});
+testFault.each(["answer", "request"] as const)(
+  "a commit whose %s is lost is sent again and done once",
+  async (loss) => {
+    const { access, proxy } = await openProxy(await createFreshTable());
+    const store: AnyStore = dynamoDbStore({ ...access, ...recordedPacing() });
+    await append(store);
+    const runs = { count: 0 };
+    const lost = proxy.lose(loss, "TransactWriteItems");
+    await append(store, runs);
+    await lost;
+    expect(runs.count).toBe(1);
+    expect(await readLog(store)).toEqual([1, 2]);
+  },
+);
 
-faulty("a stored commit is recognised on retry, even after other processes have written", async () => {
-  const { access, proxy } = await throughProxy(await freshTable());
+testFault("a stored commit is recognised on retry, even after other processes have written", async () => {
+  const { access, proxy } = await openProxy(await createFreshTable());
   const other: AnyStore = dynamoDbStore({ ...access, endpoint: (server as DynamoDbServer).url });
   const pacing = recordedPacing();
   const store: AnyStore = dynamoDbStore({
@@ -99,18 +102,18 @@ faulty("a stored commit is recognised on retry, even after other processes have 
   const lost = proxy.lose("answer", "TransactWriteItems");
   await append(store);
   await lost;
-  expect(await logOf(store)).toEqual([1, 2, 3]);
+  expect(await readLog(store)).toEqual([1, 2, 3]);
 });
 
-faulty("a commit whose result cannot be read is reported as OutcomeUnknown", async () => {
-  const { access, proxy } = await throughProxy(await freshTable());
+testFault("a commit whose result cannot be read is reported as OutcomeUnknown", async () => {
+  const { access, proxy } = await openProxy(await createFreshTable());
   const store: AnyStore = dynamoDbStore({ ...access, ...recordedPacing(), limits: { findOut: 200, patience: 50 } });
   await append(store);
   const lost = proxy.lose("answer", "TransactWriteItems");
-  const done = append(store).catch((error: unknown) => error);
+  const committed = append(store).catch((error: unknown) => error);
   await lost;
   proxy.refuse();
-  const error = await done;
+  const error = await committed;
   expect(error).toBeInstanceOf(OutcomeUnknown);
   expect(String(error)).toMatch(/may have been kept/);
   await expect(append(store)).rejects.toThrow(StoreUnavailable);
@@ -119,34 +122,34 @@ faulty("a commit whose result cannot be read is reported as OutcomeUnknown", asy
   );
   proxy.admit();
   await append(store);
-  expect(await logOf(store)).toEqual([1, 2, 3]);
+  expect(await readLog(store)).toEqual([1, 2, 3]);
 });
 
-/** Passes on the first commit and loses its response; `then` answers the later ones. */
-const losingFirst = (then: (init: RequestInit) => Promise<Response> | Response): typeof fetch => {
+/** Returns a `fetch` that sends the first commit and loses its response; `answerLater` answers later commits. */
+const loseFirstResponse = (answerLater: (init: RequestInit) => Promise<Response> | Response): typeof fetch => {
   let sent = 0;
   return async (url, init) => {
-    if (operationOf(init) !== "TransactWriteItems") return fetch(url, init);
-    if (++sent > 1) return then(init!);
+    if (readOperation(init) !== "TransactWriteItems") return fetch(url, init);
+    if (++sent > 1) return answerLater(init!);
     await fetch(url, init);
     throw new TypeError("connection lost");
   };
 };
 
-faulty("an error after a lost response leaves the commit's outcome unknown", async () => {
-  const access = await freshTable();
-  const expired = losingFirst(() => refusal(400, "ExpiredTokenException"));
-  const store: AnyStore = dynamoDbStore({ ...access, ...recordedPacing(), fetch: expired });
+testFault("an error after a lost response leaves the commit's outcome unknown", async () => {
+  const access = await createFreshTable();
+  const expireToken = loseFirstResponse(() => errorResponse(400, "ExpiredTokenException"));
+  const store: AnyStore = dynamoDbStore({ ...access, ...recordedPacing(), fetch: expireToken });
   await expect(append(store)).rejects.toThrow(OutcomeUnknown);
-  expect(await logOf(dynamoDbStore(access))).toEqual([1]);
+  expect(await readLog(dynamoDbStore(access))).toEqual([1]);
 });
 
-faulty("a process halted beyond the lifetime of its request token does not commit again", async () => {
-  const access = await freshTable();
+testFault("a process halted beyond the lifetime of its request token does not commit again", async () => {
+  const access = await createFreshTable();
   let now = Date.now();
   const sleep = async () => void (now += 11 * 60_000);
   // DynamoDB treats a request with an expired token as new.
-  const forgotten = losingFirst((init) =>
+  const replaceToken = loseFirstResponse((init) =>
     fetch(access.endpoint!, {
       ...init,
       body: (init.body as string).replace(/("ClientRequestToken":")[^"]+/, `$1${crypto.randomUUID()}`),
@@ -156,29 +159,39 @@ faulty("a process halted beyond the lifetime of its request token does not commi
     ...access,
     ...recordedPacing(),
     clock: { now: () => now, sleep },
-    fetch: forgotten,
+    fetch: replaceToken,
   });
   await expect(append(store)).rejects.toThrow(OutcomeUnknown);
-  expect(await logOf(dynamoDbStore(access))).toEqual([1]);
+  expect(await readLog(dynamoDbStore(access))).toEqual([1]);
 });
 
-faulty("throttled requests are retried; a table that keeps throttling is busy", async () => {
-  const access = await freshTable();
-  const passing = before("TransactWriteItems", (count) =>
-    count <= 3 ? refusal(400, "ThrottlingException") : undefined,
+testFault("throttled requests are retried; a table that keeps throttling is busy", async () => {
+  const access = await createFreshTable();
+  const throttleThrice = before("TransactWriteItems", (count) =>
+    count <= 3 ? errorResponse(400, "ThrottlingException") : undefined,
   );
-  const store: AnyStore = dynamoDbStore({ ...access, ...recordedPacing(), fetch: passing });
+  const store: AnyStore = dynamoDbStore({ ...access, ...recordedPacing(), fetch: throttleThrice });
   await append(store);
-  expect(await logOf(store)).toEqual([1]);
-  const always = before("TransactWriteItems", () => refusal(400, "ThrottlingException"));
-  const throttled = dynamoDbStore({ ...access, ...recordedPacing(), fetch: always, limits: { findOut: 50 } });
-  await expect(append(throttled)).rejects.toThrow(StoreBusy);
-  const failing = before("GetItem", () => refusal(500, "InternalServerError"));
-  const broken: AnyStore = dynamoDbStore({ ...access, ...recordedPacing(), fetch: failing, limits: { patience: 50 } });
-  await expect(broken.get("log", "all")).rejects.toThrow(StoreUnavailable);
+  expect(await readLog(store)).toEqual([1]);
+  const throttleAlways = before("TransactWriteItems", () => errorResponse(400, "ThrottlingException"));
+  const throttledStore = dynamoDbStore({
+    ...access,
+    ...recordedPacing(),
+    fetch: throttleAlways,
+    limits: { findOut: 50 },
+  });
+  await expect(append(throttledStore)).rejects.toThrow(StoreBusy);
+  const failReads = before("GetItem", () => errorResponse(500, "InternalServerError"));
+  const failingStore: AnyStore = dynamoDbStore({
+    ...access,
+    ...recordedPacing(),
+    fetch: failReads,
+    limits: { patience: 50 },
+  });
+  await expect(failingStore.get("log", "all")).rejects.toThrow(StoreUnavailable);
 });
 
-faulty("the error about a missing table names it and what to do, without credentials", async () => {
+testFault("the error about a missing table names it and what to do, without credentials", async () => {
   const access = {
     ...(server as DynamoDbServer).access("missing"),
     credentials: { accessKeyId: "AKIATEST", secretAccessKey: "sesame" },
@@ -191,14 +204,14 @@ faulty("the error about a missing table names it and what to do, without credent
   expect(String((error as Error).stack)).not.toMatch(/sesame|AKIATEST/);
 });
 
-faulty("unprocessed keys of a response are requested again", async () => {
-  const access = await freshTable();
+testFault("unprocessed keys of a response are requested again", async () => {
+  const access = await createFreshTable();
   const store: AnyStore = dynamoDbStore(access);
   await store.transact((tx) => {
     for (let index = 0; index < 20; index++) tx.put("things", `r${index}`, index);
   });
-  const halving: typeof fetch = async (url, init) => {
-    if (operationOf(init) !== "BatchGetItem") return fetch(url, init);
+  const answerHalf: typeof fetch = async (url, init) => {
+    if (readOperation(init) !== "BatchGetItem") return fetch(url, init);
     const { RequestItems } = JSON.parse(init!.body as string);
     const [table, { Keys }] = Object.entries<{ Keys: unknown[] }>(RequestItems)[0]!;
     const half = Math.ceil(Keys.length / 2);
@@ -206,36 +219,39 @@ faulty("unprocessed keys of a response are requested again", async () => {
     // The rest is reported as unprocessed; the local server does not check the signature.
     const body = JSON.stringify({ RequestItems: { [table]: { Keys: Keys.slice(0, half), ConsistentRead: true } } });
     const answer = await (await fetch(url, { ...init!, body })).json();
-    const left = Keys.slice(half);
-    return Response.json({ ...answer, UnprocessedKeys: left.length > 0 ? { [table]: { Keys: left } } : {} });
+    const unprocessed = Keys.slice(half);
+    return Response.json({
+      ...answer,
+      UnprocessedKeys: unprocessed.length > 0 ? { [table]: { Keys: unprocessed } } : {},
+    });
   };
-  const partly: AnyStore = dynamoDbStore({ ...access, fetch: halving });
-  await partly.transact((tx) => {
+  const halfAnswered: AnyStore = dynamoDbStore({ ...access, fetch: answerHalf });
+  await halfAnswered.transact((tx) => {
     for (let index = 0; index < 20; index++) tx.put("things", `r${index}`, -index, 1);
   });
   expect(counts["BatchGetItem"]).toBeGreaterThan(3);
   expect((await store.get("things", "r19"))?.value).toBe(-19);
 });
 
-faulty("transactions are batched up to the records and bytes of one request", async () => {
-  const access = await freshTable();
+testFault("transactions are batched up to the records and bytes of one request", async () => {
+  const access = await createFreshTable();
   const sizes: number[] = [];
   const bytes: number[] = [];
-  const measuring: typeof fetch = async (url, init) => {
-    if (operationOf(init) === "TransactWriteItems") {
+  const measureCommits: typeof fetch = async (url, init) => {
+    if (readOperation(init) === "TransactWriteItems") {
       sizes.push(JSON.parse(init!.body as string).TransactItems.length);
       bytes.push((init!.body as string).length);
     }
     return fetch(url, init);
   };
-  const store: AnyStore = dynamoDbStore({ ...access, fetch: measuring });
+  const store: AnyStore = dynamoDbStore({ ...access, fetch: measureCommits });
   const puts = (name: string, count: number, text = "x") =>
     store.transact((tx) => {
       for (let index = 0; index < count; index++) tx.put("things", `${name}-${index}`, text);
     });
   await Promise.all(Array.from({ length: 100 }, (_, index) => puts(`small-${index}`, 3)));
   expect(sizes.length).toBeLessThan(8);
-  // The head, and 98 records: 32 decisions of three, next to the place that the mark of the store may need.
+  // A request holds the head, 98 records and a version marker, so 32 decisions of three records fit.
   expect(Math.max(...sizes)).toBe(97);
   sizes.length = 0;
   await Promise.all(Array.from({ length: 6 }, (_, index) => puts(`many-${index}`, 50)));
@@ -247,15 +263,15 @@ faulty("transactions are batched up to the records and bytes of one request", as
   expect(await store.list("things", { limit: 1000 })).toHaveLength(300 + 300 + 24);
 });
 
-faulty("50 deletes remove all items, and revisions do not restart after them", async () => {
-  const access = await freshTable();
+testFault("50 deletes remove all items, and revisions do not restart after them", async () => {
+  const access = await createFreshTable();
   const store: AnyStore = dynamoDbStore(access);
   const ids = Array.from({ length: 50 }, (_, index) => `r${index}`);
   const putAll = () => store.transact((tx) => ids.forEach((id) => tx.put("things", id, 1)));
   await putAll();
   await putAll();
   await store.transact((tx) => ids.forEach((id) => tx.delete("things", id)));
-  expect((await itemsOf(access)).map(({ pk }) => pk!.S)).toEqual(["head"]);
+  expect((await readItems(access)).map(({ pk }) => pk!.S)).toEqual(["head"]);
   await putAll();
   await put(store, "others", "new", 1);
   expect((await store.getMany("things", ids)).map((stored) => stored?.revision)).toEqual(ids.map(() => 3));
@@ -263,7 +279,7 @@ faulty("50 deletes remove all items, and revisions do not restart after them", a
 });
 
 /** Reads the items of a table without the store. */
-async function itemsOf(access: DynamoDbOptions): Promise<Item[]> {
+async function readItems(access: DynamoDbOptions): Promise<Item[]> {
   const { call } = createClient(access);
   return (await call<{ Items: Item[] }>("Scan", { TableName: access.table })).Items;
 }
@@ -271,26 +287,26 @@ async function itemsOf(access: DynamoDbOptions): Promise<Item[]> {
 const createClient = (access: DynamoDbOptions) =>
   dynamoDbClient(access, { answer: 5000, patience: 5000, findOut: 5000 }, recordedPacing());
 
-faulty.each([undefined, { N: "0" }, { N: "2" }])(
+testFault.each([undefined, { N: "0" }, { N: "2" }])(
   "a table with format %j is rejected, with what to do",
   async (format) => {
-    const access = await freshTable();
+    const access = await createFreshTable();
     const Item: Item = { ...HEAD, commits: { N: "12" }, ...(format && { format }) };
     await createClient(access).call("PutItem", { TableName: access.table, Item });
     const store: AnyStore = dynamoDbStore(access);
-    const refused = put(store, "things", "a", 1);
-    await expect(refused).rejects.toThrow(StoreUnavailable);
-    await expect(refused).rejects.toThrow(/this program reads 1: use the version that wrote it/);
+    const rejected = put(store, "things", "a", 1);
+    await expect(rejected).rejects.toThrow(StoreUnavailable);
+    await expect(rejected).rejects.toThrow(/this program reads 1: use the version that wrote it/);
   },
 );
 
-faulty("a late response about the version marker does not reset the store's state", async () => {
-  const access = await freshTable();
-  const late = { head: undefined as Promise<void> | undefined, item: undefined as Promise<void> | undefined };
+testFault("a late response about the version marker does not reset the store's state", async () => {
+  const access = await createFreshTable();
+  const delays = { head: undefined as Promise<void> | undefined, item: undefined as Promise<void> | undefined };
   const slow: typeof fetch = async (url, init) => {
     const isOfHead = String(init!.body).includes('"head"');
-    const wait = operationOf(init) === "GetItem" ? late[isOfHead ? "head" : "item"] : undefined;
-    if (isOfHead) late.head = undefined;
+    const wait = readOperation(init) === "GetItem" ? delays[isOfHead ? "head" : "item"] : undefined;
+    if (isOfHead) delays.head = undefined;
     const response = await fetch(url, init);
     waitingForRequest.splice(0).forEach((notify) => notify());
     await wait;
@@ -303,13 +319,13 @@ faulty("a late response about the version marker does not reset the store's stat
   await put(store!, "others", "z", 1);
 
   const [head, item] = [makeBarrier(), makeBarrier()];
-  late.head = head.opened;
+  delays.head = head.opened;
   const markRequested = nextRequest();
   const mark = slowStore.bulk!.moveState();
   await markRequested;
   await put(other!, "things", "x", "first", 0);
   await remove(other!, "things", "x");
-  late.item = item.opened;
+  delays.item = item.opened;
   const itemRequested = nextRequest();
   const again = store!.transact(async (tx) => {
     await tx.get("others", "unknown");
@@ -323,71 +339,75 @@ faulty("a late response about the version marker does not reset the store's stat
   expect((await store!.get("things", "x"))!.revision).toBe(2);
 });
 
-faulty("a commit with a lost response is sent again after a conflict, and stored once", async () => {
-  const access = await freshTable();
-  let late: (() => Promise<unknown>) | undefined;
+testFault("a commit with a lost response is sent again after a conflict, and stored once", async () => {
+  const access = await createFreshTable();
+  let lateRequest: (() => Promise<unknown>) | undefined;
   const conflict = JSON.stringify({
     __type: "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
     message: "not now",
     CancellationReasons: [{ Code: "TransactionConflict" }, { Code: "None" }],
   });
   let sent = 0;
-  const link: typeof fetch = async (url, init) => {
-    if (operationOf(init) !== "TransactWriteItems") return fetch(url, init);
+  const flakyFetch: typeof fetch = async (url, init) => {
+    if (readOperation(init) !== "TransactWriteItems") return fetch(url, init);
     sent++;
     if (sent === 2) {
-      late = () => fetch(url, init);
-      throw new TypeError("the link is lost, the request is under way");
+      lateRequest = () => fetch(url, init);
+      throw new TypeError("the connection is lost, the request is on its way");
     }
     if (sent === 3) return new Response(conflict, { status: 400 });
-    if (sent === 4) await late!();
+    if (sent === 4) await lateRequest!();
     return fetch(url, init);
   };
-  const store: AnyStore = dynamoDbStore({ ...access, ...recordedPacing(), fetch: link });
+  const store: AnyStore = dynamoDbStore({ ...access, ...recordedPacing(), fetch: flakyFetch });
   await append(store);
   await append(store);
   expect(sent).toBe(4);
-  expect(await logOf(store)).toEqual([1, 2]);
+  expect(await readLog(store)).toEqual([1, 2]);
 });
 
-faulty("a stale read of an item does not overwrite a later commit", async () => {
-  const access = await freshTable();
+testFault("a stale read of an item does not overwrite a later commit", async () => {
+  const access = await createFreshTable();
   const other: AnyStore = dynamoDbStore(access);
-  let seen: string | undefined;
-  const behind: typeof fetch = async (url, init) => {
-    const isLog = operationOf(init) === "GetItem" && String(init!.body).includes('"record/log"');
-    if (isLog && seen !== undefined) return new Response([seen, (seen = undefined)][0]);
+  let staleText: string | undefined;
+  const answerStale: typeof fetch = async (url, init) => {
+    const isLog = readOperation(init) === "GetItem" && String(init!.body).includes('"record/log"');
+    if (isLog && staleText !== undefined) {
+      const text = staleText;
+      staleText = undefined;
+      return new Response(text);
+    }
     const response = await fetch(url, init);
-    if (isLog) before = await response.clone().text();
+    if (isLog) lastText = await response.clone().text();
     return response;
   };
-  let before: string | undefined;
-  const store: AnyStore = dynamoDbStore({ ...access, ...recordedPacing(), fetch: behind });
+  let lastText: string | undefined;
+  const store: AnyStore = dynamoDbStore({ ...access, ...recordedPacing(), fetch: answerStale });
   await append(store);
   await append(other);
   await append(store);
-  seen = before;
+  staleText = lastText;
   await append(other);
-  seen = before;
+  staleText = lastText;
   await append(store);
-  expect(seen).toBeUndefined();
-  expect(await logOf(other)).toEqual([1, 2, 3, 4, 5]);
+  expect(staleText).toBeUndefined();
+  expect(await readLog(other)).toEqual([1, 2, 3, 4, 5]);
 });
 
-faulty("after the table is replaced by an older copy, a writer does not use its cached records", async () => {
-  const access = await freshTable();
-  const [one, other]: AnyStore[] = [dynamoDbStore(access), dynamoDbStore(access)];
+testFault("after the table is replaced by an older copy, a writer does not use its cached records", async () => {
+  const access = await createFreshTable();
+  const [writer, other]: AnyStore[] = [dynamoDbStore(access), dynamoDbStore(access)];
   const { call } = dynamoDbClient(access, { answer: 5000, patience: 5000, findOut: 5000 }, recordedPacing());
   const items = async () => (await call<{ Items: Item[] }>("Scan", { TableName: access.table })).Items;
-  await append(one!);
-  const then = await items();
-  await append(one!);
-  for (const Item of then) await call("PutItem", { TableName: access.table, Item });
+  await append(writer!);
+  const copy = await items();
+  await append(writer!);
+  for (const Item of copy) await call("PutItem", { TableName: access.table, Item });
   await other!.transact(async (tx) => {
     await tx.get("log", "all");
     tx.put("log", "all", ["theirs"]);
   });
   // The numbers of commits and revisions are equal; only the name of the last commit differs.
-  await append(one!);
-  expect(await logOf(other!)).toEqual(["theirs", 2]);
+  await append(writer!);
+  expect(await readLog(other!)).toEqual(["theirs", 2]);
 });

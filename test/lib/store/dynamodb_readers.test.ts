@@ -1,4 +1,3 @@
-/** A process with read-only permissions on a DynamoDB table. */
 import { afterAll, expect, test } from "vitest";
 import { createTable, dynamoDbStore } from "../../../lib/store/dynamodb/store.ts";
 import { StoreUnavailable } from "../../../lib/store/store.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { freezeDeep, json, Json, toJson } from "../../../lib/store/json.ts";
 
-const textOf = (value: unknown): string => toJson(value, "changes/c1").text;
+const toText = (value: unknown): string => toJson(value, "changes/c1").text;
 
 test.each([
   [Number.NaN, "changes/c1 cannot be stored: NaN is not a JSON number"],
@@ -10,25 +10,25 @@ test.each([
   [[undefined], "changes/c1[0] cannot be stored: undefined is not a JSON type"],
   [{ toJSON: () => "other" }, "changes/c1.toJSON cannot be stored: function is not a JSON type"],
 ])("values that JSON cannot represent are rejected with their path", (value, message) => {
-  expect(() => textOf(value)).toThrow(new TypeError(message));
+  expect(() => toText(value)).toThrow(new TypeError(message));
 });
 
 test("a value that contains itself is rejected", () => {
   const value: { self?: unknown } = {};
   value.self = value;
-  expect(() => textOf(value)).toThrow(/contains itself/);
+  expect(() => toText(value)).toThrow(/contains itself/);
   expect(() => json(value)).toThrow(/^value\.self\..*contains itself/);
 });
 
 test("an object without a prototype is stored as an object", () => {
-  expect(textOf(Object.assign(Object.create(null), { a: 1 }))).toBe('{"a":1}');
+  expect(toText(Object.assign(Object.create(null), { a: 1 }))).toBe('{"a":1}');
 });
 
 test("a value is frozen with its text, and is the same object if it equals its parsed text", () => {
   const value = { list: [{ n: 1 }], text: "é" };
-  const made = json(value);
-  expect(made.text).toBe('{"list":[{"n":1}],"text":"é"}');
-  expect(made.value).toBe(value);
+  const frozen = json(value);
+  expect(frozen.text).toBe('{"list":[{"n":1}],"text":"é"}');
+  expect(frozen.value).toBe(value);
   expect(() => value.list[0]!.n++).toThrow(TypeError);
   expect(() => value.list.push({ n: 2 })).toThrow(TypeError);
 });
@@ -46,14 +46,14 @@ test("a put value is copied, unless it is already frozen JSON", () => {
   const copy = toJson(value, "x/y");
   value.list.push(2);
   expect(copy.value).toEqual({ list: [1] });
-  const made = json({ a: 1 });
-  expect(toJson(made, "x/y")).toBe(made);
+  const frozen = json({ a: 1 });
+  expect(toJson(frozen, "x/y")).toBe(frozen);
 });
 
 test("a text is parsed once, when it is first used", () => {
-  const made = new Json<{ a: number[] }>('{"a":[1]}');
-  expect(made.value).toBe(made.value);
-  expect(() => made.value.a.push(2)).toThrow(TypeError);
+  const frozen = new Json<{ a: number[] }>('{"a":[1]}');
+  expect(frozen.value).toBe(frozen.value);
+  expect(() => frozen.value.a.push(2)).toThrow(TypeError);
   expect(() => new Json("{").value).toThrow(SyntaxError);
 });
 

@@ -12,12 +12,12 @@ import { recordedPacing } from "../../support/noted_pacing.ts";
 import { makeBarrier } from "../../support/scripted_adapter.ts";
 
 const server = await startPostgres();
-const undo: (() => Promise<unknown>)[] = [];
+const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
+  for (const cleanUp of cleanups.splice(0).reverse()) await cleanUp();
 });
 afterAll(() => server?.stop());
-const faulty = server ? test : test.skip;
+const testFault = server ? test : test.skip;
 const { url, pool } = (server ?? {}) as PostgresServer;
 
 /** A long timeout, for slow machines. */
@@ -26,10 +26,10 @@ const TIME = { timeout: 20_000 };
 /** The commit statement as it is sent. */
 const COMMIT = "commit\u0000";
 
-let made = 0;
+let storeCount = 0;
 async function open(options: Partial<PostgresOptions> = {}): Promise<AnyStore> {
-  const store = await postgresStore({ name: `faults-${++made}`, ...(options.pool ? {} : { url }), ...options });
-  undo.push(() => store.close());
+  const store = await postgresStore({ name: `faults-${++storeCount}`, ...(options.pool ? {} : { url }), ...options });
+  cleanups.push(() => store.close());
   return store;
 }
 
@@ -37,7 +37,7 @@ async function open(options: Partial<PostgresOptions> = {}): Promise<AnyStore> {
 async function openThroughProxy(options: Partial<PostgresOptions> = {}): Promise<{ store: AnyStore; proxy: CutProxy }> {
   const { hostname: host, port } = new URL(url);
   const proxy = await startProxy({ host, port: Number(port) });
-  undo.push(proxy.stop);
+  cleanups.push(proxy.stop);
   return { store: await open({ url: url.replace(`${host}:${port}`, proxy.host), ...options }), proxy };
 }
 
@@ -48,12 +48,12 @@ const append = (store: AnyStore, runs: { count: number } = { count: 0 }) =>
     const log = (await tx.get("log", "all"))?.value ?? [];
     tx.put("log", "all", [...log, log.length + 1]);
   });
-const logOf = async (store: AnyStore) => (await store.get("log", "all"))?.value;
+const readLog = async (store: AnyStore) => (await store.get("log", "all"))?.value;
 
 const terminate = (application = "countersign") =>
   pool.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1", [application]);
 
-faulty("a store whose lock is held fails as busy after 8 attempts, and works after the release", async () => {
+testFault("a store whose lock is held fails as busy after 8 attempts, and works after the release", async () => {
   const pacing = recordedPacing();
   const name = "held";
   const store = await open({ name, ...pacing, limits: { lock: 20 } });
@@ -66,53 +66,53 @@ faulty("a store whose lock is held fails as busy after 8 attempts, and works aft
   expect((await store.list("things", { limit: 9 })).map(({ id }) => id)).toEqual(["a"]);
 });
 
-/** Creates a pool on which a statement waits until `goOn` is called. */
-function halting(statement: string) {
-  const [reached, mayGoOn] = [makeBarrier(), makeBarrier()];
+/** Creates a pool on which a statement waits until `release` is called. */
+function openHaltingPool(statement: string) {
+  const [statementReached, gate] = [makeBarrier(), makeBarrier()];
   class Halting extends Client {
     // oxlint-disable-next-line no-explicit-any -- one of many overloads
-    override query(...given: any[]): any {
-      const sent = () => super.query(...(given as [string]));
-      if (typeof given[0] !== "string" || !given[0].startsWith(statement)) return sent();
-      reached.open();
-      return mayGoOn.opened.then(sent);
+    override query(...args: any[]): any {
+      const sent = () => super.query(...(args as [string]));
+      if (typeof args[0] !== "string" || !args[0].startsWith(statement)) return sent();
+      statementReached.open();
+      return gate.opened.then(sent);
     }
   }
   const halted = new Pool({ connectionString: url, Client: Halting });
   halted.on("error", () => undefined);
-  undo.push(() => halted.end());
-  return { pool: halted, reached: reached.opened, goOn: mayGoOn.open };
+  cleanups.push(() => halted.end());
+  return { pool: halted, statementReached: statementReached.opened, release: gate.open };
 }
 
 /** The writes of a commit. */
 const WRITE = "with put as";
 
-faulty("a connection that breaks between lock and writes is replaced, and the commit succeeds", async () => {
-  const { pool: halted, reached, goOn } = halting(WRITE);
+testFault("a connection that breaks between lock and writes is replaced, and the commit succeeds", async () => {
+  const { pool: halted, statementReached, release } = openHaltingPool(WRITE);
   const pacing = recordedPacing();
   const store = await open({ pool: halted, ...pacing });
   const appended = append(store);
-  await reached;
+  await statementReached;
   const [{ pid }] = (await pool.query("select pid from pg_stat_activity where state = 'idle in transaction'")).rows;
   await pool.query("select pg_terminate_backend($1)", [pid]);
-  goOn();
+  release();
   await appended;
   expect(pacing.pauses).toHaveLength(1);
-  expect(await logOf(store)).toEqual([1]);
+  expect(await readLog(store)).toEqual([1]);
 });
 
-faulty("an idle connection that breaks is logged", async () => {
-  const warned: string[] = [];
-  const watched = await open({ log: { warn: (message) => void warned.push(message) } });
-  await append(watched);
+testFault("an idle connection that breaks is logged", async () => {
+  const warnings: string[] = [];
+  const store = await open({ log: { warn: (message) => void warnings.push(message) } });
+  await append(store);
   await terminate();
-  await expect.poll(() => warned.length, TIME).toBeGreaterThan(0);
-  expect(warned[0]).toMatch(/^postgres:\/\/127\.0\.0\.1:\d+\/postgres: ./);
-  await append(watched);
-  expect(await logOf(watched)).toEqual([1, 2]);
+  await expect.poll(() => warnings.length, TIME).toBeGreaterThan(0);
+  expect(warnings[0]).toMatch(/^postgres:\/\/127\.0\.0\.1:\d+\/postgres: ./);
+  await append(store);
+  expect(await readLog(store)).toEqual([1, 2]);
 });
 
-faulty("a stored commit with a lost response is reported as stored, and not repeated", async () => {
+testFault("a stored commit with a lost response is reported as stored, and not repeated", async () => {
   const { store, proxy } = await openThroughProxy();
   await append(store);
   const runs = { count: 0 };
@@ -120,10 +120,10 @@ faulty("a stored commit with a lost response is reported as stored, and not repe
   await append(store, runs);
   await lost;
   expect(runs.count).toBe(1);
-  expect(await logOf(store)).toEqual([1, 2]);
+  expect(await readLog(store)).toEqual([1, 2]);
 });
 
-faulty("a commit that never arrived is decided again and stored once", async () => {
+testFault("a commit that never arrived is decided again and stored once", async () => {
   const { store, proxy } = await openThroughProxy({ ...recordedPacing() });
   await append(store);
   const runs = { count: 0 };
@@ -131,97 +131,97 @@ faulty("a commit that never arrived is decided again and stored once", async () 
   await append(store, runs);
   await lost;
   expect(runs.count).toBe(2);
-  expect(await logOf(store)).toEqual([1, 2]);
+  expect(await readLog(store)).toEqual([1, 2]);
 });
 
-faulty("a commit with a lost response is recognised as stored after other writes", async () => {
+testFault("a commit with a lost response is recognised as stored after other writes", async () => {
   const name = "conflict";
   const { store, proxy } = await openThroughProxy({ name, ...recordedPacing() });
   const other = await open({ name });
   await append(store);
   const lost = proxy.lose("answer", COMMIT);
-  const done = append(store);
+  const appended = append(store);
   await lost;
   await append(other);
-  await done;
-  expect(await logOf(other)).toEqual([1, 2, 3]);
+  await appended;
+  expect(await readLog(other)).toEqual([1, 2, 3]);
 });
 
-faulty("a commit whose result cannot be read is reported as OutcomeUnknown", async () => {
+testFault("a commit whose result cannot be read is reported as OutcomeUnknown", async () => {
   const { store, proxy } = await openThroughProxy({ ...recordedPacing(), limits: { findOut: 300 } });
   await append(store);
   const lost = proxy.lose("answer", COMMIT);
-  const done = append(store).catch((error: unknown) => error);
+  const appended = append(store).catch((error: unknown) => error);
   await lost;
   proxy.refuse();
-  const error = await done;
+  const error = await appended;
   expect(error).toBeInstanceOf(OutcomeUnknown);
   expect(String(error)).toMatch(/may have been kept/);
   await expect(append(store)).rejects.toThrow(StoreUnavailable);
   proxy.admit();
   await append(store);
-  expect(await logOf(store)).toEqual([1, 2, 3]);
+  expect(await readLog(store)).toEqual([1, 2, 3]);
 });
 
-faulty("a commit that the server answers with a rollback is decided again", async () => {
+testFault("a commit that the server answers with a rollback is decided again", async () => {
   let failures = 0;
   class Failing extends Client {
     // oxlint-disable-next-line no-explicit-any -- one of many overloads
-    override query(...given: any[]): any {
-      if (given[0] !== "commit" || failures-- <= 0) return super.query(...(given as [string]));
+    override query(...args: any[]): any {
+      if (args[0] !== "commit" || failures-- <= 0) return super.query(...(args as [string]));
       return super.query("select 1 / 0").then(
         () => undefined,
         () => super.query("commit"),
       );
     }
   }
-  const own = new Pool({ connectionString: url, Client: Failing });
-  undo.push(() => own.end());
-  const store = await open({ pool: own, ...recordedPacing() });
+  const failingPool = new Pool({ connectionString: url, Client: Failing });
+  cleanups.push(() => failingPool.end());
+  const store = await open({ pool: failingPool, ...recordedPacing() });
   failures = 1;
   const runs = { count: 0 };
   await append(store, runs);
   expect(runs.count).toBe(2);
-  expect(await logOf(store)).toEqual([1]);
+  expect(await readLog(store)).toEqual([1]);
 });
 
-faulty("a process halted within a transaction blocks others only until the idle limit", async () => {
+testFault("a process halted within a transaction blocks others only until the idle limit", async () => {
   const name = "halted";
-  const { pool: stopped, reached, goOn } = halting(WRITE);
-  const halted = await open({ name, pool: stopped, limits: { idle: 100 }, ...recordedPacing() });
+  const { pool: haltingPool, statementReached, release } = openHaltingPool(WRITE);
+  const halted = await open({ name, pool: haltingPool, limits: { idle: 100 }, ...recordedPacing() });
   const other = await open({ name });
-  const late = append(halted);
-  await reached;
+  const appended = append(halted);
+  await statementReached;
   await append(other);
-  expect(await logOf(other)).toEqual([1]);
-  goOn();
-  await late;
-  expect(await logOf(other)).toEqual([1, 2]);
+  expect(await readLog(other)).toEqual([1]);
+  release();
+  await appended;
+  expect(await readLog(other)).toEqual([1, 2]);
 });
 
-faulty("a server crash loses no acknowledged commit and stores no rejected one", async () => {
+testFault("a server crash loses no acknowledged commit and stores no rejected one", async () => {
   const store = await open();
-  const refusals: unknown[] = [];
+  const errors: unknown[] = [];
   let acknowledged = 0;
-  let writing = true;
-  const done = (async () => {
-    while (writing)
+  let isWriting = true;
+  const appended = (async () => {
+    while (isWriting)
       await append(store).then(
         () => acknowledged++,
-        (error: unknown) => refusals.push(error),
+        (error: unknown) => errors.push(error),
       );
   })();
   await expect.poll(() => acknowledged, TIME).toBeGreaterThan(20);
   await server!.crash();
   const before = acknowledged;
   await expect.poll(() => acknowledged, TIME).toBeGreaterThan(before + 5);
-  writing = false;
-  await done;
-  for (const refusal of refusals) expect(refusal).toBeInstanceOf(StoreUnavailable);
-  expect(await logOf(store)).toEqual(Array.from({ length: acknowledged }, (_, index) => index + 1));
+  isWriting = false;
+  await appended;
+  for (const error of errors) expect(error).toBeInstanceOf(StoreUnavailable);
+  expect(await readLog(store)).toEqual(Array.from({ length: acknowledged }, (_, index) => index + 1));
 });
 
-faulty("broken idle connections cause no errors", async () => {
+testFault("broken idle connections cause no errors", async () => {
   const store = await open({ ...recordedPacing() });
   await append(store);
   for (let round = 0; round < 5; round++) {
@@ -230,7 +230,7 @@ faulty("broken idle connections cause no errors", async () => {
     if (round % 2 === 0) await append(store);
     else await store.get("log", "all");
   }
-  expect(await logOf(store)).toEqual([1, 2, 3, 4]);
+  expect(await readLog(store)).toEqual([1, 2, 3, 4]);
 });
 
 /** The message that a server sends before it closes a connection. */
@@ -243,15 +243,15 @@ const TERMINATION_MESSAGE = (() => {
 })();
 const READY = Buffer.from("Z\0\0\0\x05I", "latin1");
 
-faulty("a connection that is terminated in its first packet does not end the process", async () => {
+testFault("a connection that is terminated in its first packet does not end the process", async () => {
   const { hostname, port } = new URL(url);
   let ended = 0;
   const proxy = createServer((client) => {
     const upstream = connect(Number(port), hostname).on("error", () => undefined);
     client.on("error", () => undefined).pipe(upstream);
     upstream.on("data", (chunk) => {
-      const welcomed = chunk.subarray(-READY.length).equals(READY);
-      if (!welcomed || ended === 3) return client.write(chunk);
+      const isReady = chunk.subarray(-READY.length).equals(READY);
+      if (!isReady || ended === 3) return client.write(chunk);
       ended++;
       client.end(Buffer.concat([chunk, TERMINATION_MESSAGE]));
       upstream.destroy();
@@ -259,10 +259,13 @@ faulty("a connection that is terminated in its first packet does not end the pro
     client.on("close", () => upstream.destroy());
   }).listen(0, "127.0.0.1");
   await once(proxy, "listening");
-  undo.push(async () => void proxy.close());
-  const { port: own } = proxy.address() as AddressInfo;
-  const store = await open({ url: url.replace(`${hostname}:${port}`, `127.0.0.1:${own}`), ...recordedPacing() });
+  cleanups.push(async () => void proxy.close());
+  const { port: failingPool } = proxy.address() as AddressInfo;
+  const store = await open({
+    url: url.replace(`${hostname}:${port}`, `127.0.0.1:${failingPool}`),
+    ...recordedPacing(),
+  });
   await append(store);
-  expect(await logOf(store)).toEqual([1]);
+  expect(await readLog(store)).toEqual([1]);
   expect(ended).toBe(3);
 });

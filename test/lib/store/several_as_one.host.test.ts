@@ -1,4 +1,4 @@
-/** Random decisions, spread over several processes on one store, give the same results as in one memory store. */
+/** Random decisions by several processes on one store have the same results as in one memory store. */
 import { afterAll, expect, test } from "vitest";
 import { createTable, dynamoDbStore } from "../../../lib/store/dynamodb/store.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -21,26 +21,26 @@ const IDS = ["a", "b", "c", "d", "e"];
 type Action = (tx: AnyTx) => Promise<unknown> | unknown;
 
 /** Creates a random decision of a few actions, which returns their results, or throws them in its error message. */
-function randomDecision(below: (bound: number) => number): (tx: AnyTx) => Promise<unknown> {
-  const oneOf = <T>(of: readonly T[]): T => of[below(of.length)]!;
+function randomDecision(random: (bound: number) => number): (tx: AnyTx) => Promise<unknown> {
+  const pick = <T>(of: readonly T[]): T => of[random(of.length)]!;
   const randomAction = (): Action => {
-    const [collection, id, value, kind] = [oneOf(COLLECTIONS), oneOf(IDS), below(1_000_000), below(20)];
+    const [collection, id, value, kind] = [pick(COLLECTIONS), pick(IDS), random(1_000_000), random(20)];
     if (kind < 7) return (tx) => tx.put(collection, id, value, 0);
     if (kind < 9) return (tx) => tx.put(collection, id, value);
     if (kind < 11) return (tx) => tx.delete(collection, id);
     if (kind < 12) return (tx) => tx.delete(collection, id, 0);
     if (kind < 15) return async (tx) => (await tx.get(collection, id))?.value;
     const options: ListOptions<boolean> = {
-      limit: 1 + below(4),
-      reverse: below(3) === 0,
-      keysOnly: below(3) === 0,
-      ...(below(3) === 0 && { after: oneOf(IDS) }),
+      limit: 1 + random(4),
+      reverse: random(3) === 0,
+      keysOnly: random(3) === 0,
+      ...(random(3) === 0 && { after: pick(IDS) }),
     };
     return async (tx) =>
       (await tx.list(collection, options)).map((row) => ("value" in row ? [row.id, row.value] : row.id));
   };
-  const actions = Array.from({ length: 1 + below(4) }, randomAction);
-  const throwsResults = below(4) === 0;
+  const actions = Array.from({ length: 1 + random(4) }, randomAction);
+  const throwsResults = random(4) === 0;
   return async (tx) => {
     const results: unknown[] = [];
     for (const action of actions) results.push(await action(tx));
@@ -54,19 +54,19 @@ const resultOf = (deciding: Promise<unknown>): Promise<unknown> =>
   deciding.catch((error: Error) => (error instanceof RevisionConflict ? "conflict" : error.message));
 
 async function run(seed: number, open: () => Promise<AnyStore>): Promise<void> {
-  const below = numbers(seed);
+  const random = numbers(seed);
   const stores = await Promise.all(Array.from({ length: PROCESSES }, open));
   const model: AnyStore = memoryStore();
   const last = new Map<string, { revision: number; value: unknown }>();
   for (let [step, process, remaining] = [0, 0, 0]; step < STEPS; step++, remaining--) {
     // Several decisions in a row at one process let that process find that it writes alone.
-    if (remaining <= 0) [process, remaining] = [below(PROCESSES), below(9)];
-    const decisions = Array.from({ length: 1 + below(3) * below(2) }, () => randomDecision(below));
+    if (remaining <= 0) [process, remaining] = [random(PROCESSES), random(9)];
+    const decisions = Array.from({ length: 1 + random(3) * random(2) }, () => randomDecision(random));
     const expected = await Promise.all(decisions.map((each) => resultOf(model.transact(each))));
     const results = await Promise.all(decisions.map((each) => resultOf(stores[process]!.transact(each))));
     expect(results, `seed ${seed}, step ${step}`).toEqual(expected);
     for (const collection of COLLECTIONS) {
-      const rows = await stores[below(PROCESSES)]!.list(collection, { limit: 9 });
+      const rows = await stores[random(PROCESSES)]!.list(collection, { limit: 9 });
       const reported = (of: typeof rows) => of.map(({ id, value }) => [id, value]);
       expect(reported(rows), `seed ${seed}, step ${step}`).toEqual(
         reported(await model.list(collection, { limit: 9 })),

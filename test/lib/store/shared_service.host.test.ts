@@ -33,21 +33,24 @@ const retryWhenBusy = (store: Store): Store => ({
   },
 });
 
-const [ON_A_TABLE, ON_POSTGRES] = [4, 8];
+const DYNAMODB_INSTANCES = 4;
+const POSTGRES_INSTANCES = 8;
 
-onDynamoDb(`${ON_A_TABLE} instances on a DynamoDB table write one chain and lose no entry`, async () => {
+onDynamoDb(`${DYNAMODB_INSTANCES} instances on a DynamoDB table write one chain and lose no entry`, async () => {
   const access = dynamoDb!.access("shared");
   await createTable(access);
   const writers = await Promise.all(
-    Array.from({ length: ON_A_TABLE }, (_, index) =>
+    Array.from({ length: DYNAMODB_INSTANCES }, (_, index) =>
       openInstance(retryWhenBusy(dynamoDbStore(access)), `node-${index}`),
     ),
   );
   await expectOneChain(writers, await writeConcurrently(writers, 3));
 });
 
-onPostgres(`${ON_POSTGRES} instances on a Postgres store write one chain and lose no entry`, async () => {
-  const stores = await Promise.all(Array.from({ length: ON_POSTGRES }, () => postgresStore({ url: postgres!.url })));
+onPostgres(`${POSTGRES_INSTANCES} instances on a Postgres store write one chain and lose no entry`, async () => {
+  const stores = await Promise.all(
+    Array.from({ length: POSTGRES_INSTANCES }, () => postgresStore({ url: postgres!.url })),
+  );
   const writers = await Promise.all(stores.map((store, index) => openInstance(store, `node-${index}`)));
   await expectOneChain(writers, await writeConcurrently(writers, 5));
   await Promise.all(stores.map((store) => store.close()));
@@ -79,9 +82,9 @@ onDynamoDb("an instance on DynamoDB is notified of commits of others, and not of
   await expectNotified(dynamoDbStore(access), dynamoDbStore(access));
 });
 
-const many = expect.toSatisfy((count: number) => count > 10);
-/** Counts the store requests of nine cycles: the second checks the results of the first, and then one in five checks everything. */
-const IDLE = [many, many, 1, 1, 1, 1, many, 1, 1];
+const moreThanTen = expect.toSatisfy((count: number) => count > 10);
+/** Store requests of nine cycles: the second checks the results of the first, and then each fifth checks everything. */
+const IDLE = [moreThanTen, moreThanTen, 1, 1, 1, 1, moreThanTen, 1, 1];
 
 onDynamoDb("an idle cycle on DynamoDB reads only the head until another process writes", async () => {
   const access = dynamoDb!.access("idle");
@@ -117,14 +120,14 @@ onPostgres("an idle cycle on Postgres is one statement until another process wri
   await other.bring("applied");
   const queries = vi.spyOn(Client.prototype, "query");
   onTestFinished(() => queries.mockRestore());
-  const isIts = (client: unknown): boolean =>
+  const isOfStore = (client: unknown): boolean =>
     (client as { connectionParameters: { application_name?: string } }).connectionParameters.application_name ===
     "idle";
   const cycle = async (): Promise<number> => {
     queries.mockClear();
     clock.advance(MINUTE);
     await service.cycle();
-    return queries.mock.contexts.filter(isIts).length;
+    return queries.mock.contexts.filter(isOfStore).length;
   };
   const counts = [];
   for (let count = 0; count < 9; count++) counts.push(await cycle());
@@ -141,9 +144,9 @@ onPostgres("an instance whose store stays busy answers 503 with Retry-After and 
   const { post, audit } = await openInstance(store, "node-1");
   const before = await audit();
   const releaseLock = await lockHead(postgres!.pool, at.name);
-  const refused = await post("propose", PROPOSAL);
-  expect(refused).toMatchObject({ status: 503, body: { code: "store_busy" } });
-  expect(refused.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
+  const response = await post("propose", PROPOSAL);
+  expect(response).toMatchObject({ status: 503, body: { code: "store_busy" } });
+  expect(response.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
   await releaseLock();
   expect(await audit()).toEqual(before);
   expect((await post("propose", PROPOSAL)).status).toBe(201);

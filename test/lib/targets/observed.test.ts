@@ -1,4 +1,4 @@
-/** Calls of target systems are reported by system, and a log line is written when that stops answering. */
+/** Calls of target systems are reported, and a log line is written when a system stops answering. */
 import { expect, test } from "vitest";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -8,21 +8,21 @@ import { type TargetSystem, TargetRejected } from "../../../lib/targets/port.ts"
 import { webhookAdapter } from "../../../lib/targets/webhook.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
 
-const calm = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 const change = { change_id: "chg_a", tenant_id: "t1", kind: "config", target: "seats", value: 5 } as Change;
 
-function watched() {
-  const seen: string[] = [];
+function recordReports() {
+  const calls: string[] = [];
   const lines: unknown[] = [];
   return {
-    seen,
+    calls,
     lines,
     observer: {
       called: ({ system, operation, outcome, seconds }: TargetCall) => {
         expect(seconds).toBeGreaterThanOrEqual(0);
-        seen.push(`${system} ${operation} ${outcome}`);
+        calls.push(`${system} ${operation} ${outcome}`);
       },
-      retried: (system: string) => void seen.push(`${system} again`),
+      retried: (system: string) => void calls.push(`${system} again`),
     },
     log: {
       info: (message: string, fields?: object) => void lines.push([message, fields]),
@@ -31,24 +31,24 @@ function watched() {
   };
 }
 
-function bench(over: Partial<TargetSystem> = {}) {
+function openAdapter(methods: Partial<TargetSystem> = {}) {
   const target = memoryTarget();
-  const reports = watched();
-  const adapter = targetAdapter({ ...target.system, name: "flags", ...over }, { store: memoryStore(), ...reports });
+  const reports = recordReports();
+  const adapter = targetAdapter({ ...target.system, name: "flags", ...methods }, { store: memoryStore(), ...reports });
   return { ...target, ...reports, adapter };
 }
 
 test("each call is recorded with operation and outcome, also conflicts and unanswered writes", async () => {
-  const { adapter, seen, edits, faults, overwrite } = bench();
+  const { adapter, calls, edits, faults, overwrite } = openAdapter();
   edits.push(() => overwrite(change, "1"));
-  await adapter.apply(change, calm);
-  expect(seen.splice(0)).toEqual(["flags read done", "flags write conflict", "flags read done", "flags write done"]);
+  await adapter.apply(change, neverAborted);
+  expect(calls.splice(0)).toEqual(["flags read done", "flags write conflict", "flags read done", "flags write done"]);
   faults.push("rejected");
-  await expect(adapter.rollback({ ...change, status: "applied" }, calm)).rejects.toThrow("rejects this value");
-  expect(seen.splice(0)).toEqual(["flags read done", "flags write rejected"]);
+  await expect(adapter.rollback({ ...change, status: "applied" }, neverAborted)).rejects.toThrow("rejects this value");
+  expect(calls.splice(0)).toEqual(["flags read done", "flags write rejected"]);
   faults.push("lost answer");
-  await expect(adapter.rollback({ ...change, status: "applied" }, calm)).rejects.toThrow("the answer was lost");
-  expect(seen).toEqual(["flags read done", "flags write unanswered"]);
+  await expect(adapter.rollback({ ...change, status: "applied" }, neverAborted)).rejects.toThrow("the answer was lost");
+  expect(calls).toEqual(["flags read done", "flags write unanswered"]);
 });
 
 test("a system that stops responding is logged once, and once when it responds again", async () => {
@@ -56,18 +56,18 @@ test("a system that stops responding is logged once, and once when it responds a
   const ping = async () => {
     if (reason) throw reason;
   };
-  const { adapter, seen, lines } = bench({ ping });
-  for (let times = 0; times < 3; times++) await adapter.ping!(calm);
+  const { adapter, calls, lines } = openAdapter({ ping });
+  for (let times = 0; times < 3; times++) await adapter.ping!(neverAborted);
   reason = new TargetRejected("the token is of another type");
-  await adapter.ping!(calm);
+  await adapter.ping!(neverAborted);
   expect(await adapter.findProblem!()).toBe("the token is of another type");
   reason = undefined;
-  for (let times = 0; times < 2; times++) await adapter.ping!(calm);
+  for (let times = 0; times < 2; times++) await adapter.ping!(neverAborted);
   expect(lines).toEqual([
     ["a target system cannot be used", { system: "flags", error: "connection refused" }],
     ["a target system can be used again", { system: "flags" }],
   ]);
-  expect(seen).toEqual([
+  expect(calls).toEqual([
     ...Array.from({ length: 3 }, () => "flags ping failed"),
     "flags ping rejected",
     ...Array.from({ length: 2 }, () => "flags ping done"),
@@ -75,7 +75,7 @@ test("a system that stops responding is logged once, and once when it responds a
 });
 
 test("a webhook reports each try, and that it is retried", async () => {
-  const { seen, observer } = watched();
+  const { calls, observer } = recordReports();
   let requests = 0;
   const adapter = webhookAdapter({
     name: "crm",
@@ -88,6 +88,6 @@ test("a webhook reports each try, and that it is retried", async () => {
     sleep: async () => undefined,
     fetch: async () => (++requests === 1 ? new Response(null, { status: 503 }) : Response.json({ result: "applied" })),
   });
-  await adapter.apply(change, calm);
-  expect(seen).toEqual(["crm write unanswered", "crm again", "crm write done"]);
+  await adapter.apply(change, neverAborted);
+  expect(calls).toEqual(["crm write unanswered", "crm again", "crm write done"]);
 });

@@ -1,4 +1,4 @@
-/** Which target system a change goes to, and under which key. */
+/** The choice of the target system for a change, and its key on that system. */
 import { expect, test } from "vitest";
 import { NoTargetSystem, type ProductAdapter } from "../../../lib/changes/operations/adapter_port.ts";
 import type { Kind } from "../../../lib/changes/rules/change_terms.ts";
@@ -7,11 +7,11 @@ import { type RoutedSystem, routingAdapter } from "../../../lib/targets/routing.
 import { expandTemplate, findTemplateProblem } from "../../../lib/targets/template.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 
-const system = (name: string, match: string[], over: Partial<RoutedSystem> = {}): RoutedSystem => ({
+const system = (name: string, match: string[], fields: Partial<RoutedSystem> = {}): RoutedSystem => ({
   name,
   match,
   adapter: scriptedAdapter(),
-  ...over,
+  ...fields,
 });
 const locate = (adapter: ProductAdapter, target: string, tenant_id = "t1", kind: Kind = "config") => {
   try {
@@ -60,7 +60,7 @@ test.each([
   ["*.json", "config/app.json", "config/app"],
   ["flags/on", "flags/ON", "flags/ON"],
   ["flags/*", "other", undefined],
-])("of %s and the target %s the last * is %s", (pattern, target, rest) => {
+])("in the pattern %s, the last * matches this part of %s: %s", (pattern, target, rest) => {
   expect(findWildcard(target, [pattern])).toBe(rest);
 });
 

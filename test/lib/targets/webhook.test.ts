@@ -30,7 +30,7 @@ beforeEach(async () => {
 });
 afterEach(() => host.stop());
 
-const adapterOf = (over: Partial<WebhookAdapterOptions> = {}) =>
+const makeAdapter = (options: Partial<WebhookAdapterOptions> = {}) =>
   webhookAdapter({
     url: host.url,
     secret: SECRET,
@@ -38,10 +38,10 @@ const adapterOf = (over: Partial<WebhookAdapterOptions> = {}) =>
     instance_id: "acme-crm@local",
     clock: testClock(),
     sleep: async (ms) => void pauses.push(ms),
-    ...over,
+    ...options,
   });
-const never = new AbortController().signal;
-const failure = (work: Promise<unknown>): Promise<string> =>
+const neverAborted = new AbortController().signal;
+const readFailure = (work: Promise<unknown>): Promise<string> =>
   work.then(
     (answer) => `no failure but ${JSON.stringify(answer)}`,
     (error: Error) => error.message,
@@ -49,8 +49,8 @@ const failure = (work: Promise<unknown>): Promise<string> =>
 
 describe("a request", () => {
   test("states operation, change and caller, and has a signature of Standard Webhooks", async () => {
-    const adapter = adapterOf();
-    for (const operation of OPERATIONS) await adapter[operation](CHANGE, never);
+    const adapter = makeAdapter();
+    for (const operation of OPERATIONS) await adapter[operation](CHANGE, neverAborted);
     expect(host.received.map(({ operation }) => operation)).toEqual(OPERATIONS);
     for (const { operation, headers, body } of host.received) {
       expect(body).toEqual({ operation, product_id: "acme-crm", instance_id: "acme-crm@local", change: CHANGE });
@@ -61,27 +61,27 @@ describe("a request", () => {
   });
 
   test("with another secret is rejected by the host product, and fails", async () => {
-    const message = await failure(adapterOf({ secret: "another secret of it" }).apply(CHANGE, never));
+    const message = await readFailure(makeAdapter({ secret: "another secret of it" }).apply(CHANGE, neverAborted));
     expect(message).toBe("the host product answered apply with status 401: not signed");
     expect(host.effects).toEqual([]);
   });
 
   test("that changes something has one key for each revision of the change", async () => {
-    const adapter = adapterOf();
+    const adapter = makeAdapter();
     host.trouble("apply", "after", loseConnection, 2);
-    await adapter.apply(CHANGE, never);
-    await adapter.verify(CHANGE, never);
-    await adapter.apply({ ...CHANGE, revision: 4 }, never);
+    await adapter.apply(CHANGE, neverAborted);
+    await adapter.verify(CHANGE, neverAborted);
+    await adapter.apply({ ...CHANGE, revision: 4 }, neverAborted);
     const keys = host.received.map(({ headers }) => headers["idempotency-key"]);
     expect(keys).toEqual(["chg_1:apply:3", "chg_1:apply:3", "chg_1:apply:3", undefined, "chg_1:apply:4"]);
   });
 });
 
 test("a read has a new id each time, and the same id when it is retried", async () => {
-  const adapter = adapterOf();
+  const adapter = makeAdapter();
   host.trouble("verify", "after", loseConnection, 1);
-  await adapter.verify(CHANGE, never);
-  await adapter.verify(CHANGE, never);
+  await adapter.verify(CHANGE, neverAborted);
+  await adapter.verify(CHANGE, neverAborted);
   const [first, again, second] = host.received.map(({ headers }) => headers["webhook-id"]);
   expect(again).toBe(first);
   expect(second).not.toBe(first);
@@ -92,23 +92,23 @@ describe("a capability", () => {
   const log = { info: (line: string) => void lines.push(line), warn: (line: string) => void lines.push(line) };
 
   test("fails while the host product does not run, and says so once", async () => {
-    const adapter = adapterOf({ log });
+    const adapter = makeAdapter({ log });
     expect(await adapter.findProblem!()).toBeNull();
-    await adapter.ping!(never);
+    await adapter.ping!(neverAborted);
     expect(await adapter.findProblem!()).toBeNull();
     expect(host.received).toEqual([]);
     await host.stop();
-    for (let i = 0; i < 2; i++) await adapter.ping!(never);
+    for (let count = 0; count < 2; count++) await adapter.ping!(neverAborted);
     expect(await adapter.findProblem!()).toBe("the host product cannot be reached (ECONNREFUSED)");
     expect(lines.splice(0)).toEqual(["a target system cannot be used"]);
     host = await startWebhookHost(SECRET, host.port);
-    await adapter.ping!(never);
+    await adapter.ping!(neverAborted);
     expect(await adapter.findProblem!()).toBeNull();
     expect(lines).toEqual(["a target system can be used again"]);
   });
 
   test("is failing in the answer after a cycle, and available when the host product runs again", async () => {
-    const targets = [{ name: "crm", match: ["*"], adapter: adapterOf() }];
+    const targets = [{ name: "crm", match: ["*"], adapter: makeAdapter() }];
     const running = await countersign({
       store: memoryStore(),
       intent: manifest(),
@@ -130,39 +130,39 @@ describe("a capability", () => {
   });
 
   test.each([502, 503, 504])("fails when a proxy answers a ping with %i", async (status) => {
-    const adapter = adapterOf({ fetch: async () => new Response(null, { status }) });
-    await adapter.ping!(never);
+    const adapter = makeAdapter({ fetch: async () => new Response(null, { status }) });
+    await adapter.ping!(neverAborted);
     expect(await adapter.findProblem!()).toBe(`the host product answered with status ${status}`);
   });
 
   test("fails from a rejected signature until another is accepted, whatever a ping finds", async () => {
-    const adapter = adapterOf();
+    const adapter = makeAdapter();
     host.trouble("verify", "before", respond(401, { error: "not signed" }));
-    await failure(adapter.verify(CHANGE, never));
-    await adapter.ping!(never);
+    await readFailure(adapter.verify(CHANGE, neverAborted));
+    await adapter.ping!(neverAborted);
     expect(await adapter.findProblem!()).toContain("rejects the signature (401)");
-    await adapter.verify(CHANGE, never);
+    await adapter.verify(CHANGE, neverAborted);
     expect(await adapter.findProblem!()).toBeNull();
   });
 });
 
 describe("an answer", () => {
   test("is returned", async () => {
-    const adapter = adapterOf();
-    expect(await adapter.validate(CHANGE, never)).toEqual({ ok: true, preview: { would: "change" } });
-    expect(await adapter.verify(CHANGE, never)).toBe("absent");
-    expect(await adapter.apply(CHANGE, never)).toEqual({ result: "applied" });
-    expect(await adapter.verify(CHANGE, never)).toBe("applied");
-    host.trouble("rollback", "before", respond(200, { result: "superseded", detail: { by: "chg_9" }, more: 1 }));
-    expect(await adapter.rollback(CHANGE, never)).toEqual({ result: "superseded", detail: { by: "chg_9" } });
+    const adapter = makeAdapter();
+    expect(await adapter.validate(CHANGE, neverAborted)).toEqual({ ok: true, preview: { would: "change" } });
+    expect(await adapter.verify(CHANGE, neverAborted)).toBe("absent");
+    expect(await adapter.apply(CHANGE, neverAborted)).toEqual({ result: "applied" });
+    expect(await adapter.verify(CHANGE, neverAborted)).toBe("applied");
+    host.trouble("rollback", "before", respond(200, { result: "superseded", detail: { by: "chg_9" }, writeMore: 1 }));
+    expect(await adapter.rollback(CHANGE, neverAborted)).toEqual({ result: "superseded", detail: { by: "chg_9" } });
     host.trouble("validate", "before", respond(200, { ok: false, reason: "no such banner" }));
-    expect(await adapter.validate(CHANGE, never)).toEqual({ ok: false, reason: "no such banner" });
+    expect(await adapter.validate(CHANGE, neverAborted)).toEqual({ ok: false, reason: "no such banner" });
   });
 
   test.each(OPERATIONS)("to %s that is lost is requested again, and the work is done once", async (operation) => {
-    const adapter = adapterOf();
+    const adapter = makeAdapter();
     host.trouble(operation, "after", loseConnection, 2);
-    await adapter[operation](CHANGE, never);
+    await adapter[operation](CHANGE, neverAborted);
     expect(host.received).toHaveLength(3);
     expect(host.effects.length).toBeLessThanOrEqual(1);
     expect(pauses).toEqual([100, 400]);
@@ -173,17 +173,17 @@ describe("an answer", () => {
       response.writeHead(200, { "content-length": "100" }).write('{"result"');
       response.socket!.destroySoon();
     });
-    expect(await adapterOf().apply(CHANGE, never)).toEqual({ result: "applied" });
+    expect(await makeAdapter().apply(CHANGE, neverAborted)).toEqual({ result: "applied" });
     expect(host.effects).toEqual(["apply chg_1"]);
   });
 
   test.each([429, 502, 503, 504])("of status %i is requested again", async (status) => {
     host.trouble("apply", "before", respond(status, "<html>proxy</html>"), 3);
-    expect(await adapterOf().apply(CHANGE, never)).toEqual({ result: "applied" });
+    expect(await makeAdapter().apply(CHANGE, neverAborted)).toEqual({ result: "applied" });
     expect(pauses).toEqual([100, 400, 1600]);
   });
 
-  const wrong: [what: string, trouble: FaultyResponse, message: string | RegExp][] = [
+  const INVALID_ANSWERS: [title: string, response: FaultyResponse, message: string | RegExp][] = [
     [
       "a redirect",
       respond(307, "", { location: "http://127.0.0.1:1/" }),
@@ -205,9 +205,9 @@ describe("an answer", () => {
     ],
     ["a gateway that stays lost", respond(502, ""), "the host product answered apply with status 502"],
   ];
-  test.each(wrong)("that is invalid fails with the reason: %s", async (_, trouble, message) => {
-    host.trouble("apply", "before", trouble, Infinity);
-    const reported = await failure(adapterOf().apply(CHANGE, never));
+  test.each(INVALID_ANSWERS)("that is invalid fails with the reason: %s", async (_, response, message) => {
+    host.trouble("apply", "before", response, Infinity);
+    const reported = await readFailure(makeAdapter().apply(CHANGE, neverAborted));
     if (typeof message === "string") expect(reported).toBe(message);
     else expect(reported).toMatch(message);
     expect(reported).not.toMatch(/sesame|secret|http:/);
@@ -217,38 +217,40 @@ describe("an answer", () => {
     let written = 0;
     host.trouble("apply", "before", (response) => {
       response.writeHead(200);
-      const more = (): void => {
+      const writeMore = (): void => {
         while (!response.destroyed && written < 50_000_000) {
           written += 16_384;
-          if (!response.write("x".repeat(16_384))) return void response.once("drain", more);
+          if (!response.write("x".repeat(16_384))) return void response.once("drain", writeMore);
         }
       };
-      more();
+      writeMore();
     });
-    expect(await failure(adapterOf().apply(CHANGE, never))).toMatch(/more than 64 KiB/);
+    expect(await readFailure(makeAdapter().apply(CHANGE, neverAborted))).toMatch(/writeMore than 64 KiB/);
     expect(written).toBeLessThan(50_000_000);
   });
 
   test("to verify with an unknown word is rejected", async () => {
     host.trouble("verify", "before", respond(200, { state: "fine" }));
-    expect(await failure(adapterOf().verify(CHANGE, never))).toMatch(/not as agreed: state: /);
+    expect(await readFailure(makeAdapter().verify(CHANGE, neverAborted))).toMatch(/not as agreed: state: /);
   });
 });
 
 describe("a host product", () => {
   test("that is unreachable gets four requests, and the reason is reported without its address", async () => {
     await host.stop();
-    expect(await failure(adapterOf().apply(CHANGE, never))).toBe("the host product cannot be reached (ECONNREFUSED)");
+    expect(await readFailure(makeAdapter().apply(CHANGE, neverAborted))).toBe(
+      "the host product cannot be reached (ECONNREFUSED)",
+    );
     expect(pauses).toEqual([100, 400, 1600]);
     host = await startWebhookHost(SECRET);
   });
 
   test("that does not respond in time gets no second request", async () => {
     host.trouble("apply", "after", neverRespond, Infinity);
-    const time = new AbortController();
-    const reported = failure(adapterOf().apply(CHANGE, time.signal));
+    const timeLimit = new AbortController();
+    const reported = readFailure(makeAdapter().apply(CHANGE, timeLimit.signal));
     await expect.poll(() => host.received.length, { timeout: 20_000 }).toBe(1);
-    time.abort();
+    timeLimit.abort();
     expect(await reported).toBe("the host product did not answer apply in time");
     expect(host.received).toHaveLength(1);
     expect(pauses).toEqual([]);
@@ -256,9 +258,11 @@ describe("a host product", () => {
 
   test("whose time limit ends between two tries gets no further request", async () => {
     host.trouble("apply", "before", loseConnection, Infinity);
-    const time = new AbortController();
-    const adapter = adapterOf({ sleep: async () => time.abort() });
-    expect(await failure(adapter.apply(CHANGE, time.signal))).toBe("the host product did not answer apply in time");
+    const timeLimit = new AbortController();
+    const adapter = makeAdapter({ sleep: async () => timeLimit.abort() });
+    expect(await readFailure(adapter.apply(CHANGE, timeLimit.signal))).toBe(
+      "the host product did not answer apply in time",
+    );
     expect(host.received).toHaveLength(1);
   });
 });
@@ -284,7 +288,7 @@ test.each([
 
 describe("a governed change", () => {
   test("has one effect on the host product although every first answer is lost", async () => {
-    const api = await core({ adapter: adapterOf() });
+    const api = await core({ adapter: makeAdapter() });
     const change_id = await api.bring("approved");
     for (const operation of OPERATIONS) host.trouble(operation, "after", loseConnection);
     const applied = await api.act("apply", change_id);
@@ -298,7 +302,7 @@ describe("a governed change", () => {
   });
 
   test("requested by many concurrently is applied once", async () => {
-    const api = await core({ adapter: adapterOf() });
+    const api = await core({ adapter: makeAdapter() });
     const change_id = await api.bring("approved");
     const replies = await Promise.all([1, 2, 3, 4].map(() => api.act("apply", change_id)));
     expect(replies.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400]);
@@ -306,7 +310,7 @@ describe("a governed change", () => {
   });
 
   test("that the host product rejects or fails stays approved, and applies later under a new key", async () => {
-    const api = await core({ adapter: adapterOf() });
+    const api = await core({ adapter: makeAdapter() });
     const change_id = await api.bring("approved");
     host.trouble("validate", "before", respond(200, { ok: false, reason: "no such banner" }));
     expect((await api.act("apply", change_id)).body).toMatchObject({ code: "adapter_rejected" });
@@ -323,7 +327,7 @@ describe("a governed change", () => {
   });
 
   test("has a preview before it is applied", async () => {
-    const api = await core({ adapter: adapterOf() });
+    const api = await core({ adapter: makeAdapter() });
     const change_id = await api.bring("approved");
     const { body } = await api.post("apply", { change_id, dry_run: "true" });
     expect(body.adapter).toEqual({ name: "webhook", result: "valid", host: "absent", preview: { would: "change" } });

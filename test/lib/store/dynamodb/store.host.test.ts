@@ -12,29 +12,29 @@ import { makeBarrier } from "../../../support/scripted_adapter.ts";
 const server = await startDynamoDb();
 afterAll(() => server?.stop());
 const onDynamoDb = server ? test : test.skip;
-let made = 0;
+let tableCount = 0;
 
-async function freshTable(): Promise<DynamoDbOptions> {
-  const access = (server as DynamoDbServer).access(`table-${++made}`);
+async function createFreshTable(): Promise<DynamoDbOptions> {
+  const access = (server as DynamoDbServer).access(`table-${++tableCount}`);
   await createTable(access);
   return access;
 }
 
-const operationOf = (init: RequestInit | undefined): string =>
+const readOperation = (init: RequestInit | undefined): string =>
   new Headers(init?.headers).get("x-amz-target")!.replace("DynamoDB_20120810.", "");
 
-async function subject(): Promise<Subject> {
-  const access = await freshTable();
+async function makeSubject(): Promise<Subject> {
+  const access = await createFreshTable();
   let commits = 0;
-  let commitsMayGoOn: Promise<unknown> = Promise.resolve();
-  const watching: typeof fetch = async (url, init) => {
-    if (operationOf(init) === "TransactWriteItems") {
+  let commitGate: Promise<unknown> = Promise.resolve();
+  const countCommits: typeof fetch = async (url, init) => {
+    if (readOperation(init) === "TransactWriteItems") {
       commits++;
-      await commitsMayGoOn;
+      await commitGate;
     }
     return fetch(url, init);
   };
-  const open = (): AnyStore => dynamoDbStore({ ...access, fetch: watching });
+  const open = (): AnyStore => dynamoDbStore({ ...access, fetch: countCommits });
   const stores = [open()];
   return {
     store: stores[0]!,
@@ -46,7 +46,7 @@ async function subject(): Promise<Subject> {
     },
     stall() {
       const { opened, open: release } = makeBarrier();
-      commitsMayGoOn = opened;
+      commitGate = opened;
       return release;
     },
     syncs: () => commits,
@@ -54,11 +54,11 @@ async function subject(): Promise<Subject> {
   };
 }
 
-if (server) storeContract("the DynamoDB store", subject, ["another", "reopen", "stall", "syncs"]);
+if (server) storeContract("the DynamoDB store", makeSubject, ["another", "reopen", "stall", "syncs"]);
 
 describe("several writers on one DynamoDB table", () => {
   onDynamoDb("return each number from 1 to 120 once for 120 concurrent increments", async () => {
-    const access = await freshTable();
+    const access = await createFreshTable();
     const stores = [1, 2, 3].map(() => dynamoDbStore(access));
     const increment = (store: AnyStore) =>
       store.transact(async (tx) => {
@@ -70,27 +70,27 @@ describe("several writers on one DynamoDB table", () => {
     expect([...numbers].sort((a, b) => a - b)).toEqual(numbers.map((_, index) => index + 1));
   });
 
-  onDynamoDb("give a decision that only reads one consistent state, whatever is written meanwhile", async () => {
-    const access = await freshTable();
+  onDynamoDb("give a decision that only reads one consistent state during concurrent writes", async () => {
+    const access = await createFreshTable();
     const [reader, writer]: [AnyStore, AnyStore] = [dynamoDbStore(access), dynamoDbStore(access)];
-    const both = (value: number) =>
+    const writeBoth = (value: number) =>
       writer.transact((tx) => (tx.put("things", "a", value), tx.put("things", "b", value)));
-    await both(1);
+    await writeBoth(1);
     let runs = 0;
-    const seen = await reader.transact(async (tx) => {
+    const values = await reader.transact(async (tx) => {
       const a = (await tx.get("things", "a"))?.value;
-      if (++runs === 1) await both(2);
+      if (++runs === 1) await writeBoth(2);
       return [a, (await tx.get("things", "b"))?.value, ...(await tx.list("things", { limit: 9 })).map((s) => s.value)];
     });
-    expect(seen).toEqual([2, 2, 2, 2]);
+    expect(values).toEqual([2, 2, 2, 2]);
     expect(runs).toBe(2);
   });
 
   onDynamoDb("run a decision again if it failed because of outdated records", async () => {
-    const access = await freshTable();
-    const [one, other]: [AnyStore, AnyStore] = [dynamoDbStore(access), dynamoDbStore(access)];
+    const access = await createFreshTable();
+    const [store, other]: [AnyStore, AnyStore] = [dynamoDbStore(access), dynamoDbStore(access)];
     let runs = 0;
-    const decided = one.transact(async (tx) => {
+    const decided = store.transact(async (tx) => {
       const missing = !(await tx.get("things", "a"));
       if (++runs === 1) await put(other, "things", "a", 1);
       if (missing) throw new Error("there is no a");
@@ -108,36 +108,39 @@ function incompressible(length: number): string {
 
 describe("the DynamoDB store", () => {
   onDynamoDb("gives a decision that writes nothing a consistent state", async () => {
-    const access = await freshTable();
+    const access = await createFreshTable();
     const ID_B = '"B":"Yg=="';
-    let meanwhile: (() => Promise<unknown>) | undefined;
-    const slow: typeof fetch = async (url, init) => {
-      const work = String(init?.body).includes(ID_B) ? meanwhile : undefined;
-      if (work) meanwhile = undefined;
+    let concurrentWrite: (() => Promise<unknown>) | undefined;
+    const runBeforeRead: typeof fetch = async (url, init) => {
+      const work = String(init?.body).includes(ID_B) ? concurrentWrite : undefined;
+      if (work) concurrentWrite = undefined;
       await work?.();
       return fetch(url, init);
     };
-    const [store, other]: [AnyStore, AnyStore] = [dynamoDbStore({ ...access, fetch: slow }), dynamoDbStore(access)];
+    const [store, other]: [AnyStore, AnyStore] = [
+      dynamoDbStore({ ...access, fetch: runBeforeRead }),
+      dynamoDbStore(access),
+    ];
     await other.transact((tx) => (tx.put("things", "a", 1), tx.put("things", "b", 1)));
     await store.transact((tx) => tx.get("things", "a"));
-    meanwhile = () => other.transact((tx) => (tx.put("things", "a", 2), tx.put("things", "b", 2)));
-    const both = await store.transact(async (tx) => {
+    concurrentWrite = () => other.transact((tx) => (tx.put("things", "a", 2), tx.put("things", "b", 2)));
+    const values = await store.transact(async (tx) => {
       const first = (await tx.get("things", "a"))?.value;
       return [first, (await tx.get("things", "b"))?.value];
     });
-    expect(both).toEqual([2, 2]);
+    expect(values).toEqual([2, 2]);
   });
 
   onDynamoDb("reads pages of more than 1 MB, the limit of one response", async () => {
-    const store: AnyStore = dynamoDbStore(await freshTable());
+    const store: AnyStore = dynamoDbStore(await createFreshTable());
     for (let index = 0; index < 8; index++) await put(store, "things", `r${index}`, incompressible(300_000));
     const page = await store.list("things", { limit: 7, reverse: true });
     expect(page.map(({ id }) => id)).toEqual(["r7", "r6", "r5", "r4", "r3", "r2", "r1"]);
     expect(page.every(({ value }) => value.length === 300_000)).toBe(true);
   });
 
-  onDynamoDb("rejects a record that is too large for an item, and no other of the same commit", async () => {
-    const store: AnyStore = dynamoDbStore(await freshTable());
+  onDynamoDb("rejects only the record that is too large for an item, not others of the commit", async () => {
+    const store: AnyStore = dynamoDbStore(await createFreshTable());
     const [small, large] = await Promise.allSettled([
       put(store, "things", "small", 1),
       put(store, "things", "large", "é".repeat(250_000)),
@@ -151,14 +154,14 @@ describe("the DynamoDB store", () => {
   });
 
   onDynamoDb("reads a page of records without reading deleted ones", async () => {
-    const access = await freshTable();
+    const access = await createFreshTable();
     const answers: number[] = [];
-    const measuring: typeof fetch = async (url, init) => {
+    const measureResponses: typeof fetch = async (url, init) => {
       const response = await fetch(url, init);
-      if (operationOf(init) === "Query") answers.push((await response.clone().text()).length);
+      if (readOperation(init) === "Query") answers.push((await response.clone().text()).length);
       return response;
     };
-    const store: AnyStore = dynamoDbStore({ ...access, fetch: measuring });
+    const store: AnyStore = dynamoDbStore({ ...access, fetch: measureResponses });
     const ids = Array.from({ length: 50 }, (_, index) => `q${10 + index}`);
     await store.transact((tx) => ids.forEach((id) => tx.put("queue", id, "x".repeat(1000))));
     await store.transact((tx) => ids.slice(0, 49).forEach((id) => tx.delete("queue", id)));
@@ -168,34 +171,34 @@ describe("the DynamoDB store", () => {
   });
 
   onDynamoDb("reads a record, many records or a page with one request, and keysOnly without values", async () => {
-    const access = await freshTable();
-    const asked: string[] = [];
-    const sent: string[] = [];
-    const noting: typeof fetch = async (url, init) => {
-      asked.push(operationOf(init));
+    const access = await createFreshTable();
+    const operations: string[] = [];
+    const responses: string[] = [];
+    const recordRequests: typeof fetch = async (url, init) => {
+      operations.push(readOperation(init));
       const response = await fetch(url, init);
-      sent.push(await response.clone().text());
+      responses.push(await response.clone().text());
       return response;
     };
-    const store: AnyStore = dynamoDbStore({ ...access, fetch: noting });
+    const store: AnyStore = dynamoDbStore({ ...access, fetch: recordRequests });
     const ids = Array.from({ length: 50 }, (_, index) => `r${index}`);
     await store.transact((tx) => ids.forEach((id) => tx.put("things", id, "some text")));
-    asked.length = 0;
+    operations.length = 0;
     await store.get("things", "r1");
     await store.getMany("things", ids);
     await store.list("things", { limit: 9, prefix: "r1" });
-    expect(asked).toEqual(["GetItem", "BatchGetItem", "Query"]);
-    sent.length = 0;
+    expect(operations).toEqual(["GetItem", "BatchGetItem", "Query"]);
+    responses.length = 0;
     expect(await store.list("things", { limit: 9, keysOnly: true })).toHaveLength(9);
-    expect(sent[0]).not.toContain("some text");
+    expect(responses[0]).not.toContain("some text");
   });
 
-  onDynamoDb("sends only the commit for a process that writes alone, and else reads only the head", async () => {
-    const asked: string[] = [];
-    const noting: typeof fetch = (url, init) => (asked.push(operationOf(init)), fetch(url, init));
+  onDynamoDb("sends only the commit while no other process writes, and reads only the head for others()", async () => {
+    const operations: string[] = [];
+    const recordRequests: typeof fetch = (url, init) => (operations.push(readOperation(init)), fetch(url, init));
     const { others, ...store }: { others?: () => Promise<string> } & AnyStore = dynamoDbStore({
-      ...(await freshTable()),
-      fetch: noting,
+      ...(await createFreshTable()),
+      fetch: recordRequests,
     });
     const add = (): Promise<number> =>
       store.transact(async (tx) => {
@@ -205,26 +208,30 @@ describe("the DynamoDB store", () => {
         return next;
       });
     for (let count = 0; count < 4; count++) await add();
-    asked.length = 0;
+    operations.length = 0;
     expect(await add()).toBe(5);
-    expect(asked).toEqual(["TransactWriteItems"]);
+    expect(operations).toEqual(["TransactWriteItems"]);
     await others!();
-    expect(asked.slice(1)).toEqual(["GetItem"]);
+    expect(operations.slice(1)).toEqual(["GetItem"]);
   });
 
   onDynamoDb("gets credentials before each request, and signs with a session token", async () => {
-    const access = await freshTable();
-    let asked = 0;
-    const sent: Headers[] = [];
+    const access = await createFreshTable();
+    let credentialCount = 0;
+    const requests: Headers[] = [];
     const store: AnyStore = dynamoDbStore({
       ...access,
-      credentials: async () => ({ accessKeyId: `key${++asked}`, secretAccessKey: "sesame", sessionToken: "token" }),
-      fetch: (url, init) => (sent.push(new Headers(init?.headers)), fetch(url, init)),
+      credentials: async () => ({
+        accessKeyId: `key${++credentialCount}`,
+        secretAccessKey: "sesame",
+        sessionToken: "token",
+      }),
+      fetch: (url, init) => (requests.push(new Headers(init?.headers)), fetch(url, init)),
     });
     await put(store, "things", "a", 1);
-    const keys = sent.map((headers) => /Credential=(\w+)\//.exec(headers.get("authorization")!)?.[1]);
-    expect(keys.sort()).toEqual(sent.map((_, index) => `key${index + 1}`).sort());
-    for (const headers of sent) {
+    const keys = requests.map((headers) => /Credential=(\w+)\//.exec(headers.get("authorization")!)?.[1]);
+    expect(keys.sort()).toEqual(requests.map((_, index) => `key${index + 1}`).sort());
+    for (const headers of requests) {
       expect(headers.get("x-amz-security-token")).toBe("token");
       expect(headers.get("authorization")).toMatch(
         /SignedHeaders=[^,]*host;x-amz-date;x-amz-security-token;x-amz-target/,

@@ -45,7 +45,7 @@ function createSharedEngine(): SharedEngine {
     underWay--;
     return work();
   };
-  const keep = (version: Version): void => {
+  const storeVersion = (version: Version): void => {
     versions.set(recordName(version), version);
     if (version.json) live.set(version.id, version);
     else live.delete(version.id);
@@ -73,7 +73,7 @@ function createSharedEngine(): SharedEngine {
               if (writes.some(({ before, ...key }) => versions.get(recordName(key))?.revision !== before?.revision))
                 throw new Contended("a record is another");
               if (writes.length > 0) commits++;
-              writes.forEach(keep);
+              writes.forEach(storeVersion);
               return String(commits);
             });
           },
@@ -84,7 +84,7 @@ function createSharedEngine(): SharedEngine {
     write(id, value) {
       const before = versions.get(recordName({ collection: "things", id }));
       commits++;
-      keep({ collection: "things", id, revision: (before?.revision ?? 0) + 1, json: json(value) });
+      storeVersion({ collection: "things", id, revision: (before?.revision ?? 0) + 1, json: json(value) });
     },
     writeWithoutHead(id, value) {
       sharedEngine.write(id, value);
@@ -103,13 +103,13 @@ type AnyReads = Pick<AnyTx, "get" | "getMany">;
 type Decide<T> = (tx: AnyTx) => Promise<T>;
 
 /** Creates a group commit over a shared engine, with recorded pauses between its attempts. */
-function service() {
-  const store = createSharedEngine();
+function openService() {
+  const shared = createSharedEngine();
   const pacing = recordedPacing();
-  const { transact } = groupCommit(store.engine, pacing);
+  const { transact } = groupCommit(shared.engine, pacing);
   const decide = <T>(decision: Decide<T>, prefetch?: (reads: AnyReads) => Promise<unknown>): Promise<T> =>
     transact(decision as unknown as Parameters<Store["transact"]>[0], prefetch as unknown as Prefetch) as Promise<T>;
-  return { ...store, store, pacing, decide };
+  return { ...shared, shared, pacing, decide };
 }
 
 /** Increments the record `n`. */
@@ -123,14 +123,14 @@ const add: Decide<number> = async (tx) => {
 const readChain =
   (steps: number): Decide<string> =>
   async (tx) => {
-    let at = "a";
-    for (let step = 0; step < steps; step++) at = (await tx.get("things", at))?.value ?? "nowhere";
-    tx.put("things", "end", at);
-    return at;
+    let id = "a";
+    for (let step = 0; step < steps; step++) id = (await tx.get("things", id))?.value ?? "nowhere";
+    tx.put("things", "end", id);
+    return id;
   };
 
 test("missing records are read together with the head", async () => {
-  const { decide, trips } = service();
+  const { decide, trips } = openService();
   const decision: Decide<unknown> = async (tx) => {
     await tx.get("things", "a");
     await tx.get("things", "b");
@@ -144,7 +144,7 @@ test("missing records are read together with the head", async () => {
 });
 
 test("a process caches what it wrote or read until another process commits", async () => {
-  const { decide, trips, write, value } = service();
+  const { decide, trips, write, value } = openService();
   await decide(add);
   trips();
   expect(await decide(add)).toBe(2);
@@ -161,7 +161,7 @@ test("a process caches what it wrote or read until another process commits", asy
 });
 
 test("a decision on a page that has changed meanwhile runs again", async () => {
-  const { decide, write, value } = service();
+  const { decide, write, value } = openService();
   const count: Decide<void> = async (tx) =>
     tx.put("things", "count", (await tx.list("things", { limit: 5, prefix: "page" })).length);
   write("page 1", true);
@@ -172,7 +172,7 @@ test("a decision on a page that has changed meanwhile runs again", async () => {
 });
 
 test("a decision with several sequential reads runs once", async () => {
-  const { decide, write } = service();
+  const { decide, write } = openService();
   for (const [from, to] of ["ab", "bc", "cd", "de", "ef", "fg", "gh", "hi"].map((pair) => [...pair])) write(from!, to);
   let runs = 0;
   const end = await decide((tx) => (runs++, readChain(8)(tx)));
@@ -181,7 +181,7 @@ test("a decision with several sequential reads runs once", async () => {
 });
 
 test("declared reads of waiting decisions are fetched with the head, also dependent ones", async () => {
-  const { decide, write, trips } = service();
+  const { decide, write, trips } = openService();
   for (let index = 0; index < 10; index++) write(`r${index}`, `s${index}`);
   await decide(add);
   await decide(add);
@@ -193,8 +193,8 @@ test("declared reads of waiting decisions are fetched with the head, also depend
     };
     return decide(async (tx) => (await add(tx), read(tx)), read);
   };
-  const ends = await Promise.all(Array.from({ length: 10 }, (_, index) => readTwo(index)));
-  expect(ends).toEqual(ends.map((_, index) => `s${index}`));
+  const results = await Promise.all(Array.from({ length: 10 }, (_, index) => readTwo(index)));
+  expect(results).toEqual(results.map((_, index) => `s${index}`));
   expect(trips()).toBe(3);
   write("n", 40);
   const [next] = await Promise.all([decide(add, (reads) => reads.get("things", "n")), readTwo(1), readTwo(2)]);
@@ -204,7 +204,7 @@ test("declared reads of waiting decisions are fetched with the head, also depend
 });
 
 test("after a failed prefetch the decision reads the records itself", async () => {
-  const { decide } = service();
+  const { decide } = openService();
   expect(await decide(add, () => Promise.reject(new Error("no such change")))).toBe(1);
   const failing = (): never => {
     throw new Error("no such change");
@@ -213,38 +213,38 @@ test("after a failed prefetch the decision reads the records itself", async () =
 });
 
 test("a conflict during a prefetch ends the attempt, which is repeated", async () => {
-  const { store, pacing } = service();
+  const { shared, pacing } = openService();
   let conflicts = 1;
   const begin = (): Attempt => {
-    const attempt = store.engine.begin();
+    const attempt = shared.engine.begin();
     const versions: Attempt["versions"] = (keys) =>
       conflicts-- > 0 ? Promise.reject(new Contended("a deadlock")) : attempt.versions(keys);
     return { ...attempt, versions };
   };
-  const { transact } = groupCommit({ ...store.engine, begin }, pacing);
+  const { transact } = groupCommit({ ...shared.engine, begin }, pacing);
   const prefetch = ((reads: AnyReads) => reads.get("things", "n")) as unknown as Prefetch;
   expect(await transact(add as unknown as Parameters<Store["transact"]>[0], prefetch)).toBe(1);
   expect(pacing.pauses).toHaveLength(1);
 });
 
 test("the response to an unawaited prefetch arrives before the decisions run", async () => {
-  const { store, pacing } = service();
-  store.write("slow", 1);
-  let late: Promise<void> | undefined;
+  const { shared, pacing } = openService();
+  shared.write("slow", 1);
+  let lateResponse: Promise<void> | undefined;
   const answerLate = async (): Promise<void> => {
     // This takes longer than a commit.
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
   };
   const begin = (): Attempt => {
-    const attempt = store.engine.begin();
+    const attempt = shared.engine.begin();
     const versions: Attempt["versions"] = async (keys) => {
       const found = await attempt.versions(keys);
-      if (!late && keys.some(({ id }) => id === "slow")) await (late = answerLate());
+      if (!lateResponse && keys.some(({ id }) => id === "slow")) await (lateResponse = answerLate());
       return found;
     };
     return { ...attempt, versions };
   };
-  const { transact } = groupCommit({ ...store.engine, begin }, pacing);
+  const { transact } = groupCommit({ ...shared.engine, begin }, pacing);
   let readOther = (): Promise<unknown> => Promise.resolve();
   let afterEnd: Promise<unknown> | undefined;
   const readWithoutAwait: Prefetch = async (reads) => {
@@ -260,28 +260,28 @@ test("the response to an unawaited prefetch arrives before the decisions run", a
   const decide = increment as unknown as Parameters<Store["transact"]>[0];
   await transact(decide, readWithoutAwait);
   await expect(afterEnd).rejects.toThrow("has ended");
-  await late;
+  await lateResponse;
   await transact(decide);
-  expect(store.value("slow")).toBe(3);
+  expect(shared.value("slow")).toBe(3);
   expect(pacing.pauses).toHaveLength(0);
 });
 
 test("a failed read fails the decision, even if the decision catches it", async () => {
-  const { decide, write, store } = service();
+  const { decide, write, shared } = openService();
   for (const [from, to] of ["ab", "bc", "cd", "de", "ef", "fg"].map((pair) => [...pair])) write(from!, to);
   const catchReadErrors: Decide<string> = async (tx) => {
-    let at = "a";
+    let id = "a";
     for (let step = 0; step < 6; step++) {
-      store.failing = at === "e";
-      at = (await tx.get("things", at).catch(() => undefined))?.value ?? "nowhere";
+      shared.failing = id === "e";
+      id = (await tx.get("things", id).catch(() => undefined))?.value ?? "nowhere";
     }
-    return at;
+    return id;
   };
   await expect(decide(catchReadErrors)).rejects.toThrow("no answer");
 });
 
 test("a decision that lost a race runs again on the current records", async () => {
-  const { decide, write, beforeCommit, value, pacing } = service();
+  const { decide, write, beforeCommit, value, pacing } = openService();
   await decide(add);
   beforeCommit(() => write("n", 10));
   expect(await decide(add)).toBe(11);
@@ -290,13 +290,13 @@ test("a decision that lost a race runs again on the current records", async () =
 });
 
 test("many decisions are correct without running again after others have committed", async () => {
-  const { decide, write, value } = service();
+  const { decide, write, value } = openService();
   let runs = 0;
-  const counted: Decide<number> = (tx) => (runs++, add(tx));
+  const countedAdd: Decide<number> = (tx) => (runs++, add(tx));
   for (let round = 0; round < 5; round++) {
     write("n", 100 * round);
     runs = 0;
-    const reported = await Promise.all(Array.from({ length: 20 }, () => decide(counted)));
+    const reported = await Promise.all(Array.from({ length: 20 }, () => decide(countedAdd)));
     expect(reported).toEqual(reported.map((_, index) => 100 * round + index + 1));
   }
   expect(runs).toBe(20);
@@ -304,19 +304,20 @@ test("many decisions are correct without running again after others have committ
 });
 
 test("a response that arrives after its try has ended is not used by a later try", async () => {
-  const { store, write, pacing } = service();
+  const { shared, write, pacing } = openService();
   let answer = (): void => undefined;
-  const late = new Promise<void>((resolve) => void (answer = resolve));
+  const lateResponse = new Promise<void>((resolve) => void (answer = resolve));
   let tries = 0;
   const begin = (): Attempt => {
-    const attempt = store.engine.begin();
+    const attempt = shared.engine.begin();
     if (++tries > 1) return attempt;
     const head = Promise.reject<string>(new Contended("not now"));
     head.catch(() => undefined);
-    const versions: Attempt["versions"] = async (keys) => (await Promise.all([attempt.versions(keys), late]))[0];
+    const versions: Attempt["versions"] = async (keys) =>
+      (await Promise.all([attempt.versions(keys), lateResponse]))[0];
     return { ...attempt, head, versions };
   };
-  const { transact } = groupCommit({ ...store.engine, begin }, pacing);
+  const { transact } = groupCommit({ ...shared.engine, begin }, pacing);
   const addOne = (): Promise<unknown> => transact(add as unknown as Parameters<Store["transact"]>[0]);
   const first = addOne();
   write("n", 5);
@@ -328,21 +329,21 @@ test("a response that arrives after its try has ended is not used by a later try
 });
 
 test("a wrong cached record is used for one try only", async () => {
-  const { decide, store, pacing } = service();
+  const { decide, shared, pacing } = openService();
   await decide(add);
-  store.writeWithoutHead("n", 7);
+  shared.writeWithoutHead("n", 7);
   expect(await decide(add)).toBe(8);
   expect(pacing.pauses).toHaveLength(1);
 });
 
-/** Like `service`, over an engine that takes the last commit as its head and does not read records put as new. */
+/** Like `openService`, over an engine that uses the last commit as its head and does not read records put as new. */
 function serviceThatTrustsHead() {
-  const { store, ...rest } = service();
-  const begun: (string | undefined)[] = [];
+  const { shared, ...rest } = openService();
+  const lastCommits: (string | undefined)[] = [];
   const begin = (last?: string): Attempt => {
-    begun.push(last);
-    if (last === undefined) return store.engine.begin();
-    const attempt = store.engine.begin();
+    lastCommits.push(last);
+    if (last === undefined) return shared.engine.begin();
+    const attempt = shared.engine.begin();
     return {
       ...attempt,
       head: last,
@@ -352,21 +353,21 @@ function serviceThatTrustsHead() {
       },
     };
   };
-  const { transact } = groupCommit({ ...store.engine, begin, assumeAbsent: () => ({ found: undefined }) }, rest.pacing);
+  const { transact } = groupCommit({ ...shared.engine, begin, assumeAbsent: () => ({ found: undefined }) }, rest.pacing);
   const decide = <T>(decision: Decide<T>): Promise<T> =>
     transact(decision as unknown as Parameters<Store["transact"]>[0]) as Promise<T>;
-  return { ...rest, begun, decide };
+  return { ...rest, lastCommits, decide };
 }
 
 test("the only writer stops reading the head, and reads it again when others write", async () => {
-  const { decide, begun, write, pacing } = serviceThatTrustsHead();
+  const { decide, lastCommits, write, pacing } = serviceThatTrustsHead();
   for (let count = 1; count <= 5; count++) expect(await decide(add)).toBe(count);
-  expect(begun).toEqual([undefined, undefined, undefined, undefined, "4"]);
+  expect(lastCommits).toEqual([undefined, undefined, undefined, undefined, "4"]);
   write("n", 10);
   expect(await decide(add)).toBe(11);
   write("n", 20);
   expect(await decide((tx) => tx.get("things", "n"))).toMatchObject({ value: 20 });
-  expect(begun.slice(5)).toEqual(["5", undefined, undefined]);
+  expect(lastCommits.slice(5)).toEqual(["5", undefined, undefined]);
   expect(pacing.pauses).toHaveLength(1);
 });
 
@@ -395,8 +396,8 @@ test("a record that is put as new is not read; a conflict shows if it exists", a
   await Promise.all([decide(putNew("b")), decide(putNew("c"))]);
   expect(trips()).toBe(2);
   write("d", "there");
-  const ends = await Promise.allSettled([decide(putNew("d")), decide(putNew("e"))]);
-  expect(ends[0]).toEqual({ status: "rejected", reason: new RevisionConflict("things", "d", 0, 1) });
+  const results = await Promise.allSettled([decide(putNew("d")), decide(putNew("e"))]);
+  expect(results[0]).toEqual({ status: "rejected", reason: new RevisionConflict("things", "d", 0, 1) });
   expect([value("d"), value("e")]).toEqual(["there", "new"]);
   expect(pacing.pauses).toHaveLength(1);
   await expect(decide(putNew("e"))).rejects.toThrow(RevisionConflict);
@@ -419,7 +420,7 @@ test("a record that is presumed new is not read, and is replaced if it exists", 
   expect(pacing.pauses).toHaveLength(1);
 });
 
-test("a deleted record that counts as missing is read, since no commit would detect it", async () => {
+test("a record that is deleted as missing is read, since no commit would detect it", async () => {
   const { decide, value, write } = serviceThatTrustsHead();
   write("d", "there");
   const clear: Decide<void> = async (tx) => (tx.delete("things", "d", 0), tx.put("things", "made", "d is gone"));
@@ -449,47 +450,47 @@ test("a rejected decision that puts another id in each run is run twice, and no 
   expect(runs).toBe(2);
 });
 
-test("a decision that joined after the first try has its own number of tries", async () => {
-  const { store, pacing } = service();
+test("a decision that joins later tries has its own number of tries", async () => {
+  const { shared, pacing } = openService();
   let tries = 0;
-  let joined: Promise<unknown> | undefined;
+  let joinedDecision: Promise<unknown> | undefined;
   const begin = (): Attempt => {
-    const attempt = store.engine.begin();
-    if (++tries === 7) joined = transact(addOne);
+    const attempt = shared.engine.begin();
+    if (++tries === 7) joinedDecision = transact(addOne);
     const commit = (): Promise<string> => Promise.reject(new Contended("another was faster"));
     return tries <= 8 ? { ...attempt, commit } : attempt;
   };
-  const { transact } = groupCommit({ ...store.engine, begin }, pacing);
+  const { transact } = groupCommit({ ...shared.engine, begin }, pacing);
   const addOne = add as unknown as Parameters<Store["transact"]>[0];
   await expect(transact(addOne)).rejects.toThrow(StoreBusy);
-  expect(await joined).toBe(1);
+  expect(await joinedDecision).toBe(1);
 });
 
 test("an unawaited read of one decision is not used by a later one", async () => {
-  const { store, pacing } = service();
+  const { shared, pacing } = openService();
   let answer = (): void => undefined;
-  const late = new Promise<void>((resolve) => void (answer = resolve));
+  const lateResponse = new Promise<void>((resolve) => void (answer = resolve));
   const order: string[] = [];
   const begin = (): Attempt => {
-    const attempt = store.engine.begin();
+    const attempt = shared.engine.begin();
     const versions: Attempt["versions"] = async (keys) => {
       const found = await attempt.versions(keys);
-      if (keys.some(({ id }) => id === "slow")) await late;
+      if (keys.some(({ id }) => id === "slow")) await lateResponse;
       order.push(...keys.map(({ id }) => id));
       return found;
     };
     const commit: Attempt["commit"] = (writes) => (order.push("commit"), attempt.commit(writes));
     return { ...attempt, versions, commit };
   };
-  const { transact } = groupCommit({ ...store.engine, begin }, pacing);
-  for (const [at, next] of ["a", "b", "c", "d", "e", "f"].entries()) store.write(next, "bcdefg"[at]);
+  const { transact } = groupCommit({ ...shared.engine, begin }, pacing);
+  for (const [index, id] of ["a", "b", "c", "d", "e", "f"].entries()) shared.write(id, "bcdefg"[index]);
   const readWithoutAwait: Decide<string> = async (tx) => {
-    let at = "a";
-    for (let step = 0; step < 6; step++) at = (await tx.get("things", at))?.value ?? "nowhere";
-    if (at === "g") void tx.get("things", "slow");
+    let id = "a";
+    for (let step = 0; step < 6; step++) id = (await tx.get("things", id))?.value ?? "nowhere";
+    if (id === "g") void tx.get("things", "slow");
     setImmediate(answer);
     tx.put("things", "a", "b");
-    return at;
+    return id;
   };
   expect(await transact(readWithoutAwait as unknown as Parameters<Store["transact"]>[0])).toBe("g");
   expect(order.slice(-2)).toEqual(["slow", "commit"]);

@@ -6,48 +6,49 @@ import type { ListOptions } from "../../../../lib/store/store.ts";
 import { sortedMap } from "../../../../lib/store/engine/sorted_map.ts";
 import { numbers } from "../../../support/numbers.ts";
 
-const version = (id: string, revision: number, live: boolean): Version => ({
+const version = (randomId: string, revision: number, live: boolean): Version => ({
   collection: "things",
-  id,
+  randomId,
   revision,
   json: live ? json(revision) : undefined,
 });
 
 test("a page that stays cached equals the store's page after any writes of this process", () => {
-  const below = numbers(7);
-  const random = (): number => below(1000) / 1000;
-  const letter = (): string => "abcdefgh"[Math.floor(random() * 8)]!;
-  const id = (): string => letter() + letter();
-  let stillCached = 0;
+  const nextInteger = numbers(7);
+  const random = (): number => nextInteger(1000) / 1000;
+  const randomLetter = (): string => "abcdefgh"[Math.floor(random() * 8)]!;
+  const randomId = (): string => randomLetter() + randomLetter();
+  let cachedPages = 0;
   for (let round = 0; round < 300; round++) {
     const records = sortedMap<Version>();
     const cache = createReadCache();
     cache.reset("0");
     for (let count = 0; count < 12; count++) {
-      const one = id();
-      records.set(one, version(one, 1, true));
+      const newId = randomId();
+      records.set(newId, version(newId, 1, true));
     }
     const options: ListOptions<boolean> = {
       limit: Math.floor(random() * 6),
       ...(random() < 0.5 && { reverse: true }),
-      ...(random() < 0.5 && { after: id() }),
-      ...(random() < 0.5 && { prefix: letter() }),
+      ...(random() < 0.5 && { after: randomId() }),
+      ...(random() < 0.5 && { prefix: randomLetter() }),
       ...(random() < 0.3 && { keysOnly: true }),
     };
     const page: Page = { collection: "things", options };
-    const found = () => records.page(options).map(([, one]) => (options.keysOnly ? { id: one.id } : one));
-    cache.addPage(page, found());
+    const readRows = () =>
+      records.page(options).map(([, record]) => (options.keysOnly ? { randomId: record.id } : record));
+    cache.addPage(page, readRows());
     for (let commit = 1; commit <= 6; commit++) {
-      const written = version(id(), commit + 1, random() < 0.6);
+      const written = version(randomId(), commit + 1, random() < 0.6);
       if (written.json) records.set(written.id, written);
       else records.delete(written.id);
       cache.advance(String(commit), [written]);
       const rows = cache.rows(page);
-      if (rows) expect(rows).toEqual(found());
-      if (rows) stillCached++;
+      if (rows) expect(rows).toEqual(readRows());
+      if (rows) cachedPages++;
     }
   }
-  expect(stillCached).toBeGreaterThan(1000);
+  expect(cachedPages).toBeGreaterThan(1000);
 });
 
 test("only the last version of a written record is cached", () => {
@@ -79,10 +80,10 @@ test("cached pages are removed when their texts are too large, not when they are
 test("a head from another process empties the cache", () => {
   const cache = createReadCache();
   cache.reset("1");
-  cache.add({ collection: "things", id: "a" }, version("a", 1, true));
-  cache.add({ collection: "things", id: "b" }, undefined);
-  expect(cache.version({ collection: "things", id: "b" })).toEqual({ found: undefined });
+  cache.add({ collection: "things", randomId: "a" }, version("a", 1, true));
+  cache.add({ collection: "things", randomId: "b" }, undefined);
+  expect(cache.version({ collection: "things", randomId: "b" })).toEqual({ readRows: undefined });
   cache.reset("2");
-  expect(cache.version({ collection: "things", id: "a" })).toBeUndefined();
+  expect(cache.version({ collection: "things", randomId: "a" })).toBeUndefined();
   expect(cache.head).toBe("2");
 });

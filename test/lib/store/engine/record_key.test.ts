@@ -28,7 +28,7 @@ test("sort keys are in the order of the ids by UTF-16 code units", () => {
 
 test("the key range of a page contains exactly the records of that page", () => {
   const wellFormed = TEXTS.filter((text) => text.isWellFormed()).map((id) => ({ id, key: sortKey(id) }));
-  const inside = (options: Parameters<typeof keyBounds>[0]) => {
+  const rangeOf = (options: Parameters<typeof keyBounds>[0]) => {
     const bounds = keyBounds(options);
     return (key: Uint8Array): boolean =>
       bounds !== undefined && Buffer.compare(bounds.from, key) <= 0 && Buffer.compare(key, bounds.to) <= 0;
@@ -36,10 +36,10 @@ test("the key range of a page contains exactly the records of that page", () => 
   for (const prefix of ["", ...CHARACTERS])
     for (const after of [undefined, "", ...CHARACTERS, ...CHARACTERS.map((character) => `a${character}`)])
       for (const reverse of [false, true]) {
-        const isInside = inside({ prefix, reverse, ...(after !== undefined && { after }) });
+        const isInside = rangeOf({ prefix, reverse, ...(after !== undefined && { after }) });
         for (const { id, key } of wellFormed) {
-          const beyond = after === undefined || (reverse ? id < after : id > after);
-          if (isInside(key) !== (id.startsWith(prefix) && beyond))
+          const isAfter = after === undefined || (reverse ? id < after : id > after);
+          if (isInside(key) !== (id.startsWith(prefix) && isAfter))
             throw new Error(JSON.stringify({ prefix, after, reverse, id }));
         }
       }

@@ -7,14 +7,14 @@ const emptyView = { versions: (keys: readonly unknown[]) => keys.map(() => undef
 
 test("a few of many concurrent decisions run per turn of the event loop, and all in the end", async () => {
   const turns = [makeBarrier(), makeBarrier()];
-  let ran = 0;
+  let runCount = 0;
   let turn = 0;
   const store = serial(emptyView, { persist: () => undefined, yieldTurn: () => turns[turn++]!.opened });
-  const all = Promise.all(Array.from({ length: 20 }, () => store.transact(() => ++ran)));
+  const results = Promise.all(Array.from({ length: 20 }, () => store.transact(() => ++runCount)));
   for (const [index, { open }] of turns.entries()) {
     await expect.poll(() => turn).toBe(index + 1);
-    expect(ran).toBe(8 * (index + 1));
+    expect(runCount).toBe(8 * (index + 1));
     open();
   }
-  expect((await all).at(-1)).toBe(20);
+  expect((await results).at(-1)).toBe(20);
 });

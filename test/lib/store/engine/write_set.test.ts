@@ -25,7 +25,7 @@ function viewOver(versions: readonly StoredVersion[]): View & { readIds: string[
     async versions(keys) {
       readIds.push(keys.map(({ id }) => id));
       return keys.map(({ collection, id }) => {
-        const found = versions.find((one) => one.id === id);
+        const found = versions.find((version) => version.id === id);
         return found && { collection, id, revision: found.revision, json: found.deleted ? undefined : json(1) };
       });
     },

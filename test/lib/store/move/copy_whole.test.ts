@@ -1,4 +1,4 @@
-/** Copying a store that is written to meanwhile, and the memory that the copy needs. */
+/** Copies of a store during writes, and the memory that a copy needs. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
@@ -16,7 +16,7 @@ const deletedRecord = (collection: string, id: string, revision: number): Versio
   json: undefined,
 });
 
-/** A store whose dumps are the given ones, in order. */
+/** Returns a store that dumps these pages, one dump after another. */
 function storeWithDumps(...dumps: (() => Iterable<readonly Version[]>)[]) {
   return {
     atOneMoment: false,
@@ -51,26 +51,26 @@ test("added entries, changed records and deletions are copied", async () => {
   ]);
 });
 
-test("only the end of the log is kept in memory, for any length", async () => {
+test("a copy keeps only the end of the log in memory", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
-  const used = (): number => {
+  const measureHeap = (): number => {
     collect();
     return process.memoryUsage().heapUsed;
   };
   const LENGTH = 300_000;
   function* log(): Generator<Version[]> {
     for (let from = 1; from <= LENGTH; from += 100)
-      yield Array.from({ length: 100 }, (_, at) => record("audit", sequenceId(from + at)));
+      yield Array.from({ length: 100 }, (_, index) => record("audit", sequenceId(from + index)));
   }
-  let usedBetween = 0;
+  let heapBetween = 0;
   const from = storeWithDumps(log, function* () {
-    usedBetween = used();
+    heapBetween = measureHeap();
     yield* log();
   });
-  const usedBefore = used();
+  const heapBefore = measureHeap();
   let copied = 0;
   for await (const page of copyStore(from, { move: "m" })) copied += page.length;
   expect(copied).toBe(LENGTH);
-  expect(usedBetween - usedBefore).toBeLessThan(5_000_000);
+  expect(heapBetween - heapBefore).toBeLessThan(5_000_000);
 });

@@ -41,16 +41,16 @@ const increment = (store: AnyStore): Promise<number> =>
 async function countTo120(pool: Pool, name: string): Promise<number[]> {
   const open = (): Promise<AnyStore> => postgresStore({ pool, name, random: recordedPacing().random });
   const stores = [await open(), await open(), await open()];
-  const reported = await Promise.all(Array.from({ length: 120 }, (_, index) => increment(stores[index % 3]!)));
+  const results = await Promise.all(Array.from({ length: 120 }, (_, index) => increment(stores[index % 3]!)));
   await Promise.all(stores.map((store) => store.close()));
   await pool.end();
-  return reported.sort((a, b) => a - b);
+  return results.sort((a, b) => a - b);
 }
 
-const EACH_ONCE = Array.from({ length: 120 }, (_, index) => index + 1);
+const ONE_TO_120 = Array.from({ length: 120 }, (_, index) => index + 1);
 
 onPostgres("writers are serialized even if the engine's locks do nothing", async () => {
-  expect(await countTo120(poolReplacing(LOCK), "no lock")).toEqual(EACH_ONCE);
+  expect(await countTo120(poolReplacing(LOCK), "no lock")).toEqual(ONE_TO_120);
 });
 
 onPostgres("without locks, one of two decisions that read what the other writes runs again", async () => {
@@ -61,13 +61,13 @@ onPostgres("without locks, one of two decisions that read what the other writes 
     await Promise.all(
       stores.map((store, index) =>
         store.transact(async (tx) => {
-          const taken = await Promise.all(ids.map((id) => tx.get("things", id)));
-          if (taken.every((found) => !found)) tx.put("things", ids[index]!, true);
+          const records = await Promise.all(ids.map((id) => tx.get("things", id)));
+          if (records.every((record) => !record)) tx.put("things", ids[index]!, true);
         }),
       ),
     );
-    const runSql = await Promise.all(ids.map((id) => stores[0]!.get("things", id)));
-    expect(runSql.filter(Boolean)).toHaveLength(1);
+    const records = await Promise.all(ids.map((id) => stores[0]!.get("things", id)));
+    expect(records.filter(Boolean)).toHaveLength(1);
   }
   await Promise.all(stores.map((store) => store.close()));
   await pool.end();
@@ -101,19 +101,19 @@ onPostgres("a start fails with a clear error if the database allows one connecti
   await pool.query("grant all on schema public to single; grant all on all tables in schema public to single");
   const url = new URL(server!.url);
   url.username = "single";
-  const refused = await postgresStore({ url: url.href, name: "single", ...recordedPacing() }).catch(
+  const openError = await postgresStore({ url: url.href, name: "single", ...recordedPacing() }).catch(
     (error: unknown) => error,
   );
-  expect(refused).toBeInstanceOf(StoreUnavailable);
-  expect(String(refused)).toMatch(/too many connections for role/);
+  expect(openError).toBeInstanceOf(StoreUnavailable);
+  expect(String(openError)).toMatch(/too many connections for role/);
   await pool.end();
 });
 
 onPostgres("an engine that lets two connections update one row from the same state is rejected", async () => {
   const pool = poolReplacing(CONDITION);
-  const refused = postgresStore({ pool, name: "no fence" }).catch((error: unknown) => error);
-  expect(await refused).toBeInstanceOf(StoreUnavailable);
-  expect(String(await refused)).toMatch(/PostgreSQL \d+.* let 2 of two connections move one row/);
+  const openError = postgresStore({ pool, name: "no fence" }).catch((error: unknown) => error);
+  expect(await openError).toBeInstanceOf(StoreUnavailable);
+  expect(String(await openError)).toMatch(/PostgreSQL \d+.* let 2 of two connections move one row/);
   await pool.end();
 });
 

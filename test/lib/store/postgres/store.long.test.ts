@@ -11,24 +11,24 @@ import { startPostgres } from "../../../support/postgres_server.ts";
 
 const server = await startPostgres();
 afterAll(() => server?.stop());
-let made = 0;
-const freshName = (): string => `store-${++made}`;
+let storeCount = 0;
+const nextName = (): string => `store-${++storeCount}`;
 
 /** A client whose commits are counted and can be delayed. */
-class Watched extends Client {
+class CountedClient extends Client {
   static commits = 0;
   static gate: Promise<unknown> = Promise.resolve();
   // oxlint-disable-next-line no-explicit-any -- one of many overloads
   override query(...args: any[]): any {
     if (args[0] !== "commit") return super.query(...(args as [string]));
-    Watched.commits++;
-    return Watched.gate.then((): Promise<QueryResult> => super.query("commit"));
+    CountedClient.commits++;
+    return CountedClient.gate.then((): Promise<QueryResult> => super.query("commit"));
   }
 }
 
-async function subject(url: string): Promise<Subject> {
-  const name = freshName();
-  const pool = new Pool({ connectionString: url, Client: Watched });
+async function makeSubject(url: string): Promise<Subject> {
+  const name = nextName();
+  const pool = new Pool({ connectionString: url, Client: CountedClient });
   const stores: AnyStore[] = [await postgresStore({ pool, name })];
   return {
     store: stores[0]!,
@@ -40,10 +40,10 @@ async function subject(url: string): Promise<Subject> {
     },
     stall() {
       let release = (): void => undefined;
-      Watched.gate = new Promise<void>((resolve) => (release = resolve));
+      CountedClient.gate = new Promise<void>((resolve) => (release = resolve));
       return () => release();
     },
-    syncs: () => Watched.commits,
+    syncs: () => CountedClient.commits,
     async dispose() {
       await stores.at(-1)!.close();
       await pool.end();
@@ -59,12 +59,12 @@ test("a Postgres store is opened with either an address or a pool", async () => 
 if (server) {
   const { url, pool } = server;
   const withStores = async (count: number, use: (stores: AnyStore[]) => Promise<void>): Promise<void> => {
-    const name = freshName();
+    const name = nextName();
     const stores = await Promise.all(Array.from({ length: count }, () => postgresStore({ url, name })));
     await use(stores).finally(() => Promise.all(stores.map((store) => store.close())));
   };
 
-  storeContract("the Postgres store", () => subject(url), ["another", "reopen", "stall", "syncs"]);
+  storeContract("the Postgres store", () => makeSubject(url), ["another", "reopen", "stall", "syncs"]);
 
   describe("several writers on one Postgres store", () => {
     test("400 increments by 4 writers count to 400, each number once", () =>
@@ -119,62 +119,62 @@ if (server) {
       await client.query("update countersign_schema set version = 99");
       await client.end();
       const sleep = () => Promise.reject(new Error("trying again does not help"));
-      const refused = postgresStore({ url: later, clock: { ...systemPacing.clock, sleep } });
-      await expect(refused).rejects.toThrow(StoreUnavailable);
-      await expect(refused).rejects.toThrow(
-        /^postgres:\/\/\S+\/later: .* of version 99.*use the version that made them/,
+      const opening = postgresStore({ url: later, clock: { ...systemPacing.clock, sleep } });
+      await expect(opening).rejects.toThrow(StoreUnavailable);
+      await expect(opening).rejects.toThrow(
+        /^postgres:\/\/\S+\/later: .* of version 99.*use the version that storeCount them/,
       );
     });
 
     test("rejects a database that is not in UTF-8", async () => {
       await pool.query("create database latin encoding 'LATIN1' template template0");
-      const refused = postgresStore({ url: url.replace(/[^/]*$/, "latin") });
-      await expect(refused).rejects.toThrow(/encoding LATIN1; make one with encoding UTF8/);
+      const opening = postgresStore({ url: url.replace(/[^/]*$/, "latin") });
+      await expect(opening).rejects.toThrow(/encoding LATIN1; make one with encoding UTF8/);
     });
 
     test("names the database but not the password in the error of a failed open", async () => {
       const wrong = url.replace(":password@", ":sesame-open@");
-      const refused = await postgresStore({ url: wrong }).catch((error: Error) => error as Error);
-      expect(refused).toBeInstanceOf(StoreUnavailable);
-      expect((refused as Error).message).toMatch(
+      const openError = await postgresStore({ url: wrong }).catch((error: Error) => error as Error);
+      expect(openError).toBeInstanceOf(StoreUnavailable);
+      expect((openError as Error).message).toMatch(
         /^postgres:\/\/127\.0\.0\.1:\d+\/postgres: password authentication failed/,
       );
-      expect(String((refused as Error).stack)).not.toContain("sesame");
+      expect(String((openError as Error).stack)).not.toContain("sesame");
       await expect(postgresStore({ url: "nonsense with sesame" })).rejects.not.toThrow(/sesame/);
     });
 
     test("does not close the pool of the host application", async () => {
-      const own = new Pool({ connectionString: url });
-      const store: AnyStore = await postgresStore({ pool: own, name: freshName() });
+      const ownPool = new Pool({ connectionString: url });
+      const store: AnyStore = await postgresStore({ pool: ownPool, name: nextName() });
       await put(store, "things", "a", 1);
       await store.close();
-      expect((await own.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
-      await own.end();
+      expect((await ownPool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+      await ownPool.end();
     });
 
     test("waits for the disk even if the database is configured not to", async () => {
       await pool.query("create role hasty superuser login password 'password'");
       await pool.query("alter role hasty set synchronous_commit = off");
-      const seen: string[] = [];
+      const settings: string[] = [];
       class ClientReadingSetting extends Client {
         // oxlint-disable-next-line no-explicit-any -- one of many overloads
         override query(...args: any[]): any {
           if (args[0] !== "commit") return super.query(...(args as [string]));
           return super.query("show synchronous_commit").then(({ rows }) => {
-            seen.push(rows[0].synchronous_commit);
+            settings.push(rows[0].synchronous_commit);
             return super.query("commit");
           });
         }
       }
-      const own = new Pool({
+      const ownPool = new Pool({
         connectionString: url.replace("postgres:password", "hasty:password"),
         Client: ClientReadingSetting,
       });
-      const store: AnyStore = await postgresStore({ pool: own, name: freshName() });
+      const store: AnyStore = await postgresStore({ pool: ownPool, name: nextName() });
       await put(store, "things", "a", 1);
-      expect(seen.at(-1)).toBe("on");
+      expect(settings.at(-1)).toBe("on");
       await store.close();
-      await own.end();
+      await ownPool.end();
     });
 
     test("stores ids that SQL text could not represent", async () => {
@@ -195,15 +195,15 @@ if (server) {
           return super.query(...(args as [string]));
         }
       }
-      const own = new Pool({ connectionString: url, Client: ClientRecordingStatements });
-      const store: AnyStore = await postgresStore({ pool: own, name: freshName() });
+      const ownPool = new Pool({ connectionString: url, Client: ClientRecordingStatements });
+      const store: AnyStore = await postgresStore({ pool: ownPool, name: nextName() });
       const ids = Array.from({ length: 50 }, (_, index) => `r${index}`);
       await store.transact((tx) => ids.forEach((id) => tx.put("things", id, id)));
       statements.length = 0;
       expect((await store.getMany("things", ids)).map((stored) => stored?.value)).toEqual(ids);
       expect(statements).toHaveLength(1);
       await store.close();
-      await own.end();
+      await ownPool.end();
     });
 
     test("reads a page of records without reading deleted ones", async () => {
@@ -222,7 +222,7 @@ if (server) {
         const { rows } = await pool.query(
           `explain (analyze, format json) select id from countersign_rows
            where store = $1 and collection = 'queue' and not deleted order by id limit 1`,
-          [`store-${made}`],
+          [`store-${storeCount}`],
         );
         expect(JSON.stringify(rows)).toContain("countersign_live");
       });
