@@ -14,7 +14,7 @@ await import(process.argv[1]);
 console.log(performance.now() - began);
 process.exit();`;
 
-function once(file) {
+function measureImport(file) {
   const { stdout, stderr, status } = spawnSync(process.execPath, ["--input-type=module", "-e", program, file]);
   if (status !== 0) throw new Error(String(stderr));
   return Number(stdout);
@@ -23,9 +23,9 @@ function once(file) {
 /** Returns the median of the additional time for the bundle, in milliseconds. */
 export async function coldImport({ runs }) {
   const folder = await temporaryFolder();
-  await buildLambda(folder, (one) => one === HANDLER);
+  await buildLambda(folder, (name) => name === HANDLER);
   const empty = join(folder, "empty.mjs");
   writeFileSync(empty, "export const handler = () => {};\n");
   const bundle = join(folder, HANDLER, "index.mjs");
-  return median(Array.from({ length: runs }, () => -once(empty) + once(bundle)));
+  return median(Array.from({ length: runs }, () => -measureImport(empty) + measureImport(bundle)));
 }

@@ -13,14 +13,14 @@ const BATCH = 10_000;
 
 const page = requestBytes("GET", "/api/product/audit?limit=100");
 
-/** Proposes `changes`, and denies all but the last `live` of them. */
+/** Proposes a number of changes, and denies all but the last `live` of them. */
 async function fill({ port }, changes, live) {
-  for (let made = 0; made < changes; made += BATCH) {
-    const count = Math.min(BATCH, changes - made);
+  for (let start = 0; start < changes; start += BATCH) {
+    const count = Math.min(BATCH, changes - start);
     const ids = [];
-    const answered = (_, answer) => ids.push(findChangeId(answer));
-    await load({ port, request: () => followUp, expected: 201, count, answered });
-    const closed = ids.slice(0, Math.max(0, Math.min(count, changes - live - made)));
+    const onAnswer = (_, answer) => ids.push(findChangeId(answer));
+    await load({ port, request: () => followUp, expected: 201, count, onAnswer });
+    const closed = ids.slice(0, Math.max(0, Math.min(count, changes - live - start)));
     const deny = (n) => requestBytes("POST", "/api/product/deny", { change_id: closed[n], approver: "bo" });
     if (closed.length > 0) await load({ port, request: deny, expected: 200, count: closed.length });
   }
@@ -30,7 +30,7 @@ async function fill({ port }, changes, live) {
  * Yields figures by name as soon as they are measured: ratios of a long log to a short one in the same run, times in seconds,
  * memory in MiB.
  */
-export async function* grown({ changes, live, rounds, requests }) {
+export async function* measureLongLog({ changes, live, rounds, requests }) {
   const folder = await temporaryFolder();
   const filled = await startService(folder);
   await fill(filled, changes, live);
@@ -40,20 +40,21 @@ export async function* grown({ changes, live, rounds, requests }) {
   const short = await startService(await temporaryFolder());
   await fill(short, SHORT_LOG, SHORT_LOG);
 
-  const ratio = async (plan) => {
+  const measureRatio = async (plan) => {
     const ratios = [];
     for (let round = -1; round < rounds; round++) {
-      const [a, b] = [await load({ port: long.port, ...plan }), await load({ port: short.port, ...plan })];
-      if (round >= 0) ratios.push(a.perSecond / b.perSecond);
+      const longRate = (await load({ port: long.port, ...plan })).perSecond;
+      const shortRate = (await load({ port: short.port, ...plan })).perSecond;
+      if (round >= 0) ratios.push(longRate / shortRate);
     }
     return median(ratios);
   };
-  const propose = () => ratio({ request: () => followUp, expected: 201, count: requests });
-  const readPages = () => ratio({ request: () => page, expected: 200, count: Math.ceil(requests / 4) });
-  // Proposals first: a service that was just started has none of its newest entries in memory yet.
+  const propose = () => measureRatio({ request: () => followUp, expected: 201, count: requests });
+  const readPages = () => measureRatio({ request: () => page, expected: 200, count: Math.ceil(requests / 4) });
+  // Proposals come first, since after its start the service has no recent entries in memory.
   yield { proposingEarly: await propose() };
   yield { readingEarly: await readPages() };
-  // After a start the service checks the whole log and updates its projections; both requests wait for the end of this.
+  // After its start the service verifies the log and updates its projections; these requests wait until both are done.
   for (const { port } of [long, short]) await (await fetch(`http://127.0.0.1:${port}/api/product/audit/verify`)).text();
   for (const server of [long, short]) await runCycle(server);
   yield { proposing: await propose() };

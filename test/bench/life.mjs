@@ -24,83 +24,88 @@ const PROPOSAL = {
 };
 
 /** Returns rates and processor time of the service relative to the reference, as medians of the rounds. */
-export async function life({ warmUp, rounds, requests, seconds }) {
+export async function measureSteps({ warmUp, rounds, requests, seconds }) {
   const folder = await temporaryFolder();
   const service = await startService(folder);
   const reference = await startReference();
-  const measured = async (server, plan, settled = async () => {}) => {
+  const measure = async (server, plan, waitUntilDone = async () => {}) => {
     const before = await processorTime(server);
-    const measured = await load({ port: server.port, ...plan });
-    await settled();
-    return { ...measured, cpu: ((await processorTime(server)) - before) / plan.count };
+    const figures = await load({ port: server.port, ...plan });
+    await waitUntilDone();
+    return { ...figures, cpu: ((await processorTime(server)) - before) / plan.count };
   };
   const rows = new Map();
   /** Measures the service, then the reference with the same requests. */
-  const measurePair = async (name, plan, settled) => {
-    const ours = await measured(service, plan, settled);
-    await reference.answering(ours.bytes);
-    const theirs = await measured(reference, { ...plan, expected: 200, answered: undefined });
+  const measurePair = async (name, plan, waitUntilDone) => {
+    const serviceFigures = await measure(service, plan, waitUntilDone);
+    await reference.setAnswerBytes(serviceFigures.bytes);
+    const referenceFigures = await measure(reference, { ...plan, expected: 200, onAnswer: undefined });
     if (!rows.has(name)) rows.set(name, []);
-    rows.get(name).push({ ours, theirs });
+    rows.get(name).push({ serviceFigures, referenceFigures });
   };
-  const written = new Map();
+  const writtenBytes = new Map();
   /** Measures writes together with their projections, which end before the reference runs on the same core. */
   const measureWrites = async (name, plan) => {
     const before = await countFolderBytes(service);
     await measurePair(name, plan, () => waitUntilIdle(service));
-    if (!written.has(name)) written.set(name, []);
-    written.get(name).push(((await countFolderBytes(service)) - before) / plan.count);
+    if (!writtenBytes.has(name)) writtenBytes.set(name, []);
+    writtenBytes.get(name).push(((await countFolderBytes(service)) - before) / plan.count);
   };
-  const step = (ids, path, fields) => {
+  const planStep = (ids, path, fields) => {
     const prepared = ids.map((change_id) => requestBytes("POST", path, { change_id, ...fields }));
     return { count: ids.length, request: (n) => prepared[n], expected: 200 };
   };
   const proposal = requestBytes("POST", "/api/product/propose", PROPOSAL);
-  const read = (path) => {
+  const planReads = (path) => {
     const bytes = requestBytes("GET", path);
     return { count: requests, request: () => bytes, expected: 200 };
   };
 
-  const proposing = (count, ids) => ({
+  const planProposals = (count, ids) => ({
     count,
     request: () => proposal,
     expected: 201,
-    answered: (_, answer) => ids.push(findChangeId(answer)),
+    onAnswer: (_, answer) => ids.push(findChangeId(answer)),
   });
 
   for (let round = -1; round < rounds; round++) {
     const count = round < 0 ? warmUp : requests;
     const ids = [];
-    await measureWrites("propose", proposing(count, ids));
-    await measureWrites("approve", step(ids, "/api/product/approve", { approver: "bo" }));
-    await measureWrites("apply", step(ids, "/api/product/apply", {}));
-    await measureWrites("rollback", step(ids, "/api/product/rollback", {}));
-    await measurePair("audit page of 100", { ...read("/api/product/audit?limit=100"), count: Math.ceil(count / 4) });
-    await measurePair("state", read("/api/state"));
-    await measurePair("one change's page", read(`/api/product/changes/${ids[0]}`));
-    await measurePair("livez", read("/livez"));
-    if (round < 0) for (const kept of [rows, written]) kept.clear();
+    await measureWrites("propose", planProposals(count, ids));
+    await measureWrites("approve", planStep(ids, "/api/product/approve", { approver: "bo" }));
+    await measureWrites("apply", planStep(ids, "/api/product/apply", {}));
+    await measureWrites("rollback", planStep(ids, "/api/product/rollback", {}));
+    await measurePair("audit page of 100", {
+      ...planReads("/api/product/audit?limit=100"),
+      count: Math.ceil(count / 4),
+    });
+    await measurePair("state", planReads("/api/state"));
+    await measurePair("one change's page", planReads(`/api/product/changes/${ids[0]}`));
+    await measurePair("livez", planReads("/livez"));
+    if (round < 0) for (const figures of [rows, writtenBytes]) figures.clear();
   }
 
   const pause = await longestPause(service, async () => {
     for (const end = performance.now() + seconds * 1000; performance.now() < end;) {
       const ids = [];
-      await load({ port: service.port, ...proposing(requests, ids) });
+      await load({ port: service.port, ...planProposals(requests, ids) });
       // Denied, because ten minutes of proposals would otherwise leave millions of open changes.
-      await load({ port: service.port, ...step(ids, "/api/product/deny", { approver: "bo" }) });
+      await load({ port: service.port, ...planStep(ids, "/api/product/deny", { approver: "bo" }) });
     }
   });
   await Promise.all([stop(service), stop(reference)]);
   return {
     steps: [...rows].map(([name, pairs]) => ({
       name,
-      perSecond: median(pairs.map(({ ours }) => ours.perSecond)),
-      p99: median(pairs.map(({ ours }) => ours.p99)),
-      cpu: median(pairs.map(({ ours }) => ours.cpu)),
-      ofRate: median(pairs.map(({ ours, theirs }) => ours.perSecond / theirs.perSecond)),
-      ofCpu: median(pairs.map(({ ours, theirs }) => theirs.cpu / ours.cpu)),
+      perSecond: median(pairs.map(({ serviceFigures }) => serviceFigures.perSecond)),
+      p99: median(pairs.map(({ serviceFigures }) => serviceFigures.p99)),
+      cpu: median(pairs.map(({ serviceFigures }) => serviceFigures.cpu)),
+      ofRate: median(
+        pairs.map(({ serviceFigures, referenceFigures }) => serviceFigures.perSecond / referenceFigures.perSecond),
+      ),
+      ofCpu: median(pairs.map(({ serviceFigures, referenceFigures }) => referenceFigures.cpu / serviceFigures.cpu)),
     })),
-    written: [...written].map(([name, bytes]) => ({ name, bytes: median(bytes) })),
+    written: [...writtenBytes].map(([name, bytes]) => ({ name, bytes: median(bytes) })),
     pause,
   };
 }

@@ -1,7 +1,7 @@
 /** Sends a number of requests over loopback with raw sockets and prepared bytes, so that the client costs little. */
 import { connect } from "node:net";
 
-/** Returns the bytes of a request; `form`: the fields of a POST. */
+/** Returns the bytes of a request; `form` contains the fields of a POST. */
 export function requestBytes(method, path, form) {
   const body = form === undefined ? "" : new URLSearchParams(form).toString();
   const head = [`${method} ${path} HTTP/1.1`, "host: 127.0.0.1", "connection: keep-alive"];
@@ -21,25 +21,25 @@ export const followUp = requestBytes("POST", "/api/product/propose-crm-followup"
 export const findChangeId = (answer) => /"change_id":"([^"]+)"/.exec(answer.latin1Slice())[1];
 
 /**
- * Sends `count` requests over `connections` sockets, one at a time on each. `request(n)` returns the bytes of request n;
- * `answered(n, answer)` is called with each complete response. Returns responses a second, their mean body length, and latencies
+ * Sends `count` requests over `connections` sockets, each of which waits for its response before the next request. `request(n)` returns the bytes of request n;
+ * `onAnswer(n, answer)` is called with each complete response. Returns responses a second, their mean body length, and latencies
  * in milliseconds. Throws on any status but `expected`.
  */
-export async function load({ port, request, expected, count, connections = 64, answered = () => {} }) {
+export async function load({ port, request, expected, count, connections = 64, onAnswer = () => {} }) {
   const latencies = [];
   let sent = 0;
   let bytes = 0;
   const client = () =>
     new Promise((resolve, reject) => {
       const socket = connect({ port, host: "127.0.0.1", noDelay: true });
-      let begun = 0;
+      let sentAt = 0;
       let current = 0;
       let received = Buffer.alloc(0);
       const next = () => {
         if (sent >= count) return socket.end(resolve);
         current = sent++;
         const message = request(current);
-        begun = performance.now();
+        sentAt = performance.now();
         socket.write(message);
       };
       socket.on("connect", next);
@@ -50,9 +50,9 @@ export async function load({ port, request, expected, count, connections = 64, a
         if (received.length < head + body) return;
         const status = Number(received.latin1Slice(9, 12));
         if (status !== expected) return reject(new Error(`answered ${status}: ${received.toString().slice(-300)}`));
-        latencies.push(performance.now() - begun);
+        latencies.push(performance.now() - sentAt);
         bytes += body;
-        answered(current, received);
+        onAnswer(current, received);
         received = received.subarray(head + body);
         next();
       });
@@ -61,10 +61,15 @@ export async function load({ port, request, expected, count, connections = 64, a
   await Promise.all(Array.from({ length: connections }, client));
   const took = (performance.now() - started) / 1000;
   latencies.sort((a, b) => a - b);
-  return { perSecond: count / took, bytes: bytes / count, p50: at(latencies, 0.5), p99: at(latencies, 0.99) };
+  return {
+    perSecond: count / took,
+    bytes: bytes / count,
+    p50: quantile(latencies, 0.5),
+    p99: quantile(latencies, 0.99),
+  };
 }
 
-const at = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
+const quantile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 
 /** Returns the lengths of the first response's head and body; Infinity while the head is not complete. */
 function measureResponse(buffer) {

@@ -1,6 +1,6 @@
 /**
- * npm run bench:reads: how long others wait while the whole log is read. A pack of 5,000 changes is taken while /livez is
- * requested every 50 ms, and the service is frozen while eight readers ask for packs. Ends with 1 where a limit is missed.
+ * npm run bench:reads: measures how long other requests wait while the complete log is read. A pack of 5,000 changes is read
+ * while /livez is requested every 50 ms, and the service is frozen while eight clients read packs. Exit code 1: over a limit.
  */
 import { setTimeout } from "node:timers/promises";
 import { load, requestBytes } from "./load.mjs";
@@ -27,42 +27,42 @@ const { port } = await startService(folder);
 const url = `http://127.0.0.1:${port}`;
 const pack = `${url}/api/product/pack?from=2020-01-01T00:00:00Z`;
 
-/** Takes an answer to its end and returns its bytes; undefined for 503. */
-async function take(address) {
+/** Reads a response to its end and returns its length in bytes; undefined for 503. */
+async function readAll(address) {
   const answer = await fetch(address);
   let bytes = 0;
-  for await (const piece of answer.body) bytes += piece.length;
+  for await (const chunk of answer.body) bytes += chunk.length;
   return answer.status === 503 ? undefined : bytes;
 }
 
 /** Requests /livez until `work` has ended; returns the waits in milliseconds. */
 async function probe(work) {
   const waits = [];
-  let isOver = false;
-  const over = work.finally(() => (isOver = true));
-  const asked = [];
-  while (!isOver) {
-    const begun = performance.now();
-    asked.push(take(`${url}/livez`).then(() => waits.push(performance.now() - begun)));
+  let isFinished = false;
+  const finished = work.finally(() => (isFinished = true));
+  const requests = [];
+  while (!isFinished) {
+    const startedAt = performance.now();
+    requests.push(readAll(`${url}/livez`).then(() => waits.push(performance.now() - startedAt)));
     await setTimeout(LIVEZ_EVERY_MS);
   }
-  await Promise.all(asked);
-  await over;
+  await Promise.all(requests);
+  await finished;
   return waits.sort((a, b) => a - b);
 }
 
-const shown = (ms) => `${ms.toFixed(0)} ms`;
+const formatMs = (ms) => `${ms.toFixed(0)} ms`;
 const misses = [];
 /** Prints a figure with its limit. */
-function row(name, ms, limit, more) {
-  console.log(`${name.padEnd(34)} ${shown(ms).padStart(9)}  limit ${shown(limit)}${more}`);
+function row(name, ms, limit, details) {
+  console.log(`${name.padEnd(34)} ${formatMs(ms).padStart(9)}  limit ${formatMs(limit)}${details}`);
   if (ms > limit) misses.push(name);
 }
 
 try {
   console.log(`${where}; ${CHANGES} changes of ${Math.round(VALUE.length / 1000)} KB; Node ${process.version}`);
   await load({ port, request: () => proposal, expected: 201, count: CHANGES, connections: 16 });
-  await take(pack);
+  await readAll(pack);
   for (const [name, address] of [
     ["pack", pack],
     ["pack as a page", `${pack}&format=html`],
@@ -71,10 +71,10 @@ try {
     ["JSONL", `${url}/api/product/audit?format=jsonl`],
   ]) {
     let bytes;
-    const begun = performance.now();
-    const waits = await probe(take(address).then((count) => (bytes = count)));
-    const tookS = ((performance.now() - begun) / 1000).toFixed(1);
-    const median = shown(waits[Math.floor(waits.length / 2)]);
+    const startedAt = performance.now();
+    const waits = await probe(readAll(address).then((count) => (bytes = count)));
+    const tookS = ((performance.now() - startedAt) / 1000).toFixed(1);
+    const median = formatMs(waits[Math.floor(waits.length / 2)]);
     row(
       `longest /livez, ${name}`,
       waits.at(-1),
@@ -82,23 +82,23 @@ try {
       `; median ${median} of ${waits.length}; ${(bytes / 1e6).toFixed(0)} MB in ${tookS} s`,
     );
   }
-  let isOver = false;
+  let isFinished = false;
   const readers = Array.from({ length: READERS }, async () => {
-    while (!isOver) if ((await take(pack)) === undefined) await setTimeout(20);
+    while (!isFinished) if ((await readAll(pack)) === undefined) await setTimeout(20);
   });
   const freezes = [];
   for (let count = 0; count < FREEZES; count++) {
     await setTimeout(300);
-    const begun = performance.now();
+    const startedAt = performance.now();
     const body = new URLSearchParams({ actor: "ops" });
     const answer = await fetch(`${url}/api/product/${count % 2 === 0 ? "freeze" : "unfreeze"}`, {
       method: "POST",
       body,
     });
-    freezes.push(performance.now() - begun);
+    freezes.push(performance.now() - startedAt);
     if (answer.status !== 200) throw new Error(`freeze answered ${answer.status}: ${await answer.text()}`);
   }
-  isOver = true;
+  isFinished = true;
   await Promise.all(readers);
   row(`longest freeze, ${READERS} readers`, Math.max(...freezes), MAX_FREEZE_MS, `; ${FREEZES} of them`);
 } finally {

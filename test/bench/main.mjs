@@ -1,13 +1,13 @@
 /**
- * npm run bench [-- --short | --long] [--json FILE] [--guard]: what the built service costs, next to node:http alone that
- * parses the same form and answers as many bytes, measured in turn in one run. Each row shows the figure it must reach
- * (`limits.json`); with --guard a row that misses its guard ends the run with 1. --long: a million changes, ten minutes.
+ * npm run bench [-- --short | --long] [--json FILE] [--guard]: measures the built service, in turn with a node:http server that
+ * parses the same form and answers as many bytes. Each row shows the figure that it must reach (`limits.json`). With --guard, a
+ * row that misses its guard ends the run with 1. --long: a million changes, ten minutes.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { coldImport } from "./cold_import.mjs";
-import { grown } from "./grown.mjs";
-import { life } from "./life.mjs";
+import { measureLongLog } from "./grown.mjs";
+import { measureSteps } from "./life.mjs";
 import { oneConnection } from "./one_connection.mjs";
 import { endAll, where } from "./programs.mjs";
 
@@ -20,8 +20,8 @@ const { values: options } = parseArgs({
   },
 });
 const size = options.long ? "long" : options.short ? "short" : "usual";
-// Before the engine has compiled their code, the first 2,000 proposals cost more than three times as much, and the first 8,000
-// still cost more; the warm-up of the short run is enough for ratios.
+// Until the engine has compiled the code, proposals are slower: the first 2,000 by a factor of three, the first 8,000 still
+// measurably. The warm-up of the short run is enough for ratios.
 const PLANS = {
   short: { warmUp: 3_000, rounds: 3, requests: 1_500, seconds: 3, changes: 3_000, live: 1_000, runs: 3 },
   usual: { warmUp: 10_000, rounds: 7, requests: 5_000, seconds: 30, changes: 100_000, live: 10_000, runs: 21 },
@@ -34,11 +34,17 @@ const rows = [];
 /** Prints and records a figure; `atLeast`: greater is better. */
 function row(name, value, { atLeast = true, beside = "" } = {}) {
   const { must, aim, guard } = limits[name] ?? {};
-  const holds = (limit) => limit === undefined || (atLeast ? value >= limit : value <= limit);
-  rows.push({ name, value, must, aim, guard, met: holds(must), guarded: holds(guard) });
-  const shown = (number) => (number === undefined ? "" : String(Number(number.toPrecision(3))));
-  const verdict = must === undefined ? "" : holds(must) ? "yes" : "no";
-  const cells = [name.padEnd(26), shown(value).padStart(8), shown(must).padStart(8), shown(aim).padStart(8), verdict];
+  const meets = (limit) => limit === undefined || (atLeast ? value >= limit : value <= limit);
+  rows.push({ name, value, must, aim, guard, met: meets(must), guarded: meets(guard) });
+  const format = (number) => (number === undefined ? "" : String(Number(number.toPrecision(3))));
+  const verdict = must === undefined ? "" : meets(must) ? "yes" : "no";
+  const cells = [
+    name.padEnd(26),
+    format(value).padStart(8),
+    format(must).padStart(8),
+    format(aim).padStart(8),
+    verdict,
+  ];
   console.log(`${cells.join("  ").padEnd(62)}${beside}`);
 }
 
@@ -48,7 +54,7 @@ try {
   );
   console.log(`${"".padEnd(26)}  ${"is".padStart(8)}  ${"must".padStart(8)}  ${"aim".padStart(8)}  met`);
   console.log("of node:http, by the processor's time of a request and of what follows it");
-  const { steps, written, pause } = await life(plan);
+  const { steps, written, pause } = await measureSteps(plan);
   for (const { name, ofCpu, ofRate, cpu, perSecond, p99 } of steps)
     row(name, Number.isNaN(ofCpu) ? ofRate : ofCpu, {
       beside: `${cpu.toFixed(0)} µs; ${Math.round(perSecond)}/s, ${ofRate.toFixed(3)} of its rate; p99 ${p99.toFixed(1)} ms`,
@@ -75,10 +81,10 @@ try {
     reading: ["audit pages, long log", { beside: "of the rate with 1,000 changes" }],
     verified: ["verify, s", { atLeast: false, beside: "countersign-verify of the export" }],
   };
-  for await (const figures of grown(plan))
+  for await (const figures of measureLongLog(plan))
     for (const [name, value] of Object.entries(figures)) {
-      const [title, ...how] = results[name];
-      row(title, value, ...how);
+      const [title, rowOptions] = results[name];
+      row(title, value, rowOptions);
     }
   row("cold import, ms", await coldImport(plan), {
     atLeast: false,
@@ -88,8 +94,8 @@ try {
   await endAll();
 }
 if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify({ size, rows }, null, 2)}\n`);
-const fallen = rows.filter(({ guarded }) => !guarded).map(({ name }) => name);
-if (options.guard && fallen.length > 0) {
-  console.error(`below its guard: ${fallen.join(", ")}`);
+const missed = rows.filter(({ guarded }) => !guarded).map(({ name }) => name);
+if (options.guard && missed.length > 0) {
+  console.error(`below its guard: ${missed.join(", ")}`);
   process.exitCode = 1;
 }

@@ -1,7 +1,7 @@
 /**
- * npm run bench:mandates: from the proposal of an agent until its change is applied, 50 a second on a file store: inside a mandate,
- * where the service approves and applies it, and with an approval that a person signs in between. Ends with 1 where the 99th
- * percentile inside a mandate is above a second.
+ * npm run bench:mandates: measures the time from an agent's proposal until its change is applied, with 50 proposals a second on
+ * a file store: inside a mandate, where the service approves and applies the change, and with an approval that a person signs.
+ * Exit code 1: the 99th percentile inside a mandate is above a second.
  */
 import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
@@ -20,7 +20,7 @@ const SECRET = "the agent's secret";
 const AS_AGENT = { authorization: `Bearer ${SECRET}` };
 
 /** Builds and imports the signing keys of the tests. */
-async function loadPens() {
+async function loadSigningKeys() {
   const outfile = join("node_modules/.cache/countersign", "pens.mjs");
   await build({
     entryPoints: ["test/support/passkeys.ts"],
@@ -33,12 +33,12 @@ async function loadPens() {
   return import(pathToFileURL(join(process.cwd(), outfile)).href);
 }
 
-const { sshSigner } = await loadPens();
-const pens = { ana: sshSigner(), bo: sshSigner() };
+const { sshSigner } = await loadSigningKeys();
+const signers = { ana: sshSigner(), bo: sshSigner() };
 
-function intentOf() {
+function makeIntent() {
   const people = Object.fromEntries(
-    Object.entries(pens).map(([name, { key }]) => [name, { kind: "person", keys: [key] }]),
+    Object.entries(signers).map(([name, { key }]) => [name, { kind: "person", keys: [key] }]),
   );
   const agent = {
     kind: "agent",
@@ -60,7 +60,7 @@ function intentOf() {
 async function open() {
   const folder = await temporaryFolder();
   const intent = join(folder, "intent.json");
-  await writeFile(intent, JSON.stringify(intentOf()));
+  await writeFile(intent, JSON.stringify(makeIntent()));
   const service = await startService(folder, undefined, ["--product-intent", intent]);
   const call = async (method, path, body, headers = {}) => {
     const answer = await fetch(`http://127.0.0.1:${service.port}/api/product/${path}`, {
@@ -74,7 +74,7 @@ async function open() {
   };
   const sign = async (path, decision, approver, fields) => {
     const { statement } = await call("POST", "consent-statement", { decision, approver, ...fields });
-    const proof = pens[approver].sign(statement);
+    const proof = signers[approver].sign(statement);
     return call("POST", path, { approver, ...fields, proof, at: JSON.parse(statement).at });
   };
   const until = new Date(Date.now() + 20 * 24 * 3600 * 1000).toISOString();
@@ -86,7 +86,7 @@ async function open() {
 
 /** Proposes changes at a fixed rate, independent of response times; returns the sorted latencies in milliseconds. */
 async function drive({ call, sign }, count, isInside) {
-  const one = async (at) => {
+  const applyChange = async (number) => {
     const began = performance.now();
     const { change_id, status } = await call(
       "POST",
@@ -95,8 +95,8 @@ async function drive({ call, sign }, count, isInside) {
         ...{
           tenant_id: "t1",
           kind: "config",
-          target: `price.${at % TARGETS}`,
-          value: at,
+          target: `price.${number % TARGETS}`,
+          value: number,
           summary: "Follow the market",
         },
         ...{ affected_users: isInside ? 10 : 1000, risk: "low", reversible: true, apply_when: "approved" },
@@ -105,43 +105,43 @@ async function drive({ call, sign }, count, isInside) {
     );
     if ((status === "approved") !== isInside) throw new Error(`${change_id} is ${status}`);
     if (!isInside) await sign("approve", "approve", "ana", { change_id });
-    let reached = "approved";
-    while (reached === "approved") {
-      ({ status: reached } = await call("GET", `changes/${change_id}`));
-      if (reached === "approved") await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    let currentStatus = "approved";
+    while (currentStatus === "approved") {
+      ({ status: currentStatus } = await call("GET", `changes/${change_id}`));
+      if (currentStatus === "approved") await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
-    if (reached !== "applied") throw new Error(`${change_id} is ${reached}`);
+    if (currentStatus !== "applied") throw new Error(`${change_id} is ${currentStatus}`);
     return performance.now() - began;
   };
   const began = performance.now();
   const started = [];
-  for (let at = 0; at < count; at++) {
-    const wait = began + (at * 1000) / PER_SECOND - performance.now();
+  for (let number = 0; number < count; number++) {
+    const wait = began + (number * 1000) / PER_SECOND - performance.now();
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
-    started.push(one(at));
+    started.push(applyChange(number));
   }
   return (await Promise.all(started)).sort((a, b) => a - b);
 }
 
-const share = (sorted, part) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];
+const quantile = (sorted, fraction) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))];
 
 try {
-  const opened = await open();
-  const found = {};
+  const bench = await open();
+  const latencies = {};
   for (const [name, isInside] of [
     ["inside a mandate", true],
     ["approved by a person", false],
   ]) {
-    await drive(opened, WARM_UP, isInside);
-    found[name] = await drive(opened, COUNT, isInside);
-    const [p50, p99] = [0.5, 0.99].map((part) => share(found[name], part).toFixed(1));
+    await drive(bench, WARM_UP, isInside);
+    latencies[name] = await drive(bench, COUNT, isInside);
+    const [p50, p99] = [0.5, 0.99].map((fraction) => quantile(latencies[name], fraction).toFixed(1));
     console.log(`${name}: p50 ${p50} ms, p99 ${p99} ms of ${COUNT} changes, ${PER_SECOND} a second (${where})`);
   }
-  const [inside, person] = Object.values(found).map((sorted) => share(sorted, 0.99));
+  const [inside, person] = Object.values(latencies).map((sorted) => quantile(sorted, 0.99));
   console.log(
     `p99 of a person's approval over that of a mandate: ${(person / inside).toFixed(2)}; must be ${MUST_MS} ms at most: ${inside.toFixed(1)} ms`,
   );
-  await stop(opened.service);
+  await stop(bench.service);
   if (inside > MUST_MS) process.exitCode = 1;
 } finally {
   await endAll();

@@ -1,7 +1,6 @@
 /**
- * npm run bench:ofrep: evaluations of flags that are rolled out in stages, and of others, next to node:http alone that parses
- * the same JSON and answers as many bytes, in turn in one run. Ends with 1 where one costs more of the processor's time than
- * it may: node:http's over ours must be 0.6 or more.
+ * npm run bench:ofrep: evaluations of flags with and without stages, in turn with a node:http server that parses the same JSON
+ * and answers as many bytes. Exit code 1: the processor time of node:http, divided by that of the service, is below 0.6.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -25,7 +24,7 @@ const STAGES = {
   watch: [{ kpi: "conversion", kind: "binary", good: "up", allowed: 0.01 }],
 };
 
-/** Starts a service with applied flags; the first `staged` of them are being rolled out over another value. */
+/** Starts a service with applied flags; for the first `staged` flags a rollout of another value is in progress. */
 async function startWithFlags(staged) {
   const folder = await temporaryFolder();
   const intent = JSON.parse(await readFile(INTENT, "utf8"));
@@ -41,8 +40,8 @@ async function startWithFlags(staged) {
     return text;
   };
   const bring = async (number, fields) => {
-    const place = { tenant_id: "t1", kind: "config", target: `flag.${number}`, summary: "A flag" };
-    const change_id = findChangeId(Buffer.from(await post("propose", { ...place, ...fields })));
+    const proposal = { tenant_id: "t1", kind: "config", target: `flag.${number}`, summary: "A flag" };
+    const change_id = findChangeId(Buffer.from(await post("propose", { ...proposal, ...fields })));
     await post("approve", { change_id, approver: "bo" });
     await post("apply", { change_id });
   };
@@ -59,14 +58,21 @@ function jsonRequest(path, body) {
   return Buffer.from(`${head.join("\r\n")}\r\ncontent-length: ${text.length}\r\n\r\n${text}`);
 }
 
-const contexts = Array.from({ length: USERS }, (_, at) => ({ context: { targetingKey: "t1", userId: `user-${at}` } }));
-const one = contexts.map((body) => jsonRequest(`${PATH}/flag.0`, body));
-const all = contexts.map((body) => jsonRequest(PATH, body));
+const contexts = Array.from({ length: USERS }, (_, user) => ({
+  context: { targetingKey: "t1", userId: `user-${user}` },
+}));
+const singleFlag = contexts.map((body) => jsonRequest(`${PATH}/flag.0`, body));
+const allFlags = contexts.map((body) => jsonRequest(PATH, body));
 
-/** Loads a server and returns the processor's time of a request in microseconds with the figures of the load. */
+/** Loads a server and returns the figures of the load, with the processor time of a request in microseconds. */
 async function measure(server, requests, count) {
   const before = await processorTime(server);
-  const figures = await load({ port: server.port, request: (at) => requests[at % USERS], expected: 200, count });
+  const figures = await load({
+    port: server.port,
+    request: (number) => requests[number % USERS],
+    expected: 200,
+    count,
+  });
   return { ...figures, cpu: ((await processorTime(server)) - before) / count };
 }
 
@@ -74,37 +80,42 @@ let isMet = true;
 
 async function compare(name, service, reference, requests) {
   const { bytes } = await measure(service, requests, WARM_UP);
-  await reference.answering(bytes);
+  await reference.setAnswerBytes(bytes);
   await measure(reference, requests, WARM_UP);
   const pairs = [];
   for (let round = 0; round < ROUNDS; round++)
     pairs.push({
-      ours: await measure(service, requests, REQUESTS),
-      theirs: await measure(reference, requests, REQUESTS),
+      serviceFigures: await measure(service, requests, REQUESTS),
+      referenceFigures: await measure(reference, requests, REQUESTS),
     });
-  const of = (figure) => median(pairs.map(figure));
-  const ofCpu = of(({ ours, theirs }) => theirs.cpu / ours.cpu);
-  const ofRate = of(({ ours, theirs }) => ours.perSecond / theirs.perSecond);
+  const medianOf = (figure) => median(pairs.map(figure));
+  const ofCpu = medianOf(({ serviceFigures, referenceFigures }) => referenceFigures.cpu / serviceFigures.cpu);
+  const ofRate = medianOf(
+    ({ serviceFigures, referenceFigures }) => serviceFigures.perSecond / referenceFigures.perSecond,
+  );
   const ratio = Number.isNaN(ofCpu) ? ofRate : ofCpu;
   isMet &&= ratio >= MUST;
-  const [ours, theirs] = [of((pair) => pair.ours.cpu), of((pair) => pair.theirs.cpu)].map((cpu) => cpu.toFixed(1));
-  const rate = `${Math.round(of((pair) => pair.ours.perSecond))}/s, ${ofRate.toFixed(2)} of its rate`;
+  const [serviceFigures, referenceFigures] = [
+    medianOf((pair) => pair.serviceFigures.cpu),
+    medianOf((pair) => pair.referenceFigures.cpu),
+  ].map((cpu) => cpu.toFixed(1));
+  const rate = `${Math.round(medianOf((pair) => pair.serviceFigures.perSecond))}/s, ${ofRate.toFixed(2)} of its rate`;
   console.log(
-    `${name.padEnd(28)} ${ratio.toFixed(2)}  must ${MUST}  ${ours} µs, ${theirs} µs alone; ${rate}; ${Math.round(bytes)} bytes`,
+    `${name.padEnd(28)} ${ratio.toFixed(2)}  must ${MUST}  ${serviceFigures} µs, ${referenceFigures} µs alone; ${rate}; ${Math.round(bytes)} bytes`,
   );
 }
 
 try {
   console.log(`${where}; ${ROUNDS} rounds of ${REQUESTS} requests over 64 connections; Node ${process.version}`);
   const reference = await startReference();
-  for (const [how, staged] of [
+  for (const [title, staged] of [
     ["no stages", 0],
     ["3 with stages", 3],
     ["all with stages", FLAGS],
   ]) {
     const service = await startWithFlags(staged);
-    await compare(`one flag, ${staged > 0 ? "with" : "no"} stages`, service, reference, one);
-    await compare(`${FLAGS} flags, ${how}`, service, reference, all);
+    await compare(`one flag, ${staged > 0 ? "with" : "no"} stages`, service, reference, singleFlag);
+    await compare(`${FLAGS} flags, ${title}`, service, reference, allFlags);
     await stop(service);
   }
 } finally {

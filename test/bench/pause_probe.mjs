@@ -1,13 +1,13 @@
 /**
- * Loaded into the service: reports for how long its event loop was held up at most. The metric cannot: it looks
- * every ten milliseconds, and says ten of a loop that has nothing to do.
+ * Loaded into the service: reports the longest pause of its event loop. The service's own metric samples only every ten
+ * milliseconds.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
 const delay = monitorEventLoopDelay({ resolution: 1 });
 
-process.on("message", (wish) => {
-  if (wish === "watch") return delay.enable();
+process.on("message", (command) => {
+  if (command === "watch") return delay.enable();
   delay.disable();
   process.send({ longest: delay.max / 1e6 });
 });

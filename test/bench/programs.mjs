@@ -19,9 +19,7 @@ const REFERENCE = fileURLToPath(new URL("reference.mjs", import.meta.url));
 
 const pinned = availableParallelism() > 1 && pin(process.pid, 1);
 /** Describes the cores that the programs use. */
-export const where = pinned
-  ? "server on one core, client on another"
-  : "server and client wherever the system puts them";
+export const where = pinned ? "server on one core, client on another" : "server and client on any core";
 
 const running = new Set();
 const folders = [];
@@ -44,8 +42,8 @@ export async function temporaryFolder() {
   return folder;
 }
 
-/** Starts the built service on a state file with further options; `tookMs`: time from the spawn until it listens. */
-export async function startService(folder, state = join(folder, "state.json"), more = []) {
+/** Starts the built service on a state file with further options; `tookMs` is the time from the spawn until it listens. */
+export async function startService(folder, state = join(folder, "state.json"), options = []) {
   const began = performance.now();
   const args = [
     ...FLAGS,
@@ -59,7 +57,7 @@ export async function startService(folder, state = join(folder, "state.json"), m
     state,
     "--product-intent",
     INTENT,
-    ...more,
+    ...options,
   ];
   const child = registerChild(spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe", "ipc"] }));
   for await (const line of createInterface({ input: child.stderr })) {
@@ -72,14 +70,14 @@ export async function startService(folder, state = join(folder, "state.json"), m
   throw new Error("the service did not start");
 }
 
-/** Starts a plain node:http server with the same options of Node; `answering` sets the length of its responses. */
+/** Starts a plain node:http server with the same options of Node; `setAnswerBytes` sets the length of its responses. */
 export async function startReference() {
   const child = registerChild(fork(REFERENCE, { execArgv: FLAGS }));
   const [{ port }] = await once(child, "message");
   return {
     child,
     port,
-    async answering(bytes) {
+    async setAnswerBytes(bytes) {
       child.send({ bytes: Math.round(bytes) });
       await once(child, "message");
     },
@@ -106,12 +104,12 @@ export async function measureMemory({ child }) {
 
 /** Returns the bytes in the service's files, without the zeros of space reserved in advance. */
 export async function countFolderBytes({ folder }) {
-  const names = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((one) => one.isFile());
+  const names = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
   const sizes = await Promise.all(names.map(({ parentPath, name }) => countWrittenBytes(join(parentPath, name))));
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-const PIECE = 64 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 async function countWrittenBytes(path) {
   const file = await open(path).catch((fault) => {
@@ -120,8 +118,8 @@ async function countWrittenBytes(path) {
   });
   if (file === undefined) return 0;
   try {
-    for (let { size: end } = await file.stat(); end > 0; end -= PIECE) {
-      const from = Math.max(0, end - PIECE);
+    for (let { size: end } = await file.stat(); end > 0; end -= CHUNK_BYTES) {
+      const from = Math.max(0, end - CHUNK_BYTES);
       const { buffer } = await file.read(Buffer.alloc(end - from), 0, end - from, from);
       const last = buffer.findLastIndex((byte) => byte !== 0);
       if (last !== -1) return from + last + 1;

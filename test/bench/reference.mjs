@@ -1,6 +1,6 @@
 /**
- * The service's yardstick: node:http alone, in a process of its own, doing the least that any service must. It parses the
- * same form or JSON (POST) or nothing (GET), and answers as many bytes as a message from its parent says.
+ * The reference of the benchmarks: a node:http server in its own process with the minimum work of any service. It parses the
+ * form or JSON of a POST, and answers as many bytes as its parent process requests.
  */
 import { createServer } from "node:http";
 
@@ -8,12 +8,12 @@ let text = "";
 
 createServer((request, response) => {
   if (request.method === "GET") return send(response);
-  const pieces = [];
-  request.on("data", (piece) => pieces.push(piece));
+  const chunks = [];
+  request.on("data", (chunk) => chunks.push(chunk));
   request.on("end", () => {
-    const text = Buffer.concat(pieces).toString();
+    const body = Buffer.concat(chunks).toString();
     const isJson = request.headers["content-type"] === "application/json";
-    const fields = isJson ? JSON.parse(text) : Object.fromEntries(new URLSearchParams(text));
+    const fields = isJson ? JSON.parse(body) : Object.fromEntries(new URLSearchParams(body));
     if (Object.keys(fields).length === 0) throw new Error("an empty form");
     send(response);
   });

@@ -8,20 +8,20 @@ export function newClient(tenant, ledger, random) {
   let count = 0;
   let step;
 
-  const begin = (name, fields, change_id) => {
-    ledger.asked[name] = (ledger.asked[name] ?? 0) + 1;
+  const newStep = (name, fields, change_id) => {
+    ledger.requested[name] = (ledger.requested[name] ?? 0) + 1;
     return { name, fields: { ...fields, ...(change_id && { change_id }) }, change_id, key: `${tenant}-${++count}` };
   };
   const propose = () => {
     const target = TARGETS[Math.floor(random() * TARGETS.length)];
     const value = JSON.stringify({ made_by: `${tenant}-${count + 1}` });
-    return begin("propose", { tenant_id: tenant, kind: "workflow", target, summary: "A step", value });
+    return newStep("propose", { tenant_id: tenant, kind: "workflow", target, summary: "A step", value });
   };
   const next = ({ name, change_id }) => {
-    if (name === "propose") return begin("approve", { approver: "ana" }, change_id);
-    if (name === "approve") return begin("apply", {}, change_id);
-    if (name === "apply" && random() < 0.5) return begin("rollback", {}, change_id);
-    if (name !== "kpi" && random() < 0.3) return begin("kpi", { nrr_quarterly: (1 + random() / 10).toFixed(4) });
+    if (name === "propose") return newStep("approve", { approver: "ana" }, change_id);
+    if (name === "approve") return newStep("apply", {}, change_id);
+    if (name === "apply" && random() < 0.5) return newStep("rollback", {}, change_id);
+    if (name !== "kpi" && random() < 0.3) return newStep("kpi", { nrr_quarterly: (1 + random() / 10).toFixed(4) });
     return propose();
   };
 

@@ -1,7 +1,7 @@
 /**
- * node test/crash/faults.mjs [--short]: lets one system call of the running program fail or kill it (strace), and runs the
- * faults of passing_faults.mjs; then starts the program again and compares it with every receipt. Exit code 1: a fault of the
- * program. If strace or mount is not allowed, that part is skipped with the reason.
+ * node test/crash/faults.mjs [--short]: makes one system call of the running program fail, or kill the program (strace), and runs
+ * the faults of passing_faults.mjs; then starts the program again and compares it with every receipt. Exit code 1: a fault of
+ * the program. A part that this machine does not allow (strace, mount) is skipped with the reason.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtemp } from "node:fs/promises";
@@ -9,14 +9,14 @@ import { readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newLedger } from "./ledger.mjs";
-import { passingFaults } from "./passing_faults.mjs";
+import { runPassingFaults } from "./passing_faults.mjs";
 import { spawnService } from "./service.mjs";
 import { compare, CONFIG, FOLDER, intent, JOURNAL, newFolder, program, say, verdict, work } from "./session.mjs";
 
 const short = process.argv.includes("--short");
 const SNAPSHOT = "data/state.json";
 
-/** System call, its file (null: any), the injected errors, and the numbers of the calls. Calls on a folder are those on the folder itself. */
+/** System call, its file or folder (null: any), the injected errors, and the numbers of the calls that fail. */
 const FAULTS = [
   ["pwrite64", JOURNAL, ["EIO", "ENOSPC", "KILL"], [1, 2, 3, 4, 7, 11]],
   ["fdatasync", JOURNAL, ["EIO", "ENOSPC", "KILL"], [1, 2, 3, 4, 7, 11]],
@@ -31,22 +31,22 @@ const FAULTS = [
 async function inject(home, [call, file, fault, when]) {
   const folder = await newFolder(home);
   const ledger = newLedger();
-  const done = fault === "KILL" ? "signal=SIGKILL" : `error=${fault}`;
+  const injection = fault === "KILL" ? "signal=SIGKILL" : `error=${fault}`;
   // strace counts calls by thread, so the file system gets one thread. The log lists each injected call.
   const log = join(folder, "strace.log");
   const paths = file === null ? [] : ["-P", file, "-P", join(folder, file)];
   const traced = ["-f", "-qq", "-e", "signal=none", "-o", log, ...paths];
-  const under = ["strace", ...traced, "-e", `trace=${call}`, "-e", `inject=${call}:${done}:when=${when}`];
-  const service = spawnService(program, intent, folder, { under, env: { UV_THREADPOOL_SIZE: "1" } });
+  const tracer = ["strace", ...traced, "-e", `trace=${call}`, "-e", `inject=${call}:${injection}:when=${when}`];
+  const service = spawnService(program, intent, folder, { tracer, env: { UV_THREADPOOL_SIZE: "1" } });
   let effect = "";
   let adapterFailed = false;
   try {
     await service.listening;
-    const { refused, failed, gone } = await work(service, ledger, { adapterMayFail: true });
+    const { refused, failed, hasEnded } = await work(service, ledger, { adapterMayFail: true });
     adapterFailed = failed > 0;
-    const counts = [refused && `${refused} writes refused`, failed && `${failed} failed`, gone && "killed"];
+    const counts = [refused && `${refused} writes refused`, failed && `${failed} failed`, hasEnded && "killed"];
     effect = counts.filter(Boolean).join(", ");
-    if (gone && fault !== "KILL") ledger.fault("answer", "it ended by itself");
+    if (hasEnded && fault !== "KILL") ledger.fault("answer", "it ended by itself");
   } catch (error) {
     effect = "no start";
     if (fault !== "KILL" && !error.message.includes("ui_server:")) ledger.fault("start", error.message);
@@ -65,18 +65,18 @@ async function exitAfterSync(home) {
   const folder = await newFolder(home);
   const ledger = newLedger();
   const traced = ["-f", "-qq", "-e", "signal=none", "-o", join(folder, "strace.log"), "-P", join(folder, JOURNAL)];
-  const under = ["strace", ...traced, "-e", "trace=fdatasync", "-e", "inject=fdatasync:error=EIO:when=5"];
+  const tracer = ["strace", ...traced, "-e", "trace=fdatasync", "-e", "inject=fdatasync:error=EIO:when=5"];
   const args = ["--exit-when-read-only", "1"];
-  const service = spawnService(program, intent, folder, { under, env: { UV_THREADPOOL_SIZE: "1" }, args });
+  const service = spawnService(program, intent, folder, { tracer, env: { UV_THREADPOOL_SIZE: "1" }, args });
   await service.listening;
-  const { gone } = await work(service, ledger, { adapterMayFail: true });
+  const { hasEnded } = await work(service, ledger, { adapterMayFail: true });
   const limit = setTimeout(() => void service.kill(), 30_000);
   const [code] = await service.ended;
   clearTimeout(limit);
   if (code !== 1) ledger.fault("answer", `after a failed sync it ended with ${code}`);
   await compare(folder, ledger);
   say(
-    `a failed sync under --exit-when-read-only: ${gone ? "ended" : "refused writes"}, exit ${code}: ${verdict(ledger)}`,
+    `a failed sync under --exit-when-read-only: ${hasEnded ? "ended" : "refused writes"}, exit ${code}: ${verdict(ledger)}`,
   );
   return ledger.faults.length > 0 ? 1 : 0;
 }
@@ -99,8 +99,8 @@ let faultyRuns = 0;
 const all = FAULTS.flatMap(([call, file, faults, whens]) =>
   faults.flatMap((fault) => whens.map((when) => [call, file, fault, when])),
 );
-const missing = findStraceProblem();
-if (missing) say(`failing system calls: skipped, ${missing}`);
+const straceProblem = findStraceProblem();
+if (straceProblem) say(`failing system calls: skipped, ${straceProblem}`);
 else
   for (const [index, fault] of all.entries()) {
     if (short && index % 5 !== 0) continue;
@@ -109,6 +109,6 @@ else
     say(`${call} of ${file ?? "any file"}, ${what} at call ${when}: ${effect}: ${verdict(ledger)}`);
     if (ledger.faults.length > 0) faultyRuns++;
   }
-if (!missing) faultyRuns += await exitAfterSync(home);
-faultyRuns += await passingFaults(home);
+if (!straceProblem) faultyRuns += await exitAfterSync(home);
+faultyRuns += await runPassingFaults(home);
 process.exitCode = faultyRuns > 0 ? 1 : 0;

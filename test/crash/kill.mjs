@@ -60,27 +60,27 @@ async function appendTornLine(journal) {
 const endsRun = ({ kind }) => kind !== "slow" || options.prove;
 
 /** Kills and restarts a program in its own folder until enough kills, the end of the time, or a fault. */
-async function campaign(program, folder, random) {
+async function runKills(program, folder, random) {
   const ledger = newLedger();
   const clients = Array.from({ length: CLIENTS }, (_, index) => newClient(`t${index}`, ledger, random));
   const config = join(folder, "data/product_config.json");
   const starts = [];
   const cpu = [];
-  const done = { kills: 0, inRecovery: 0, torn: 0 };
+  const counts = { kills: 0, inRecovery: 0, torn: 0 };
   const deadline = performance.now() + minutes * 60_000;
   let service;
-  let readAt = 0;
+  let killsAtLastCheck = 0;
   const kill = async () => {
-    done.kills++;
-    if (service.url === undefined) done.inRecovery++;
+    counts.kills++;
+    if (service.url === undefined) counts.inRecovery++;
     if (service.child.exitCode !== null) ledger.fault("answer", "the service ended by itself");
     await service.kill();
   };
   try {
     for (;;) {
       service = spawnService(program, intent, folder);
-      const last = done.kills >= kills || performance.now() >= deadline;
-      if (!last && starts.length > 0 && random() < 0.3) {
+      const isLast = counts.kills >= kills || performance.now() >= deadline;
+      if (!isLast && starts.length > 0 && random() < 0.3) {
         // Not in the first part of a start, which only loads the program.
         await sleep((0.4 + 0.6 * random()) * starts.at(-1));
         await kill();
@@ -90,28 +90,28 @@ async function campaign(program, folder, random) {
       starts.push(service.took);
       cpu.push(await readCpuTime(service.child.pid));
       if (service.took > slow) ledger.fault("slow", `a start took ${Math.round(service.took)} ms`);
-      const all = last || done.kills - readAt >= 100;
-      if (all) readAt = done.kills;
-      await ledger.check(service.url, config, { all, chain: all || starts.length % 5 === 0 });
-      if (last || ledger.faults.some(endsRun)) break;
-      const working = clients.map((client) => client(service));
+      const checksAll = isLast || counts.kills - killsAtLastCheck >= 100;
+      if (checksAll) killsAtLastCheck = counts.kills;
+      await ledger.check(service.url, config, { all: checksAll, chain: checksAll || starts.length % 5 === 0 });
+      if (isLast || ledger.faults.some(endsRun)) break;
+      const clientRuns = clients.map((client) => client(service));
       // Mostly short, for many kills; sometimes long enough for a cycle and a snapshot to be running.
       await sleep(random() < 0.15 ? 780 + random() * 500 : random() * 300);
       await kill();
-      await Promise.all(working);
+      await Promise.all(clientRuns);
       if (ledger.faults.some(endsRun)) break;
       if (random() < 0.2) {
         await appendTornLine(join(folder, "data/state.json.journal.jsonl"));
-        done.torn++;
+        counts.torn++;
       }
-      if (all) say(`  ${done.kills} kills, ${ledger.acknowledged} acknowledged`);
+      if (checksAll) say(`  ${counts.kills} kills, ${ledger.acknowledged} acknowledged`);
     }
   } catch (error) {
     ledger.fault(service.url === undefined ? "start" : "answer", error.message);
   } finally {
     await service.kill();
   }
-  return { ledger, starts, cpu, done };
+  return { ledger, starts, cpu, counts };
 }
 
 function maxAndMedian(numbers) {
@@ -124,15 +124,15 @@ const countFaults = ({ faults }, ...kinds) => faults.filter(({ kind }) => kinds.
 async function killProgram(folder) {
   // A copy, because another build may empty dist meanwhile.
   await cp(join(root, "dist"), join(folder, "dist"), { recursive: true });
-  const { ledger, starts, cpu, done } = await campaign(
+  const { ledger, starts, cpu, counts } = await runKills(
     join(folder, "dist/local/ui_server.js"),
     folder,
     seededRandom(seed),
   );
   const rows = {
-    kills: done.kills,
-    "of them during recovery": done.inRecovery,
-    "torn ends added": done.torn,
+    kills: counts.kills,
+    "of them during recovery": counts.inRecovery,
+    "torn ends added": counts.torn,
     "acknowledged writes": ledger.acknowledged,
     "receipts compared": ledger.compared,
     "restarts, ms": maxAndMedian(starts),
@@ -149,27 +149,29 @@ async function killProgram(folder) {
 }
 
 async function proveVariants(folder) {
-  let right = 0;
+  let expectedResults = 0;
   for (const variant of VARIANTS) {
     const [name, kinds] = variant;
     const home = await mkdtemp(join(folder, "variant-"));
-    const { ledger, done } = await campaign(await buildVariant(variant, home), home, seededRandom(seed));
+    const { ledger, counts } = await runKills(await buildVariant(variant, home), home, seededRandom(seed));
     const [first] = ledger.faults;
-    const noticed = first !== undefined && kinds.includes(first.kind);
-    if (kinds === "" ? !first : noticed) right++;
-    const shown = first && `${first.kind}: ${first.text.replaceAll(`${home}/`, "").slice(0, 160)}`;
-    const verdict = first ? (noticed ? "caught" : "WRONG FAULT") : kinds === "" ? "passes" : "NOT CAUGHT";
-    say(`${name.padEnd(44)} ${verdict} after ${done.kills} kills${shown ? `: ${shown}` : ""}`);
+    const isExpectedFault = first !== undefined && kinds.includes(first.kind);
+    if (kinds === "" ? !first : isExpectedFault) expectedResults++;
+    const firstFault = first && `${first.kind}: ${first.text.replaceAll(`${home}/`, "").slice(0, 160)}`;
+    const verdict = first ? (isExpectedFault ? "caught" : "WRONG FAULT") : kinds === "" ? "passes" : "NOT CAUGHT";
+    say(`${name.padEnd(44)} ${verdict} after ${counts.kills} kills${firstFault ? `: ${firstFault}` : ""}`);
   }
-  return right === VARIANTS.length;
+  return expectedResults === VARIANTS.length;
 }
 
 const folder = await mkdtemp(join(tmpdir(), "countersign-crash-"));
-let keep = false;
-process.on("exit", () => (keep ? say(`kept for a look: ${folder}`) : rmSync(folder, { recursive: true, force: true })));
+let keepsFolder = false;
+process.on("exit", () =>
+  keepsFolder ? say(`kept for a look: ${folder}`) : rmSync(folder, { recursive: true, force: true }),
+);
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 await symlink(join(root, "node_modules"), join(folder, "node_modules"));
 say(`seed ${seed}`);
-const fine = await (options.prove ? proveVariants(folder) : killProgram(folder));
-keep = !fine && !options.prove;
-process.exitCode = fine ? 0 : 1;
+const isFine = await (options.prove ? proveVariants(folder) : killProgram(folder));
+keepsFolder = !isFine && !options.prove;
+process.exitCode = isFine ? 0 : 1;

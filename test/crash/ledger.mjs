@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { ask } from "./service.mjs";
 
+/** Order of the statuses of a change in this test. */
 const RANK = { pending_consent: 0, approved: 1, applied: 2, rolled_back: 3 };
 const STATUS = { change_proposed: "pending_consent", consent_decision: "approved", change_applied: "applied" };
 const STATUS_AFTER_EVENT = { ...STATUS, change_rolled_back: "rolled_back" };
@@ -12,14 +13,14 @@ export function newLedger() {
   const receipts = [];
   const statuses = new Map();
   const hashes = [];
-  const folded = new Map();
+  const changes = new Map();
   const stacks = new Map();
-  const seen = {};
-  let touched = new Set();
+  const eventCounts = {};
+  let unchecked = new Set();
 
   const fault = (kind, text) => void faults.push({ kind, text });
 
-  const ledger = { faults, fault, asked: {}, acknowledged: 0, compared: 0 };
+  const ledger = { faults, fault, requested: {}, acknowledged: 0, compared: 0 };
 
   /** Stores the receipt in a response to a write. */
   ledger.receive = ({ audit_entry: entry, change_id, status }) => {
@@ -29,24 +30,24 @@ export function newLedger() {
     receipts[entry.id] = entry;
     if (change_id === undefined) return;
     if (RANK[status] > (RANK[statuses.get(change_id)] ?? -1)) statuses.set(change_id, status);
-    touched.add(change_id);
+    unchecked.add(change_id);
   };
 
   /** Applies a new entry to the expected statuses and values. */
-  const fold = ({ id, event_type, change_id, tenant, detail }) => {
-    seen[event_type] = (seen[event_type] ?? 0) + 1;
+  const applyEntry = ({ id, event_type, change_id, tenant, detail }) => {
+    eventCounts[event_type] = (eventCounts[event_type] ?? 0) + 1;
     if (!(event_type in STATUS_AFTER_EVENT)) return;
     const { target } = event_type === "change_proposed" ? JSON.parse(detail) : {};
-    const change = folded.get(change_id) ?? { place: JSON.stringify([tenant, target]), logged: new Set() };
+    const change = changes.get(change_id) ?? { targetKey: JSON.stringify([tenant, target]), logged: new Set() };
     if (change.logged.has(event_type)) fault("duplicated", `entry ${id} tells ${event_type} of ${change_id} again`);
     change.logged.add(event_type);
     change.status = STATUS_AFTER_EVENT[event_type];
-    folded.set(change_id, change);
-    const stack = stacks.get(change.place) ?? [];
-    if (event_type === "change_applied") stacks.set(change.place, [...stack, change_id]);
+    changes.set(change_id, change);
+    const stack = stacks.get(change.targetKey) ?? [];
+    if (event_type === "change_applied") stacks.set(change.targetKey, [...stack, change_id]);
     if (event_type === "change_rolled_back")
       stacks.set(
-        change.place,
+        change.targetKey,
         stack.filter((other) => other !== change_id),
       );
   };
@@ -67,7 +68,7 @@ export function newLedger() {
         if (receipt) ledger.compared++;
         for (const field of Object.keys(receipt ?? {}))
           if (receipt[field] !== entry[field]) fault("mismatch", `entry ${id} has another ${field} than its receipt`);
-        if (hashes[id] === undefined) fold(entry);
+        if (hashes[id] === undefined) applyEntry(entry);
         hashes[id] = current_hash;
         after = id;
       }
@@ -78,7 +79,8 @@ export function newLedger() {
     if (after + 1 < Math.max(receipts.length, hashes.length))
       fault("lost", `${Math.max(receipts.length, hashes.length) - 1 - after} entries from ${after + 1} on are gone`);
     for (const [name, event] of Object.entries({ propose: "change_proposed", kpi: "kpi_refreshed" }))
-      if ((seen[event] ?? 0) > (ledger.asked[name] ?? 0)) fault("duplicated", `more ${event} than were asked for`);
+      if ((eventCounts[event] ?? 0) > (ledger.requested[name] ?? 0))
+        fault("duplicated", `more ${event} than were asked for`);
   };
 
   const checkChain = async (url) => {
@@ -93,12 +95,12 @@ export function newLedger() {
   const checkChange = ({ change_id, status }) => {
     if (!(RANK[status] >= (RANK[statuses.get(change_id)] ?? 0)))
       fault("lost", `${change_id} was ${statuses.get(change_id)} and is ${status}`);
-    const logged = folded.get(change_id)?.status;
+    const logged = changes.get(change_id)?.status;
     if (logged !== status) fault("mismatch", `${change_id} is ${status}, the log says ${logged}`);
   };
 
   const checkChanges = async (url, all) => {
-    if (!all) for (const id of touched) checkChange((await ask(url, `/api/product/changes/${id}`)).body);
+    if (!all) for (const id of unchecked) checkChange((await ask(url, `/api/product/changes/${id}`)).body);
     let count = 0;
     for (let before = ""; all && before !== null;) {
       const { body } = await ask(url, `/api/product/runtime?limit=1000${before && `&before=${before}`}`);
@@ -107,7 +109,7 @@ export function newLedger() {
       before = body.next;
     }
     if (all && count < statuses.size) fault("lost", `${statuses.size} changes were acknowledged, ${count} are there`);
-    touched = new Set();
+    unchecked = new Set();
   };
 
   /** Requires that the product's file is complete, shows each change as the log does, and has the values of the last applied changes. */
@@ -122,13 +124,13 @@ export function newLedger() {
     }
     const { values = {}, changes = {} } = config;
     for (const [id, { state }] of Object.entries(changes))
-      if (folded.get(id)?.status !== state)
-        fault("mismatch", `the product's file shows ${id} as ${state}, the log as ${folded.get(id)?.status}`);
-    const held = Object.values(values).reduce((sum, targets) => sum + Object.keys(targets).length, 0);
-    if (held !== setTargets.length)
-      fault("mismatch", `the product's file holds ${held} values, not ${setTargets.length}`);
-    for (const [place, stack] of setTargets) {
-      const [tenant, target] = JSON.parse(place);
+      if (changes.get(id)?.status !== state)
+        fault("mismatch", `the product's file shows ${id} as ${state}, the log as ${changes.get(id)?.status}`);
+    const valueCount = Object.values(values).reduce((sum, targets) => sum + Object.keys(targets).length, 0);
+    if (valueCount !== setTargets.length)
+      fault("mismatch", `the product's file holds ${valueCount} values, not ${setTargets.length}`);
+    for (const [targetKey, stack] of setTargets) {
+      const [tenant, target] = JSON.parse(targetKey);
       const { body } = await ask(url, `/api/product/changes/${stack.at(-1)}`);
       if (JSON.stringify(values[tenant]?.[target]) !== JSON.stringify(body.value))
         fault("mismatch", `the product's file does not hold what ${stack.at(-1)} set`);
@@ -136,7 +138,7 @@ export function newLedger() {
   };
 
   /**
-   * Compares every receipt with a service that nobody writes to; `all`: from the first entry on. With a `configPath` of null the
+   * Compares every receipt with a service that nobody writes to; `all` begins with the first entry. With a `configPath` of null the
    * product's file is not compared.
    */
   ledger.check = async (url, configPath, { all, chain }) => {

@@ -15,13 +15,13 @@ const LIMIT_MS = 10_000;
 const STEP_LIMIT_MS = 100;
 
 /** Repeats a request until it returns a value; adds a fault to the ledger after the time limit. */
-async function until(ledger, what, read) {
+async function waitUntil(ledger, condition, read) {
   const began = performance.now();
   for (;;) {
     const value = await read().catch(() => undefined);
     if (value !== undefined && value !== false) return { value, took: Math.round(performance.now() - began) };
     if (performance.now() - began > LIMIT_MS) {
-      ledger.fault("answer", `within ${LIMIT_MS / 1000} s not: ${what}`);
+      ledger.fault("answer", `within ${LIMIT_MS / 1000} s not: ${condition}`);
       return { value: undefined, took: LIMIT_MS };
     }
     await wait(STEP_LIMIT_MS);
@@ -37,7 +37,7 @@ const metric = async (url, name) => {
 function newSession(service, ledger) {
   let count = 0;
   const post = async (name, fields) => {
-    if (name === "propose") ledger.asked.propose = (ledger.asked.propose ?? 0) + 1;
+    if (name === "propose") ledger.requested.propose = (ledger.requested.propose ?? 0) + 1;
     const answer = await ask(service.url, `/api/product/${name}`, { fields, key: `passing${++count}` });
     if (answer.status < 300 && answer.body.audit_entry) ledger.receive(answer.body);
     return answer;
@@ -47,8 +47,8 @@ function newSession(service, ledger) {
   return {
     post,
     propose,
-    isTaken: async () => (await propose()).status < 300,
-    /** Takes a change to where its content may be erased; resolves with the erasure, which makes the next cycle seal a file. */
+    canWrite: async () => (await propose()).status < 300,
+    /** Prepares a change for an erasure; resolves with a function that erases it, after which the next cycle seals a file. */
     async prepareErasure() {
       const { change_id } = (await propose()).body;
       await post("approve", { change_id, approver: "ana" });
@@ -62,11 +62,11 @@ function newSession(service, ledger) {
   };
 }
 
-/** Writes are refused, reads and livez answered, and the probes and the log say why. */
-async function expectRefusal(service, ledger, { words }) {
+/** Requires that writes are rejected and reads answered, and that probes, metrics and log show the fault. */
+async function expectRejection(service, ledger, { message }) {
   const { url } = service;
-  const ready = await until(ledger, "/readyz says no", async () => (await ask(url, "/readyz")).status === 503);
-  const metrics = await until(
+  const ready = await waitUntil(ledger, "/readyz says no", async () => (await ask(url, "/readyz")).status === 503);
+  const metrics = await waitUntil(
     ledger,
     "countersign_writes_taken is 0",
     async () => (await metric(url, "writes_taken")) === 0,
@@ -75,16 +75,16 @@ async function expectRefusal(service, ledger, { words }) {
   const audit = await ask(url, "/api/product/audit?limit=10");
   if (livez.status !== 200 || audit.status !== 200)
     ledger.fault("answer", `livez ${livez.status} and reads ${audit.status} while nothing can be written`);
-  await until(ledger, `the log says ${words}`, async () => service.log.some((line) => words.test(line)));
+  await waitUntil(ledger, `the log says ${message}`, async () => service.log.some((line) => message.test(line)));
   return `no after ${Math.max(ready.took, metrics.took)} ms`;
 }
 
-/** Writes are taken without a restart, and the probes say so. */
+/** Requires that writes are accepted without a restart, and that probes and metrics show this. */
 async function expectWrites(service, ledger, session) {
   const { url } = service;
-  const taken = await until(ledger, "writes are taken again", session.isTaken);
-  const ready = await until(ledger, "/readyz says yes", async () => (await ask(url, "/readyz")).status === 200);
-  await until(ledger, "countersign_writes_taken is 1", async () => (await metric(url, "writes_taken")) === 1);
+  const taken = await waitUntil(ledger, "writes are taken again", session.canWrite);
+  const ready = await waitUntil(ledger, "/readyz says yes", async () => (await ask(url, "/readyz")).status === 200);
+  await waitUntil(ledger, "countersign_writes_taken is 1", async () => (await metric(url, "writes_taken")) === 1);
   return `taken again after ${taken.took} ms, ready ${ready.took} ms later`;
 }
 
@@ -116,9 +116,9 @@ async function experiment(home, name, run, { mount } = {}) {
   return ledger;
 }
 
-async function proposeUntilRefused(session, ledger, most = 3000) {
-  for (let count = 0; count < most; count++) if ((await session.propose()).status === 503) return;
-  ledger.fault("answer", `${most} writes were taken in spite of the fault`);
+async function proposeUntilRejected(session, ledger, maxWrites = 3000) {
+  for (let count = 0; count < maxWrites; count++) if ((await session.propose()).status === 503) return;
+  ledger.fault("answer", `${maxWrites} writes were taken in spite of the fault`);
 }
 
 const fullDisk = (home) =>
@@ -126,8 +126,8 @@ const fullDisk = (home) =>
     home,
     "a full disk",
     async ({ service, ledger, session, resize }) => {
-      await proposeUntilRefused(session, ledger);
-      const refused = await expectRefusal(service, ledger, { words: /ENOSPC.*Free space on the disk/ });
+      await proposeUntilRejected(session, ledger);
+      const refused = await expectRejection(service, ledger, { message: /ENOSPC.*Free space on the disk/ });
       resize("64m");
       return `${refused}, ${await expectWrites(service, ledger, session)}`;
     },
@@ -135,15 +135,15 @@ const fullDisk = (home) =>
   );
 
 /** Sets a limit of a running process with `prlimit`. */
-const limit = ({ child: { pid } }, what) => execFileSync("prlimit", ["--pid", String(pid), what]);
+const setLimit = ({ child: { pid } }, option) => execFileSync("prlimit", ["--pid", String(pid), option]);
 
 const fileSize = (home) =>
   experiment(home, "a limit of file sizes", async ({ service, ledger, session }) => {
     await session.propose();
-    limit(service, "--fsize=4096:");
-    await proposeUntilRefused(session, ledger);
-    const refused = await expectRefusal(service, ledger, { words: /EFBIG.*Raise the limit of file sizes/ });
-    limit(service, "--fsize=unlimited:");
+    setLimit(service, "--fsize=4096:");
+    await proposeUntilRejected(session, ledger);
+    const refused = await expectRejection(service, ledger, { message: /EFBIG.*Raise the limit of file sizes/ });
+    setLimit(service, "--fsize=unlimited:");
     return `${refused}, ${await expectWrites(service, ledger, session)}`;
   });
 
@@ -158,26 +158,26 @@ async function lowestFree(pid) {
   return lowest;
 }
 
-/** If no file can be opened during an erasure, writes continue, and the erasure ends once files can be opened again. */
+/** While no file can be opened, writes continue; an erasure ends when files can be opened again. */
 const openFiles = (home) =>
   experiment(home, "a limit of open files", async ({ service, ledger, session, folder }) => {
     const erase = await session.prepareErasure();
     const { pid } = service.child;
     const before = execFileSync("prlimit", ["--pid", String(pid), "--nofile", "-o", "SOFT", "--noheadings"]);
-    limit(service, `--nofile=${await lowestFree(pid)}:`);
+    setLimit(service, `--nofile=${await lowestFree(pid)}:`);
     await erase();
-    await until(ledger, "the log says EMFILE", async () => service.log.some((line) => line.includes("EMFILE")));
-    if (!(await session.isTaken())) ledger.fault("answer", "writes are refused although the journal is open");
-    limit(service, `--nofile=${String(before).trim()}:`);
+    await waitUntil(ledger, "the log says EMFILE", async () => service.log.some((line) => line.includes("EMFILE")));
+    if (!(await session.canWrite())) ledger.fault("answer", "writes are refused although the journal is open");
+    setLimit(service, `--nofile=${String(before).trim()}:`);
     const written = await expectWrites(service, ledger, session);
     const sealed = join(folder, FOLDER, "state.json.journal.000001.jsonl");
-    await until(ledger, "the journal is sealed", async () => statSync(sealed).size > 0);
+    await waitUntil(ledger, "the journal is sealed", async () => statSync(sealed).size > 0);
     return written;
   });
 
 /** Runs the command in the message about a removed file. */
 function rescue(folder, service, file, ledger) {
-  const line = service.log.find((one) => one.includes(`fd/`) && one.includes(file));
+  const line = service.log.find((entry) => entry.includes(`fd/`) && entry.includes(file));
   const command = /cp \/proc\/\d+\/fd\/\d+ '[^']*'/.exec(line ?? "")?.[0];
   if (!command) return ledger.fault("answer", `no message says how to rescue ${file}`);
   execFileSync("sh", ["-c", command], { cwd: folder });
@@ -187,8 +187,10 @@ const journalRemoved = (home) =>
   experiment(home, "the journal removed and copied back", async ({ service, ledger, session, folder }) => {
     for (let count = 0; count < 10; count++) await session.propose();
     rmSync(join(folder, JOURNAL));
-    await proposeUntilRefused(session, ledger);
-    const refused = await expectRefusal(service, ledger, { words: /is gone.*Before you stop anything, copy it back/ });
+    await proposeUntilRejected(session, ledger);
+    const refused = await expectRejection(service, ledger, {
+      message: /is gone.*Before you stop anything, copy it back/,
+    });
     rescue(folder, service, JOURNAL, ledger);
     return refused;
   });
@@ -201,14 +203,14 @@ const sealedRemoved = (home) =>
     const sealed = join(folder, FOLDER, "state.json.journal.000001.jsonl");
     // Compaction writes the sealed file again, then the catalog: a file removed before that would be written again.
     const catalog = join(folder, FOLDER, "state.json.journal.catalog");
-    await until(ledger, "the journal is sealed and compacted", async () => statSync(catalog).size > 0);
+    await waitUntil(ledger, "the journal is sealed and compacted", async () => statSync(catalog).size > 0);
     renameSync(sealed, `${sealed}.away`);
     const { url } = service;
-    const seen = await until(ledger, "/readyz says no", async () => (await ask(url, "/readyz")).status === 503);
-    await until(ledger, "countersign_sealed_damage is 1", async () => (await metric(url, "sealed_damage")) === 1);
+    const noticed = await waitUntil(ledger, "/readyz says no", async () => (await ask(url, "/readyz")).status === 503);
+    await waitUntil(ledger, "countersign_sealed_damage is 1", async () => (await metric(url, "sealed_damage")) === 1);
     rescue(folder, service, "state.json.journal.000001.jsonl", ledger);
     rmSync(`${sealed}.away`);
-    return `noticed after ${seen.took} ms, ${await expectWrites(service, ledger, session)}`;
+    return `noticed after ${noticed.took} ms, ${await expectWrites(service, ledger, session)}`;
   });
 
 const BIG = JSON.stringify("x".repeat(20_000));
@@ -225,31 +227,31 @@ const compactionWithoutRoom = (home) =>
       writeFileSync(filler, Buffer.alloc(bavail * bsize - 700_000));
       await erase();
       const { url } = service;
-      const seen = await until(
+      const noticed = await waitUntil(
         ledger,
         "countersign_compaction_failed is 1",
         async () => (await metric(url, "compaction_failed")) === 1,
       );
       rmSync(filler);
-      const done = await until(
+      const done = await waitUntil(
         ledger,
         "countersign_compaction_failed is 0",
         async () => (await metric(url, "compaction_failed")) === 0,
       );
-      const parts = readdirSync(join(folder, FOLDER)).filter((one) => /journal\.\d+\.jsonl$/.test(one));
+      const parts = readdirSync(join(folder, FOLDER)).filter((name) => /journal\.\d+\.jsonl$/.test(line));
       if (parts.length > 2) ledger.fault("answer", `${parts.length} files were sealed for one erasure`);
-      return `failed after ${seen.took} ms, done ${done.took} ms after there was room, ${await expectWrites(service, ledger, session)}`;
+      return `failed after ${noticed.took} ms, done ${done.took} ms after there was room, ${await expectWrites(service, ledger, session)}`;
     },
     { mount: "16m" },
   );
 
 /** Runs all experiments; resolves with the number of those that found a fault of the program. */
-export async function passingFaults(home) {
-  let bad = 0;
-  const count = (ledger) => void (ledger?.faults.length > 0 && bad++);
+export async function runPassingFaults(home) {
+  let faultyRuns = 0;
+  const count = (ledger) => void (ledger?.faults.length > 0 && faultyRuns++);
   count(await fullDisk(home));
   if (process.platform !== "linux") say("limits and removed files: skipped, they need Linux");
   else for (const run of [fileSize, openFiles, journalRemoved, sealedRemoved]) count(await run(home));
   count(await compactionWithoutRoom(home));
-  return bad;
+  return faultyRuns;
 }

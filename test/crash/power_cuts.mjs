@@ -58,31 +58,31 @@ process.exitCode = total.lost > 0 === Boolean(options.prove) ? 0 : 1;
 /** Records one run of the program and tests power cuts of it. */
 async function testRun(folder, count) {
   await mkdir(join(folder, FOLDER), { recursive: true });
-  const { receipts, asked, record } = await recordRun(folder);
+  const { receipts, requested, record } = await recordRun(folder);
   const records = readRecords(record);
   const first = receipts[0].mark;
   const offsets = Array.from({ length: count }, () => first + Math.floor(random() * (record.length - first)));
   offsets.sort((a, b) => a - b);
   const disk = new RecordedDisk();
-  let next = 0;
+  let nextRecord = 0;
   let isSealed = false;
   for (const [index, offset] of offsets.entries()) {
-    for (; next < records.length && records[next].at < offset; next++) {
-      isSealed ||= records[next].op === "rename" && /journal\.\d+\.jsonl$/.test(records[next].to);
-      if (options.prove && records[next].op === "sync") dropSyncEnd(records, next);
-      else disk.apply(records[next]);
+    for (; nextRecord < records.length && records[nextRecord].at < offset; nextRecord++) {
+      isSealed ||= records[nextRecord].op === "rename" && /journal\.\d+\.jsonl$/.test(records[nextRecord].to);
+      if (options.prove && records[nextRecord].op === "sync") dropSyncEnd(records, nextRecord);
+      else disk.apply(records[nextRecord]);
     }
-    const after = join(home, `cut-${index}`);
-    await mkdir(join(after, FOLDER), { recursive: true });
-    await writeFiles(disk.cut(random), folder, after);
+    const cutFolder = join(home, `cut-${index}`);
+    await mkdir(join(cutFolder, FOLDER), { recursive: true });
+    await writeFiles(disk.cut(random), folder, cutFolder);
     await compare(
-      after,
+      cutFolder,
       receipts.filter(({ mark }) => mark <= offset),
-      asked,
+      requested,
     );
     total.cuts++;
     if (isSealed) total.seals++;
-    rmSync(after, { recursive: true });
+    rmSync(cutFolder, { recursive: true });
   }
   say(`  ${total.cuts} cuts, ${total.acknowledged} acknowledged writes compared`);
 }
@@ -90,7 +90,7 @@ async function testRun(folder, count) {
 /** Drops the end of a sync; the caller drops its beginning. */
 function dropSyncEnd(records, index) {
   const { id } = records[index];
-  const end = records.find((one, at) => at > index && one.op === "done" && one.id === id);
+  const end = records.find((record, position) => position > index && record.op === "done" && record.id === id);
   if (end) end.op = "nothing";
 }
 
@@ -109,7 +109,7 @@ async function recordRun(folder) {
     receipts.push({ body, mark: (await stat(path)).size });
   };
   await service.listening;
-  const working = Array.from({ length: CLIENTS }, (_, index) => newClient(`t${index}`, ledger, random)(service));
+  const clientRuns = Array.from({ length: CLIENTS }, (_, index) => newClient(`t${index}`, ledger, random)(service));
   const end = performance.now() + RUN_MS;
   const erased = new Set();
   while (performance.now() < end || (erased.size === 0 && performance.now() < end + MAX_EXTRA_RUN_MS)) {
@@ -124,16 +124,16 @@ async function recordRun(folder) {
   }
   await sleep(COMPACTION_MS);
   await service.kill();
-  await Promise.all(working);
+  await Promise.all(clientRuns);
   if (ledger.faults.length > 0) throw new Error(verdict(ledger));
   receipts.sort((a, b) => a.mark - b.mark);
-  return { receipts, asked: ledger.asked, record: await readFile(path) };
+  return { receipts, requested: ledger.requested, record: await readFile(path) };
 }
 
 /** Starts the program on the files after a cut and compares it with the receipts. */
-async function compare(folder, receipts, asked) {
+async function compare(folder, receipts, requested) {
   const ledger = newLedger();
-  Object.assign(ledger.asked, asked);
+  Object.assign(ledger.requested, requested);
   for (const { body } of receipts) ledger.receive(body);
   total.acknowledged += receipts.length;
   const service = spawnService(program, intent, folder);

@@ -1,6 +1,6 @@
 /** Creates a random number generator from a seed (mulberry32); numbers are from 0 to 1. */
-export function seededRandom(start) {
-  let state = start;
+export function seededRandom(seed) {
+  let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state);

@@ -8,7 +8,7 @@ import { dirname, relative, join } from "node:path";
 
 const SECTOR = 512;
 
-/** Parses the records of a program; `at` is the offset of a record, by which a cut is named. */
+/** Parses the records of a program; `at` is the offset of a record, which also identifies a cut. */
 export function readRecords(bytes) {
   const records = [];
   for (let at = 0; at < bytes.length;) {
@@ -46,7 +46,7 @@ export class RecordedDisk {
       else if (record.empties) file.pending.push({ op: "truncate", size: 0, isDone: true });
     } else if (op === "write") file?.pending.push(record);
     else if (op === "truncate") file?.pending.push({ op, size: record.size, isDone: true });
-    // A sync covers what was done before it began.
+    // A sync covers operations that ended before it began.
     else if (op === "sync") record.covers = file ? file.pending.filter(({ isDone }) => isDone) : [...this.#moves];
     else if (op === "rename") this.#move({ path, to: record.to, file });
     else if (op === "remove" && file) this.#move({ path, file: undefined });
@@ -60,29 +60,29 @@ export class RecordedDisk {
     const file = this.#names.get(record.path);
     const covered = new Set(record.covers);
     if (file) {
-      for (const one of file.pending) if (covered.has(one)) file.durable = applyOperation(file.durable, one);
-      file.pending = file.pending.filter((one) => !covered.has(one));
+      for (const write of file.pending) if (covered.has(write)) file.durable = applyOperation(file.durable, write);
+      file.pending = file.pending.filter((write) => !covered.has(write));
     } else {
-      for (const move of this.#moves) if (covered.has(move)) moveIn(this.#durableNames, move);
+      for (const move of this.#moves) if (covered.has(move)) applyMove(this.#durableNames, move);
       this.#moves = this.#moves.filter((move) => !covered.has(move));
     }
   }
 
   #move(move) {
-    moveIn(this.#names, move);
+    applyMove(this.#names, move);
     this.#moves.push(move);
   }
 
   /** Returns a possible content of each file after a cut now; `random` decides what is lost. */
   cut(random) {
     const names = new Map(this.#durableNames);
-    const survived = Math.floor(random() * (this.#moves.length + 1));
-    for (const move of this.#moves.slice(0, survived)) moveIn(names, move);
+    const survivedCount = Math.floor(random() * (this.#moves.length + 1));
+    for (const move of this.#moves.slice(0, survivedCount)) applyMove(names, move);
     return new Map([...names].map(([path, file]) => [path, contentAfterCut(file, random)]));
   }
 }
 
-function moveIn(names, { path, to, file }) {
+function applyMove(names, { path, to, file }) {
   names.delete(path);
   if (file !== undefined) names.set(to ?? path, file);
 }
@@ -100,20 +100,21 @@ function applyOperation(content, { op, size, position, data }) {
   return next;
 }
 
-/** Each sector of each pending write may be lost, and later changes of the size as well. */
+/** Returns a possible content of a file after a cut: each sector of a pending write, and later sizes, may be lost. */
 function contentAfterCut({ durable, pending }, random) {
   const share = random();
-  const reached = pending.slice(0, Math.floor(random() * (pending.length + 1)));
+  const applied = pending.slice(0, Math.floor(random() * (pending.length + 1)));
   let content = durable;
-  for (const one of reached) {
-    if (one.op === "truncate") {
-      content = applyOperation(content, one);
+  for (const operation of applied) {
+    const { op, position, data } = operation;
+    if (op === "truncate") {
+      content = applyOperation(content, operation);
       continue;
     }
-    for (let from = 0; from < one.data.length;) {
-      const start = one.position + from;
-      const to = Math.min(one.data.length, from + SECTOR - (start % SECTOR));
-      if (random() >= share) content = applyOperation(content, { position: start, data: one.data.subarray(from, to) });
+    for (let from = 0; from < data.length;) {
+      const start = position + from;
+      const to = Math.min(data.length, from + SECTOR - (start % SECTOR));
+      if (random() >= share) content = applyOperation(content, { position: start, data: data.subarray(from, to) });
       from = to;
     }
   }

@@ -21,7 +21,7 @@ const { values: options } = parseArgs({
 });
 const seed = Number(options.seed ?? Date.now() % 1_000_000);
 const random = seededRandom(seed);
-const wanted = Number(options.rollouts ?? (options.short ? 12 : 1000));
+const requiredRollouts = Number(options.rollouts ?? (options.short ? 12 : 1000));
 const deadline = performance.now() + Number(options.minutes ?? 30) * 60_000;
 
 const SLOTS = options.short || options.prove ? 12 : 32;
@@ -50,14 +50,14 @@ const STAGES = JSON.stringify({
   watch: [{ kpi: "conversion", kind: "binary", good: "up", allowed: 0.05 }],
 });
 const EVERYBODY = 10_000;
-const shareOf = (step) => STEPS[step]?.share ?? EVERYBODY;
+const findShare = (step) => STEPS[step]?.share ?? EVERYBODY;
 
 /** The content of a file without a rollout; parsing and rendering would change its bytes. */
-const bytesOf = (slot) =>
+const initialText = (slot) =>
   `{ "flags": {\n  "slot${slot}": { "state":"ENABLED", "variants" : {"on":true,  "off":false}, "x": 1.50, "defaultVariant": "off" } } }\n`;
 
 const folder = await mkdtemp(join(tmpdir(), "countersign-rollouts-"));
-const fileOf = (slot) => join(folder, `slot${slot}.json`);
+const slotFile = (slot) => join(folder, `slot${slot}.json`);
 const faults = [];
 const fault = (sentence) => void faults.push(sentence);
 
@@ -83,14 +83,14 @@ async function prepare() {
     file: `slot${slot}.json`,
   }));
   await writeFile(join(folder, "targets.json"), JSON.stringify({ systems }));
-  for (let slot = 0; slot < SLOTS; slot++) await writeFile(fileOf(slot), bytesOf(slot));
+  for (let slot = 0; slot < SLOTS; slot++) await writeFile(slotFile(slot), initialText(slot));
   await mkdir(join(folder, "data"));
 }
 
 /** Returns how many of 10,000 users get the value by a file; undefined for a content that no rollout writes. */
 async function readShare(slot) {
-  const content = await readFile(fileOf(slot), "utf8");
-  if (content === bytesOf(slot)) return 0;
+  const content = await readFile(slotFile(slot), "utf8");
+  if (content === initialText(slot)) return 0;
   const flag = JSON.parse(content).flags[`slot${slot}`];
   const treated = /\["treated",(\d+)\]/.exec(JSON.stringify(flag.targeting ?? ""));
   if (treated) return Number(treated[1]);
@@ -98,17 +98,17 @@ async function readShare(slot) {
 }
 
 /** Returns the slot and the logged share of each change. */
-function fold(entries) {
+function foldEntries(entries) {
   const changes = new Map();
   for (const { event_type, change_id, detail } of entries) {
     const { target, to } = JSON.parse(detail);
     if (event_type === "change_proposed")
       changes.set(change_id, { slot: Number(/\d+/.exec(target)[0]), share: 0, step: -1 });
     const change = changes.get(change_id);
-    if (event_type === "change_applied") Object.assign(change, { share: shareOf(0), step: 0 });
+    if (event_type === "change_applied") Object.assign(change, { share: findShare(0), step: 0 });
     if (event_type === "stage_advanced") {
       if (to !== change.step + 1) fault(`${change_id} went from step ${change.step} to ${to}`);
-      Object.assign(change, { share: shareOf(to), step: to });
+      Object.assign(change, { share: findShare(to), step: to });
     }
     if (event_type === "change_rolled_back") Object.assign(change, { share: 0, isOver: true });
   }
@@ -127,32 +127,37 @@ async function readState() {
       page = await store.list("audit", { after, limit: 1000 });
       entries.push(...page.map(({ value }) => value));
     }
-    return { changes: fold(entries), leases: (await store.list("leases", { limit: 1000 })).map(({ value }) => value) };
+    return {
+      changes: foldEntries(entries),
+      leases: (await store.list("leases", { limit: 1000 })).map(({ value }) => value),
+    };
   } finally {
     await store.close();
   }
 }
 
-const hit = new Set();
-const seen = { orders: 0, steps: {} };
+const hitRollouts = new Set();
+const atKills = { orders: 0, steps: {} };
 
 /** Compares the files with the log and the leases. */
 async function compare() {
   const { changes, leases } = await readState();
   for (let slot = 0; slot < SLOTS; slot++) {
-    const own = [...changes].filter(([, change]) => change.slot === slot && !change.isOver);
-    const shares = own.map(([, { share }]) => share);
-    const ordered = leases.filter(({ change_id }) => changes.get(change_id)?.slot === slot);
-    const orders = ordered.map((lease) => (lease.operation === "rollback" ? 0 : shareOf(lease.step ?? 0)));
-    const allowed = [Math.max(0, ...shares), ...orders];
+    const ofSlot = [...changes].filter(([, change]) => change.slot === slot && !change.isOver);
+    const shares = ofSlot.map(([, { share }]) => share);
+    const leasesOfSlot = leases.filter(({ change_id }) => changes.get(change_id)?.slot === slot);
+    const orderedShares = leasesOfSlot.map((lease) =>
+      lease.operation === "rollback" ? 0 : findShare(lease.step ?? 0),
+    );
+    const allowed = [Math.max(0, ...shares), ...orderedShares];
     const share = await readShare(slot);
     if (!allowed.includes(share))
       fault(`slot ${slot} exposes ${share}, and the log and the orders say ${allowed.join(", ")}`);
-    seen.orders += ordered.filter(({ operation }) => ORDERS.includes(operation)).length;
-    for (const [id, { step }] of own)
-      if (step >= 0 || ordered.length > 0) {
-        hit.add(id);
-        seen.steps[step] = (seen.steps[step] ?? 0) + 1;
+    atKills.orders += leasesOfSlot.filter(({ operation }) => ORDERS.includes(operation)).length;
+    for (const [id, { step }] of ofSlot)
+      if (step >= 0 || leasesOfSlot.length > 0) {
+        hitRollouts.add(id);
+        atKills.steps[step] = (atKills.steps[step] ?? 0) + 1;
       }
   }
 }
@@ -164,62 +169,63 @@ const totals = (share, [treated, control]) => {
 };
 
 let count = 0;
-let acts = 0;
+let requestCount = 0;
 /** Number of steps by the service and of rollbacks by the rule. */
-let moves = 0;
+let advanceCount = 0;
 const ends = { by_rule: 0, by_hand: 0 };
 
 /** Creates a slot that runs one rollout after another; the next step depends on the state in the service. */
 function newSlot(slot) {
-  let one = undefined;
-  const begin = () => ({
+  let rollout = undefined;
+  const newRollout = () => ({
     key: `rollout-${++count}`,
     worse: random() < 0.3 ? Math.floor(random() * 3) : -1,
     end: Math.floor(random() * 4),
   });
-  const post = (url, name, fields, key = `act-${++acts}`) => ask(url, `/api/product/${name}`, { fields, key });
+  const post = (url, name, fields, key = `act-${++requestCount}`) => ask(url, `/api/product/${name}`, { fields, key });
   const feed = async (url, step) => {
-    const rates = step === one.worse ? [0.1, 0.2] : [0.2, 0.2];
-    const row = { step, kpi: "conversion", as_of: new Date().toISOString(), ...totals(shareOf(step), rates) };
-    const body = JSON.stringify({ change_id: one.change_id, rows: [row] });
+    const rates = step === rollout.worse ? [0.1, 0.2] : [0.2, 0.2];
+    const row = { step, kpi: "conversion", as_of: new Date().toISOString(), ...totals(findShare(step), rates) };
+    const body = JSON.stringify({ change_id: rollout.change_id, rows: [row] });
     const headers = { authorization: `Bearer ${SECRET}`, "content-type": "application/json" };
     const signal = AbortSignal.timeout(ANSWER_LIMIT_MS);
     await (await fetch(`${url}/api/product/samples`, { method: "POST", headers, body, signal })).text();
   };
   const act = async ({ url }) => {
-    one ??= begin();
-    if (!one.change_id) {
+    rollout ??= newRollout();
+    if (!rollout.change_id) {
       const proposal = { tenant_id: "t1", kind: "config", target: `slot${slot}/slot${slot}`, summary: "A rollout" };
-      const { status, body } = await post(url, "propose", { ...proposal, value: "true", stages: STAGES }, one.key);
+      const { status, body } = await post(url, "propose", { ...proposal, value: "true", stages: STAGES }, rollout.key);
       if (status !== 201) return fault(`a proposal was answered ${status}: ${body.error}`);
-      one.change_id = body.change_id;
+      rollout.change_id = body.change_id;
     }
-    const { change_id } = one;
+    const { change_id } = rollout;
     const { body: change } = await ask(url, `/api/product/changes/${change_id}`);
     const { status, exposure } = change;
     if (status === "pending_consent") return post(url, "approve", { change_id, approver: "bo" });
     if (status === "approved") return post(url, "apply", { change_id });
-    if (status === "applied" && exposure.step > (one.step ?? 0)) moves++;
-    Object.assign(one, { status, step: exposure?.step, waits_for: exposure?.waits_for });
-    if (status === "applied" && exposure.step >= one.end) {
-      one.isByHand = true;
+    if (status === "applied" && exposure.step > (rollout.step ?? 0)) advanceCount++;
+    Object.assign(rollout, { status, step: exposure?.step, waits_for: exposure?.waits_for });
+    if (status === "applied" && exposure.step >= rollout.end) {
+      rollout.isByHand = true;
       return post(url, "rollback", { change_id });
     }
     if (status === "applied") {
       // Fed once for each process and step, because continuous feeds leave no time for a cycle.
       const now = `${url} ${exposure.step}`;
-      if (one.fed !== now) await feed(url, exposure.step);
-      return (one.fed = now);
+      if (rollout.fed !== now) await feed(url, exposure.step);
+      return (rollout.fed = now);
     }
     if (status !== "rolled_back") return fault(`${change_id} is ${status}`);
-    if ((await readFile(fileOf(slot), "utf8")) !== bytesOf(slot)) fault(`${change_id} was not rolled back to the byte`);
-    ends[one.isByHand ? "by_hand" : "by_rule"]++;
-    if (!one.isByHand) moves++;
-    one = undefined;
+    if ((await readFile(slotFile(slot), "utf8")) !== initialText(slot))
+      fault(`${change_id} was not rolled back to the byte`);
+    ends[rollout.isByHand ? "by_hand" : "by_rule"]++;
+    if (!rollout.isByHand) advanceCount++;
+    rollout = undefined;
   };
   /** Runs steps until the service is gone, or, if `isOver`, until the current rollout ends. */
   const run = async (service, isOver) => {
-    while (faults.length === 0 && !service.killed && !(isOver && !one)) {
+    while (faults.length === 0 && !service.killed && !(isOver && !rollout)) {
       try {
         await act(service);
       } catch (error) {
@@ -229,7 +235,7 @@ function newSlot(slot) {
       await sleep(PAUSE_MS * (0.5 + random()));
     }
   };
-  return { run, describe: () => one && `slot ${slot}: ${JSON.stringify(one)}` };
+  return { run, describe: () => rollout && `slot ${slot}: ${JSON.stringify(rollout)}` };
 }
 
 await prepare();
@@ -247,24 +253,24 @@ const describeSlots = () =>
     .join("; ")}`;
 
 let kills = 0;
-let life = KILL_AFTER_MS;
+let maxLifeMs = KILL_AFTER_MS;
 let service = spawn();
 const kill = async () => {
   await service.kill();
   kills++;
 };
 try {
-  while (hit.size < wanted && faults.length === 0 && performance.now() < deadline) {
+  while (hitRollouts.size < requiredRollouts && faults.length === 0 && performance.now() < deadline) {
     await service.listening;
-    const before = moves;
+    const before = advanceCount;
     const working = slots.map(({ run }) => run(service, false));
-    await sleep(50 + random() * life);
+    await sleep(50 + random() * maxLifeMs);
     await kill();
     await waitForPhase("the last answers after a kill", Promise.all(working));
     await waitForPhase("the comparison", compare());
-    if (moves === before && life >= MAX_KILL_AFTER_MS) fault(`no rollout went on${describeSlots()}`);
-    life = moves === before ? Math.min(MAX_KILL_AFTER_MS, life * 1.5) : KILL_AFTER_MS;
-    if (kills % 20 === 0) process.stdout.write(`  ${kills} kills, ${hit.size} rollouts hit\n`);
+    if (advanceCount === before && maxLifeMs >= MAX_KILL_AFTER_MS) fault(`no rollout went on${describeSlots()}`);
+    maxLifeMs = advanceCount === before ? Math.min(MAX_KILL_AFTER_MS, maxLifeMs * 1.5) : KILL_AFTER_MS;
+    if (kills % 20 === 0) process.stdout.write(`  ${kills} kills, ${hitRollouts.size} rollouts hit\n`);
     service = spawn();
     // Sometimes kills the program during its recovery.
     if (random() < 0.2) {
@@ -275,7 +281,8 @@ try {
     }
   }
   await service.listening;
-  if (hit.size < wanted && faults.length === 0) fault(`only ${hit.size} rollouts were hit in the time there was`);
+  if (hitRollouts.size < requiredRollouts && faults.length === 0)
+    fault(`only ${hitRollouts.size} rollouts were hit in the time there was`);
   const ending = Promise.all(slots.map(({ run }) => run(service, true)));
   if (faults.length === 0) await waitForPhase("the end of all rollouts", ending, describeSlots);
   await service.kill();
@@ -286,7 +293,7 @@ try {
   await service.kill();
 }
 process.stdout.write(
-  `${hit.size} rollouts hit by ${kills} kills, ${moves} steps and rollbacks by the rule, seed ${seed}; ${count} begun, rolled back ${JSON.stringify(ends)}; steps at kills ${JSON.stringify(seen.steps)}, ${seen.orders} pending orders\n`,
+  `${hitRollouts.size} rollouts hit by ${kills} kills, ${advanceCount} steps and rollbacks by the rule, seed ${seed}; ${count} begun, rolled back ${JSON.stringify(ends)}; steps at kills ${JSON.stringify(atKills.steps)}, ${atKills.orders} pending orders\n`,
 );
 for (const sentence of faults.slice(0, 10)) process.stdout.write(`FAULT ${sentence}\n`);
 const isNoticed = faults.some((sentence) => sentence.includes("exposes"));

@@ -11,23 +11,23 @@ const killFunctions = new Set();
 process.on("exit", () => killFunctions.forEach((killProcess) => killProcess()));
 
 /**
- * Spawns the program in a folder; `listening` resolves with its address, or rejects with the last line of its log. `under`: a
- * command that runs it, such as a tracer; both are killed together. `node`: options of Node. `files`: options for its files.
+ * Spawns the program in a folder; `listening` resolves with its address, or rejects with the last line of its log. `tracer` is a
+ * command that runs the program; both are killed together. `node` are options of Node, `files` options for the program's files.
  */
 export function spawnService(
   program,
   intent,
   cwd,
   {
-    under = [],
+    tracer = [],
     node = [],
     env = {},
     args = [],
     files = ["--state", "data/state.json", "--product-config", "data/product_config.json"],
   } = {},
 ) {
-  const all = [program, "--port", "0", "--product-intent", intent, ...files, "--cycle-interval", "1", ...args];
-  const [command, ...rest] = [...under, process.execPath, ...node, ...all];
+  const programArgs = [program, "--port", "0", "--product-intent", intent, ...files, "--cycle-interval", "1", ...args];
+  const [command, ...rest] = [...tracer, process.execPath, ...node, ...programArgs];
   const child = spawn(command, rest, {
     cwd,
     env: { PATH: process.env.PATH, ...env },
@@ -68,7 +68,7 @@ export function spawnService(
 
 /** Sends a request; throws if no complete response arrives. */
 export async function ask(url, path, { fields, key } = {}) {
-  const sent = fields && { method: "POST", body: new URLSearchParams(fields), headers: { "idempotency-key": key } };
-  const response = await fetch(`${url}${path}`, { ...sent, signal: AbortSignal.timeout(ANSWER_LIMIT_MS) });
+  const request = fields && { method: "POST", body: new URLSearchParams(fields), headers: { "idempotency-key": key } };
+  const response = await fetch(`${url}${path}`, { ...request, signal: AbortSignal.timeout(ANSWER_LIMIT_MS) });
   return { status: response.status, body: await response.json() };
 }

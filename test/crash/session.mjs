@@ -29,13 +29,13 @@ const STEPS = [
 const RESTART = "the service must be restarted";
 
 /**
- * Runs the steps until the process is gone and stores the receipts; resolves with the numbers of rejected writes and failed
- * operations, whether the process is gone, and whether the service asked for a restart.
+ * Runs the steps until the process ends, and stores the receipts; resolves with the numbers of rejected writes and failed
+ * operations, and with flags for an ended process (`hasEnded`) and a required restart (`needsRestart`).
  */
 export async function work(service, ledger, { adapterMayFail }) {
   const ids = {};
-  const count = { refused: 0, failed: 0, gone: false, lasting: false };
-  for (const [place, step] of STEPS.entries()) {
+  const count = { refused: 0, failed: 0, hasEnded: false, needsRestart: false };
+  for (const [index, step] of STEPS.entries()) {
     const [name, number] = step.split(" ");
     if (number && name !== "propose" && ids[number] === undefined) continue;
     const fields = {
@@ -43,18 +43,18 @@ export async function work(service, ledger, { adapterMayFail }) {
       approve: { change_id: ids[number], approver: "ana" },
       kpi: { nrr_quarterly: "1.04" },
     }[name] ?? { change_id: ids[number] };
-    ledger.asked[name] = (ledger.asked[name] ?? 0) + 1;
-    const answer = await ask(service.url, `/api/product/${name}`, { fields, key: `k${place}` }).catch(() => undefined);
-    if (!answer) return { ...count, gone: true };
+    ledger.requested[name] = (ledger.requested[name] ?? 0) + 1;
+    const answer = await ask(service.url, `/api/product/${name}`, { fields, key: `k${index}` }).catch(() => undefined);
+    if (!answer) return { ...count, hasEnded: true };
     const { status, body } = answer;
-    if (status < 300 && count.lasting)
+    if (status < 300 && count.needsRestart)
       ledger.fault("answer", `${step} was acknowledged after the service had asked for a restart`);
     if (status < 300) {
       ids[number] ??= body.change_id;
       ledger.receive(body);
     } else if (body.code === "store_unavailable") {
       count.refused++;
-      count.lasting ||= body.error.includes(RESTART);
+      count.needsRestart ||= body.error.includes(RESTART);
       const read = await ask(service.url, "/api/product/audit?limit=1000").catch(() => undefined);
       if (read?.status !== 200)
         ledger.fault("answer", `reads are answered ${read?.status} while nothing can be written`);
@@ -74,8 +74,8 @@ export async function compare(folder, ledger, { adapterFailed = false } = {}) {
     await service.listening;
     const config = join(folder, CONFIG);
     await ledger.check(service.url, adapterFailed ? null : config, { all: true, chain: true });
-    const { refused, gone } = await work(service, ledger, {});
-    if (refused > 0 || gone) ledger.fault("answer", "after the restart it does not take writes");
+    const { refused, hasEnded } = await work(service, ledger, {});
+    if (refused > 0 || hasEnded) ledger.fault("answer", "after the restart it does not take writes");
     await ledger.check(service.url, config, { all: true, chain: true });
   } catch (error) {
     ledger.fault("start", error.message);

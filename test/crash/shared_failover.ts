@@ -20,7 +20,7 @@ export interface Failover {
  * all writes until a person accepts the loss; then each runs a change from proposal to rollback.
  */
 export async function loseToFailover(postgres: PostgresServer, load: Load): Promise<Failover> {
-  await inDatabase(
+  await runInTransaction(
     postgres,
     ...TABLES.flatMap((table) => [
       `drop table if exists ${table}_copy`,
@@ -28,9 +28,9 @@ export async function loseToFailover(postgres: PostgresServer, load: Load): Prom
     ]),
   );
   // A process that has acknowledged nothing since the copy cannot notice a loss.
-  await Promise.all([wait(LOST_MS), eachAcknowledged(load)]);
+  await Promise.all([wait(LOST_MS), waitForEachAcknowledgement(load)]);
   const rejections = watchForRejections(load);
-  await inDatabase(
+  await runInTransaction(
     postgres,
     `lock table ${TABLES.join(", ")} in access exclusive mode`,
     ...TABLES.flatMap((table) => [`delete from ${table}`, `insert into ${table} table ${table}_copy`]),
@@ -38,7 +38,7 @@ export async function loseToFailover(postgres: PostgresServer, load: Load): Prom
   const noticedAfter = await rejections.waitForAll(performance.now());
   const { url } = load.services[0]!;
   const { length, head } = await verify(url);
-  const lost = takeLost(load, length);
+  const lost = removeLost(load, length);
   if (lost.size === 0) load.fail("the failover lost no acknowledged entry");
   const fields = { actor: "ops", note: "failover", length: String(length), head };
   const accepted = await post(url, "audit/accept-loss", fields);
@@ -46,8 +46,7 @@ export async function loseToFailover(postgres: PostgresServer, load: Load): Prom
   const unfrozen = await post(url, "unfreeze", { actor: "ops", note: "checked" });
   if (unfrozen.status !== 200) load.fail(`unfreeze: ${unfrozen.status} ${JSON.stringify(unfrozen.body)}`);
   for (const { number } of load.services)
-    if (!(await tryCompleteChange(load, number)))
-      load.fail(`process ${number} brings no change through its life after accept-loss`);
+    if (!(await tryCompleteChange(load, number))) load.fail(`process ${number} completes no change after accept-loss`);
   await checkExplanations(load, lost);
   return { lost, noticedAfter };
 }
@@ -60,7 +59,7 @@ async function tryCompleteChange(load: Load, number: number): Promise<boolean> {
 }
 
 /** Resolves when each service has acknowledged a write. */
-function eachAcknowledged({ services, onReply }: Load): Promise<void> {
+function waitForEachAcknowledgement({ services, onReply }: Load): Promise<void> {
   const missing = new Set(services.map(({ number }) => number));
   return new Promise((resolve) => {
     const end = onReply((number, { status }) => {
@@ -72,12 +71,12 @@ function eachAcknowledged({ services, onReply }: Load): Promise<void> {
   });
 }
 
-/** Watches for the rejection by each service because of the broken chain; a later write that is acknowledged is a fault. */
+/** Watches for the rejection of a write by each service; a write that is acknowledged after the failover is a fault. */
 function watchForRejections(load: Load) {
   const first = new Map<number, number>();
   let since = Infinity;
   let resolve = (): void => undefined;
-  const promise = new Promise<void>((all) => (resolve = all));
+  const promise = new Promise<void>((done) => (resolve = done));
   const end = load.onReply((number, { status, body, sent }) => {
     if (body.code === "chain_broken" && !first.has(number)) first.set(number, performance.now());
     if (status < 300 && sent > since) load.fail(`process ${number} acknowledged a write after the failover`);
@@ -100,7 +99,7 @@ function watchForRejections(load: Load) {
 }
 
 /** Removes and returns the receipts of lost entries; their ids may be used again once the loss is accepted. */
-function takeLost({ acknowledged }: Load, length: number): Map<number, Acknowledged> {
+function removeLost({ acknowledged }: Load, length: number): Map<number, Acknowledged> {
   const lost = new Map([...acknowledged].filter(([id]) => id > length));
   for (const id of lost.keys()) acknowledged.delete(id);
   return lost;
@@ -121,6 +120,6 @@ async function verify(url: string, query = "") {
 }
 
 /** Runs statements in order in one transaction, on one snapshot of the database. */
-async function inDatabase({ pool }: PostgresServer, ...statements: string[]): Promise<void> {
+async function runInTransaction({ pool }: PostgresServer, ...statements: string[]): Promise<void> {
   await pool.query(["begin isolation level repeatable read", ...statements, "commit"].join(";"));
 }

@@ -69,16 +69,18 @@ function fail(text: string): void {
 
 load.start();
 const longestGaps = new Map<string, number>();
-const kinds = Object.entries(faults);
+const faultKinds = Object.entries(faults);
 /** Limit for slow machines, which end with fewer acknowledged steps instead of later. */
-const MAX_FAULTS = (values.short ? 4 : 100) * kinds.length;
-const isEnough = (count: number) =>
-  values.failover || count >= MAX_FAULTS || (count >= 2 * kinds.length && load.acknowledged.size >= MIN_ACKNOWLEDGED);
-for (let count = 0; !isEnough(count); count++) {
+const MAX_FAULTS = (values.short ? 4 : 100) * faultKinds.length;
+const isFinished = (count: number) =>
+  values.failover ||
+  count >= MAX_FAULTS ||
+  (count >= 2 * faultKinds.length && load.acknowledged.size >= MIN_ACKNOWLEDGED);
+for (let count = 0; !isFinished(count); count++) {
   await wait(BETWEEN_MS);
-  const [name, bring] = kinds[count % kinds.length]!;
+  const [name, cause] = faultKinds[count % faultKinds.length]!;
   load.watch();
-  await bring(count % 3);
+  await cause(count % 3);
   await wait(BETWEEN_MS);
   const gap = load.longestGap();
   longestGaps.set(name, Math.max(longestGaps.get(name) ?? 0, gap));
@@ -104,7 +106,7 @@ const verified = spawnSync(process.execPath, ["dist/local/verify/main.js", join(
 if (verified.status !== 2) fail(`countersign-verify: ${verified.status} ${verified.stdout}${verified.stderr}`);
 if (!verified.stdout.includes("ops accepted")) fail(`countersign-verify does not report the loss: ${verified.stdout}`);
 say(
-  `${load.acknowledged.size} acknowledged and ${load.completed} complete lives, ${missing} missing, ${load.twice} ids twice`,
+  `${load.acknowledged.size} acknowledged and ${load.completed} complete changes, ${missing} missing, ${load.duplicates} ids twice`,
 );
 say(`${stored.size} entries in the log, verified`);
 for (const [name, gap] of longestGaps) say(`  ${name}: no write for ${Math.round(gap)} ms at most`);

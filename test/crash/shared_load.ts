@@ -67,7 +67,7 @@ export class Load {
   /** Number of changes that were proposed, approved, applied and rolled back. */
   completed = 0;
   /** Number of entry ids that were acknowledged twice. */
-  twice = 0;
+  duplicates = 0;
   /** The longest time without an acknowledgement since `watch`. */
   #longest = 0;
   #last = performance.now();
@@ -82,10 +82,10 @@ export class Load {
 
   start(): void {
     for (const { number } of this.services) {
-      for (let i = 0; i < CALLERS_PER_SERVICE.proposals; i++)
+      for (let count = 0; count < CALLERS_PER_SERVICE.proposals; count++)
         this.#calling.push(this.#repeat(() => this.#propose(number, "crm.followup")));
-      for (let i = 0; i < CALLERS_PER_SERVICE.changes; i++)
-        this.#calling.push(this.#repeat(() => this.runChange(number, `crm.life_${number}_${i}`)));
+      for (let count = 0; count < CALLERS_PER_SERVICE.changes; count++)
+        this.#calling.push(this.#repeat(() => this.runChange(number, `crm.life_${number}_${count}`)));
     }
   }
 
@@ -104,10 +104,10 @@ export class Load {
     return Math.max(this.#longest, performance.now() - this.#last);
   }
 
-  /** Calls `see` with each reply from now on; returns a function that ends this. */
-  onReply = (see: (number: number, reply: Reply) => void): (() => void) => {
-    this.#watchers.add(see);
-    return () => this.#watchers.delete(see);
+  /** Calls `onEachReply` with each reply from now on; returns a function that ends this. */
+  onReply = (onEachReply: (number: number, reply: Reply) => void): (() => void) => {
+    this.#watchers.add(onEachReply);
+    return () => this.#watchers.delete(onEachReply);
   };
 
   /** Proposes, approves, applies and rolls back a change; resolves to whether all steps were acknowledged. */
@@ -134,9 +134,9 @@ export class Load {
   async #step(number: number, path: string, fields: Record<string, string>): Promise<Reply | undefined> {
     try {
       const reply = await post(this.services[number]!.url, path, fields);
-      for (const see of this.#watchers) see(number, reply);
+      for (const onEachReply of this.#watchers) onEachReply(number, reply);
       if (reply.status < 300 && reply.body.audit_entry) {
-        this.#note(reply.body.audit_entry, path);
+        this.#recordReceipt(reply.body.audit_entry, path);
         return reply;
       }
       this.#reject(String(reply.body.code));
@@ -150,9 +150,9 @@ export class Load {
     this.rejected.set(code, (this.rejected.get(code) ?? 0) + 1);
   }
 
-  #note({ id, current_hash }: { id: number; current_hash: string }, step: string): void {
+  #recordReceipt({ id, current_hash }: { id: number; current_hash: string }, step: string): void {
     if (this.acknowledged.has(id)) {
-      this.twice++;
+      this.duplicates++;
       this.fail(`entry ${id} was acknowledged twice`);
     }
     this.acknowledged.set(id, { hash: current_hash, step });

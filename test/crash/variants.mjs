@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as esbuild from "esbuild";
 
 const root = join(import.meta.dirname, "../..");
-const pause = (ms) => `await new Promise((resolve) => globalThis.setTimeout(resolve, ${ms}));`;
+const pauseCode = (ms) => `await new Promise((resolve) => globalThis.setTimeout(resolve, ${ms}));`;
 
 /** Name, the faults that the harness may report, source file, and pairs of a text and its replacement. */
 export const VARIANTS = [
@@ -20,7 +20,7 @@ export const VARIANTS = [
     "lost duplicated mismatch answer",
     "local/store/journal.ts",
     "        located = await write(writing);",
-    `        for (const waiter of writing.waiters.splice(0)) waiter.durable(); ${pause(5)} located = await write(writing);`,
+    `        for (const waiter of writing.waiters.splice(0)) waiter.durable(); ${pauseCode(5)} located = await write(writing);`,
   ],
   [
     "never writes one commit in fifty",
@@ -42,7 +42,7 @@ export const VARIANTS = [
     "mismatch answer",
     "local/targets/atomic_file.ts",
     "    await files.rename(temporary, path);",
-    `await files.rm(temporary); await files.writeFile(path, ""); ${pause(2)} await files.writeFile(path, text);`,
+    `await files.rm(temporary); await files.writeFile(path, ""); ${pauseCode(2)} await files.writeFile(path, text);`,
   ],
   [
     "forgets idempotency keys",
@@ -56,11 +56,11 @@ export const VARIANTS = [
     "slow",
     "local/open_store.ts",
     "  const lock = await acquireLock(state, undefined, door.enter);",
-    `${pause(3000)}\n$&`,
+    `${pauseCode(3000)}\n$&`,
   ],
 ];
 
-/** A program whose orders of steps are in memory only: what it sets before a kill, neither the log nor an order says. */
+/** A program that stores the orders of steps only in memory, so that after a kill neither log nor order explains a share. */
 export const UNORDERED = [
   "orders steps in memory only",
   "",
@@ -79,8 +79,8 @@ export async function buildVariant([name, , file, ...edits], folder) {
     build.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
       if (path !== join(root, file)) return undefined;
       let contents = await readFile(path, "utf8");
-      for (let at = 0; at < edits.length; at += 2) {
-        const [text, replacement] = edits.slice(at, at + 2);
+      for (let index = 0; index < edits.length; index += 2) {
+        const [text, replacement] = edits.slice(index, index + 2);
         const parts = contents.split(text);
         replaced += parts.length === 2 ? 2 : 0;
         contents = parts.join(replacement.replace("$&", () => text));
@@ -99,6 +99,6 @@ export async function buildVariant([name, , file, ...edits], folder) {
     logLevel: "error",
     plugins: [{ name: "variant", setup }],
   });
-  if (replaced !== edits.length) throw new Error(`"${name}": ${file} has a text that is to be replaced not once`);
+  if (replaced !== edits.length) throw new Error(`"${name}": a text to replace does not occur exactly once in ${file}`);
   return outfile;
 }

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { UNORDERED, VARIANTS } from "./variants.mjs";
 
 test.each([...VARIANTS, UNORDERED] as [string, string, string, ...string[]][])(
-  "%s",
+  "each replaced text of the variant occurs once: %s",
   (_name, _faults, file, ...edits) => {
     const source = readFileSync(join(import.meta.dirname, "../..", file), "utf8");
     const texts = edits.filter((_, index) => index % 2 === 0);

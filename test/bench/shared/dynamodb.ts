@@ -1,4 +1,4 @@
-/** Measures requests of a governed write to DynamoDB, and writes a second at 4 ms a request, by one writer and by rivals. */
+/** Measures the DynamoDB requests of a governed write, and writes a second at 4 ms a request, by one and by many writers. */
 import { readFile } from "node:fs/promises";
 import { countersign } from "../../../handlers/index.ts";
 import type { Item, Operation } from "../../../lib/store/dynamodb/items.ts";
@@ -12,7 +12,7 @@ const WRITE_CONCURRENCY = 4;
 const silent = (): void => undefined;
 const QUIET = { debug: silent, info: silent, warn: silent, error: silent };
 
-/** Requests since the last reset: `waves` are sequential requests, each with any number of concurrent ones. */
+/** Requests since the last reset; `waves` counts concurrent requests as one. */
 interface RequestCounts {
   requests: number;
   waves: number;
@@ -20,15 +20,15 @@ interface RequestCounts {
   written: number;
 }
 
-const none = (): RequestCounts => ({ requests: 0, waves: 0, read: 0, written: 0 });
+const noRequests = (): RequestCounts => ({ requests: 0, waves: 0, read: 0, written: 0 });
 
 /** Creates a `fetch` that delays each response and counts requests and charged units, by the rules in AWS' documentation. */
-function metered(ms: number, isCharging = true) {
-  let counts = none();
-  let underWay = 0;
+function measuringFetch(ms: number, isCharging = true) {
+  let counts = noRequests();
+  let pending = 0;
   const send: typeof fetch = async (url, init) => {
     counts.requests++;
-    if (underWay++ === 0) counts.waves++;
+    if (pending++ === 0) counts.waves++;
     try {
       await new Promise((resolve) => setTimeout(resolve, ms));
       const response = await fetch(url, init);
@@ -37,20 +37,20 @@ function metered(ms: number, isCharging = true) {
       if (isCharging) charge(counts, operation, JSON.parse(String(init!.body)), JSON.parse(text));
       return new Response(text, response);
     } finally {
-      underWay--;
+      pending--;
     }
   };
-  return { send, take: (): RequestCounts => [counts, (counts = none())][0]! };
+  return { send, take: (): RequestCounts => [counts, (counts = noRequests())][0]! };
 }
 
-const sizeOf = (item: Item): number =>
+const itemBytes = (item: Item): number =>
   Object.entries(item).reduce((sum, [name, value]) => {
     const { S, N, B, M } = value;
     const size =
       S !== undefined ? Buffer.byteLength(S) : N !== undefined ? N.length / 2 + 1 : B ? (B.length * 3) / 4 : 0;
-    return sum + name.length + size + (M ? sizeOf(M) + 3 : 0);
+    return sum + name.length + size + (M ? itemBytes(M) + 3 : 0);
   }, 0);
-const units = (bytes: number, each: number): number => Math.max(1, Math.ceil(bytes / each));
+const countUnits = (bytes: number, unitBytes: number): number => Math.max(1, Math.ceil(bytes / unitBytes));
 
 interface Body {
   TransactItems?: Operation[];
@@ -64,8 +64,8 @@ interface Answer {
 }
 
 function charge(counts: RequestCounts, operation: string, body: Body, answer: Answer): void {
-  const read = (items: readonly Item[], least: number): number =>
-    items.reduce((sum, item) => sum + units(sizeOf(item), 4096), least - items.length);
+  const read = (items: readonly Item[], minimum: number): number =>
+    items.reduce((sum, item) => sum + countUnits(itemBytes(item), 4096), minimum - items.length);
   if (operation === "GetItem") counts.read += read(answer.Item ? [answer.Item] : [], 1);
   if (operation === "BatchGetItem")
     counts.read += read(
@@ -73,12 +73,12 @@ function charge(counts: RequestCounts, operation: string, body: Body, answer: An
       Object.values(body.RequestItems!)[0]!.Keys.length,
     );
   if (operation === "Query")
-    counts.read += units(
-      (answer.Items ?? []).reduce((sum, item) => sum + sizeOf(item), 0),
+    counts.read += countUnits(
+      (answer.Items ?? []).reduce((sum, item) => sum + itemBytes(item), 0),
       4096,
     );
-  for (const one of body.TransactItems ?? [])
-    counts.written += 2 * ("Put" in one ? units(sizeOf(one.Put.Item), 1024) : 1);
+  for (const write of body.TransactItems ?? [])
+    counts.written += 2 * ("Put" in write ? countUnits(itemBytes(write.Put.Item), 1024) : 1);
 }
 
 /** Runs the benchmark and prints the figures. */
@@ -104,7 +104,7 @@ export async function dynamoDb({ short }: { short: boolean }): Promise<void> {
   const FORM = { tenant_id: "t1", affected_users: "40", expected_delta_k: "12" };
   const propose = (service: Service, key?: string) => post(service, "propose-crm-followup", FORM, key);
 
-  const { send, take } = metered(ANSWER_MS);
+  const { send, take } = measuringFetch(ANSWER_MS);
   const service = await open(await table(), send);
   for (let index = 0; index < 5; index++) await propose(service);
   console.log("DynamoDB, one process that has the table to itself; requests one after another, units charged");
@@ -125,12 +125,12 @@ export async function dynamoDb({ short }: { short: boolean }): Promise<void> {
   await step("rollback", () => post(service, "rollback", { change_id }));
 
   const seconds = short ? 4 : 15;
-  const race = async (services: readonly Service[]) => {
+  const measureRate = async (services: readonly Service[]) => {
     const ends = performance.now() + seconds * 1000;
     const answered = new Map<number, number>();
-    const caller = async (own: Service) => {
+    const caller = async (target: Service) => {
       while (performance.now() < ends) {
-        const { status } = await propose(own);
+        const { status } = await propose(target);
         answered.set(status, (answered.get(status) ?? 0) + 1);
       }
     };
@@ -140,23 +140,23 @@ export async function dynamoDb({ short }: { short: boolean }): Promise<void> {
     return `${(done / seconds).toFixed(0)} writes/s, ${((100 * (all - done)) / all).toFixed(1)} % refused`;
   };
   console.log(`  ${CALLERS} callers, ${ANSWER_MS} ms an answer, ${seconds} s each`);
-  const sole = await open(await table(), metered(ANSWER_MS, false).send);
-  console.log(`  one writer, all at once      ${await race([sole])} (must 60/s, none)`);
+  const sole = await open(await table(), measuringFetch(ANSWER_MS, false).send);
+  console.log(`  one writer, all at once      ${await measureRate([sole])} (must 60/s, none)`);
   const one = { ...sole, fetch: oneAtATime(sole.fetch) };
-  console.log(`  one writer, one at a time    ${await race([one])} (must 60/s, none)`);
+  console.log(`  one writer, one at a time    ${await measureRate([one])} (must 60/s, none)`);
   const stack = await table();
   const instances: Service[] = [];
   for (let index = 0; index < WRITE_CONCURRENCY; index++) {
-    const each = await open(stack, metered(ANSWER_MS, false).send);
+    const each = await open(stack, measuringFetch(ANSWER_MS, false).send);
     instances.push({ ...each, fetch: oneAtATime(each.fetch) });
   }
   console.log(
-    `  as template.yaml has it      ${await race(instances)} (${WRITE_CONCURRENCY} instances, one at a time each)`,
+    `  as template.yaml has it      ${await measureRate(instances)} (${WRITE_CONCURRENCY} instances, one at a time each)`,
   );
   const shared = await table();
   const rivals: Service[] = [];
-  for (let index = 0; index < CALLERS; index++) rivals.push(await open(shared, metered(ANSWER_MS, false).send));
-  console.log(`  ${CALLERS} rival instances           ${await race(rivals)} (must 30/s, under 5 %)`);
+  for (let index = 0; index < CALLERS; index++) rivals.push(await open(shared, measuringFetch(ANSWER_MS, false).send));
+  console.log(`  ${CALLERS} rival instances           ${await measureRate(rivals)} (must 30/s, under 5 %)`);
   await server.stop();
 }
 

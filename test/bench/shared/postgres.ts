@@ -1,4 +1,4 @@
-/** Proposals a second on Postgres, next to a plain SQL function that chains the same entries, called by as many clients. */
+/** Measures proposals a second on Postgres, compared with an SQL function that chains entries, called by as many clients. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import { slowLink } from "./slow_link.ts";
 const CLIENTS = 64;
 
 /** The minimum work of any service: chained entries with the hash of the previous one, and the change. */
-const PLAIN = `
+const PLAIN_FUNCTION = `
 create table plain_head (n bigint not null, hash text not null);
 insert into plain_head values (0, repeat('0', 64));
 create table plain_entries (id bigint primary key, text text not null, hash text not null);
@@ -36,7 +36,7 @@ interface Service {
   port: number;
 }
 
-async function serviceOn(url: string, folder: string, store = "countersign"): Promise<Service> {
+async function startService(url: string, folder: string, store = "countersign"): Promise<Service> {
   const args = ["--port", "0", "--cycle-interval", "0", "--state", url, "--evolved-dir", join(folder, store)];
   args.push("--store-name", store);
   const intent = ["--product-intent", "dist/local/example/product_intent.json"];
@@ -70,7 +70,7 @@ interface Rate {
 /** Returns the number of commits of a store, and of attempts. */
 type Counter = () => Promise<{ commits: number; tries: number }>;
 
-const counterOf =
+const makeCounter =
   (pool: Pool, store: string): Counter =>
   async () => {
     const { rows } = await pool.query<{ commits: number; tries: number }>(
@@ -81,11 +81,11 @@ const counterOf =
     return rows[0]!;
   };
 
-const cpuOf = async (services: readonly Service[]): Promise<number> =>
-  ((await Promise.all(services.map(processorTime))) as number[]).reduce((sum, one) => sum + one, 0);
+const sumCpuTime = async (services: readonly Service[]): Promise<number> =>
+  ((await Promise.all(services.map(processorTime))) as number[]).reduce((sum, time) => sum + time, 0);
 
-async function proposals(services: readonly Service[], count: number, counted: Counter): Promise<Rate> {
-  const [before, from] = [await cpuOf(services), await counted()];
+async function measureProposals(services: readonly Service[], count: number, readCounts: Counter): Promise<Rate> {
+  const [before, from] = [await sumCpuTime(services), await readCounts()];
   const began = performance.now();
   await Promise.all(
     services.map(({ port }) =>
@@ -99,13 +99,13 @@ async function proposals(services: readonly Service[], count: number, counted: C
     ),
   );
   const perSecond = count / ((performance.now() - began) / 1000);
-  const to = await counted();
+  const to = await readCounts();
   const commits = to.commits - from.commits;
-  const cpu = ((await cpuOf(services)) - before) / count;
+  const cpu = ((await sumCpuTime(services)) - before) / count;
   return { perSecond, cpu, perCommit: count / commits, tries: (to.tries - from.tries) / commits };
 }
 
-async function plain(pool: Pool, count: number): Promise<Rate> {
+async function measurePlainFunction(pool: Pool, count: number): Promise<Rate> {
   const [entry, change] = ["e".repeat(800), "c".repeat(1000)];
   let sent = 0;
   const began = performance.now();
@@ -131,22 +131,25 @@ export async function postgres({ short }: { short: boolean }): Promise<void> {
   const [rounds, count] = short ? [3, 1500] : [7, 6000];
   const pool = new Pool({ connectionString: server.url, max: CLIENTS });
   pool.on("error", () => undefined);
-  await pool.query(PLAIN);
-  const at = (port: number) => server.url.replace(/:\d+\//, `:${port}/`);
-  const own = Number(new URL(server.url).port);
-  const link = await slowLink(own, 2);
+  await pool.query(PLAIN_FUNCTION);
+  const urlWithPort = (port: number) => server.url.replace(/:\d+\//, `:${port}/`);
+  const serverPort = Number(new URL(server.url).port);
+  const link = await slowLink(serverPort, 2);
   const services: Service[] = [];
-  for (let index = 0; index < 3; index++) services.push(await serviceOn(server.url, folder));
+  for (let index = 0; index < 3; index++) services.push(await startService(server.url, folder));
   // Each on its own store, so that only the network makes a difference.
-  const [near, far] = [await serviceOn(server.url, folder, "near"), await serviceOn(at(link.port), folder, "far")];
+  const [near, far] = [
+    await startService(server.url, folder, "near"),
+    await startService(urlWithPort(link.port), folder, "far"),
+  ];
   const one = services.slice(0, 1);
   try {
     const counters = {
-      countersign: counterOf(pool, "countersign"),
-      near: counterOf(pool, "near"),
-      far: counterOf(pool, "far"),
+      countersign: makeCounter(pool, "countersign"),
+      near: makeCounter(pool, "near"),
+      far: makeCounter(pool, "far"),
     };
-    for (const warm of [services, [near], [far], one]) await proposals(warm, 3000, counters.countersign);
+    for (const warm of [services, [near], [far], one]) await measureProposals(warm, 3000, counters.countersign);
     const rates = {
       plain: [] as Rate[],
       one: [] as Rate[],
@@ -155,19 +158,18 @@ export async function postgres({ short }: { short: boolean }): Promise<void> {
       far: [] as Rate[],
     };
     for (let round = 0; round < rounds; round++) {
-      rates.plain.push(await plain(pool, count));
-      rates.one.push(await proposals(one, count, counters.countersign));
-      rates.three.push(await proposals(services, count, counters.countersign));
-      rates.near.push(await proposals([near], count, counters.near));
-      rates.far.push(await proposals([far], count, counters.far));
+      rates.plain.push(await measurePlainFunction(pool, count));
+      rates.one.push(await measureProposals(one, count, counters.countersign));
+      rates.three.push(await measureProposals(services, count, counters.countersign));
+      rates.near.push(await measureProposals([near], count, counters.near));
+      rates.far.push(await measureProposals([far], count, counters.far));
     }
     const of = (name: keyof typeof rates, other: keyof typeof rates) =>
       median(rates[name].map(({ perSecond }, index) => perSecond / rates[other][index]!.perSecond)).toFixed(2);
     const rate = (name: keyof typeof rates) => {
-      const [perSecond, cpu] = [rates[name].map((one) => one.perSecond), rates[name].map((one) => one.cpu)];
-      const [perCommit, tries] = [rates[name].map((one) => one.perCommit), rates[name].map((one) => one.tries)];
-      const counted = `${Math.round(median(cpu))} µs each, ${median(perCommit).toFixed(1)} a commit, ${median(tries).toFixed(2)} tries a commit`;
-      return `${Math.round(median(perSecond))}/s${name === "plain" ? "" : `, ${counted}`}`;
+      const figure = (key: keyof Rate): number => median(rates[name].map((measured) => measured[key]));
+      const details = `${Math.round(figure("cpu"))} µs each, ${figure("perCommit").toFixed(1)} a commit, ${figure("tries").toFixed(2)} tries a commit`;
+      return `${Math.round(figure("perSecond"))}/s${name === "plain" ? "" : `, ${details}`}`;
     };
     const busy = loadavg()[0]!.toFixed(1);
     console.log(

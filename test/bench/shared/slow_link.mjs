@@ -5,17 +5,17 @@ const [target, ms] = process.argv.slice(2).map(Number);
 
 function forward(from, to) {
   const waiting = [];
-  const next = () => {
+  const sendNext = () => {
     const { data, due } = waiting[0];
-    const left = due - performance.now();
-    if (left > 0) return void setTimeout(next, Math.max(0, left - 0.5));
+    const remainingMs = due - performance.now();
+    if (remainingMs > 0) return void setTimeout(sendNext, Math.max(0, remainingMs - 0.5));
     waiting.shift();
     to.write(data);
-    if (waiting.length > 0) next();
+    if (waiting.length > 0) sendNext();
   };
   from.on("data", (data) => {
     waiting.push({ data, due: performance.now() + ms });
-    if (waiting.length === 1) next();
+    if (waiting.length === 1) sendNext();
   });
   from.on("error", () => to.destroy()).on("close", () => to.destroy());
 }

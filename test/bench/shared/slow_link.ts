@@ -3,9 +3,9 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 
-/** Starts a proxy to a port of this machine; `ms`: the delay of a round trip. */
+/** Starts a proxy to a port of this machine; `ms` is the delay of a round trip. */
 export async function slowLink(port: number, ms: number): Promise<{ port: number; stop(): void }> {
   const child = fork(join(process.cwd(), "test/bench/shared/slow_link.mjs"), [String(port), String(ms / 2)]);
-  const [reported] = (await once(child, "message")) as [{ port: number }];
-  return { port: reported.port, stop: () => void child.kill() };
+  const [message] = (await once(child, "message")) as [{ port: number }];
+  return { port: message.port, stop: () => void child.kill() };
 }
