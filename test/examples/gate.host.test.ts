@@ -1,4 +1,4 @@
-/** The example configurations of other tools: their scripts run by a shell, their requests sent and their expressions evaluated. */
+/** Example configurations of other tools: a shell runs their scripts, and the test sends their requests and evaluates their conditions. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -43,15 +43,15 @@ beforeAll(async () => {
   });
   for (const target of ["deploy/42/production", "terraform/shop-production", "terraform/infrastructure/default"])
     for (const state of ["waiting", "allowed"] as const) await release(target, state);
-  const listen = async (made: Server) => {
-    await once(made.listen(0, "127.0.0.1"), "listening");
-    return `http://127.0.0.1:${(made.address() as AddressInfo).port}`;
+  const listen = async (listener: Server) => {
+    await once(listener.listen(0, "127.0.0.1"), "listening");
+    return `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
   };
   server = createServer(onNode(app(deps)));
   url = await listen(server);
   idTokens = createServer((request, response) => {
     const { searchParams } = new URL(request.url!, "http://x");
-    void tokenFor(searchParams.get("head")!, searchParams.get("audience")!).then((value) =>
+    void makeToken(searchParams.get("head")!, searchParams.get("audience")!).then((value) =>
       response.end(JSON.stringify({ value })),
     );
   });
@@ -59,9 +59,9 @@ beforeAll(async () => {
 });
 let idTokensUrl: string;
 afterAll(async () => {
-  for (const one of [server, idTokens]) {
-    one.closeAllConnections();
-    one.close();
+  for (const listener of [server, idTokens]) {
+    listener.closeAllConnections();
+    listener.close();
   }
 });
 
@@ -74,16 +74,16 @@ async function release(target: string, state: "waiting" | "allowed"): Promise<vo
   if (state === "allowed") await post("approve", { change_id, approver: "ana" }, ADMIN);
 }
 
-const tokenFor = (sha: string, aud: string) =>
+const makeToken = (sha: string, aud: string) =>
   signedToken(
     { iss: ISSUER, aud, sub: "shop", exp: NOW_S + 300, sha, environment: "production", repository_id: 42 },
     { kid: "ci", alg: "RS256" },
   );
 
-const textOf = (name: string): string =>
+const readText = (name: string): string =>
   readFileSync(join(ROOT, "examples/gate", name), "utf8").replaceAll(SERVICE, url);
 // oxlint-disable-next-line no-explicit-any -- whatever the file holds
-const yamlOf = (name: string): any => parse(textOf(name), { strict: true });
+const readYaml = (name: string): any => parse(readText(name), { strict: true });
 
 /** Runs a script as a runner does; resolves with its exit code. */
 async function run(script: string, env: Record<string, string>): Promise<number> {
@@ -93,14 +93,14 @@ async function run(script: string, env: Record<string, string>): Promise<number>
 }
 
 /** Fills in expressions of a workflow: `${{ github.sha }}`. */
-const filled = (value: unknown, context: Record<string, string>): string =>
+const fillExpressions = (value: unknown, context: Record<string, string>): string =>
   String(value).replaceAll(/\$\{\{ ([\w.]+) \}\}/g, (_, name: string) => context[name]!);
 /** Fills in variables in the values of a file's variables: `$CI_COMMIT_SHA`. */
-const expanded = (variables: Record<string, string>, known: Record<string, string>) =>
+const expandVariables = (variables: Record<string, string>, values: Record<string, string>) =>
   Object.fromEntries(
     Object.entries(variables).map(([name, value]) => [
       name,
-      String(value).replaceAll(/\$(\w+)/g, (_, of: string) => known[of]!),
+      String(value).replaceAll(/\$(\w+)/g, (_, of: string) => values[of]!),
     ]),
   );
 
@@ -112,26 +112,31 @@ const SHELLS: Record<string, Scripts> = {
     env: { GATE_URL: url, TENANT: "acme", TARGET: "deploy/42/production", HEAD: head, GATE_READ_TOKEN: READ_TOKEN },
   }),
   "github_actions.yml": async (head) => {
-    const { env, steps } = yamlOf("github_actions.yml").jobs.deploy;
+    const { env, steps } = readYaml("github_actions.yml").jobs.deploy;
     const context = { "github.sha": head, "github.repository_id": "42" };
-    const own = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, filled(value, context)]));
-    const asked = { ACTIONS_ID_TOKEN_REQUEST_TOKEN: "x", ACTIONS_ID_TOKEN_REQUEST_URL: `${idTokensUrl}/?head=${head}` };
+    const variables = Object.fromEntries(
+      Object.entries(env).map(([name, value]) => [name, fillExpressions(value, context)]),
+    );
+    const tokenRequest = {
+      ACTIONS_ID_TOKEN_REQUEST_TOKEN: "x",
+      ACTIONS_ID_TOKEN_REQUEST_URL: `${idTokensUrl}/?head=${head}`,
+    };
     const scripts = (steps as { run?: string }[]).flatMap(({ run }) => run ?? []).slice(0, -1);
     // The audience is the service's address, which is another one here.
     return {
       scripts: scripts.map((script) => script.replace("audience=$GATE_URL", `audience=${SERVICE}`)),
-      env: { ...own, ...asked, GATE_READ_TOKEN: READ_TOKEN },
+      env: { ...variables, ...tokenRequest, GATE_READ_TOKEN: READ_TOKEN },
     };
   },
   "gitlab.yml": async (head) => {
-    const { variables, script, id_tokens } = yamlOf("gitlab.yml").deploy;
+    const { variables, script, id_tokens } = readYaml("gitlab.yml").deploy;
     expect(id_tokens).toEqual({ GATE_TOKEN: { aud: url } });
-    const own = expanded(variables, { CI_PROJECT_ID: "42", CI_COMMIT_SHA: head });
-    const GATE_TOKEN = await tokenFor(head, SERVICE);
-    return { scripts: script.slice(0, -1), env: { ...own, GATE_TOKEN, GATE_READ_TOKEN: READ_TOKEN } };
+    const jobVariables = expandVariables(variables, { CI_PROJECT_ID: "42", CI_COMMIT_SHA: head });
+    const GATE_TOKEN = await makeToken(head, SERVICE);
+    return { scripts: script.slice(0, -1), env: { ...jobVariables, GATE_TOKEN, GATE_READ_TOKEN: READ_TOKEN } };
   },
   Jenkinsfile: async (head) => {
-    const text = textOf("Jenkinsfile");
+    const text = readText("Jenkinsfile");
     const env = Object.fromEntries(
       [...text.matchAll(/^ {4}(\w+) = '(.+)'$/gm)].map(([, name, value]) => [name, value]),
     );
@@ -139,14 +144,16 @@ const SHELLS: Record<string, Scripts> = {
     return { scripts: [script], env: { ...env, GIT_COMMIT: head, GATE_READ_TOKEN: READ_TOKEN } };
   },
   "terraform.yml": async (head) => {
-    const { consent, apply } = yamlOf("terraform.yml").jobs;
+    const { consent, apply } = readYaml("terraform.yml").jobs;
     expect(apply.needs).toBe("consent");
     const context = { "github.sha": head, "secrets.COUNTERSIGN_READ_TOKEN": READ_TOKEN };
-    const env = Object.fromEntries(Object.entries(consent.env).map(([name, value]) => [name, filled(value, context)]));
+    const env = Object.fromEntries(
+      Object.entries(consent.env).map(([name, value]) => [name, fillExpressions(value, context)]),
+    );
     return { scripts: [consent.steps[1].run], env };
   },
   "argo_cd.yaml": async (head) => {
-    const job = yamlOf("argo_cd.yaml");
+    const job = readYaml("argo_cd.yaml");
     const [{ command, args, env }] = job.spec.template.spec.containers;
     expect([job.metadata.annotations["argocd.argoproj.io/hook"], job.spec.backoffLimit]).toEqual(["PreSync", 0]);
     expect([command, env.map(({ name }: { name: string }) => name)]).toEqual([
@@ -156,10 +163,10 @@ const SHELLS: Record<string, Scripts> = {
     return { scripts: args, env: { HEAD: head, GATE_READ_TOKEN: READ_TOKEN } };
   },
   "atlantis.yaml": async (head) => {
-    const [gate, apply] = yamlOf("atlantis.yaml").workflows.gated.apply.steps;
+    const [gate, apply] = readYaml("atlantis.yaml").workflows.gated.apply.steps;
     expect(apply).toBe("apply");
-    const given = { HEAD_COMMIT: head, BASE_REPO_NAME: "infrastructure", WORKSPACE: "default" };
-    return { scripts: [gate.run], env: { ...given, GATE_READ_TOKEN: READ_TOKEN } };
+    const variables = { HEAD_COMMIT: head, BASE_REPO_NAME: "infrastructure", WORKSPACE: "default" };
+    return { scripts: [gate.run], env: { ...variables, GATE_READ_TOKEN: READ_TOKEN } };
   },
 };
 
@@ -201,16 +208,16 @@ const ask = async (address: string, headers: HeadersInit): Promise<Answered> => 
 };
 
 test.each(STATES)("Kargo: a release that is %s", async (state) => {
-  const { uses, config } = yamlOf("kargo.yaml");
+  const { uses, config } = readYaml("kargo.yaml");
   expect(uses).toBe("http");
-  const given: Record<string, string> = {
+  const contextValues: Record<string, string> = {
     "commitFrom('https://github.com/acme/shop').ID": HEADS[state],
     "secret('countersign').token": READ_TOKEN,
   };
   const pairs = (list: { name: string; value: string }[]) =>
     list.map(
       ({ name, value }) =>
-        [name, value.replace(/^\$\{\{ (.+) \}\}$/, (_, of: string) => given[of]!)] as [string, string],
+        [name, value.replace(/^\$\{\{ (.+) \}\}$/, (_, of: string) => contextValues[of]!)] as [string, string],
     );
   const query = new URLSearchParams(pairs(config.queryParams)).toString();
   const body = await ask(`${config.url}?${query}`, pairs(config.headers));
@@ -222,12 +229,13 @@ test.each(STATES)("Kargo: a release that is %s", async (state) => {
 });
 
 test.each(STATES)("Argo Rollouts: a release that is %s", async (state) => {
-  const [{ provider, successCondition, failureCondition }] = yamlOf("argo_rollouts.yaml").spec.metrics;
+  const [{ provider, successCondition, failureCondition }] = readYaml("argo_rollouts.yaml").spec.metrics;
   const { url: address, headers, jsonPath } = provider.web;
-  const put = (text: string) => text.replace("{{args.head}}", HEADS[state]).replace("{{args.token}}", READ_TOKEN);
+  const fillArguments = (text: string) =>
+    text.replace("{{args.head}}", HEADS[state]).replace("{{args.token}}", READ_TOKEN);
   const body = await ask(
-    put(address),
-    headers.map(({ key, value }: { key: string; value: string }) => [key, put(value)]),
+    fillArguments(address),
+    headers.map(({ key, value }: { key: string; value: string }) => [key, fillArguments(value)]),
   );
   const member = /^\{\$\.(\w+)\}$/.exec(jsonPath)![1] as keyof Answered;
   const result = body[member];

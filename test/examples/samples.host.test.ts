@@ -19,25 +19,25 @@ const { exposureHook } = (await import(/* @vite-ignore */ join(EXAMPLE, "exposur
 const server = await startPostgres();
 afterAll(() => server?.stop());
 
-const at = (minute: number) => new Date(Date.UTC(2026, 0, 2, 0, minute)).toISOString();
+const timeAt = (minute: number) => new Date(Date.UTC(2026, 0, 2, 0, minute)).toISOString();
 
-/** Exposures of users in two steps, and what they bought: before, within and after their steps. */
-const EXPOSED = [
-  ["chg_a", 0, "treated", "u1", at(0)],
-  ["chg_a", 0, "treated", "u1", at(5)],
-  ["chg_a", 0, "treated", "u2", at(1)],
-  ["chg_a", 0, "control", "u3", at(2)],
-  ["chg_a", 1, "treated", "u3", at(60)],
-  ["chg_a", 1, "control", "u4", at(61)],
-  ["chg_b", 0, "treated", "u9", at(0)],
+/** Exposures of users in two steps, and events of these users before, within and after their steps. */
+const EXPOSURES = [
+  ["chg_a", 0, "treated", "u1", timeAt(0)],
+  ["chg_a", 0, "treated", "u1", timeAt(5)],
+  ["chg_a", 0, "treated", "u2", timeAt(1)],
+  ["chg_a", 0, "control", "u3", timeAt(2)],
+  ["chg_a", 1, "treated", "u3", timeAt(60)],
+  ["chg_a", 1, "control", "u4", timeAt(61)],
+  ["chg_b", 0, "treated", "u9", timeAt(0)],
 ];
-const BOUGHT = [
-  ["u1", "purchase", 100, at(3)],
-  ["u1", "purchase", 700, at(4)],
-  ["u2", "purchase", 50, at(0)],
-  ["u2", "view", 1, at(3)],
-  ["u3", "purchase", 10, at(70)],
-  ["u4", "purchase", 20, at(62)],
+const EVENTS = [
+  ["u1", "purchase", 100, timeAt(3)],
+  ["u1", "purchase", 700, timeAt(4)],
+  ["u2", "purchase", 50, timeAt(0)],
+  ["u2", "view", 1, timeAt(3)],
+  ["u3", "purchase", 10, timeAt(70)],
+  ["u4", "purchase", 20, timeAt(62)],
 ];
 const cell = (treated: number[], control: number[]) => {
   const arm = ([n = 0, sum = 0, sum2]: number[]) => ({ n, sum, ...(sum2 !== undefined && { sum2 }) });
@@ -49,14 +49,14 @@ test.skipIf(!server)(
   async () => {
     const { pool, url } = server!;
     await pool.query(readFileSync(join(EXAMPLE, "tables.sql"), "utf8"));
-    for (const row of EXPOSED) await pool.query("insert into exposures values ($1, $2, $3, $4, $5)", row);
-    for (const row of BOUGHT) await pool.query("insert into events values ($1, $2, $3, $4)", row);
-    const posted: { authorization: string | undefined; body: { change_id: string; rows: SampleRow[] } }[] = [];
+    for (const row of EXPOSURES) await pool.query("insert into exposures values ($1, $2, $3, $4, $5)", row);
+    for (const row of EVENTS) await pool.query("insert into events values ($1, $2, $3, $4)", row);
+    const requests: { authorization: string | undefined; body: { change_id: string; rows: SampleRow[] } }[] = [];
     const http = createServer((request, response) => {
       let text = "";
       request.on("data", (chunk) => (text += chunk));
       request.on("end", () => {
-        posted.push({ authorization: request.headers.authorization, body: JSON.parse(text) });
+        requests.push({ authorization: request.headers.authorization, body: JSON.parse(text) });
         response.end("{}");
       });
     }).listen(0, "127.0.0.1");
@@ -71,7 +71,7 @@ test.skipIf(!server)(
       DATABASE_URL: url,
     };
     await promisify(execFile)(process.execPath, [join(EXAMPLE, "post_samples.mjs")], { env });
-    const [{ authorization, body }] = posted as [(typeof posted)[0]];
+    const [{ authorization, body }] = requests as [(typeof requests)[0]];
     expect([authorization, body.change_id]).toEqual(["Bearer s", "chg_a"]);
     expect(body.rows.map(({ as_of: _, ...row }) => row)).toEqual([
       { step: 0, kpi: "conversion", ...cell([2, 1], [1, 0]) },
@@ -86,7 +86,7 @@ test.skipIf(!server)(
   },
 );
 
-test("the hook logs the arm of a user, and nothing of a user who has none", () => {
+test("the hook logs the arm of a user, and nothing for a user without an arm", () => {
   const rows: unknown[] = [];
   const hook = exposureHook((row) => void rows.push(row));
   const flagMetadata = { change_id: "chg_a", step: 1 };

@@ -1,6 +1,6 @@
 /**
- * Groups of mutated sources with their tests. `last`: part of the name of the slowest test, which runs last. `minScore`: percent
- * of mutants that the tests must detect.
+ * Groups of mutated sources with their tests. `last` is a part of the name of the slowest test, which runs last. `minScore` is the
+ * percentage of mutants that the tests must detect.
  */
 export const GROUPS = {
   rules: {

@@ -1,13 +1,13 @@
 /** Replaces `once` of `lib/kit/once.ts` in mutation tests: each test computes the values again, so that it runs their code. */
-let test = 0;
+let currentTest = 0;
 
-/** Discards all values. */
-export const startTest = (): void => void test++;
+/** Discards all values; called before each test. */
+export const startTest = (): void => void currentTest++;
 
-export function once<T>(make: () => T): () => T {
-  let made: { value: T; during: number } | undefined;
+export function once<T>(compute: () => T): () => T {
+  let computed: { value: T; testNumber: number } | undefined;
   return () => {
-    if (made?.during !== test) made = { value: make(), during: test };
-    return made.value;
+    if (computed?.during !== currentTest) computed = { value: compute(), testNumber: currentTest };
+    return computed.value;
   };
 }

@@ -1,7 +1,7 @@
 /**
  * node test/mutation/run.mjs [--short] [FILE…]: mutation tests of the groups of sources in groups.mjs. Stryker changes one
- * expression at a time and runs the tests that run it; a mutant that no test detects survives. FILE: a part of a path.
- * `--short`: lines that differ from the parent of HEAD, for two minutes. Exit code 1: a group has a lower score than it must.
+ * expression at a time and runs the tests that cover it; a mutant that no test detects survives. FILE is a part of a path.
+ * `--short` tests the lines that differ from the parent of HEAD, for two minutes. Exit code 1: a score is below its minimum.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -14,7 +14,7 @@ import { results } from "./reporter.mjs";
 
 const root = join(import.meta.dirname, "../..");
 const SHORT_MS = 120_000;
-/** Number of mutants below which the score of changed lines says nothing. */
+/** Number of mutants below which the score of changed lines is not judged. */
 const MIN_SAMPLE = 20;
 const MUTANT_TIMEOUT_MS = 60_000;
 const say = (line) => process.stdout.write(`${line}\n`);
@@ -23,7 +23,7 @@ const { values, positionals } = parseArgs({ options: { short: { type: "boolean" 
 process.chdir(root);
 const folder = mkdtempSync(join(tmpdir(), "mutation-"));
 process.once("exit", () => {
-  // Stryker's own processes would go on, and write into the folder.
+  // Processes of Stryker would continue and write into the folder.
   spawnSync("pkill", ["-KILL", "-P", String(process.pid)]);
   rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
@@ -82,8 +82,8 @@ async function test(group, mutate) {
     allowEmpty: true,
     logLevel: "warn",
   }).runMutationTest();
-  const time = values.short && new Promise((resolve) => setTimeout(resolve, SHORT_MS, "time"));
-  const isComplete = (await Promise.race([run, ...(time ? [time] : [])])) !== "time";
+  const timeLimit = values.short && new Promise((resolve) => setTimeout(resolve, SHORT_MS, "time"));
+  const isComplete = (await Promise.race([run, ...(timeLimit ? [timeLimit] : [])])) !== "time";
   report(group);
   if (isComplete) return;
   say(`stopped after ${SHORT_MS / 1000} s; npm run mutants tests all`);
@@ -115,6 +115,6 @@ function row(name, mutants) {
   return {
     score,
     judged,
-    text: `${cells.map((cell, at) => String(cell).padStart([5, 8, 10, 11, 9][at])).join("")}  ${name}`,
+    text: `${cells.map((cell, column) => String(cell).padStart([5, 8, 10, 11, 9][column])).join("")}  ${name}`,
   };
 }

@@ -11,7 +11,7 @@ const groups = GROUPS as Record<string, { tests: string[]; last: string; env?: R
 const group = groups[process.env["MUTATION_GROUP"] ?? ""];
 if (!group) throw new Error(`Set MUTATION_GROUP to one of: ${Object.keys(groups).join(", ")}.`);
 
-/** Sets the pool in a plugin, because Stryker sets another one on the command line. */
+/** Sets the pool in a plugin, because Stryker sets another pool on the command line. */
 const lasting: Plugin = {
   name: "one thread for all runs",
   configureVitest({ vitest, project }) {

@@ -9,7 +9,7 @@ const DAYS = Number(process.env["MANDATE_DAYS"] ?? 1);
 const CHANGES = Number(process.env["MANDATE_CHANGES"] ?? 48);
 const SEED = Number(process.env["MANDATE_SEED"] ?? 1);
 
-const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
 function printFigures(mandated: MonthFigures, without: MonthFigures): void {
   const lines = [

@@ -44,7 +44,7 @@ export async function checkLog(store: Store, { contested, cycleEnds }: Observati
   /** Rollbacks that no suspension has followed yet, by mandate. */
   const causes = new Map<string, { cycle: number; change_id: string; by: string | undefined }>();
   let cycle = 0;
-  const read = ({ id, event_type, change_id, detail: text }: AuditEntry): void => {
+  const checkEntry = ({ id, event_type, change_id, detail: text }: AuditEntry): void => {
     while (id > cycleEnds[cycle]!) cycle++;
     const detail = JSON.parse(text) as Detail;
     const { mandate_id = "", approver = "" } = detail;
@@ -62,12 +62,13 @@ export async function checkLog(store: Store, { contested, cycleEnds }: Observati
     } else if (event_type === "mandate_suspended") {
       const { reason } = detail.suspension!;
       const isContested = reason === "contested";
-      const seen =
-        isContested && [...contested.values()].findLast((one) => one.mandate_id === mandate_id && one.cycle <= cycle);
+      const contest =
+        isContested &&
+        [...contested.values()].findLast((found) => found.mandate_id === mandate_id && found.cycle <= cycle);
       const rollback = reason === "rollback" && causes.get(mandate_id);
-      const from = (seen || causes.get(mandate_id))?.cycle ?? cycle;
-      const named = rollback ? `${reason} by ${rollback.by}` : reason;
-      findings.suspensions.push({ mandate_id, reason: named, cycle, cycles: cycle - from });
+      const from = (contest || causes.get(mandate_id))?.cycle ?? cycle;
+      const reasonWithActor = rollback ? `${reason} by ${rollback.by}` : reason;
+      findings.suspensions.push({ mandate_id, reason: reasonWithActor, cycle, cycles: cycle - from });
       active.delete(mandate_id);
       causes.delete(mandate_id);
     }
@@ -76,7 +77,7 @@ export async function checkLog(store: Store, { contested, cycleEnds }: Observati
     const page = await store.list("audit", { limit: 500, after });
     if (page.length === 0) break;
     for (const { value } of page) {
-      read(value);
+      checkEntry(value);
       for (const [mandate, { cycle: from, change_id }] of causes)
         if (cycle > from + 1) {
           findings.late.push(`${mandate}: rollback of ${change_id}`);
@@ -86,9 +87,9 @@ export async function checkLog(store: Store, { contested, cycleEnds }: Observati
     after = page.at(-1)!.id;
   }
   for (const [mandate, { change_id }] of causes) findings.late.push(`${mandate}: rollback of ${change_id}`);
-  for (const [change, { mandate_id, cycle: found }] of contested) {
+  for (const [change, { mandate_id, cycle: contestCycle }] of contested) {
     const isFollowed = findings.suspensions.some(
-      (one) => one.mandate_id === mandate_id && one.cycle >= found - 1 && one.cycle <= found + 1,
+      (suspension) => suspension.mandate_id === mandate_id && Math.abs(suspension.cycle - contestCycle) <= 1,
     );
     if (mandate_id !== undefined && !isFollowed) findings.late.push(`${mandate_id}: contest of ${change}`);
   }

@@ -1,7 +1,7 @@
 /**
- * Simulates a month in which agents change a product under mandates and people answer what is left to them. The service runs in
- * this process on a target system in memory, which another program edits now and then. The same seed makes the same proposals,
- * with mandates or without.
+ * Simulates a month in which agents change a product under mandates, and people decide on the other changes. The service runs in
+ * this process on a target system in memory, which another program sometimes edits. A seed determines the proposals, with
+ * mandates or without.
  */
 import { setImmediate } from "node:timers/promises";
 import { app } from "../../handlers/index.ts";
@@ -21,13 +21,13 @@ import { STAGES, totals } from "../support/rollouts.ts";
 import { person } from "../support/signed.ts";
 import { checkLog, type LogFindings } from "./mandates_log.ts";
 
-const PENS = { ana: passkey(), bo: passkey() };
-type Person = keyof typeof PENS;
+const SIGNERS = { ana: passkey(), bo: passkey() };
+type Person = keyof typeof SIGNERS;
 const PEOPLE: readonly Person[] = ["ana", "bo"];
 /** Areas of the product; each has an agent of this name. */
 const AREAS = ["price", "limits", "copy", "flags"] as const;
 type Area = (typeof AREAS)[number];
-const TARGETS_OF_AN_AREA = 40;
+const TARGETS_PER_AREA = 40;
 const MANDATE = "mandate:";
 const makeSecret = (name: string): string => `the secret of ${name}`;
 const agent = (name: string) => ({
@@ -40,7 +40,7 @@ const agent = (name: string) => ({
 
 const makeIntent = (isMandated: boolean) => ({
   principals: {
-    ...Object.fromEntries(PEOPLE.map((name) => [name, person(PENS[name])])),
+    ...Object.fromEntries(PEOPLE.map((name) => [name, person(SIGNERS[name])])),
     ...Object.assign({}, ...AREAS.map(agent), agent("analytics")),
   },
   kpis: {
@@ -85,10 +85,10 @@ interface Idea {
 }
 
 /** Draws a proposal: nineteen of twenty lie within the usual bounds. */
-function drawIdea(roll: ReturnType<typeof dice>): Idea {
-  const area = AREAS[roll(AREAS.length)]!;
-  const target = `${area}.${roll(TARGETS_OF_AN_AREA)}`;
-  const value = area === "flags" ? roll(2) === 0 : 980 + roll(41);
+function drawIdea(random: ReturnType<typeof dice>): Idea {
+  const area = AREAS[random(AREAS.length)]!;
+  const target = `${area}.${random(TARGETS_PER_AREA)}`;
+  const value = area === "flags" ? random(2) === 0 : 980 + random(41);
   const usual = {
     tenant_id: "t1",
     kind: "config",
@@ -97,11 +97,11 @@ function drawIdea(roll: ReturnType<typeof dice>): Idea {
     summary: "Follow the market",
     apply_when: "approved",
   };
-  const stated = { affected_users: 1 + roll(900), risk: "low", reversible: true };
+  const stated = { affected_users: 1 + random(900), risk: "low", reversible: true };
   const unusual = [{ affected_users: 5000 }, { risk: "high" }, { reversible: false }, { kind: "feature_flag" }];
-  const more = area === "flags" ? [] : [{ value: 1200 + roll(200) }];
-  const outside = [...unusual, ...more];
-  return { area, fields: { ...usual, ...stated, ...(roll(20) === 0 && outside[roll(outside.length)]) } };
+  const farValues = area === "flags" ? [] : [{ value: 1200 + random(200) }];
+  const outside = [...unusual, ...farValues];
+  return { area, fields: { ...usual, ...stated, ...(random(20) === 0 && outside[random(outside.length)]) } };
 }
 
 /** The size of a simulation. */
@@ -118,7 +118,7 @@ export interface Month {
 export interface MonthFigures extends LogFindings {
   proposed: number;
   by_mandate: number;
-  /** Signatures that people were asked for, by day. */
+  /** Number of requested signatures, by day. */
   prompts: number[];
   /** Changes that a suspended mandate had approved, and that were rejected. */
   refused: number;
@@ -135,13 +135,13 @@ interface Simulation {
   deps: TestDeps;
   send(path: string, body: object, by?: string): Promise<Reply>;
   target: ReturnType<typeof memoryTarget>;
-  roll: ReturnType<typeof dice>;
+  random: ReturnType<typeof dice>;
   figures: Omit<MonthFigures, keyof LogFindings>;
-  /** Changes that wait for people, and how many of them each needs. */
+  /** Changes that wait for people, with the number of consents that each needs. */
   waiting: Map<string, number>;
-  /** Changes that a mandate approved, until they are seen applied. */
+  /** Changes that a mandate approved, until they are applied. */
   open: Set<string>;
-  /** Contests, the mandate behind each, and the cycle that found it. */
+  /** Contested values, with the mandate of the change and the cycle that found them. */
   contested: Map<string, { mandate_id: string | undefined; cycle: number }>;
   /** Length of the log at the end of each cycle. */
   cycleEnds: number[];
@@ -154,8 +154,8 @@ async function startSimulation({ isMandated, seed, days }: Month): Promise<Simul
   const [store, clock, target] = [memoryStore(), testClock("2026-11-01T00:00:00.000Z"), memoryTarget()];
   const toEntry = (name: string) => ({ tenant_id: "t1", target: name, kind: "config", value: null }) as never;
   for (const area of AREAS)
-    for (let at = 0; at < TARGETS_OF_AN_AREA; at++)
-      target.overwrite(toEntry(`${area}.${at}`), area === "flags" ? "false" : "1000");
+    for (let number = 0; number < TARGETS_PER_AREA; number++)
+      target.overwrite(toEntry(`${area}.${number}`), area === "flags" ? "false" : "1000");
   const inner = targetAdapter(target.system, { store, clock });
   const systems = [{ name: "product", type: "memory", address: "memory" }];
   const adapter = routingAdapter([{ name: "product", match: ["*"], adapter: inner }], { hash: "1", systems });
@@ -172,19 +172,19 @@ async function startSimulation({ isMandated, seed, days }: Month): Promise<Simul
   const prompts = Array.from({ length: days }, () => 0);
   const figures = { proposed: 0, by_mandate: 0, refused: 0, prompts };
   const simulation: Simulation = {
-    ...{ deps, send, target, figures, roll: dice(seed), day: 0, rollout: "" },
+    ...{ deps, send, target, figures, random: dice(seed), day: 0, rollout: "" },
     ...{ waiting: new Map(), open: new Set(), contested: new Map(), cycleEnds: [] },
   };
   if (isMandated)
     for (const area of AREAS) {
       const until = new Date(clock.now() + (days + 5) * DAY).toISOString();
-      const { mandate_id } = must(await send("mandates", { ...makeBounds(area), until }));
+      const { mandate_id } = requireSuccess(await send("mandates", { ...makeBounds(area), until }));
       for (const name of PEOPLE) await sign(simulation, "mandate", "mandate-sign", name, { mandate_id });
     }
   return simulation;
 }
 
-function must(reply: Reply): Reply["body"] {
+function requireSuccess(reply: Reply): Reply["body"] {
   if (reply.status >= 300) throw new Error(reply.text);
   return reply.body;
 }
@@ -197,16 +197,16 @@ async function sign(
   approver: Person,
   fields: object,
 ) {
-  const { statement } = must(await send("consent-statement", { decision, approver, ...fields }));
+  const { statement } = requireSuccess(await send("consent-statement", { decision, approver, ...fields }));
   figures.prompts[day]!++;
-  return must(
-    await send(path, { approver, ...fields, proof: PENS[approver].sign(statement), at: JSON.parse(statement).at }),
+  return requireSuccess(
+    await send(path, { approver, ...fields, proof: SIGNERS[approver].sign(statement), at: JSON.parse(statement).at }),
   );
 }
 
 async function propose(simulation: Simulation, { area, fields }: Idea): Promise<string> {
   const { figures, waiting, open } = simulation;
-  const { change_id, status, missing } = must(await simulation.send("propose", fields, area));
+  const { change_id, status, missing } = requireSuccess(await simulation.send("propose", fields, area));
   figures.proposed++;
   if (status === "approved") {
     figures.by_mandate++;
@@ -237,7 +237,7 @@ async function answerPrompts(simulation: Simulation): Promise<void> {
   simulation.waiting.clear();
 }
 
-/** Checks the changes that mandates approved. Those of a suspended mandate must fail to apply; then a person approves them. */
+/** Checks changes that mandates approved. Under a suspended mandate, an apply must fail; then a person approves the change. */
 async function checkMandateChanges(simulation: Simulation): Promise<void> {
   const { deps, open, send, figures } = simulation;
   for (const change_id of [...open]) {
@@ -246,18 +246,18 @@ async function checkMandateChanges(simulation: Simulation): Promise<void> {
       open.delete(change_id);
       continue;
     }
-    const tried = await send("apply", { change_id, actor: "ana" });
+    const reply = await send("apply", { change_id, actor: "ana" });
     // The value at the time of the consent may be restored by now.
-    if (tried.status === 200) {
+    if (reply.status === 200) {
       open.delete(change_id);
       continue;
     }
-    if (tried.body.code === "target_moved") {
+    if (reply.body.code === "target_moved") {
       await sign(simulation, "revoke", "revoke", "ana", { change_id });
       open.delete(change_id);
       continue;
     }
-    if (tried.body.code !== "consent_incomplete") throw new Error(tried.text);
+    if (reply.body.code !== "consent_incomplete") throw new Error(reply.text);
     figures.refused++;
     await sign(simulation, "approve", "approve", "ana", { change_id });
     await send("apply", { change_id, actor: "ana" });
@@ -285,25 +285,25 @@ async function causeLosses(simulation: Simulation, hour: number, every: number):
     risk: "low",
     reversible: true,
   };
-  const feed = async (kpis: object): Promise<void> => void must(await send("kpi", kpis));
+  const feed = async (kpis: object): Promise<void> => void requireSuccess(await send("kpi", kpis));
   if (hour === 0) await feed({ incident_rate: 0.03, csat: 4 });
-  const bring = (area: Area, fields: Idea["fields"]): Promise<string> =>
+  const proposeAs = (area: Area, fields: Idea["fields"]): Promise<string> =>
     propose(simulation, { area, fields: { ...usual, apply_when: "approved", ...fields } });
   // One more change is approved right before each loss, and not applied yet.
-  if (isDue(0) && hour === 10) await bring("price", { target: "price.1", value: 1002 });
-  if (isDue(1) && hour === 12) await bring("flags", { target: "flags.1", value: true });
-  if (isDue(3) && hour === 18) await bring("copy", { target: "copy.1", value: 1002 });
+  if (isDue(0) && hour === 10) await proposeAs("price", { target: "price.1", value: 1002 });
+  if (isDue(1) && hour === 12) await proposeAs("flags", { target: "flags.1", value: true });
+  if (isDue(3) && hour === 18) await proposeAs("copy", { target: "copy.1", value: 1002 });
   if (isDue(0) && hour === 9)
-    await bring("price", { target: "price.0", value: 1001 + (day % 2), kpi: "incident_rate" });
+    await proposeAs("price", { target: "price.0", value: 1001 + (day % 2), kpi: "incident_rate" });
   if (isDue(0) && hour === 10) await feed({ incident_rate: 0.09 });
   if (isDue(0) && hour === 11) await feed({ incident_rate: 0.03 });
   if (isDue(1) && hour === 9)
-    simulation.rollout = await bring("flags", { target: `flags.new_${day}`, value: true, stages: STAGES });
+    simulation.rollout = await proposeAs("flags", { target: `flags.new_${day}`, value: true, stages: STAGES });
   if (isDue(1) && hour === 12) {
     const row = { step: 0, kpi: "conversion", as_of: deps.clock.iso(), ...totals(100_000, 1000, [0.05, 0.2]) };
-    must(await send("samples", { change_id: simulation.rollout, rows: [row] }, "analytics"));
+    requireSuccess(await send("samples", { change_id: simulation.rollout, rows: [row] }, "analytics"));
   }
-  if (isDue(2) && hour === 14) await bring("limits", { target: "limits.0", value: 1001 + (day % 2) });
+  if (isDue(2) && hour === 14) await proposeAs("limits", { target: "limits.0", value: 1001 + (day % 2) });
   if (isDue(2) && hour === 15)
     for (let edit = 0; edit < 10; edit++) {
       target.overwrite({ tenant_id: "t1", target: "limits.0", kind: "config", value: null } as never, String(edit));
@@ -319,7 +319,7 @@ async function simulateDay(simulation: Simulation, { changes_a_day, every }: Mon
     // Yields to the event loop, in which the test worker reports its progress.
     await setImmediate();
     const count = Math.floor((changes_a_day * (hour + 1)) / 24) - Math.floor((changes_a_day * hour) / 24);
-    for (let made = 0; made < count; made++) await propose(simulation, drawIdea(simulation.roll));
+    for (let index = 0; index < count; index++) await propose(simulation, drawIdea(simulation.random));
     await causeLosses(simulation, hour, every);
     await answerPrompts(simulation);
     await cycle(simulation, HOUR);

@@ -1,4 +1,4 @@
-/** Simulation of the guarantees of the rule `cs1`. `ROLLOUTS=10000 npm run simulate` runs so many rollouts of each kind, the tests only a few. */
+/** Simulation of the guarantees of the rule `cs1`, with a few rollouts of each kind or `ROLLOUTS=10000 npm run simulate`. */
 import { expect, test } from "vitest";
 import { KINDS, simulate, UNLESS_WORSE } from "./simulate.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Simulated rollouts through the service with a test clock: without an adapter, and on a flagd file that the stock reader reads.
- * `SERVICE_ROLLOUTS=500 npm run simulate` runs so many without an adapter and a tenth on flagd; half of the changes are harmless.
+ * Simulated rollouts through the service with a test clock: without an adapter, and on a flagd file that the official reader
+ * reads. `SERVICE_ROLLOUTS=500 npm run simulate` runs 500 without an adapter and 50 on flagd. Half of the changes are harmless.
  */
 import * as fs from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -19,9 +19,9 @@ import { DEFAULT_STEPS, type Kind, KINDS, UNLESS_WORSE } from "./simulate.ts";
 import { normal, type Population, populate, type Sums, uniform } from "./users.ts";
 
 const ROLLOUTS = Number(process.env["SERVICE_ROLLOUTS"] ?? 8);
-const ON_FLAGD = Math.max(2, Math.round(ROLLOUTS / 10));
-const LOOKS = 16;
-const HOURS_A_LOOK = 24;
+const FLAGD_ROLLOUTS = Math.max(2, Math.round(ROLLOUTS / 10));
+const DECISIONS = 16;
+const HOURS_PER_DECISION = 24;
 const USERS_A_DAY = 10_000;
 const TIMEOUT = 1_800_000;
 
@@ -41,7 +41,7 @@ const SUMS: Record<WatchedKpi["kind"], (keyof Sums)[]> = {
   mean: ["n", "sum", "sum2"],
   ratio: ["n", "sum", "sum2", "per", "per2", "cross"],
 };
-const nothing = (): Sums => ({ n: 0, sum: 0, sum2: 0, per: 0, per2: 0, cross: 0 });
+const noTotals = (): Sums => ({ n: 0, sum: 0, sum2: 0, per: 0, per2: 0, cross: 0 });
 
 /** The system of a rollout, and checks of the values that users get there. */
 interface RolloutSystem {
@@ -55,7 +55,7 @@ interface RolloutSystem {
 
 type End = "rolled_back" | "released" | "on_hold";
 
-/** Runs a rollout to its end or for LOOKS decisions, and rolls it back by hand if the rule did not. */
+/** Runs a rollout to its end or for DECISIONS decisions, and rolls it back by hand if the rule did not. */
 async function runRollout(
   { api, proposal, requireShare, requireRestored }: RolloutSystem,
   users: { kind: Kind; control: Population; treated: Population },
@@ -75,15 +75,15 @@ async function runRollout(
   let cells: Record<string, Cell> = {};
   let step = -1;
   let end: End = "on_hold";
-  for (let look = 0; look < LOOKS && end === "on_hold"; look++) {
-    const now = (await exposure())!;
-    if (now.step !== step) {
-      cells = Object.fromEntries(watch.map(({ kpi }) => [kpi, { treated: nothing(), control: nothing() }]));
-      step = now.step;
-      await requireShare(change_id, now.share);
+  for (let decision = 0; decision < DECISIONS && end === "on_hold"; decision++) {
+    const current = (await exposure())!;
+    if (current.step !== step) {
+      cells = Object.fromEntries(watch.map(({ kpi }) => [kpi, { treated: noTotals(), control: noTotals() }]));
+      step = current.step;
+      await requireShare(change_id, current.share);
     }
-    hours(HOURS_A_LOOK);
-    const share = now.share / 10_000;
+    hours(HOURS_PER_DECISION);
+    const share = current.share / 10_000;
     const count = Math.round(USERS_A_DAY * share + Math.sqrt(USERS_A_DAY * share * (1 - share)) * normal(next));
     const rows = Object.entries(cells).map(([kpi, cell]) => {
       treated.add(cell.treated as Sums, count, next);
@@ -115,8 +115,8 @@ async function runRollouts(system: RolloutSystem, rollouts: number) {
     const { kind, control, harmed } = all[Math.floor(index / 2) % all.length]!;
     const treated = isHarmful ? harmed : control;
     const end = await runRollout(system, { kind, control, treated }, { isHarmful, seed: index + 1 });
-    const counted = isHarmful ? ends.harmful : ends.harmless;
-    counted[end] = (counted[end] ?? 0) + 1;
+    const counts = isHarmful ? ends.harmful : ends.harmless;
+    counts[end] = (counts[end] ?? 0) + 1;
   }
   return ends;
 }
@@ -124,8 +124,8 @@ async function runRollouts(system: RolloutSystem, rollouts: number) {
 function requireErrorLimits(name: string, ends: Awaited<ReturnType<typeof runRollouts>>, rollouts: number): void {
   if (ROLLOUTS > 8) process.stdout.write(`${name}: ${JSON.stringify(ends)}\n`);
   const half = rollouts / 2;
-  const most = half * 0.05 + 4 * Math.sqrt(half * 0.05 * 0.95);
-  expect(ends.harmless["rolled_back"] ?? 0).toBeLessThanOrEqual(most);
+  const maxErrors = half * 0.05 + 4 * Math.sqrt(half * 0.05 * 0.95);
+  expect(ends.harmless["rolled_back"] ?? 0).toBeLessThanOrEqual(maxErrors);
   expect(ends.harmful["released"] ?? 0).toBe(0);
 }
 
@@ -142,9 +142,9 @@ test(
         api,
         proposal: { target: "ui.banner", value: "true" },
         async requireShare(change_id, share) {
-          const shown = JSON.stringify(await values());
-          expect(shown).toContain(change_id);
-          if (share < 10_000) expect(shown).toContain(`"share":${share}`);
+          const text = JSON.stringify(await values());
+          expect(text).toContain(change_id);
+          if (share < 10_000) expect(text).toContain(`"share":${share}`);
         },
         requireRestored: async () => expect(await values()).toEqual(initialValues),
       },
@@ -157,7 +157,7 @@ test(
 
 const KEY = "ui.banner";
 const USERS = Array.from({ length: 500 }, (_, index) => `user-${index}`);
-/** A flag file whose bytes would change if it were parsed and rendered. */
+/** A flag file whose bytes would change if its JSON were parsed and formatted. */
 const FILE = `{ "flags": {\n  "${KEY}": { "state":"ENABLED", "variants" : {"on":true,  "off":false}, "x": 1.50, "defaultVariant": "off" } } }\n`;
 
 test.skipIf(typeof reader === "string")(
@@ -184,9 +184,9 @@ test.skipIf(typeof reader === "string")(
         },
         requireRestored: async () => expect(await fs.readFile(path, "utf8")).toBe(FILE),
       },
-      ON_FLAGD,
+      FLAGD_ROLLOUTS,
     );
-    requireErrorLimits("on flagd", ends, ON_FLAGD);
+    requireErrorLimits("on flagd", ends, FLAGD_ROLLOUTS);
   },
   TIMEOUT,
 );

@@ -1,9 +1,9 @@
-/** Simulated rollouts under the rule `cs1`: what becomes of changes of which the harm is known. */
+/** Simulates rollouts under the rule `cs1` of changes whose harm is known. */
 import type { Cell, Plan, WatchedKpi } from "../../lib/rollout/plan.ts";
 import { decideStep } from "../../lib/rollout/rule.ts";
 import { type DrawUser, normal, populate, type Sums, uniform } from "./users.ts";
 
-/** The plan that `"steps": "default"` stands for. */
+/** The steps of `"steps": "default"`. */
 export const DEFAULT_STEPS: Plan["steps"] = [
   { share: 100, advance: "budget", min_hours: 24 },
   { share: 1000, advance: "budget", min_hours: 24 },
@@ -11,7 +11,7 @@ export const DEFAULT_STEPS: Plan["steps"] = [
   { share: 9500, advance: "unless_worse", min_hours: 168, min_users: 500 },
 ];
 
-/** The same shares, which nothing but harm or too few users stops. */
+/** Steps with the same shares, which only harm or too few users stops. */
 export const UNLESS_WORSE: Plan["steps"] = DEFAULT_STEPS.map(({ share, min_hours }) => ({
   share,
   advance: "unless_worse",
@@ -84,10 +84,10 @@ export interface Simulation {
   steps?: Plan["steps"];
 }
 
-const HOURS_A_LOOK = 12;
+const HOURS_PER_DECISION = 12;
 const DAYS = 60;
 
-/** Runs rollouts of a kind; each has other users a look, and lasts 60 days at most. */
+/** Runs rollouts of a kind; each has new users at each decision, and lasts at most 60 days. */
 export function simulate(kind: Kind, { rollouts, harm, allowed, seed, steps = DEFAULT_STEPS }: Simulation): Outcomes {
   const next = uniform(seed);
   const watch = Array.from({ length: kind.kpis ?? 1 }, (_, index): WatchedKpi => ({
@@ -96,18 +96,18 @@ export function simulate(kind: Kind, { rollouts, harm, allowed, seed, steps = DE
     allowed,
   }));
   const control = populate(watch[0]!, kind.draw(0), next);
-  // Two samples of the same users would differ by chance, which is harm.
+  // Two drawn populations would differ by chance, which would be harm.
   const treated = harm === 0 ? control : populate(watch[0]!, kind.draw(harm), next);
   const plan: Plan = { steps, watch, max_silent_hours: 24 };
   const outcomes: Outcomes = { rolled_back: 0, released: 0, on_hold: 0 };
-  const nothing = (): Sums => ({ n: 0, sum: 0, sum2: 0, per: 0, per2: 0, cross: 0 });
+  const noTotals = (): Sums => ({ n: 0, sum: 0, sum2: 0, per: 0, per2: 0, cross: 0 });
   const newCells = (): Record<string, Cell> =>
-    Object.fromEntries(watch.map(({ kpi }) => [kpi, { treated: nothing(), control: nothing() }]));
+    Object.fromEntries(watch.map(({ kpi }) => [kpi, { treated: noTotals(), control: noTotals() }]));
 
   const run = (): keyof Outcomes => {
     const users = [500, 2500, 10_000][Math.floor(next() * 3)]!;
     const cells = [newCells()];
-    for (let look = 1, hours = 0; look <= (DAYS * 24) / HOURS_A_LOOK; look += 1) {
+    for (let decisionNumber = 1, hours = 0; decisionNumber <= (DAYS * 24) / HOURS_PER_DECISION; decisionNumber += 1) {
       const step = cells.length - 1;
       const share = plan.steps[step]!.share / 10_000;
       // Each user falls into a bucket of their own, so the size of the arm is a binomial number.
@@ -117,7 +117,7 @@ export function simulate(kind: Kind, { rollouts, harm, allowed, seed, steps = DE
         treated.add(cell.treated as Sums, count, next);
         control.add(cell.control as Sums, users - count, next);
       }
-      hours += HOURS_A_LOOK;
+      hours += HOURS_PER_DECISION;
       const { decision } = decideStep(plan, { step, hours, silent: 0, cells });
       if (decision === "rollback") return "rolled_back";
       if (decision !== "advance") continue;

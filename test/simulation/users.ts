@@ -1,4 +1,4 @@
-/** Users of simulated products: their values are drawn from blocks of users that were drawn before. */
+/** Users of simulated products, whose values are sampled from blocks of users that were drawn in advance. */
 import type { Totals, WatchedKpi } from "../../lib/rollout/plan.ts";
 
 /** Totals with the sums of every kind of KPI. */
@@ -7,7 +7,7 @@ export type Sums = { [Name in keyof Totals]-?: number };
 /** Uniform numbers from 0 to below 1. */
 export type Uniform = () => number;
 
-/** Returns numbers that a seed repeats: sfc32. */
+/** Returns a seeded generator of random numbers (sfc32). */
 export function uniform(seed: number): Uniform {
   let [a, b, c, d] = [seed | 0, 0x9e3779b9, 0x243f6a88, 1];
   const next = (): number => {
@@ -46,8 +46,8 @@ export function populate({ bounds = [0, 1] }: WatchedKpi, draw: DrawUser, next: 
     const [drawn, y = 1] = draw(next);
     const x = Math.min(high, Math.max(low, drawn));
     users.set([x, y], user * 2);
-    const at = Math.floor(user / BLOCK) * FIGURES;
-    for (const [figure, value] of [x, x * x, y, y * y, x * y].entries()) blocks[at + figure]! += value;
+    const offset = Math.floor(user / BLOCK) * FIGURES;
+    for (const [figure, value] of [x, x * x, y, y * y, x * y].entries()) blocks[offset + figure]! += value;
   }
   const addFigures = (totals: Sums, x: number, x2: number, y: number, y2: number, xy: number): void => {
     totals.sum += x;
@@ -59,11 +59,11 @@ export function populate({ bounds = [0, 1] }: WatchedKpi, draw: DrawUser, next: 
   return {
     add(totals, count, random) {
       totals.n += count;
-      for (let left = Math.floor(count / BLOCK); left > 0; left -= 1) {
+      for (let remaining = Math.floor(count / BLOCK); remaining > 0; remaining -= 1) {
         const at = Math.floor(random() * BLOCKS) * FIGURES;
         addFigures(totals, blocks[at]!, blocks[at + 1]!, blocks[at + 2]!, blocks[at + 3]!, blocks[at + 4]!);
       }
-      for (let left = count % BLOCK; left > 0; left -= 1) {
+      for (let remaining = count % BLOCK; remaining > 0; remaining -= 1) {
         const at = Math.floor(random() * BLOCKS * BLOCK) * 2;
         const [x, y] = [users[at]!, users[at + 1]!];
         addFigures(totals, x, x * x, y, y * y, x * y);

@@ -5,7 +5,7 @@ import type { Store } from "../../lib/store/store.ts";
 import { writeRecords } from "../support/in_slices.ts";
 import { makeCheckpoint, copyStore, rehashed, type World } from "./world.ts";
 
-/** A way to tamper; fields that are absent leave that part unchanged. */
+/** A way to tamper with the log or the store; absent fields leave their part unchanged. */
 export interface Attack {
   what: string;
   /** Returns the log after the attack. */

@@ -1,7 +1,7 @@
 /**
  * Both offline verifiers detect every kind of damage to an export. The full run, `npm run test:full -- test/tamper`, moves every
- * line and flips every bit of every entry; the long run moves some lines in each way, and flips the bits of three entries; the
- * short run does less of the same.
+ * line and flips every bit of every entry. The long run moves some lines in each way, and flips the bits of three entries; the
+ * short run uses fewer samples.
  */
 import { beforeAll, expect, test, vi } from "vitest";
 import { type Chain, verifyLine } from "../../local/verify/chain.ts";
@@ -45,7 +45,7 @@ test("a line removed, repeated, swapped or inserted is found, at its line number
   }
 });
 
-test("any other form of the same entries is bad, and a file that is no export is unreadable", async () => {
+test("another form of the same entries is bad, and a file that is not an export is unreadable", async () => {
   for (const sample of rewritings(world))
     expect(await verifySample(sample), sample.what).toBe(UNREADABLE_REWRITINGS.has(sample.what) ? "unreadable" : "bad");
 });
@@ -55,14 +55,16 @@ test("a log with correct hashes that breaks another rule is reported at its line
     expect((await verify(log)).findings, what).toMatchObject([{ line: 81, rule }]);
 });
 
-const lineEnds = () => [...log.keys()].filter((place) => log[place] === 10).map((place) => place + 1);
+const lineEnds = () => [...log.keys()].filter((offset) => log[offset] === 10).map((offset) => offset + 1);
 
-test("a cut within a line is unreadable; one between lines is found only with a receipt", async () => {
+test("a cut within a line is unreadable; a cut between lines is found only with a receipt", async () => {
   const ends = new Set(lineEnds());
   const lengths = [...Array(rounds(500, 1000, 30_000)).keys(), ...ends, ...[...ends].map((end) => end - 1)];
   for (const [index, sample] of cutExport(world, lengths, "nothing").entries()) {
-    const clean = lengths[index] === 0 || ends.has(lengths[index]!);
-    expect(await verifySample(sample), sample.what).toBe(clean && lengths[index] !== 0 ? "consistent" : "unreadable");
+    const isBetweenLines = lengths[index] === 0 || ends.has(lengths[index]!);
+    expect(await verifySample(sample), sample.what).toBe(
+      isBetweenLines && lengths[index] !== 0 ? "consistent" : "unreadable",
+    );
   }
   for (const sample of cutExport(
     world,
@@ -104,14 +106,14 @@ test("every flipped bit of an entry is found by the check of its line", async ()
 
 test("random flipped bits are found in the complete export", async () => {
   const random = numbers(1);
-  for (let i = 0; i < rounds(25, 50, 5000); i++) {
+  for (let count = 0; count < rounds(25, 50, 5000); count++) {
     const bit = random(log.length * 8);
     expect((await verify(flipped(log, bit))).verdict, `bit ${bit}`).toBeOneOf(["bad", "unreadable"]);
   }
 });
 
 /** Makes samples of each kind of damage, with and without receipts and checkpoints. */
-async function samples(): Promise<Sample[]> {
+async function makeSamples(): Promise<Sample[]> {
   const random = numbers(2);
   const pickSome = (all: Sample[], count: number) => Array.from({ length: count }, () => all[random(all.length)]!);
   const kept = [
@@ -128,7 +130,7 @@ async function samples(): Promise<Sample[]> {
   const bits = Array.from({ length: rounds(10, 40, 500) }, () => random(log.length * 8));
   return [
     ...(await Promise.all(attacked)).flat(),
-    ...kept.map((one) => ({ what: one.description, log, kept: [one] })),
+    ...kept.map((evidenceItem) => ({ what: evidenceItem.description, log, kept: [evidenceItem] })),
     ...pickSome(moveLines(world), rounds(8, 20, 150)),
     ...rewritings(world),
     ...makeInvalidLogs(world),
@@ -141,7 +143,7 @@ async function samples(): Promise<Sample[]> {
 test.skipIf(pythonMissing)(
   `verify_audit.py finds the same at the same lines (${pythonMissing ?? "python3 is here"})`,
   async () => {
-    const all = await samples();
+    const all = await makeSamples();
     const inPython = verifyInPython(all);
     expect(inPython).toHaveLength(all.length);
     for (const [index, sample] of all.entries())

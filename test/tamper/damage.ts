@@ -23,19 +23,24 @@ export function moveLines({ entries, other }: World): Sample[] {
     },
     kept: [],
   });
-  return lines.flatMap((line, i) => {
-    const next = lines[i + 1];
+  return lines.flatMap((line, index) => {
+    const next = lines[index + 1];
     return [
-      ...(next === undefined ? [] : [sample(`line ${i + 1} removed`, () => lines.toSpliced(i, 1))]),
-      sample(`line ${i + 1} repeated`, () => lines.toSpliced(i, 0, line)),
+      ...(next === undefined ? [] : [sample(`line ${index + 1} removed`, () => lines.toSpliced(index, 1))]),
+      sample(`line ${index + 1} repeated`, () => lines.toSpliced(index, 0, line)),
       ...(next === undefined
         ? []
-        : [sample(`lines ${i + 1} and ${i + 2} swapped`, () => lines.toSpliced(i, 2, next, line))]),
-      sample(`line ${i + 1} of another log`, () => lines.with(i, foreign[i]!)),
-      sample(`a line of another log behind line ${i + 1}`, () => lines.toSpliced(i + 1, 0, foreign[i]!)),
+        : [sample(`lines ${index + 1} and ${index + 2} swapped`, () => lines.toSpliced(index, 2, next, line))]),
+      sample(`line ${index + 1} of another log`, () => lines.with(index, foreign[index]!)),
+      sample(`a line of another log behind line ${index + 1}`, () => lines.toSpliced(index + 1, 0, foreign[index]!)),
       ...(next === undefined
         ? []
-        : [sample(`the other log from line ${i + 2} on`, () => [...lines.slice(0, i + 1), ...foreign.slice(i + 1)])]),
+        : [
+            sample(`the other log from line ${index + 2} on`, () => [
+              ...lines.slice(0, index + 1),
+              ...foreign.slice(index + 1),
+            ]),
+          ]),
     ];
   });
 }

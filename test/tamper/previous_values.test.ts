@@ -7,7 +7,7 @@ import { core } from "../support/core.ts";
 import { LONG, rounds } from "../support/length.ts";
 import { numbers } from "../support/numbers.ts";
 
-/** Number of changes applied over each other. */
+/** Number of changes that are applied to the target one after another. */
 const STACK_SIZE = 4;
 
 /** Forged records, from the true record and that of another change. */
@@ -46,7 +46,7 @@ test.each(Array.from({ length: rounds(5, 15, 100) }, (_, seed) => (LONG ? 1000 :
       const [record, another] = await tx.getMany("effects", [stack[forged]!.id, stack[other]!.id]);
       tx.put("effects", stack[forged]!.id, FORGERIES[pick(FORGERIES.length)]!(record!.value, another!.value));
     });
-    // Newest first, each rollback restores the value before its change; that of the forged one may also be rejected.
+    // Newest first, each rollback restores the value before its change; a rollback of the forged change may be rejected.
     for (let top = STACK_SIZE - 1; top >= 0; top--) {
       const current = await readValue();
       const { status, text } = await api.act("rollback", stack[top]!.id);

@@ -22,11 +22,11 @@ const INTENT = {
   policy: { required_approvers: { major: 2 } },
 };
 
-/** Makes a service whose log has the given length; `after` is called every few entries. */
+/** Makes a service whose log has a length; `afterRound` is called every few entries. */
 export async function realLog(
   length = 200,
   options: TestOptions = {},
-  after: (api: Core) => Promise<void> = async () => {},
+  afterRound: (api: Core) => Promise<void> = async () => {},
 ): Promise<Core> {
   const adapter = scriptedAdapter();
   const api = await core({ intent: INTENT, adapter, ...options });
@@ -50,7 +50,7 @@ export async function realLog(
     else if (round % 7 === 4) await api.post("kpi", { incident_rate: 0.04 + round / 1000, csat: 4.5 });
     else await decideAndApply(api, change_id, round, note, adapter);
     if (round === 10) await acceptWrongClock(api);
-    await after(api);
+    await afterRound(api);
     if ((await readHead(store))!.length > length - 8)
       while ((await readHead(store))!.length < length) await api.post("kpi", { csat: 4 });
   }

@@ -38,8 +38,8 @@ interface AttackEffects {
   changes: string[];
   /** Entries under a cosigned checkpoint were altered. */
   cosigned?: boolean;
-  /** The integrity scan alone must report it. */
-  named: boolean;
+  /** The integrity scan must report the attack. */
+  isReported: boolean;
   /** Only derived data was altered: every legal action still works. */
   harmless?: boolean;
 }
@@ -50,7 +50,7 @@ const pickOne = <T>(all: readonly T[], pick: Pick): T => all[pick(all.length)]!;
 const listIds = ({ records }: Truth): string[] => [...records.keys()];
 const edit = (store: Store, by: (tx: Tx) => Promise<void> | void): Promise<void> => store.transact(by);
 
-const FORGED: Record<string, unknown> = {
+const FORGED_FIELDS: Record<string, unknown> = {
   status: "approved",
   approvals: [{ approver: "eve", note: "", at: "2026-01-02T03:04:05.678Z" }],
   required_approvers: 0,
@@ -80,43 +80,45 @@ function forgeEntry(entry: AuditEntry, pick: Pick): AuditEntry {
   );
 }
 
-const KINDS: Record<string, Attack> = {
+const ATTACK_KINDS: Record<string, Attack> = {
   "a record edited": async (store, truth, pick) => {
     const id = pickOne(listIds(truth), pick);
     const { change, ...record } = truth.records.get(id)!;
     const field = pickOne(
-      Object.keys(FORGED).filter((name) => JSON.stringify(FORGED[name]) !== JSON.stringify((change as never)[name])),
+      Object.keys(FORGED_FIELDS).filter(
+        (name) => JSON.stringify(FORGED_FIELDS[name]) !== JSON.stringify((change as never)[name]),
+      ),
       pick,
     );
     await edit(store, (tx) =>
-      tx.put("changes", id, { ...record, change: { ...change, [field]: FORGED[field] } } as ChangeRecord),
+      tx.put("changes", id, { ...record, change: { ...change, [field]: FORGED_FIELDS[field] } } as ChangeRecord),
     );
-    return { changes: [id], named: true };
+    return { changes: [id], isReported: true };
   },
   "an entry edited": async (store, { entries }, pick) => {
     const entry = pickOne(entries, pick);
     await edit(store, (tx) => tx.put("audit", entryKey(entry.id), forgeEntry(entry, pick)));
-    return { changes: [], cosigned: true, named: true };
+    return { changes: [], cosigned: true, isReported: true };
   },
   "the tail cut": async (store, { entries }, pick) => {
     const cut = 1 + pick(10);
     await putLog(store, entries.slice(0, -cut), entries.length);
-    return { changes: [], cosigned: true, named: true };
+    return { changes: [], cosigned: true, isReported: true };
   },
   "an entry edited, and all hashes recomputed": async (store, { entries }, pick) => {
     const at = pick(entries.length);
     const edited = entries.map((entry, index) => (index === at ? forgeEntry(entry, pick) : entry));
     await putLog(store, rehashed(edited, at), entries.length);
-    return { changes: [], cosigned: true, named: true };
+    return { changes: [], cosigned: true, isReported: true };
   },
   "a record restored to an earlier state": async (store, truth, pick) => {
     const id = pickOne(
-      listIds(truth).filter((one) => truth.records.get(one)!.audit.length > 1),
+      listIds(truth).filter((changeId) => truth.records.get(changeId)!.audit.length > 1),
       pick,
     );
     const before = makeEarlierRecord(truth, id, 1 + pick(truth.records.get(id)!.audit.length - 1));
     await edit(store, (tx) => tx.put("changes", id, before));
-    return { changes: [id], named: true };
+    return { changes: [id], isReported: true };
   },
   "an old entry appended": async (store, { entries }, pick) => {
     const old = pickOne(entries.slice(0, -1), pick);
@@ -125,7 +127,7 @@ const KINDS: Record<string, Attack> = {
       tx.put("audit", entryKey(entries.length + 1), old);
       if (pick(2) === 1) tx.put("meta", "chain", { ...head, length: head.length + 1, head: old.current_hash });
     });
-    return { changes: [], named: true };
+    return { changes: [], isReported: true };
   },
   "records swapped": async (store, truth, pick) => {
     const ids = listIds(truth);
@@ -136,11 +138,11 @@ const KINDS: Record<string, Attack> = {
       tx.put("changes", one, toStoredChange({ ...b, change: { ...b.change, change_id: one } }));
       tx.put("changes", other, toStoredChange({ ...a, change: { ...a.change, change_id: other } }));
     });
-    return { changes: [one, other], named: true };
+    return { changes: [one, other], isReported: true };
   },
   "the count of minor changes reset": async (store) => {
     await edit(store, (tx) => tx.put("counts" as "meta", "minor" as never, { day: "2026-01-02", count: 0 } as never));
-    return { changes: [], named: false };
+    return { changes: [], isReported: false };
   },
   "a due guardrail rollback forged": async (store, truth, pick) => {
     const applied = listIds(truth).filter((id) => truth.records.get(id)!.change.status === "applied");
@@ -152,7 +154,7 @@ const KINDS: Record<string, Attack> = {
       const forged = pick(2) === 1 ? evidence : { ...evidence, entry: pickOne([entry.id, 1, 9999], pick) };
       tx.put("guardrail_due", id, forged as never);
     });
-    return { changes: [], named: false };
+    return { changes: [], isReported: false };
   },
   "a stored response forged": async (store, _, pick) => {
     const [stored] = await store.list("idempotency", { limit: 1 });
@@ -170,7 +172,7 @@ const KINDS: Record<string, Attack> = {
     await edit(store, (tx) =>
       tx.put("idempotency", stored!.id, { ...rest, answer: { ...answer, text: JSON.stringify(forgery) } }),
     );
-    return { changes: [], named: false };
+    return { changes: [], isReported: false };
   },
   "an index of a target forged": async (store, truth, pick) => {
     const [id, other] = [pickOne(listIds(truth), pick), pickOne(listIds(truth), pick)];
@@ -187,7 +189,7 @@ const KINDS: Record<string, Attack> = {
       tx.delete("owners", owned);
     });
     const isRelevant = isLive(change.status) || change.status === "applied";
-    return { changes: [id], named: isDeleted && isRelevant, harmless: true };
+    return { changes: [id], isReported: isDeleted && isRelevant, harmless: true };
   },
 };
 
@@ -233,32 +235,32 @@ async function requestActions(
   expect(rolled_back).toBeNull();
 }
 
-const isReported = ({ deps: { integrity } }: Core): boolean =>
+const hasReport = ({ deps: { integrity } }: Core): boolean =>
   integrity.breach !== undefined || listKnownMismatches(integrity).size > 0;
 
-/** A rollback repairs an edited record from the log, and its entry says which fields it repaired. */
+/** Returns whether a rollback has repaired the edited records from the log, and its entry lists the repaired fields. */
 async function isRepairedByRollback(api: Core, { changes }: AttackEffects): Promise<boolean> {
   const { mismatched } = await reconcile({ ...api.deps, integrity: {} });
-  const reported = (await api.audit()).filter(
+  const repairs = (await api.audit()).filter(
     ({ change_id, detail }) => changes.includes(change_id) && JSON.parse(detail).mended,
   );
-  return mismatched === 0 && reported.length > 0;
+  return mismatched === 0 && repairs.length > 0;
 }
 
 async function attackFork(api: Core, truth: Truth, seed: number): Promise<void> {
   const pick = numbers(seed);
-  const kinds = Object.keys(KINDS);
+  const kinds = Object.keys(ATTACK_KINDS);
   const kind = kinds[seed % kinds.length]!;
   const fork = await forkCore(api);
   const { store, clock } = fork.deps;
-  const own: Truth = { ...truth, records: new Map(truth.records) };
-  const effects = await KINDS[kind]!(store, own, pick);
-  const what = `${kind}, seed ${seed}`;
+  const forkTruth: Truth = { ...truth, records: new Map(truth.records) };
+  const effects = await ATTACK_KINDS[kind]!(store, forkTruth, pick);
+  const title = `${kind}, seed ${seed}`;
 
   if (effects.cosigned) {
     const { length } = truth.entries;
     const cosigned = { ...cosignedState(truth, length), description: "the cosigned checkpoint" };
-    expect((await verify(await exportLog(store), [cosigned])).verdict, what).toBe("bad");
+    expect((await verify(await exportLog(store), [cosigned])).verdict, title).toBe("bad");
   }
   const cyclesFirst = pick(2) === 1;
   const cycles = async () => {
@@ -266,14 +268,14 @@ async function attackFork(api: Core, truth: Truth, seed: number): Promise<void> 
       clock.advance(MINUTE);
       await scanIntegrity(fork.deps);
     }
-    if (effects.named)
-      expect(isReported(fork) || (await isRepairedByRollback(fork, effects)), `${what}: reported`).toBe(true);
+    if (effects.isReported)
+      expect(hasReport(fork) || (await isRepairedByRollback(fork, effects)), `${title}: reported`).toBe(true);
   };
   if (cyclesFirst) await cycles();
-  await requestActions(fork, own, effects, pick);
+  await requestActions(fork, forkTruth, effects, pick);
   // An edit of one record does not stop others.
-  if (effects.changes.length > 0 || !effects.named)
-    expect(await fork.bring("rolled_back", { target: "t.new" }), what).toBeDefined();
+  if (effects.changes.length > 0 || !effects.isReported)
+    expect(await fork.bring("rolled_back", { target: "t.new" }), title).toBeDefined();
   // The actions in between have changed the rows of the indexes.
   if (!cyclesFirst && !effects.cosigned && !effects.harmless) await cycles();
 }

@@ -84,11 +84,11 @@ export function verifyInPython(samples: readonly Sample[]): ReportSummary[] {
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line) as Report | { reason: string })
-    .map((reported) => summarizeReport("reason" in reported ? unreadableReport(reported.reason) : reported));
+    .map((report) => summarizeReport("reason" in report ? unreadableReport(report.reason) : report));
 }
 
 /** Exit status and output of a program. */
-export interface Ended {
+export interface ProgramResult {
   status: number | null;
   stdout: string;
   stderr: string;
@@ -106,7 +106,7 @@ for line in sys.stdin:
 `;
 
 /** Runs the program in `verify_audit.py` once for each list of arguments, in one process. */
-export function runPythonOften(calls: readonly (readonly string[])[]): Ended[] {
+export function runPythonOften(calls: readonly (readonly string[])[]): ProgramResult[] {
   const input = calls.map((args) => JSON.stringify(args)).join("\n");
   const { stdout, stderr, status } = spawnSync("python3", ["-c", CALLER, join(SCRIPT, "..")], {
     input,
@@ -117,10 +117,10 @@ export function runPythonOften(calls: readonly (readonly string[])[]): Ended[] {
   return stdout
     .trimEnd()
     .split("\n")
-    .map((line) => JSON.parse(line) as Ended);
+    .map((line) => JSON.parse(line) as ProgramResult);
 }
 
 /** Runs `verify_audit.py` as a program. */
-export function runPython(args: readonly string[]): Ended {
+export function runPython(args: readonly string[]): ProgramResult {
   return spawnSync("python3", [SCRIPT, ...args], { encoding: "utf8" });
 }

@@ -74,14 +74,14 @@ export const write = (entries: readonly AuditEntry[]): string =>
     .replaceAll("\u2029", "\\u2029");
 
 /**
- * Recomputes all hashes from the given index on, as an attacker with write access can. `leftOut` is the number of ids to skip
- * there.
+ * Recomputes all hashes from an index on, as an attacker with write access can. `skippedIds` is the number of ids to skip at that
+ * index.
  */
-export function rehashed(entries: readonly AuditEntry[], from: number, leftOut = 0): AuditEntry[] {
+export function rehashed(entries: readonly AuditEntry[], from: number, skippedIds = 0): AuditEntry[] {
   let previous_hash = entries[from - 1]?.current_hash ?? "0".repeat(64);
   return entries.map((entry, index) => {
     if (index < from) return entry;
-    const linked = { ...entry, id: index + 1 + leftOut, previous_hash };
+    const linked = { ...entry, id: index + 1 + skippedIds, previous_hash };
     previous_hash = hashEntry(linked);
     return { ...linked, current_hash: previous_hash };
   });

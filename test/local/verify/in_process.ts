@@ -1,10 +1,10 @@
 /** Runs `countersign-verify` in the process of a test. */
 import { main } from "../../../local/verify/main.ts";
-import type { Ended } from "../../tamper/verifiers.ts";
+import type { ProgramResult } from "../../tamper/verifiers.ts";
 import { makeWorld, type World } from "../../tamper/world.ts";
 
 /** Runs the program and returns its output as texts. */
-export async function runVerifier(args: readonly string[]): Promise<Ended> {
+export async function runVerifier(args: readonly string[]): Promise<ProgramResult> {
   let [stdout, stderr] = ["", ""];
   const status = await main([...args], { out: (text) => (stdout += text), err: (text) => (stderr += text) });
   return { status, stdout, stderr };
