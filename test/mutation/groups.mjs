@@ -19,7 +19,7 @@ export const GROUPS = {
     sources: "lib/github/",
     minScore: 85,
     tests: ["test/lib/github/*.test.ts", "test/lib/operations/github/*.test.ts"],
-    last: "lives",
+    last: "random_scenarios",
   },
   verifier: {
     sources: "local/verify/",
