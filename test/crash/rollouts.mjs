@@ -63,11 +63,11 @@ const fault = (sentence) => void faults.push(sentence);
 
 /** Waits for a phase. After its timeout throws with the text of `describe`. */
 async function waitForPhase(phase, work, describe = () => "") {
-  const over = new AbortController();
-  const late = sleep(LIMITS_MS[phase], undefined, { signal: over.signal }).then(() => {
+  const finished = new AbortController();
+  const timeout = sleep(LIMITS_MS[phase], undefined, { signal: finished.signal }).then(() => {
     throw new Error(`${phase} took more than ${LIMITS_MS[phase] / 1000} s${describe()}`);
   });
-  await Promise.race([work, late]).finally(() => over.abort());
+  await Promise.race([work, timeout]).finally(() => finished.abort());
 }
 
 async function prepare() {

@@ -17,7 +17,7 @@ test(`a late note verifies, unless a bit is flipped (${pythonMissing ?? "Python 
   const found = summarizeReport(await verify(forged));
   expect(found.verdict).toBe("bad");
   if (pythonMissing === null)
-    expect(verifyInPython([log, forged].map((bytes) => ({ what: "notes", log: bytes, kept: [] })))).toEqual([
+    expect(verifyInPython([log, forged].map((bytes) => ({ title: "notes", log: bytes, evidence: [] })))).toEqual([
       report,
       found,
     ]);

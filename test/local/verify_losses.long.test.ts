@@ -45,7 +45,7 @@ test("a receipt of a lost entry is explained by the loss that a person accepted"
   expect(report).toMatchObject({ verdict: "bad", findings_total: 1 });
   expect(report.findings[0]!.message).toContain(`ops accepted that entries after ${length} up to ${lost.id} are lost`);
   if (pythonMissing !== null) return;
-  const [gist] = verifyInPython([{ what: "loss", log, kept }]);
+  const [gist] = verifyInPython([{ title: "loss", log, evidence: kept }]);
   expect(gist).toEqual(summarizeReport(report));
   const path = join(folder, "audit.jsonl");
   writeFileSync(path, log);
@@ -70,5 +70,5 @@ test("a loss of uncounted entries explains a receipt of any later entry, in both
   const message = `ops accepted that entries after ${length}, an unknown number, are lost`;
   expect(report.findings.map((finding) => finding.message).join()).toContain(message);
   if (pythonMissing !== null) return;
-  expect(verifyInPython([{ what: "loss", log, kept }])[0]).toEqual(summarizeReport(report));
+  expect(verifyInPython([{ title: "loss", log, evidence: kept }])[0]).toEqual(summarizeReport(report));
 });

@@ -13,12 +13,12 @@ export const BOUNDS: MandateBounds = {
   kpi_floor: { csat: 4, incident_rate: 0.1 },
   until: "2027-01-02T08:00:00.000Z",
 };
-const limits = (over: object, schema: object = {}, max_step: object = {}) => ({
+const limits = (fields: object, schema: object = {}, max_step: object = {}) => ({
   limits: {
     ...BOUNDS.limits,
     schema: { ...BOUNDS.limits!.schema, ...schema },
     max_step: { ...BOUNDS.limits!.max_step, ...max_step },
-    ...over,
+    ...fields,
   },
 });
 

@@ -13,13 +13,13 @@ export const FOREIGN = '{ "old":  1.50 }';
 
 /** Opens a service on a target system in memory, and applies a change with a rollout to its first step. */
 export async function rolloutOnTarget({
-  over = {},
+  methods = {},
   ...options
-}: { over?: Partial<TargetSystem>; stages?: object; policy?: object } = {}) {
+}: { methods?: Partial<TargetSystem>; stages?: object; policy?: object } = {}) {
   const clock = testClock();
   const store = memoryStore();
   const { system: inner, overwrite, raw, faults, edits } = memoryTarget();
-  const system: TargetSystem = { ...inner, ...over };
+  const system: TargetSystem = { ...inner, ...methods };
   overwrite(ENTRY, FOREIGN);
   const adapter = targetAdapter(system, { store, clock });
   const rollout = await openRollout({ ...options, store, clock, adapter, proposal: { target: ENTRY.target } });

@@ -7,7 +7,7 @@ import { makeCheckpoint, copyStore, rehashed, type World } from "./world.ts";
 
 /** A way to tamper with the log or the store; absent fields leave their part unchanged. */
 export interface Attack {
-  what: string;
+  title: string;
   /** Returns the log after the attack. */
   entries?: (world: World) => AuditEntry[];
   /** Edits of the store without log entries. */
@@ -40,13 +40,13 @@ async function coverUp(store: Store): Promise<void> {
 }
 
 export const ATTACKS: Attack[] = [
-  { what: "nothing" },
+  { title: "nothing" },
   {
-    what: "a field of an entry edited",
+    title: "a field of an entry edited",
     entries: ({ entries }) => replaceEntry(entries, TAMPERED_ID, editEntry(entryAt(entries, TAMPERED_ID))),
   },
   {
-    what: "an entry edited, its own hash made right",
+    title: "an entry edited, its own hash made right",
     entries: ({ entries }) =>
       replaceEntry(
         entries,
@@ -56,39 +56,39 @@ export const ATTACKS: Attack[] = [
         ]!,
       ),
   },
-  { what: "an entry removed from the middle", entries: ({ entries }) => replaceEntry(entries, TAMPERED_ID) },
+  { title: "an entry removed from the middle", entries: ({ entries }) => replaceEntry(entries, TAMPERED_ID) },
   {
-    what: "an entry put in between",
+    title: "an entry put in between",
     entries: ({ entries }) =>
       replaceEntry(entries, TAMPERED_ID, editEntry(entryAt(entries, TAMPERED_ID)), entryAt(entries, TAMPERED_ID)),
   },
   {
-    what: "two entries swapped",
+    title: "two entries swapped",
     entries: ({ entries }) =>
       entries.with(TAMPERED_ID - 1, entryAt(entries, TAMPERED_ID + 1)).with(TAMPERED_ID, entryAt(entries, TAMPERED_ID)),
   },
   {
-    what: "an entry repeated",
+    title: "an entry repeated",
     entries: ({ entries }) =>
       replaceEntry(entries, TAMPERED_ID, entryAt(entries, TAMPERED_ID), entryAt(entries, TAMPERED_ID)),
   },
   {
-    what: "an entry of another log in its place",
+    title: "an entry of another log in its place",
     entries: ({ entries, other }) => replaceEntry(entries, TAMPERED_ID, entryAt(other, TAMPERED_ID)),
   },
-  { what: "the whole log replaced by another", entries: ({ other }) => other, store: coverUp },
-  { what: "the last 20 entries cut off", entries: ({ entries }) => entries.slice(0, -20) },
-  { what: "the store set back to an older copy", setBack: true },
+  { title: "the whole log replaced by another", entries: ({ other }) => other, store: coverUp },
+  { title: "the last 20 entries cut off", entries: ({ entries }) => entries.slice(0, -20) },
+  { title: "the store set back to an older copy", setBack: true },
   {
-    what: "the last entry edited, its hash made right",
+    title: "the last entry edited, its hash made right",
     entries: ({ entries }) =>
       rehashed(replaceEntry(entries, entries.length, editEntry(entries.at(-1)!)), entries.length - 1),
   },
-  { what: "rewritten from one entry on, all hashes made right", entries: rewriteFromEntry },
-  { what: "rewritten, and its traces in the store", entries: rewriteFromEntry, store: coverUp },
-  { what: "rewritten by somebody who holds the signing key", entries: rewriteFromEntry, store: coverUp, hasKey: true },
-  { what: "a change's stored record edited, the log untouched", store: forgeRecord },
-  { what: "nothing edited: somebody lied, and it is recorded" },
+  { title: "rewritten from one entry on, all hashes made right", entries: rewriteFromEntry },
+  { title: "rewritten, and its traces in the store", entries: rewriteFromEntry, store: coverUp },
+  { title: "rewritten by somebody who holds the signing key", entries: rewriteFromEntry, store: coverUp, hasKey: true },
+  { title: "a change's stored record edited, the log untouched", store: forgeRecord },
+  { title: "nothing edited: somebody lied, and it is recorded" },
 ];
 
 async function forgeRecord(store: Store): Promise<void> {

@@ -23,14 +23,14 @@ beforeAll(async () => {
   log = Buffer.from(write(world.entries));
 });
 
-const verifySample = async ({ log, kept }: Sample) => (await verify(log, kept)).verdict;
+const verifySample = async ({ log, evidence }: Sample) => (await verify(log, evidence)).verdict;
 
 test("an intact log is consistent alone and valid against receipts, in chunks of any size", async () => {
   expect(await verify(log)).toMatchObject({ verdict: "consistent", entries: 200, findings: [] });
   const checkpoint = { ...parseCheckpoint(world.note)!, description: "a checkpoint" };
-  for (const kept of [makeReceipt(world.entries, 1), makeReceipt(world.entries, 200), checkpoint])
+  for (const evidence of [makeReceipt(world.entries, 1), makeReceipt(world.entries, 200), checkpoint])
     for (const chunk of [7, 1000, 1 << 20])
-      expect(await verify(log, [kept], chunk)).toMatchObject({ verdict: "valid" });
+      expect(await verify(log, [evidence], chunk)).toMatchObject({ verdict: "valid" });
 });
 
 /** Each line has six kinds of damage; this step size makes consecutive samples differ in kind. */
@@ -39,20 +39,22 @@ const STEP = rounds(43, 13, 1);
 test("a line removed, repeated, swapped or inserted is found, at its line number", async () => {
   for (const sample of moveLines(world).filter((_, index) => index % STEP === 0)) {
     const report = await verify(sample.log);
-    expect(report, sample.what).toMatchObject({ verdict: "bad" });
-    const line = Number(/\d+/.exec(sample.what)![0]);
-    expect(report.findings[0]!.line! - line, sample.what).toBeOneOf([0, 1]);
+    expect(report, sample.title).toMatchObject({ verdict: "bad" });
+    const line = Number(/\d+/.exec(sample.title)![0]);
+    expect(report.findings[0]!.line! - line, sample.title).toBeOneOf([0, 1]);
   }
 });
 
 test("another form of the same entries is bad, and a file that is not an export is unreadable", async () => {
   for (const sample of rewritings(world))
-    expect(await verifySample(sample), sample.what).toBe(UNREADABLE_REWRITINGS.has(sample.what) ? "unreadable" : "bad");
+    expect(await verifySample(sample), sample.title).toBe(
+      UNREADABLE_REWRITINGS.has(sample.title) ? "unreadable" : "bad",
+    );
 });
 
 test("a log with correct hashes that breaks another rule is reported at its line", async () => {
-  for (const { what, rule, log } of makeInvalidLogs(world))
-    expect((await verify(log)).findings, what).toMatchObject([{ line: 81, rule }]);
+  for (const { title, rule, log } of makeInvalidLogs(world))
+    expect((await verify(log)).findings, title).toMatchObject([{ line: 81, rule }]);
 });
 
 const lineEnds = () => [...log.keys()].filter((offset) => log[offset] === 10).map((offset) => offset + 1);
@@ -62,7 +64,7 @@ test("a cut within a line is unreadable; a cut between lines is found only with 
   const lengths = [...Array(rounds(500, 1000, 30_000)).keys(), ...ends, ...[...ends].map((end) => end - 1)];
   for (const [index, sample] of cutExport(world, lengths, "nothing").entries()) {
     const isBetweenLines = lengths[index] === 0 || ends.has(lengths[index]!);
-    expect(await verifySample(sample), sample.what).toBe(
+    expect(await verifySample(sample), sample.title).toBe(
       isBetweenLines && lengths[index] !== 0 ? "consistent" : "unreadable",
     );
   }
@@ -71,7 +73,7 @@ test("a cut within a line is unreadable; a cut between lines is found only with 
     [...ends].filter((end) => end < log.length),
     "receipt",
   ))
-    expect((await verify(sample.log, sample.kept)).findings.at(-1), sample.what).toMatchObject({
+    expect((await verify(sample.log, sample.evidence)).findings.at(-1), sample.title).toMatchObject({
       rule: "tail_truncation",
     });
 });
@@ -116,7 +118,7 @@ test("random flipped bits are found in the complete export", async () => {
 async function makeSamples(): Promise<Sample[]> {
   const random = numbers(2);
   const pickSome = (all: Sample[], count: number) => Array.from({ length: count }, () => all[random(all.length)]!);
-  const kept = [
+  const evidence = [
     makeReceipt(world.entries, 200),
     makeReceipt(world.entries, 60),
     { ...parseCheckpoint(world.note)!, description: "the last checkpoint" },
@@ -125,18 +127,18 @@ async function makeSamples(): Promise<Sample[]> {
   ];
   const attacked = ATTACKS.map(async (attack) => {
     const damaged = Buffer.from(await exportLog(await attackStore(attack, world)));
-    return [[], kept].map((kept) => ({ what: attack.what, log: damaged, kept }));
+    return [[], evidence].map((evidence) => ({ title: attack.title, log: damaged, evidence }));
   });
   const bits = Array.from({ length: rounds(10, 40, 500) }, () => random(log.length * 8));
   return [
     ...(await Promise.all(attacked)).flat(),
-    ...kept.map((evidenceItem) => ({ what: evidenceItem.description, log, kept: [evidenceItem] })),
+    ...evidence.map((evidenceItem) => ({ title: evidenceItem.description, log, evidence: [evidenceItem] })),
     ...pickSome(moveLines(world), rounds(8, 20, 150)),
     ...rewritings(world),
     ...makeInvalidLogs(world),
     ...pickSome(cutExport(world, [...log.keys()], "nothing"), rounds(5, 10, 50)),
     ...pickSome(cutExport(world, lineEnds(), "receipt"), 5),
-    ...bits.map((bit) => ({ what: `bit ${bit} flipped`, log: flipped(log, bit), kept: [kept[bit % 5]!] })),
+    ...bits.map((bit) => ({ title: `bit ${bit} flipped`, log: flipped(log, bit), evidence: [evidence[bit % 5]!] })),
   ];
 }
 
@@ -147,7 +149,7 @@ test.skipIf(pythonMissing)(
     const inPython = verifyInPython(all);
     expect(inPython).toHaveLength(all.length);
     for (const [index, sample] of all.entries())
-      expect(inPython[index], sample.what).toEqual(summarizeReport(await verify(sample.log, sample.kept)));
+      expect(inPython[index], sample.title).toEqual(summarizeReport(await verify(sample.log, sample.evidence)));
   },
   300_000,
 );

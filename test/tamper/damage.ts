@@ -16,12 +16,12 @@ export function moveLines({ entries, other }: World): Sample[] {
   const lines = entries.map((entry) => write([entry]));
   const foreign = other.map((entry) => write([entry]));
   // Samples are built on access: there are many, and most tests use a few.
-  const sample = (what: string, damage: () => string[]): Sample => ({
-    what,
+  const sample = (title: string, damage: () => string[]): Sample => ({
+    title,
     get log() {
       return Buffer.from(damage().join(""));
     },
-    kept: [],
+    evidence: [],
   });
   return lines.flatMap((line, index) => {
     const next = lines[index + 1];
@@ -46,25 +46,25 @@ export function moveLines({ entries, other }: World): Sample[] {
 }
 
 /** Lists exports cut off after each of the given numbers of bytes, with the last receipt or nothing to verify against. */
-export function cutExport({ entries }: World, lengths: readonly number[], kept: "receipt" | "nothing"): Sample[] {
+export function cutExport({ entries }: World, lengths: readonly number[], reference: "receipt" | "nothing"): Sample[] {
   const log = Buffer.from(write(entries));
-  const evidence: LogState[] = kept === "receipt" ? [makeReceipt(entries, entries.length)] : [];
+  const evidence: LogState[] = reference === "receipt" ? [makeReceipt(entries, entries.length)] : [];
   return lengths.map((length) => ({
-    what: `cut off after byte ${length}`,
+    title: `cut off after byte ${length}`,
     log: log.subarray(0, length),
-    kept: evidence,
+    evidence: evidence,
   }));
 }
 
 /** Lists logs with correct hashes that break another rule of the format. */
 export function makeInvalidLogs({ entries }: World): (Sample & { rule: string })[] {
-  const withEdit = (what: string, rule: string, fields: Partial<(typeof entries)[number]>) => {
+  const withEdit = (title: string, rule: string, fields: Partial<(typeof entries)[number]>) => {
     const log = write(rehashed(entries.with(80, { ...entries[80]!, ...fields }), 80));
-    return { what, rule, log: Buffer.from(log), kept: [] };
+    return { title, rule, log: Buffer.from(log), evidence: [] };
   };
   return [
     withEdit("a time before that of the previous entry", "timestamp", { timestamp: "2025-12-31T23:59:59.999Z" }),
-    { what: "an id skipped", rule: "id", log: Buffer.from(write(rehashed(entries, 80, 1))), kept: [] },
+    { title: "an id skipped", rule: "id", log: Buffer.from(write(rehashed(entries, 80, 1))), evidence: [] },
     withEdit("an entry that names another log", "origin", { origin: `${entries[80]!.origin}0` }),
   ];
 }
@@ -91,10 +91,10 @@ export const UNREADABLE_REWRITINGS: ReadonlySet<string> = new Set([
 export function rewritings({ entries }: World): Sample[] {
   const line = JSON.stringify(entries[0]);
   const rest = write(entries.slice(1));
-  const withFirstLine = (what: string, first: string): Sample => ({
-    what,
+  const withFirstLine = (title: string, first: string): Sample => ({
+    title,
     log: Buffer.from(`${first}\n${rest}`),
-    kept: [],
+    evidence: [],
   });
   return [
     withFirstLine("a space before the first member", line.replace("{", "{ ")),
@@ -119,22 +119,26 @@ export function rewritings({ entries }: World): Sample[] {
     withFirstLine("no object", "[]"),
     withFirstLine("a deep nesting", "[".repeat(100_000)),
     {
-      what: "bytes that are not UTF-8",
+      title: "bytes that are not UTF-8",
       log: Buffer.concat([
         Buffer.from(line.slice(0, 20)),
         Buffer.of(0xff),
         Buffer.from(line.slice(20)),
         Buffer.from(`\n${rest}`),
       ]),
-      kept: [],
+      evidence: [],
     },
-    { what: "nothing but an empty line", log: Buffer.from("\n"), kept: [] },
-    { what: "nothing at all", log: Buffer.alloc(0), kept: [] },
-    { what: "a page", log: Buffer.from("<!DOCTYPE html>\n<html></html>\n"), kept: [] },
-    { what: "an error", log: Buffer.from('{"error":"unauthorized","code":"unauthorized"}'), kept: [] },
-    { what: "compressed", log: gzipSync(`${line}\n${rest}`), kept: [] },
-    { what: "the last line break removed", log: Buffer.from(`${line}\n${rest}`.slice(0, -1)), kept: [] },
-    { what: "carriage returns throughout", log: Buffer.from(`${line}\n${rest}`.replaceAll("\n", "\r\n")), kept: [] },
+    { title: "nothing but an empty line", log: Buffer.from("\n"), evidence: [] },
+    { title: "nothing at all", log: Buffer.alloc(0), evidence: [] },
+    { title: "a page", log: Buffer.from("<!DOCTYPE html>\n<html></html>\n"), evidence: [] },
+    { title: "an error", log: Buffer.from('{"error":"unauthorized","code":"unauthorized"}'), evidence: [] },
+    { title: "compressed", log: gzipSync(`${line}\n${rest}`), evidence: [] },
+    { title: "the last line break removed", log: Buffer.from(`${line}\n${rest}`.slice(0, -1)), evidence: [] },
+    {
+      title: "carriage returns throughout",
+      log: Buffer.from(`${line}\n${rest}`.replaceAll("\n", "\r\n")),
+      evidence: [],
+    },
     withFirstLine("a line separator that is not escaped", line.replace('"tenant":"', '"tenant":"\u2028')),
     withFirstLine("a line that is too long", line.replace('"tenant":"', `"tenant":"${"x".repeat(16 * 1024 * 1024)}`)),
   ];

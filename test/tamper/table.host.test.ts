@@ -28,7 +28,7 @@ interface AttackedLog {
   store: Store;
 }
 
-const isBad = async (log: string, kept: LogState[] = []) => (await verify(log, kept)).verdict === "bad";
+const isBad = async (log: string, evidence: LogState[] = []) => (await verify(log, evidence)).verdict === "bad";
 
 /** Returns a checkpoint for the verifier, or undefined if the service did not sign it. */
 function parseSigned(note: string): LogState | undefined {
@@ -80,7 +80,7 @@ async function makeTable(): Promise<string> {
     };
     const cells: string[] = [];
     for (const defence of Object.values(DEFENCES)) cells.push((await defence(await attackLog())) ? "caught" : "–");
-    rows.push([attack.what, ...cells]);
+    rows.push([attack.title, ...cells]);
   }
   const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
   const head = ["what was done", ...Object.keys(DEFENCES)];

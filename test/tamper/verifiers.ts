@@ -8,9 +8,9 @@ import { type Report, verifyExport } from "../../local/verify/verify.ts";
 const UNREADABLE = "unreadable" as Report["verdict"];
 
 /** Runs the code of `countersign-verify` on an export that is read in chunks of the given size. */
-export async function verify(log: Uint8Array | string, kept: LogState[] = [], chunk = 64 * 1024): Promise<Report> {
+export async function verify(log: Uint8Array | string, evidence: LogState[] = [], chunk = 64 * 1024): Promise<Report> {
   try {
-    return await verifyExport(chunks(Buffer.from(log), chunk), { states: kept, findings: [], remarks: [] });
+    return await verifyExport(chunks(Buffer.from(log), chunk), { states: evidence, findings: [], remarks: [] });
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     return unreadableReport(error.message);
@@ -30,9 +30,9 @@ async function* chunks(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
 
 /** An export, and the receipts and checkpoints to verify it against. */
 export interface Sample {
-  what: string;
+  title: string;
   log: Buffer;
-  kept: LogState[];
+  evidence: LogState[];
 }
 
 /** Picks the fields of a report on which both verifiers must agree. */
@@ -66,14 +66,16 @@ import verify_audit
 for line in sys.stdin:
     sample = json.loads(line)
     try:
-        print(json.dumps(verify_audit.verify_export(io.BytesIO(base64.b64decode(sample["log"])), sample["kept"])))
+        print(json.dumps(verify_audit.verify_export(io.BytesIO(base64.b64decode(sample["log"])), sample["evidence"])))
     except verify_audit.Unreadable as error:
         print(json.dumps({"reason": str(error)}))
 `;
 
 /** Runs `verify_audit.py` over many samples in one process. */
 export function verifyInPython(samples: readonly Sample[]): ReportSummary[] {
-  const input = samples.map(({ log, kept }) => JSON.stringify({ log: log.toString("base64"), kept })).join("\n");
+  const input = samples
+    .map(({ log, evidence }) => JSON.stringify({ log: log.toString("base64"), evidence }))
+    .join("\n");
   const { stdout, stderr, status } = spawnSync("python3", ["-c", DRIVER, join(SCRIPT, "..")], {
     input,
     maxBuffer: 1 << 28,

@@ -60,15 +60,15 @@ describe("order of tasks", () => {
     const service = await openOperations();
     for (let count = 0; count < 11; count++) await submit(service, `t${count}`, count % 5);
     for (let cycles = 0; cycles < 4; cycles++) await service.cycle();
-    const seen: string[] = [];
+    const paged: string[] = [];
     for (let after = ""; ;) {
       const { tasks, next } = (await service.get(`/api/tasks?limit=3${after}`)).body;
-      seen.push(...tasks.map(({ title }: { title: string }) => title));
+      paged.push(...tasks.map(({ title }: { title: string }) => title));
       if (next === null) break;
       after = `&after=${next}`;
     }
-    expect(seen).toEqual(await titles(service));
-    expect(new Set(seen).size).toBe(11);
+    expect(paged).toEqual(await titles(service));
+    expect(new Set(paged).size).toBe(11);
   });
 });
 

@@ -71,8 +71,10 @@ test("target system, notification and exported entry have the trace of the reque
   await notifier.send();
   await exporting.send();
   const ofChange = ({ body }: (typeof host.received)[0]) => (body["change"] as { target: string }).target.at(-1)!;
-  const seen = new Set(host.received.map((request) => `${ofChange(request)} ${readTraceId(request.traceparent)}`));
-  expect([...seen].sort()).toEqual(["a", "b", "c"].map((digit) => `${digit} ${traceId(digit)}`));
+  const traceOfTargets = new Set(
+    host.received.map((request) => `${ofChange(request)} ${readTraceId(request.traceparent)}`),
+  );
+  expect([...traceOfTargets].sort()).toEqual(["a", "b", "c"].map((digit) => `${digit} ${traceId(digit)}`));
   expect(host.received.every(({ traceparent }) => !traceparent!.includes(SPAN))).toBe(true);
 
   const traces = new Map<string, Set<string | undefined>>();

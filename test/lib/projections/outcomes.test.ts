@@ -211,9 +211,9 @@ test("an outcome whose horizon ends without a feed is reported", async () => {
     return (await readActivityPage(log, { limit: 5, kind: "outcome" })).entries.map(({ title, at }) => [title, at]);
   };
   expect(await titles()).toEqual([]);
-  const over = new Date(ms(log.clock.iso()) + 7 * DAY).toISOString();
+  const horizon = new Date(ms(log.clock.iso()) + 7 * DAY).toISOString();
   await pass(log, 7 * DAY + 1);
-  expect(await titles()).toEqual([[`The outcome of ${id} is final: missed`, over]]);
+  expect(await titles()).toEqual([[`The outcome of ${id} is final: missed`, horizon]]);
   await log.feed({ csat: 4.6 });
   expect(await titles()).toHaveLength(1);
 });

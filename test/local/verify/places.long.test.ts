@@ -49,6 +49,6 @@ test.each(Object.entries(EDITS))("both verifiers judge %s", async (_, edit) => {
   const { findings } = await verify(log);
   expect(findings.map(({ rule }) => rule)).toEqual(rules);
   if (pythonMissing !== null) return;
-  const [inPython] = verifyInPython([{ what: "", log: Buffer.from(log), kept: [] }]);
+  const [inPython] = verifyInPython([{ title: "", log: Buffer.from(log), evidence: [] }]);
   expect(inPython!.findings.map(({ rule }) => rule)).toEqual(rules);
 });

@@ -126,10 +126,10 @@ export function reckon(ledger: Ledger, at: string) {
     if (findLastAct(name, "expired", "lapsed")) missing.push("decider");
     if (tier !== "minor") {
       expected++;
-      const noted = acts.some(
+      const hasNote = acts.some(
         ({ change, did, text }) => change === name && (did === "approved" || ENDED.includes(did)) && Boolean(text),
       );
-      if (!noted) missing.push("note");
+      if (!hasNote) missing.push("note");
     }
     const outcome = computeOutcome(name);
     if (!outcome) return { expected, missing };

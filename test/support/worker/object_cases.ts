@@ -8,11 +8,11 @@ import { put, remove } from "../../contract/store_records.ts";
 import { makeBarrier } from "../scripted_adapter.ts";
 
 /** Returns a storage in which some methods are replaced. */
-export const overrideStorage = (storage: ObjectStorage, over: Partial<ObjectStorage>): ObjectStorage => ({
+export const overrideStorage = (storage: ObjectStorage, methods: Partial<ObjectStorage>): ObjectStorage => ({
   sql: { exec: (query, ...bindings) => storage.sql.exec(query, ...bindings) },
   transactionSync: (run) => storage.transactionSync(run),
   sync: () => storage.sync(),
-  ...over,
+  ...methods,
 });
 
 /** Opens a store on a storage, without the types of collections. */

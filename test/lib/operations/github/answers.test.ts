@@ -127,7 +127,8 @@ test("an App with a weak secret is rejected", () => {
 });
 
 type Forged = [title: string, status: number, makeRequest: (github: GithubStub, of: Deployment) => Request];
-const editBody = (github: GithubStub, of: Deployment, over: object) => JSON.stringify({ ...github.body(of), ...over });
+const editBody = (github: GithubStub, deployment: Deployment, edits: object) =>
+  JSON.stringify({ ...github.body(deployment), ...edits });
 const callback = (path: string) => ({ deployment_callback_url: path });
 const FORGED: Forged[] = [
   ["no signature", 401, (g, of) => hookRequest(editBody(g, of, {}), { signature: null })],
