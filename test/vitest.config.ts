@@ -19,7 +19,7 @@ const HOSTS = ["test/**/*.host.test.ts"];
 /** Test files of both lengths: those that import what distinguishes them. */
 const OF_BOTH_LENGTHS = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".test.ts") && !/\.(?:browser|host)\./.test(file))
-  .filter((file) => readFileSync(join(import.meta.dirname, file), "utf8").includes('/support/length.ts"'))
+  .filter((file) => readFileSync(join(import.meta.dirname, file), "utf8").includes('/support/run_length.ts"'))
   .map((file) => join("test", file));
 
 const reporters = [new Watchdog(), new ProjectTimes(), new QuietRun()];

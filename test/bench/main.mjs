@@ -6,8 +6,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { coldImport } from "./cold_import.mjs";
-import { measureLongLog } from "./grown.mjs";
-import { measureSteps } from "./life.mjs";
+import { measureLongLog } from "./long_log.mjs";
+import { measureSteps } from "./change_steps.mjs";
 import { oneConnection } from "./one_connection.mjs";
 import { endAll, where } from "./programs.mjs";
 

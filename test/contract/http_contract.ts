@@ -3,7 +3,7 @@ import { afterAll, afterEach, describe, onTestFinished } from "vitest";
 import { checkedFetch } from "../support/checked_fetch.ts";
 import { type Client, client, type Fetch } from "../support/client.ts";
 import type { Manifest } from "../support/intents.ts";
-import { FULL } from "../support/length.ts";
+import { FULL } from "../support/run_length.ts";
 import { accessRules } from "./http/access.ts";
 import { auditRules } from "./http/audit.ts";
 import { bodyRules } from "./http/bodies.ts";

@@ -3,7 +3,7 @@ import { app } from "../../handlers/index.ts";
 import { createHostGuard } from "../../lib/http/host_guard.ts";
 import { serveHttp } from "../../local/node_http.ts";
 import { sha256 } from "../../local/node_ports.ts";
-import { FULL } from "../support/length.ts";
+import { FULL } from "../support/run_length.ts";
 import { ALL, httpContract, OF_A_HOST } from "./http_contract.ts";
 import { openDeps } from "../support/deps.ts";
 

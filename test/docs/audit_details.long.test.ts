@@ -1,11 +1,11 @@
 /** docs/audit_log.md names every member of a detail that a month of a product's life leaves in the log. */
 import { expect, test } from "vitest";
-import { monthToRead } from "../support/month/month.ts";
+import { sharedMonth } from "../support/month/month.ts";
 import { documents } from "./markdown.ts";
 import { bare, listRows } from "./tables.ts";
 
 test("what the entries of a month tell is all named", async () => {
-  const { entries } = (await (await monthToRead()).get("audit?limit=1000")).body as {
+  const { entries } = (await (await sharedMonth()).get("audit?limit=1000")).body as {
     entries: { event_type: string; detail: string }[];
   };
   const document = documents().find(({ path }) => path === "docs/audit_log.md")!;

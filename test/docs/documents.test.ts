@@ -17,7 +17,7 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { LONG } from "../support/length.ts";
+import { LONG } from "../support/run_length.ts";
 import { documents } from "./markdown.ts";
 import { stages } from "./stages/index.ts";
 import { openStory, type Story, notRunReason } from "./story.ts";

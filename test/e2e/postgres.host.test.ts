@@ -231,10 +231,10 @@ describe("with a host product over HTTP", () => {
       // A target takes one operation at a time, so each change has a target of its own.
       const approve = (target: string) => killed!.api.bring("approved", { target });
       const [applied, unapplied] = [await approve("ui.banner"), await approve("ui.theme")];
-      host.trouble("apply", "after", neverRespond);
+      host.planFault("apply", "after", neverRespond);
       const lostReplies = [killed!.api.act("apply", applied).catch(() => undefined)];
       await expect.poll(countApplies(applied), LONG_TIMEOUT).toBe(1);
-      host.trouble("apply", "before", neverRespond);
+      host.planFault("apply", "before", neverRespond);
       lostReplies.push(killed!.api.act("apply", unapplied).catch(() => undefined));
       await expect.poll(countApplies(unapplied), LONG_TIMEOUT).toBe(1);
       killed!.process.child.kill("SIGKILL");

@@ -10,7 +10,7 @@ import { client } from "../support/client.ts";
 import { startProxy } from "../support/cut_proxy.ts";
 import { manifest } from "../support/intents.ts";
 import { type RedisClient, startRedis } from "../support/redis_server.ts";
-import { runScenarios } from "../support/target_lives.ts";
+import { runScenarios } from "../support/target_scenarios.ts";
 
 const EXAMPLE = join(import.meta.dirname, "../../examples/redis/redis_system.mjs");
 type Make = (options: { url: string; prefix: string }) => { system: TargetSystem; close(): void };
@@ -151,7 +151,7 @@ describe.skipIf(!server)("keys of Redis", () => {
 
   test("random scenarios match the model", async () => {
     const figures = await runScenarios([1, 20], async () => {
-      const { system, keyOf, close } = await open(`redis://${proxy!.host}`);
+      const { system, redisKey, close } = await open(`redis://${proxy!.host}`);
       return {
         open: () => system,
         entries: ["seats", "rooms"].map((target) => ({ tenant_id: "t1", target, kind: "config", value: null })),

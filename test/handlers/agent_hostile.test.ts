@@ -6,9 +6,9 @@ import { expect, test, vi } from "vitest";
 import { app, endpoints } from "../../handlers/index.ts";
 import { client } from "../support/client.ts";
 import { openDeps } from "../support/deps.ts";
-import { rounds } from "../support/length.ts";
+import { rounds } from "../support/run_length.ts";
 import { AGENT, asAgent, makeMessage, withAgents } from "../support/mcp.ts";
-import { numbers } from "../support/numbers.ts";
+import { seededIntegers } from "../support/seeded_integers.ts";
 import { ORIGIN } from "../support/requests.ts";
 import { scriptedAdapter } from "../support/scripted_adapter.ts";
 
@@ -64,7 +64,7 @@ const TYPES = [
 
 /** Returns a generator of hostile requests, which are the same for the same seed. */
 function adversary(seed: number, ids: readonly string[]) {
-  const below = numbers(seed);
+  const below = seededIntegers(seed);
   const pick = <T>(choices: readonly T[]): T => choices[below(choices.length)]!;
   const sometimes = <T extends object>(value: T): T | object => (below(3) === 0 ? value : {});
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { addTurn, MAX_TURNS } from "../../lib/memory/history.ts";
 import { chatService, type ChatService } from "../lib/chat/fixture.ts";
-import { writeInBatches } from "../support/batches.ts";
+import { writeInBatches } from "../support/write_in_batches.ts";
 import { START } from "../support/clock.ts";
 
 const readHistory = async (service: ChatService, query = "") => {

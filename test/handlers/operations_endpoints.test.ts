@@ -17,7 +17,7 @@ test("each response matches its declared output, and has no other fields", async
   await service.post("kpi", { csat: 4.2, deal_win_rate: 0 });
   await service.bring("rolled_back", { kpi: "csat" });
   await service.propose();
-  service.hours(25);
+  service.passHours(25);
   await service.post("/api/action/run-now", {});
   const { body: task } = await service.post("/api/tasks", { title: "t", priority: 2.5 });
   await service.cycle();
@@ -198,11 +198,11 @@ describe("phases", () => {
     expect((await service.get("/api/capabilities")).body.current_phase).toBe("recover");
     await service.must("rollback", ids[0]!);
     expect(await readPhase(service, "recover")).toMatchObject({ progress: 1 });
-    service.hours(24);
+    service.passHours(24);
     await service.post("kpi", { csat: 4.5 });
-    service.hours(7 * 24);
+    service.passHours(7 * 24);
     await service.cycle();
-    service.hours(1);
+    service.passHours(1);
     const { task_id } = (await service.post("/api/tasks", { title: "t" })).body;
     await service.cycle();
     await service.post("/api/task/feedback", { task_id, rating: 5 });
@@ -211,9 +211,9 @@ describe("phases", () => {
     service.host.host.delete(ids[9]!);
     await service.post("/api/action/run-now", { action: "check_drift" });
     expect(await readPhase(service, "propose")).toMatchObject({ met: 2, total: 3 });
-    service.hours(29 * 24);
+    service.passHours(29 * 24);
     expect(await readPhase(service, "propose")).toMatchObject({ met: 2 });
-    service.hours(24);
+    service.passHours(24);
     expect(await readPhase(service, "propose")).toMatchObject({ met: 3 });
   });
 });

@@ -13,7 +13,7 @@ import { readSlices } from "../../lib/find/change_index.ts";
 import type { Stages } from "../../lib/rollout/stages.ts";
 import { DAY } from "../support/clock.ts";
 import { AGENT, asAgent, mcpClient, SECRET } from "../support/mcp.ts";
-import { READS } from "../support/reads.ts";
+import { GET_PATHS } from "../support/get_paths.ts";
 import { STAGES } from "../support/rollouts.ts";
 import { scriptedAdapter } from "../support/scripted_adapter.ts";
 import { service, type TestService } from "../support/service.ts";
@@ -224,7 +224,7 @@ const FILTERED_QUERIES = [
 ].map((path) => (path.startsWith("/") ? path : `/api/product/${path}`));
 
 const selectReads = (declaredPaths: readonly string[]): string[] =>
-  READS.filter((path) => {
+  GET_PATHS.filter((path) => {
     const [plain = ""] = path
       .replace("CHANGE/", ":change_id/")
       .replace(/CHANGE$/, ":change_id")

@@ -112,10 +112,10 @@ describe("a pack as files", () => {
     const other = await service();
     const from = other.deps.clock.iso();
     const early = await other.bring("denied");
-    other.deps.clock.set(40 * 24 * HOUR);
+    other.deps.clock.shift(40 * 24 * HOUR);
     const ahead = await other.bring("applied");
     await other.act("rollback", early);
-    other.deps.clock.set(-40 * 24 * HOUR);
+    other.deps.clock.shift(-40 * 24 * HOUR);
     await other.post("audit/accept-clock", { actor: "ops" });
     await other.act("rollback", ahead);
     await other.post("erase", { change_id: early, actor: "dpo" });

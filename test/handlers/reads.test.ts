@@ -5,8 +5,8 @@ import { memoryStore } from "../../lib/store/memory.ts";
 import { client } from "../support/client.ts";
 import { SECOND, testClock } from "../support/clock.ts";
 import { openDeps } from "../support/deps.ts";
-import { rounds } from "../support/length.ts";
-import { READS } from "../support/reads.ts";
+import { rounds } from "../support/run_length.ts";
+import { GET_PATHS } from "../support/get_paths.ts";
 import { roundTrips, type Trips } from "../support/round_trips.ts";
 
 const FEW = 40;
@@ -101,7 +101,7 @@ async function countRequests(each: number): Promise<Map<string, Trips>> {
 }
 
 test("the table of costs has every GET", () => {
-  expect(READS.filter((path) => !(path in COSTS))).toEqual([]);
+  expect(GET_PATHS.filter((path) => !(path in COSTS))).toEqual([]);
 });
 
 test("a GET makes as many store requests for many changes as for few, and reads the head once", async () => {
@@ -109,8 +109,8 @@ test("a GET makes as many store requests for many changes as for few, and reads 
   for (const [path, { requests, steps, pages = 0, heads = 1 }] of Object.entries(COSTS)) {
     const withFew = few.get(path)!;
     const withMany = many.get(path)!;
-    expect([withFew.requests, withFew.steps], `${path}: ${withFew.asked.join(", ")}`).toEqual([requests, steps]);
-    expect(withMany.requests, `${path} with ${MANY} of each: ${withMany.asked.join(", ")}`).toBeLessThanOrEqual(
+    expect([withFew.requests, withFew.steps], `${path}: ${withFew.names.join(", ")}`).toEqual([requests, steps]);
+    expect(withMany.requests, `${path} with ${MANY} of each: ${withMany.names.join(", ")}`).toBeLessThanOrEqual(
       requests + pages,
     );
     expect(withMany.heads, `${path}: reads of the log's end`).toBeLessThanOrEqual(heads);

@@ -8,7 +8,7 @@ import type { Store } from "../../lib/store/store.ts";
 import { client } from "../support/client.ts";
 import { DAY, MINUTE, testClock } from "../support/clock.ts";
 import { openDeps } from "../support/deps.ts";
-import { READS } from "../support/reads.ts";
+import { GET_PATHS } from "../support/get_paths.ts";
 
 /**
  * GETs that write, with the collection. A readiness probe writes a record of its own if no cycle wrote one recently, since a
@@ -70,7 +70,7 @@ test("no GET except readiness probes writes, even with much overdue work", async
   clock.advance(11 * MINUTE);
   const { get } = client(app(deps));
   const found: Record<string, string> = {};
-  for (const path of READS) {
+  for (const path of GET_PATHS) {
     tried.length = 0;
     const { status } = await get(path.replace("CHANGE", newest));
     const unexpected = tried.filter((collection) => !PROJECTED.has(collection));

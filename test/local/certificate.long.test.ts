@@ -13,11 +13,11 @@ import { certificateText } from "../../local/verify/certificate_text.ts";
 import { listFiles } from "../../local/verify/container.ts";
 import { readTlogPolicy } from "../../local/verify/tlog_policy.ts";
 import { readPolicy } from "../../local/verify/policy.ts";
-import { LONG, rounds } from "../support/length.ts";
+import { LONG, rounds } from "../support/run_length.ts";
 import { rebuildCertificate } from "../support/certificate_parts.ts";
 import type { Fields } from "../support/requests.ts";
 import { PROPOSAL } from "../support/client.ts";
-import { numbers } from "../support/numbers.ts";
+import { seededIntegers } from "../support/seeded_integers.ts";
 import { passkey, sshSigner } from "../support/passkeys.ts";
 import { service, type TestService } from "../support/service.ts";
 import { decide, type Signer, person, proofFields, requestStatement } from "../support/signed.ts";
@@ -184,7 +184,7 @@ test("a certificate consists of short parts, each a valid file of its own", () =
 
 test("a certificate with any flipped bit is rejected, or has the same report", { timeout: 300_000 }, () => {
   const bytes = Buffer.from(valid);
-  const below = numbers(7);
+  const below = seededIntegers(7);
   const stride = rounds(0, 9, 1);
   const tries = LONG ? Math.ceil(bytes.length / stride) : 200;
   const bits = Array.from({ length: tries }, (_, index) =>

@@ -10,7 +10,7 @@ import { build } from "esbuild";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { acquireLock, AlreadyRunning, type Lock } from "../../local/lock.ts";
 import type { AcquireFolder } from "../../local/lock_types.ts";
-import { LONG } from "../support/length.ts";
+import { LONG } from "../support/run_length.ts";
 import { holdFolderWithin } from "../../local/lock_folder.ts";
 
 let base: string;

@@ -14,7 +14,7 @@ import { parseOptions, type Environment } from "../../local/options.ts";
 import { start, type RunningProgram } from "../../local/start.ts";
 import { openFileStore } from "../../local/store/file_store.ts";
 import { freePort } from "../support/free_port.ts";
-import { writeRecords } from "../support/in_slices.ts";
+import { writeRecords } from "../support/write_records.ts";
 import { makeLog } from "../lib/audit/synthetic_log.ts";
 
 let folder: string;

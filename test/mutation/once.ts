@@ -7,7 +7,7 @@ export const startTest = (): void => void currentTest++;
 export function once<T>(compute: () => T): () => T {
   let computed: { value: T; testNumber: number } | undefined;
   return () => {
-    if (computed?.during !== currentTest) computed = { value: compute(), testNumber: currentTest };
+    if (computed?.testNumber !== currentTest) computed = { value: compute(), testNumber: currentTest };
     return computed.value;
   };
 }

@@ -71,7 +71,7 @@ async function runRollout(
   const steps = isHarmful ? DEFAULT_STEPS : UNLESS_WORSE;
   const stages = JSON.stringify({ fed_by: "agent:analytics", steps, watch });
   const change_id = await api.bring("applied", { ...proposal, stages });
-  const { feed, decide, exposure, hours } = rolloutClient(api, change_id);
+  const { feed, decide, exposure, passHours } = rolloutClient(api, change_id);
   let cells: Record<string, Cell> = {};
   let step = -1;
   let end: End = "on_hold";
@@ -82,7 +82,7 @@ async function runRollout(
       step = current.step;
       await requireShare(change_id, current.share);
     }
-    hours(HOURS_PER_DECISION);
+    passHours(HOURS_PER_DECISION);
     const share = current.share / 10_000;
     const count = Math.round(USERS_A_DAY * share + Math.sqrt(USERS_A_DAY * share * (1 - share)) * normal(next));
     const rows = Object.entries(cells).map(([kpi, cell]) => {

@@ -14,7 +14,7 @@ export interface TestClock extends Clock {
   /** Advances wall clock and monotonic clock; a negative number sets the wall clock back only. */
   advance(ms: number): void;
   /** Moves the wall clock forward or backward without advancing the monotonic clock. */
-  set(ms: number): void;
+  shift(ms: number): void;
   /** Returns the current time as RFC 3339, in UTC. */
   iso(): string;
 }
@@ -23,15 +23,15 @@ export interface TestClock extends Clock {
 export function testClock(start: string = START): TestClock {
   let now = Date.parse(start);
   let elapsed = 0;
-  const set = (ms: number): void => void (now += ms);
+  const shift = (ms: number): void => void (now += ms);
   return {
     now: () => now,
     monotonic: () => elapsed,
     advance(ms) {
-      set(ms);
+      shift(ms);
       elapsed += Math.max(0, ms);
     },
-    set,
+    shift,
     iso: () => new Date(now).toISOString(),
   };
 }

@@ -14,7 +14,7 @@ export const HOOK_SECRET = "a-webhook-secret-of-tests";
 const APP_ID = 12345;
 const INSTALLATION = 77;
 /** An address that must never receive a request. */
-export const STRAY = "https://evil.example/repos/x";
+export const FOREIGN_URL = "https://evil.example/repos/x";
 
 const keys = once(() => generateKeyPairSync("rsa", { modulusLength: 2048 }));
 export const appKeyPem = (type: "pkcs1" | "pkcs8" = "pkcs8"): string =>
@@ -60,12 +60,12 @@ export class GithubStub {
   readonly deployments: Deployment[] = [];
   readonly deliveries: Delivery[] = [];
   /** Requested addresses outside of the API, and paths that GitHub does not have. */
-  readonly strayed: string[] = [];
+  readonly unexpectedUrls: string[] = [];
   readonly requests: { path: string; body: string }[] = [];
   /** Decides how the next request fails. */
   fault: (path: string) => Fault | undefined = () => undefined;
   /** Called with each deployment that is approved, before the response is sent. */
-  released: (deployment: Deployment) => Promise<void> | void = () => undefined;
+  onApproved: (deployment: Deployment) => Promise<void> | void = () => undefined;
   private readonly tokens = new Map<string, { repository_id: number; until: number }>();
   private readonly verified = new Set<string>();
 
@@ -143,7 +143,7 @@ export class GithubStub {
     const { signal } = init;
     signal?.throwIfAborted();
     if (!url.startsWith(`${API}/`)) {
-      this.strayed.push(url);
+      this.unexpectedUrls.push(url);
       return new Response(null, { status: 204 });
     }
     const path = url.slice(API.length);
@@ -155,7 +155,7 @@ export class GithubStub {
         signal?.addEventListener("abort", () => reject(new DOMException("aborted", "AbortError"))),
       );
     if (fault === "redirect" || fault === "moved") {
-      const location = fault === "redirect" ? STRAY : `${API}/repositories/42/moved`;
+      const location = fault === "redirect" ? FOREIGN_URL : `${API}/repositories/42/moved`;
       if (init.redirect !== "manual") return this.fetch(location, init);
       return new Response(null, { status: 307, headers: { location } });
     }
@@ -197,7 +197,7 @@ export class GithubStub {
       await this.verifyApp(bearer);
       return this.page(new URL(API + path));
     }
-    this.strayed.push(path);
+    this.unexpectedUrls.push(path);
     return new Response("{}", { status: 404 });
   }
 
@@ -223,7 +223,7 @@ export class GithubStub {
       return new Response("{}", { status: 422 });
     if (deployment.comments.length >= 10) return new Response("{}", { status: 422 });
     deployment.comments.push(comment);
-    if (state === "approved") await this.released(deployment);
+    if (state === "approved") await this.onApproved(deployment);
     if (state !== undefined) deployment.state = state as "approved" | "rejected";
     return new Response(null, { status: 204 });
   }
@@ -239,7 +239,7 @@ export class GithubStub {
       action: (JSON.parse(body) as { action: string }).action,
     }));
     // The client must not follow the host of this link.
-    const link = `<${STRAY}?per_page=${size}&cursor=${from + size}>; rel="next"`;
+    const link = `<${FOREIGN_URL}?per_page=${size}&cursor=${from + size}>; rel="next"`;
     return Response.json(page, { headers: from + size < all.length ? { link } : {} });
   }
 

@@ -4,9 +4,9 @@ import { memoryStore } from "../../lib/store/memory.ts";
 import { HOUR, testClock } from "./clock.ts";
 import { type Core, makeCore } from "./core.ts";
 import { openDeps, restartDeps } from "./deps.ts";
-import { numbers } from "./numbers.ts";
+import { seededIntegers } from "./seeded_integers.ts";
 
-type Random = ReturnType<typeof numbers>;
+type Random = ReturnType<typeof seededIntegers>;
 
 /** A rule of the intent, and functions that implement it a second time. */
 interface Rule {
@@ -268,7 +268,7 @@ function isExactJson(text: string): boolean {
 
 /** Sends hostile proposals, alone and concurrently, while clocks are set, changes rolled back and services restarted. */
 export async function sendHostileProposals(seed: number, proposals: number): Promise<State["counts"]> {
-  const random = numbers(seed * 7919);
+  const random = seededIntegers(seed * 7919);
   const clock = testClock();
   const policy = {
     targets: RULES.map(({ target, policyLimits }) => ({ match: [target], ...policyLimits })),
@@ -301,12 +301,12 @@ export async function sendHostileProposals(seed: number, proposals: number): Pro
       const applied = [...state.events.values()].flat().filter(({ kind }) => kind === "applied");
       const event = applied[random(applied.length)];
       if (event && random(3) === 0) await state.clients[random(2)]!.post("rollback", { change_id: event.change_id });
-    } else if (random(4) === 0) clock.set((random(2) === 0 ? -1 : 1) * random(20) * HOUR);
+    } else if (random(4) === 0) clock.shift((random(2) === 0 ? -1 : 1) * random(20) * HOUR);
     else if (random(10) === 0)
       state.clients = [makeCore(await restartDeps(state.clients[1]!.deps, { intent })), state.clients[0]!];
     await checkNewEntries(state);
     // The service rejects every proposal while its clock is more than a day behind the log.
-    if (state.lastEntryMs - clock.now() > 24 * HOUR) clock.set(state.lastEntryMs - clock.now());
+    if (state.lastEntryMs - clock.now() > 24 * HOUR) clock.shift(state.lastEntryMs - clock.now());
   }
   return counts;
 }

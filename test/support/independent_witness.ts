@@ -131,11 +131,11 @@ export async function independentWitness(name: string, logs: () => readonly stri
   const key = keyPair(name, 4);
   const state = {
     /** A response that replaces the correct one. */
-    instead: undefined as { status: number; body: string } | undefined,
+    fixedResponse: undefined as { status: number; body: string } | undefined,
     /** Signature lines that follow the witness's own. */
-    more: "",
+    extraLines: "",
     latest: new Map<string, { size: number; root: Buffer; note: string }>(),
-    asked: [] as { old: number; status: number }[],
+    requests: [] as { old: number; status: number }[],
   };
   const answerSubmission = (body: string): [number, string] => {
     const [header = "", ...rest] = body.split("\n\n");
@@ -154,17 +154,17 @@ export async function independentWitness(name: string, logs: () => readonly stri
     const proof = lines.map((line) => Buffer.from(line, "base64"));
     if (!isConsistent(old, last.root, n, hash, proof)) return [422, "not consistent\n"];
     state.latest.set(origin, { size: n, root: hash, note });
-    return [200, key.cosigned(signed, Math.floor(now() / 1000)) + state.more];
+    return [200, key.cosigned(signed, Math.floor(now() / 1000)) + state.extraLines];
   };
   const server = createServer((request, response) => {
     void text(request).then((body) => {
       const isAddCheckpoint = request.method === "POST" && request.url?.endsWith("/add-checkpoint");
-      const [status, answer] = state.instead
-        ? [state.instead.status, state.instead.body]
+      const [status, answer] = state.fixedResponse
+        ? [state.fixedResponse.status, state.fixedResponse.body]
         : isAddCheckpoint
           ? answerSubmission(body)
           : [404, ""];
-      state.asked.push({ old: Number(body.split("\n")[0]!.slice(4)), status });
+      state.requests.push({ old: Number(body.split("\n")[0]!.slice(4)), status });
       response.writeHead(status, { "content-type": status === 409 ? "text/x.tlog.size" : "text/plain" }).end(answer);
     });
   });

@@ -59,7 +59,7 @@ export const BOUNDS = {
 };
 
 /** A proposal inside the bounds of a mandate, for a target whose value is 100. */
-export const INSIDE = {
+export const PROPOSAL_WITHIN_BOUNDS = {
   tenant_id: "t1",
   kind: "config",
   target: "price.basic",
@@ -121,7 +121,7 @@ export function mandateClient(api: TestService) {
     return send(PATHS[decision]!, { mandate_id, approver, ...fields, proof: SIGNERS[approver]!.sign(text), at });
   };
   /** Drafts a mandate, signs it as ana and bo, and returns its id. */
-  const active = async (bounds: object = {}): Promise<string> => {
+  const activate = async (bounds: object = {}): Promise<string> => {
     const { mandate_id } = (await draft(bounds)).body;
     await decideOn("mandate", mandate_id, "ana");
     const signed = await decideOn("mandate", mandate_id, "bo");
@@ -135,9 +135,9 @@ export function mandateClient(api: TestService) {
     draft,
     statement,
     decideOn,
-    active,
+    activate,
     propose: (fields: object = {}, headers: HeadersInit = AS_AGENT) =>
-      send("propose", { ...INSIDE, ...fields }, headers),
+      send("propose", { ...PROPOSAL_WITHIN_BOUNDS, ...fields }, headers),
     apply: (change_id: string) => send("apply", { change_id, actor: "ana" }),
     mandate: async (id: string) => (await api.get(`mandates/${id}`)).body,
     restart: async (options: TestOptions = {}) => mandateClient(makeService(await restartDeps(api.deps, options))),

@@ -86,7 +86,7 @@ async function startIn(folder: string, { initdb, postgres, user }: PostgresProgr
     },
     async stop() {
       process.off("exit", atExit);
-      await pool.stopWith();
+      await pool.end();
       await stopWith("SIGINT");
       await rm(folder, { recursive: true, force: true });
     },

@@ -83,6 +83,6 @@ export function rolloutClient(api: Pick<Core, "audit" | "json" | "post" | "chang
       const detail = entries.findLast((entry) => entry.event_type === event_type)?.detail;
       return detail && JSON.parse(detail);
     },
-    hours: (count: number) => api.deps.clock.advance(count * HOUR),
+    passHours: (count: number) => api.deps.clock.advance(count * HOUR),
   };
 }

@@ -11,7 +11,7 @@ export interface Trips {
   /** Number of reads of the chain's head. */
   heads: number;
   /** Names of the requests, in order. */
-  asked: readonly string[];
+  names: readonly string[];
 }
 
 /**
@@ -45,7 +45,7 @@ export function roundTrips(store: Store, { immediate = false } = {}): { store: S
     },
     /** Returns the requests since the last call. */
     take() {
-      const taken = { requests: requests.length, steps, heads: requests.filter(isHead).length, asked: requests };
+      const taken = { requests: requests.length, steps, heads: requests.filter(isHead).length, names: requests };
       requests = [];
       steps = 0;
       return taken;

@@ -9,10 +9,10 @@ import { openRollout, STAGES, totals } from "./rollouts.ts";
 const ENTRY = { tenant_id: "t1", target: "ui.a", kind: "config" } as const;
 
 /** Initial text of the target. Formatting the JSON would change it, so a test sees if a rollback restores its bytes. */
-export const FOREIGN = '{ "old":  1.50 }';
+export const INITIAL_TEXT = '{ "old":  1.50 }';
 
 /** Opens a service on a target system in memory, and applies a change with a rollout to its first step. */
-export async function rolloutOnTarget({
+export async function openRolloutOnTarget({
   methods = {},
   ...options
 }: { methods?: Partial<TargetSystem>; stages?: object; policy?: object } = {}) {
@@ -20,7 +20,7 @@ export async function rolloutOnTarget({
   const store = memoryStore();
   const { system: inner, overwrite, raw, faults, edits } = memoryTarget();
   const system: TargetSystem = { ...inner, ...methods };
-  overwrite(ENTRY, FOREIGN);
+  overwrite(ENTRY, INITIAL_TEXT);
   const adapter = targetAdapter(system, { store, clock });
   const rollout = await openRollout({ ...options, store, clock, adapter, proposal: { target: ENTRY.target } });
   const text = () => raw(ENTRY);
@@ -43,8 +43,8 @@ export async function rolloutOnTarget({
     },
     leases: async () => (await store.list("leases", { limit: 9 })).map(({ value }) => value),
     /** Lets the hours of a step pass, feeds good samples and runs the cycle that they trigger. */
-    async goOn(step = 0) {
-      rollout.hours(24);
+    async completeStep(step = 0) {
+      rollout.passHours(24);
       return rollout.feedNow({ step, ...totals(100_000, STAGES.steps[step]!.share) });
     },
   };

@@ -31,7 +31,7 @@ export interface WebhookHost {
   /** Sets a target as another program does. */
   overwrite(change: HostChange, value: unknown): void;
   /** Replaces the next `times` responses of an operation, `before` or `after` the product has carried it out. */
-  trouble(operation: string, when: "before" | "after", response: FaultyResponse, times?: number): void;
+  planFault(operation: string, when: "before" | "after", response: FaultyResponse, times?: number): void;
   stop(): Promise<void>;
 }
 
@@ -104,7 +104,7 @@ export async function startWebhookHost(secret: string, requestedPort = 0): Promi
     states,
     content: table.content,
     overwrite: table.overwrite,
-    trouble: (operation, when, response, times = 1) => void faults.set(operation, { when, respond: response, times }),
+    planFault: (operation, when, response, times = 1) => void faults.set(operation, { when, respond: response, times }),
     async stop() {
       server.close();
       server.closeAllConnections();

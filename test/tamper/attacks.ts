@@ -2,7 +2,7 @@
 import { entryKey } from "../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
 import type { Store } from "../../lib/store/store.ts";
-import { writeRecords } from "../support/in_slices.ts";
+import { writeRecords } from "../support/write_records.ts";
 import { makeCheckpoint, copyStore, rehashed, type World } from "./world.ts";
 
 /** A way to tamper with the log or the store; absent fields leave their part unchanged. */

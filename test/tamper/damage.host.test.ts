@@ -6,8 +6,8 @@
 import { beforeAll, expect, test, vi } from "vitest";
 import { type Chain, verifyLine } from "../../local/verify/chain.ts";
 import { ATTACKS, attackStore } from "./attacks.ts";
-import { numbers } from "../support/numbers.ts";
-import { FULL, rounds } from "../support/length.ts";
+import { seededIntegers } from "../support/seeded_integers.ts";
+import { FULL, rounds } from "../support/run_length.ts";
 import { cutExport, flipped, makeInvalidLogs, moveLines, rewritings, UNREADABLE_REWRITINGS } from "./damage.ts";
 import { exportLog } from "./real_log.ts";
 import { summarizeReport, pythonMissing, type Sample, verify, verifyInPython } from "./verifiers.ts";
@@ -107,7 +107,7 @@ test("every flipped bit of an entry is found by the check of its line", async ()
 });
 
 test("random flipped bits are found in the complete export", async () => {
-  const random = numbers(1);
+  const random = seededIntegers(1);
   for (let count = 0; count < rounds(25, 50, 5000); count++) {
     const bit = random(log.length * 8);
     expect((await verify(flipped(log, bit))).verdict, `bit ${bit}`).toBeOneOf(["bad", "unreadable"]);
@@ -116,7 +116,7 @@ test("random flipped bits are found in the complete export", async () => {
 
 /** Makes samples of each kind of damage, with and without receipts and checkpoints. */
 async function makeSamples(): Promise<Sample[]> {
-  const random = numbers(2);
+  const random = seededIntegers(2);
   const pickSome = (all: Sample[], count: number) => Array.from({ length: count }, () => all[random(all.length)]!);
   const evidence = [
     makeReceipt(world.entries, 200),

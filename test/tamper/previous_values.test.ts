@@ -4,8 +4,8 @@ import type { EffectRecord } from "../../lib/targets/effects.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { bench } from "../local/targets/file/fixture.ts";
 import { core } from "../support/core.ts";
-import { LONG, rounds } from "../support/length.ts";
-import { numbers } from "../support/numbers.ts";
+import { LONG, rounds } from "../support/run_length.ts";
+import { seededIntegers } from "../support/seeded_integers.ts";
 
 /** Number of changes that are applied to the target one after another. */
 const STACK_SIZE = 4;
@@ -28,7 +28,7 @@ const FORGERIES: ((record: EffectRecord, other: EffectRecord) => EffectRecord)[]
 test.each(Array.from({ length: rounds(5, 15, 100) }, (_, seed) => (LONG ? 1000 : 0) + seed))(
   "rollbacks never restore a forged previous value: seed %i",
   async (seed) => {
-    const pick = numbers(seed * 2_654_435_761);
+    const pick = seededIntegers(seed * 2_654_435_761);
     const store = memoryStore();
     const target = await bench({ store });
     const api = await core({ store, adapter: target.adapter });

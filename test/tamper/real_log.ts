@@ -1,7 +1,7 @@
 /** A realistic log, made by requests alone: many event types, and text of every kind. */
 import { readHead } from "../../lib/audit/chain.ts";
 import { writeJsonLines } from "../../lib/audit/rows.ts";
-import { joinChunks } from "../support/joined.ts";
+import { joinChunks } from "../support/join_chunks.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { DAY } from "../support/clock.ts";
 import type { TestOptions } from "../support/deps.ts";
@@ -60,9 +60,9 @@ export async function realLog(
 /** Writes an entry while the clock is ahead, corrects the clock, and accepts it. */
 async function acceptWrongClock(api: Core): Promise<void> {
   const { clock } = api.deps;
-  clock.set(400 * DAY);
+  clock.shift(400 * DAY);
   await api.post("kpi", { csat: 4 });
-  clock.set(-400 * DAY);
+  clock.shift(-400 * DAY);
   await api.post("audit/accept-clock", { actor: "ops", note: "it ran ahead" });
 }
 

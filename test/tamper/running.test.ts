@@ -15,8 +15,8 @@ import type { Store, Tx } from "../../lib/store/store.ts";
 import { PROPOSAL } from "../support/client.ts";
 import { MINUTE } from "../support/clock.ts";
 import type { Core } from "../support/core.ts";
-import { LONG, rounds } from "../support/length.ts";
-import { numbers } from "../support/numbers.ts";
+import { LONG, rounds } from "../support/run_length.ts";
+import { seededIntegers } from "../support/seeded_integers.ts";
 import { exportLog } from "./real_log.ts";
 import {
   forkCore,
@@ -248,7 +248,7 @@ async function isRepairedByRollback(api: Core, { changes }: AttackEffects): Prom
 }
 
 async function attackFork(api: Core, truth: Truth, seed: number): Promise<void> {
-  const pick = numbers(seed);
+  const pick = seededIntegers(seed);
   const kinds = Object.keys(ATTACK_KINDS);
   const kind = kinds[seed % kinds.length]!;
   const fork = await forkCore(api);

@@ -11,7 +11,7 @@ import { testClock } from "../support/clock.ts";
 import { type Core, core, makeCore } from "../support/core.ts";
 import { openDeps } from "../support/deps.ts";
 import { countedIds } from "../support/ids.ts";
-import { writeRecords } from "../support/in_slices.ts";
+import { writeRecords } from "../support/write_records.ts";
 import { scriptedAdapter } from "../support/scripted_adapter.ts";
 import { exportLog } from "./real_log.ts";
 import { parse } from "./world.ts";

@@ -6,7 +6,7 @@ import { memoryStore } from "../../lib/store/memory.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { LogState } from "../../local/verify/evidence.ts";
 import { data, MTH } from "../lib/audit/reference_tree.ts";
-import { writeRecords } from "../support/in_slices.ts";
+import { writeRecords } from "../support/write_records.ts";
 import { hashEntry } from "../support/independent_chain.ts";
 import { exportLog, realLog } from "./real_log.ts";
 

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { program } from "../e2e/server.ts";
-import { inFull } from "../support/length.ts";
+import { inFull } from "../support/run_length.ts";
 import { sshSigner } from "../support/passkeys.ts";
 import { type Authenticator, addAuthenticator } from "./authenticator.ts";
 import { findSerious } from "./axe.ts";

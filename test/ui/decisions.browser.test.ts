@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
-import { inLong, inShort } from "../support/length.ts";
+import { inLong, inShort } from "../support/run_length.ts";
 import { findSerious } from "./axe.ts";
 import { button, freshness, showReasons, startBrowser, useWindows, visit } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { program } from "../e2e/server.ts";
 import { button, freshness, startBrowser, useWindows, visit } from "./browser.ts";
 import { PROPOSAL, type Service, startService, TOKEN } from "./service.ts";
-import { inFull } from "../support/length.ts";
+import { inFull } from "../support/run_length.ts";
 
 const CHANGE_COUNT = 10_000;
 const WAITING_COUNT = 500;

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
-import { inFull } from "../support/length.ts";
+import { inFull } from "../support/run_length.ts";
 import { INTENT, type Service, startService, TOKEN } from "./service.ts";
 
 const ANA = { name: "ana", token: TOKEN };

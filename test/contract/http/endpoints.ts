@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
 import { isWrite } from "../../../lib/http/admission.ts";
 import { PROPOSAL } from "../../support/client.ts";
-import { READS } from "../../support/reads.ts";
+import { GET_PATHS } from "../../support/get_paths.ts";
 import { json } from "../../support/requests.ts";
 import type { Open } from "../http_contract.ts";
 
@@ -117,7 +117,7 @@ export function endpointRules(open: Open): void {
     expect(await api.audit()).toEqual([]);
   });
 
-  test.each(READS)("%s is readable without a token, also from other sites", async (path) => {
+  test.each(GET_PATHS)("%s is readable without a token, also from other sites", async (path) => {
     const api = await open({ adminToken: TOKEN });
     const { body } = await api.post("propose", PROPOSAL, { "x-svc-admin-token": TOKEN });
     const headers = { "sec-fetch-site": "cross-site", origin: "https://evil.example" };
@@ -125,7 +125,7 @@ export function endpointRules(open: Open): void {
     expect(status).toBe(path.includes("FILE") ? 404 : 200);
   });
 
-  test.each(READS)("%s: an unknown query parameter gets 400 and is named, except for probes", async (path) => {
+  test.each(GET_PATHS)("%s: an unknown query parameter gets 400 and is named, except for probes", async (path) => {
     const api = await open();
     const { status, body } = await api.get(`${path}${path.includes("?") ? "&" : "?"}limt=1`);
     if (ANY_QUERY.includes(path)) return expect(status).toBe(200);
@@ -173,7 +173,7 @@ export function endpointRules(open: Open): void {
     expect(reply.text === "").toBe(FLAGS.includes(path));
   });
 
-  test.each(READS)("HEAD %s answers as GET does, without a body", async (path) => {
+  test.each(GET_PATHS)("HEAD %s answers as GET does, without a body", async (path) => {
     const api = await open();
     const at = path.replace("CHANGE", await api.bring("applied"));
     const headers = { "x-request-id": "same" };

@@ -1,4 +1,4 @@
-import { writeRecords } from "../../support/in_slices.ts";
+import { writeRecords } from "../../support/write_records.ts";
 import { generateKeyPairSync, sign } from "node:crypto";
 import { expect, test } from "vitest";
 import { auditCheckpoint } from "../../../handlers/product/audit_checkpoint.ts";

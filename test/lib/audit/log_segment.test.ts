@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { createLogIndex } from "../../../lib/audit/log_index.ts";
 import type { SubjectQuery } from "../../../lib/audit/log_segment.ts";
-import { numbers } from "../../support/numbers.ts";
+import { seededIntegers } from "../../support/seeded_integers.ts";
 
 const ENTRIES = 9000;
 
 test("the index of a segment finds the entries of a change at any position", () => {
-  const below = numbers(7);
+  const below = seededIntegers(7);
   // Each of the 40 high-bit groups has many subjects, and each segment lacks some.
   const subject = (): number => ((below(40) << 20) | (below(3) << 1) | (below(50) === 0 ? 1 : 0)) >>> 0;
   const about = Array.from({ length: ENTRIES }, (_, id) => [

@@ -2,12 +2,12 @@
 import { beforeAll, expect, test } from "vitest";
 import { readAuditPage } from "../../../lib/audit/page.ts";
 import { writeJsonLines } from "../../../lib/audit/rows.ts";
-import { joinChunks } from "../../support/joined.ts";
+import { joinChunks } from "../../support/join_chunks.ts";
 import { createChain, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { chainFault } from "../../support/independent_chain.ts";
-import { writeRecords } from "../../support/in_slices.ts";
+import { writeRecords } from "../../support/write_records.ts";
 import { countedIds } from "../../support/ids.ts";
 
 const LENGTH = 10_020;

@@ -64,7 +64,7 @@ test("checkpoints are cosigned as the log grows, and returned with the cosignatu
   expect(await body(deps)).toMatchObject({ witnesses: [{ name: "w.example/one", length: 0, at: null }] });
   expect((await auditCheckpoint(deps)(get("audit/checkpoint?cosigned=1"))).status).toBe(404);
   for (const entries of [0, 1, 2, 60, 1, 64, 300]) await growAndMaintain(deps, entries);
-  expect(one.state.asked.map(({ old, status }) => [old, status])).toEqual(
+  expect(one.state.requests.map(({ old, status }) => [old, status])).toEqual(
     [0, 1, 2, 4, 64, 65, 129].map((old) => [old, 200]),
   );
   expect(one.state.latest.get(origin)).toMatchObject({ size: 429 });
@@ -114,11 +114,11 @@ test("a witness that reports another size gets a new request from that size", as
   const forgetful = { ...deps, store: await copyStore(deps.store) };
   await growAndMaintain(deps, 3);
   await growAndMaintain(forgetful as TestDeps, 0, 0);
-  one.state.asked.length = 0;
+  one.state.requests.length = 0;
   const known = (await deps.store.list("witnesses", { limit: 1 }))[0]!;
   await deps.store.transact((tx) => tx.put("witnesses", known.id, { ...known.value, length: 2 }));
   await growAndMaintain(deps, 4);
-  expect(one.state.asked).toEqual([
+  expect(one.state.requests).toEqual([
     { old: 2, status: 409 },
     { old: 8, status: 200 },
   ]);
@@ -161,12 +161,12 @@ test.each<[string, { status: number; body: string }, RegExp]>([
   ["signs with another key", { status: 200, body: keyPair("w.example/one", 4).cosigned("x", 1) }, /not a cosignature/],
 ])("a witness that %s is degraded and retried; requests still succeed", async (_, instead, reason) => {
   const { deps, one } = await watchedLog(3);
-  one.state.instead = instead;
+  one.state.fixedResponse = instead;
   await growAndMaintain(deps, 0);
   expect(await witnessCapability(deps)).toMatchObject({ status: "degraded", reason: expect.stringMatching(reason) });
   expect((await checkReadiness(deps)).ready).toBe(true);
   expect((await body(deps)).checkpoint).not.toContain("— w.example");
-  one.state.instead = undefined;
+  one.state.fixedResponse = undefined;
   await growAndMaintain(deps, 1);
   expect(await witnessCapability(deps), "it waits twice as long").toMatchObject({ status: "degraded" });
   await growAndMaintain(deps, 1);
@@ -197,13 +197,13 @@ test("an unreachable witness is retried after growing delays of up to five minut
 test("an idle log is cosigned again every hour", async () => {
   const { deps, one } = await watchedLog(3);
   for (let minute = 0; minute < 150; minute++) await growAndMaintain(deps, 0, 60);
-  expect(one.state.asked).toEqual(["0", "3", "3"].map((old) => ({ old: Number(old), status: 200 })));
+  expect(one.state.requests).toEqual(["0", "3", "3"].map((old) => ({ old: Number(old), status: 200 })));
 });
 
 test("cosignatures of unknown keys are stored; lines that name another witness are not", async () => {
   const { deps, witnessServers, origin } = await watchedLog(2, ["w.example/one", "w.example/two"]);
   const unknown = keyPair("elsewhere.example", 4).cosigned("x", 7);
-  witnessServers[0]!.state.more =
+  witnessServers[0]!.state.extraLines =
     unknown + keyPair(origin, 1).signed("x") + keyPair("w.example/two", 4).cosigned("x", 7);
   await growAndMaintain(deps, 0);
   const { checkpoint } = await body(deps);
@@ -225,7 +225,7 @@ test("no cosignature is requested without a key, for a broken log or for an empt
   await maintainCheckpoint(unsigned);
   const plain = await makeLog(3);
   await maintainCheckpoint({ ...plain, witnesses: deps.witnesses });
-  expect(one.state.asked).toEqual([]);
+  expect(one.state.requests).toEqual([]);
 });
 
 test("a silent witness delays neither checkpoints nor shutdown, and gets one request at a time", async () => {

@@ -1,6 +1,6 @@
 /** A log of small entries in a memory store, for tests that need many entries of any content. */
 import { type ChainHead, entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
-import { writeRecords } from "../../support/in_slices.ts";
+import { writeRecords } from "../../support/write_records.ts";
 import { openDeps, type TestDeps, type TestOptions } from "../../support/deps.ts";
 
 /** Opens dependencies whose log has `length` entries. */

@@ -18,9 +18,9 @@ const acceptClock = (api: Pick<Core, "post">, fields: object = { actor: "ops", n
 
 /** Writes an entry while the clock is 400 days ahead, and corrects the clock. */
 async function writeAhead<A extends Core>(api: A): Promise<A> {
-  api.deps.clock.set(AHEAD_MS);
+  api.deps.clock.shift(AHEAD_MS);
   await api.post("kpi", { csat: 4 });
-  api.deps.clock.set(-AHEAD_MS);
+  api.deps.clock.shift(-AHEAD_MS);
   return api;
 }
 
@@ -131,7 +131,7 @@ describe("accept-clock", () => {
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
     expect(chainFault(await api.audit())).toBeNull();
     // A clock that falls behind later is rejected again.
-    api.deps.clock.set(-2 * DAY);
+    api.deps.clock.shift(-2 * DAY);
     expect(await api.post("propose", PROPOSAL)).toMatchObject(CLOCK_BEHIND_ERROR);
   });
 
@@ -161,13 +161,13 @@ describe("accept-clock", () => {
     const adapter = scriptedAdapter();
     const before = await core({ adapter, owner: "one" });
     const change_id = await before.bring("approved");
-    before.deps.clock.set(AHEAD_MS);
+    before.deps.clock.shift(AHEAD_MS);
     await before.post("kpi", { csat: 4 });
     const applyBegan = makeBarrier();
     adapter.on("apply", () => (applyBegan.open(), new Promise(() => {})), 1);
     void before.act("apply", change_id);
     await applyBegan.opened;
-    before.deps.clock.set(-AHEAD_MS);
+    before.deps.clock.shift(-AHEAD_MS);
     const api = makeCore(await restartDeps(before.deps, { owner: "two" }));
     expect((await acceptClock(api)).status).toBe(200);
     api.deps.clock.advance(HOUR);
@@ -199,9 +199,9 @@ describe("the caller of accept-clock", () => {
   test("is the person whom the proxy names", async () => {
     const api = await core({ identityHeader: "x-person" });
     const ana = { "x-person": "ana" };
-    api.deps.clock.set(AHEAD_MS);
+    api.deps.clock.shift(AHEAD_MS);
     await api.post("kpi", { csat: 4 }, ana);
-    api.deps.clock.set(-AHEAD_MS);
+    api.deps.clock.shift(-AHEAD_MS);
     expect(await acceptClock(api)).toMatchObject({ status: 403, body: { code: "person_required" } });
     expect((await api.post("audit/accept-clock", { actor: "bo" }, ana)).body.code).toBe("identity_mismatch");
     const { body } = await api.post("audit/accept-clock", {}, ana);
@@ -219,7 +219,7 @@ describe("the caller of accept-clock", () => {
     expect((await acceptClock(api, { actor: "ana", note: "other", ...proof })).body.code).toBe("proof_invalid");
     expect((await acceptClock(api, { actor: "bo", ...proof })).body.code).toBe("proof_invalid");
     expect((await acceptClock(api, { actor: "ana", ...proof })).status).toBe(200);
-    api.deps.clock.set(-HOUR / 60);
+    api.deps.clock.shift(-HOUR / 60);
     expect((await acceptClock(api, { actor: "ana", ...proof })).body.code).toBe("proof_invalid");
     expect((await postSignedAction(api, BO, "accept_clock", { actor: "bo", note: "again" })).status).toBe(200);
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });

@@ -9,8 +9,8 @@ import { DECISIONS, type StatementFacts, statementText } from "../../../lib/chan
 import { PROPOSAL, type Reply } from "../../support/client.ts";
 import { type Core, core } from "../../support/core.ts";
 import { makeIntent } from "../../support/intents.ts";
-import { rounds } from "../../support/length.ts";
-import { numbers } from "../../support/numbers.ts";
+import { rounds } from "../../support/run_length.ts";
+import { seededIntegers } from "../../support/seeded_integers.ts";
 import {
   encodeSshSignature,
   type AssertionChanges,
@@ -110,7 +110,7 @@ async function prepareAttack(seed: number): Promise<AttackContext> {
   await api.post("freeze", freeze);
   await api.post("unfreeze", unfreeze);
   await api.post("freeze", await makeFreezeRequest(api, "freeze", "bo"));
-  const randomBelow = numbers(seed);
+  const randomBelow = seededIntegers(seed);
   return {
     api,
     change_id,

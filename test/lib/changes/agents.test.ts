@@ -5,7 +5,7 @@ import { isWrite } from "../../../lib/http/admission.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { FOLLOWUP, PROPOSAL } from "../../support/client.ts";
 import type { TestOptions } from "../../support/deps.ts";
-import { READS } from "../../support/reads.ts";
+import { GET_PATHS } from "../../support/get_paths.ts";
 import { service, type TestService } from "../../support/service.ts";
 
 const SECRET = "an agent's own secret";
@@ -75,7 +75,7 @@ describe("every write endpoint, called with an agent's secret", () => {
 
   test("the agent can read everything by default", async () => {
     const api = await openService({ adminToken: ADMIN });
-    for (const path of READS.filter((path) => !/CHANGE|FILE|proof/.test(path)))
+    for (const path of GET_PATHS.filter((path) => !/CHANGE|FILE|proof/.test(path)))
       expect((await api.get(path, AS_AGENT)).status, path).toBe(200);
   });
 

@@ -1,7 +1,7 @@
 /** An adversary with the credentials of the target system edits managed values: 1,000 edits of 400 values in the full run. */
 import { test } from "vitest";
-import { checkEditsAreRestored, openFileTarget } from "../../support/bypass.ts";
-import { rounds } from "../../support/length.ts";
+import { checkEditsAreRestored, openFileTarget } from "../../support/edits_are_restored.ts";
+import { rounds } from "../../support/run_length.ts";
 
 const [targetCount, editCount] = rounds<[number, number]>([20, 60], [40, 120], [400, 1000]);
 

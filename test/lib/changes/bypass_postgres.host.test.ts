@@ -1,8 +1,8 @@
 /** An adversary with a login to the database edits managed rows: 1,000 edits of 400 rows in the full run. */
 import { afterAll, describe, test } from "vitest";
 import { postgresTarget } from "../../../local/targets/postgres.ts";
-import { checkEditsAreRestored } from "../../support/bypass.ts";
-import { rounds } from "../../support/length.ts";
+import { checkEditsAreRestored } from "../../support/edits_are_restored.ts";
+import { rounds } from "../../support/run_length.ts";
 import { startPostgres } from "../../support/postgres_server.ts";
 
 const server = await startPostgres();

@@ -17,7 +17,7 @@ describe("one process started with the clock 400 days ahead, corrected before th
     const applied = await first.bring("applied", { target: "ui.c" });
     const { clock } = first.deps;
     const start = async () => makeCore(await restartDeps(first.deps, { intent: LIMITS }));
-    clock.set(400 * DAY);
+    clock.shift(400 * DAY);
     const wrong = await start();
     return { wrong, start, clock, pending, approved, applied, length: (await first.audit()).length };
   };
@@ -38,7 +38,7 @@ describe("one process started with the clock 400 days ahead, corrected before th
       clock.advance(MINUTE);
     }
     expect(await wrong.audit()).toHaveLength(length);
-    clock.set(-400 * DAY);
+    clock.shift(-400 * DAY);
     const right = await start();
     await right.cycle();
     clock.advance(HOUR);
@@ -56,7 +56,7 @@ describe("one process started with the clock 400 days ahead, corrected before th
     const { wrong, clock, pending } = await startWithWrongClock();
     await wrong.cycle();
     clock.advance(9 * MINUTE);
-    clock.set(-400 * DAY);
+    clock.shift(-400 * DAY);
     await wrong.cycle();
     clock.advance(20 * MINUTE);
     expect((await wrong.cycle()).expired).toBe(0);
@@ -68,14 +68,14 @@ describe("one process started with the clock 400 days ahead, corrected before th
     for (let jump = 0; jump < 5; jump++) {
       expect((await wrong.cycle()).expired).toBe(0);
       clock.advance(MINUTE);
-      clock.set(DAY);
+      clock.shift(DAY);
     }
   });
 
   test("after entries dated by the wrong clock, accept-clock makes every action work again", async () => {
     const { wrong, start, clock, pending, approved, applied } = await startWithWrongClock();
     await wrong.post("kpi", { csat: 4 });
-    clock.set(-400 * DAY);
+    clock.shift(-400 * DAY);
     const right = await start();
     expect((await right.act("approve", pending)).body.code).toBe("clock_behind");
     expect((await right.act("rollback", applied)).status).toBe(200);
@@ -100,10 +100,10 @@ test("an interrupted apply is not recovered while the clock is wrong", async () 
   expect((await api.act("apply", change_id)).body.host).toBe("unknown");
   adapter.removeScripts();
   adapter.host.set(change_id, "applied");
-  api.deps.clock.set(400 * DAY);
+  api.deps.clock.shift(400 * DAY);
   expect((await api.cycle()).recovered).toBe(0);
   expect(adapter.host.get(change_id)).toBe("applied");
-  api.deps.clock.set(-400 * DAY);
+  api.deps.clock.shift(-400 * DAY);
   expect((await api.cycle()).recovered).toBe(1);
   expect((await api.change(change_id)).status).toBe("applied");
 });
@@ -145,9 +145,9 @@ describe("short-lived processes", () => {
     const { pending, startNext } = await startShortLived(clock);
     for (let round = 0; round < 5; round++) {
       await (await startNext()).cycle();
-      clock.set(400 * DAY);
+      clock.shift(400 * DAY);
       expect((await (await startNext()).cycle()).expired).toBe(0);
-      clock.set(-400 * DAY);
+      clock.shift(-400 * DAY);
       clock.advance(11 * MINUTE);
     }
     expect((await (await startNext()).change(pending)).status).toBe("pending_consent");

@@ -1,6 +1,6 @@
 /** Runs random histories of concurrent clients at two processes on one store, and compares them with a model. */
 import { expect, test } from "vitest";
-import { histories } from "../../support/length.ts";
+import { histories } from "../../support/run_length.ts";
 import { runHistory, type Tally } from "./concurrent_clients.ts";
 
 const slices = histories([1, 4], [5, 60], [5, 200], 200);

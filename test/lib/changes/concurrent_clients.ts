@@ -18,7 +18,7 @@ import { MINUTE, type TestClock, testClock } from "../../support/clock.ts";
 import { type Core, makeCore } from "../../support/core.ts";
 import { openDeps, restartDeps } from "../../support/deps.ts";
 import type { Manifest } from "../../support/intents.ts";
-import { numbers } from "../../support/numbers.ts";
+import { seededIntegers } from "../../support/seeded_integers.ts";
 import type { Fields } from "../../support/requests.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { proofFields, requestStatement } from "../../support/signed.ts";
@@ -139,7 +139,7 @@ function delaySteps(adapter: ProductAdapter): ProductAdapter {
 
 /** Runs one history: rounds of concurrent requests, with changes of clock, rules and keys in between. */
 export async function runHistory(seed: number, tally: Tally): Promise<void> {
-  const random = numbers(seed * 104_729);
+  const random = seededIntegers(seed * 104_729);
   const clock = testClock();
   const { rules, manifest } = drawValidRules(random, clock.now(), drawExtraRules);
   const hasAdapter = random(2) === 0;

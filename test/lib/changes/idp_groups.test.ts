@@ -195,8 +195,8 @@ test("a person with required groups cannot act by any other authentication", asy
 
 test("a mandate's signature without the required groups stops counting", async () => {
   const store = memoryStore();
-  const { active, mandate } = await openWithMandates({ store });
-  const id = await active();
+  const { activate, mandate } = await openWithMandates({ store });
+  const id = await activate();
   expect(await mandate(id)).toMatchObject({ missing: [] });
   const { ana, ...others } = PRINCIPALS as Record<string, object>;
   const intent = { ...MANDATE_INTENT, principals: { ...others, ana: { ...ana, idp: ["release"] } } };

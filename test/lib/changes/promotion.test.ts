@@ -184,27 +184,29 @@ describe("a change that a promotion rule binds", () => {
   test("has its soak time counted from the last step of a rollout in staging", async () => {
     const staged = { tenant_id: "staging", value: "50", target: "limits.seats" };
     const promotion = [{ ...RULE, soak_hours: 48 }];
-    const { api, hours, feedNow, exposure } = await openRollout({
+    const { api, passHours, feedNow, exposure } = await openRollout({
       policy: { promotion },
       proposal: staged,
       stages: ONE_STEP,
     });
     const change_id = await api.bring("approved", proposalFor("production", 50) as never);
     expect((await api.act("apply", change_id)).body.error).toContain("still being rolled out");
-    hours(24);
+    passHours(24);
     await feedNow();
     expect((await exposure())!.share).toBe(10_000);
-    hours(25);
+    passHours(25);
     expect((await api.act("apply", change_id)).body.code).toBe("promotion_not_ready");
-    hours(23);
+    passHours(23);
     expect((await api.act("apply", change_id)).status).toBe(200);
   });
 
   test("does not advance as a rollout while its value is not applied in staging", async () => {
-    const { api, hours, feedNow, exposure } = await openRollout({ proposal: { tenant_id: "production", value: "50" } });
+    const { api, passHours, feedNow, exposure } = await openRollout({
+      proposal: { tenant_id: "production", value: "50" },
+    });
     const policy = { ...api.deps.product!.intent.policy, promotion: [{ ...RULE, soak_hours: 0, verdict_not: [] }] };
     api.deps.product = { ...api.deps.product!, intent: { ...api.deps.product!.intent, policy } };
-    hours(24);
+    passHours(24);
     await feedNow();
     expect(await exposure()).toMatchObject({ step: 0, waits_for: "promotion_not_ready" });
   });

@@ -14,8 +14,8 @@ import { PROPOSAL, type Reachable } from "../../support/client.ts";
 import { DAY, HOUR, pass } from "../../support/clock.ts";
 import { core, type Core } from "../../support/core.ts";
 import { chainFault } from "../../support/independent_chain.ts";
-import { inLong } from "../../support/length.ts";
-import { numbers } from "../../support/numbers.ts";
+import { inLong } from "../../support/run_length.ts";
+import { seededIntegers } from "../../support/seeded_integers.ts";
 import { fails, type ScriptedAdapter, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { realLog } from "../../tamper/real_log.ts";
 
@@ -269,7 +269,7 @@ async function performRandomAction(
   switch (random(11)) {
     case 0:
       if (random(6) > 0) return pass(api.deps, random(3) * 20 * HOUR);
-      api.deps.clock.set(-2 * DAY);
+      api.deps.clock.shift(-2 * DAY);
       return api.post("audit/accept-clock", { actor: name, note });
     case 1:
       if (random(4) === 0) {
@@ -339,7 +339,7 @@ inLong(test)("in random scenarios every stored record is the fold of its entries
   for (let seed = 1; seed <= 5 || (seed <= 50 && eventTypes.size < expected.length); seed++) {
     const adapter = scriptedAdapter();
     const api = await core({ adapter, intent: { policy } });
-    const random = numbers(seed);
+    const random = seededIntegers(seed);
     for (let step = 0; step < 250; step++) await performRandomAction(api, adapter, random);
     const { store, sha256 } = api.deps;
     const records = await store.list("changes", { limit: 1000 });

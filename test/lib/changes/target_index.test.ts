@@ -12,7 +12,7 @@ import {
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
-import { numbers } from "../../support/numbers.ts";
+import { seededIntegers } from "../../support/seeded_integers.ts";
 import { roundTrips } from "../../support/round_trips.ts";
 
 /** Targets with common prefixes, and enough of one prefix to fill more than a page. */
@@ -29,7 +29,7 @@ const countRows = ({ target }: TargetKey, random: (below: number) => number): nu
   target === "b" || target === "aa" ? 700 : random(14);
 
 async function fillStore(seed: number) {
-  const random = numbers(seed);
+  const random = seededIntegers(seed);
   const store = memoryStore();
   const put = (view: "live_by_target" | "owners" | "leases", id: string, value: unknown): Promise<void> =>
     store.transact((tx) => tx.put(view, id, value as never));

@@ -5,9 +5,9 @@ import { runTransaction } from "../../../lib/changes/transaction.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { type Core, makeCore } from "../../support/core.ts";
 import { type TestDeps, openDeps, restartDeps } from "../../support/deps.ts";
-import { histories } from "../../support/length.ts";
+import { histories } from "../../support/run_length.ts";
 import { fails, scriptedAdapter } from "../../support/scripted_adapter.ts";
-import { mulberry } from "../projections/hand_made.ts";
+import { seededFractions } from "../projections/test_log.ts";
 
 const TARGET_KEYS = ["t1", "T1", "*"].flatMap((tenant_id) =>
   ["ui.banner", "UI.Banner", "a/b"].map((target) => ({ tenant_id, target })),
@@ -56,7 +56,7 @@ test.each(histories([1, 5], [6, 20], [6, 65], BATCH))(
 
 /** Runs 60 random actions in changing processes and under changing policies; half of the histories also edit the indexes. */
 async function runHistory(seed: number): Promise<void> {
-  const random = mulberry(seed);
+  const random = seededFractions(seed);
   const roll = (below: number): number => Math.floor(random() * below);
   const pick = <T>(list: readonly T[]): T | undefined => list[roll(list.length)];
   const adapter = roll(2) ? scriptedAdapter() : undefined;

@@ -1,7 +1,7 @@
 /** Hostile proposals around every limit of values: 10,000 in the full run. */
 import { expect, test } from "vitest";
 import { sendHostileProposals } from "../../support/hostile_values.ts";
-import { rounds } from "../../support/length.ts";
+import { rounds } from "../../support/run_length.ts";
 
 const seeds = Array.from({ length: rounds(1, 2, 20) }, (_, index) => index + 11);
 

@@ -6,7 +6,7 @@ import { rollBackTripped } from "../../../lib/changes/guardrail_rollback.ts";
 import { checkDrift } from "../../../lib/changes/check_drift.ts";
 import { expireDue } from "../../../lib/changes/expiry.ts";
 import { type Core, core } from "../../support/core.ts";
-import { countingStore, type WrittenKeys } from "../../support/counting_store.ts";
+import { recordingStore, type WrittenKeys } from "../../support/recording_store.ts";
 import { HOUR, pass } from "../../support/clock.ts";
 import { fails, scriptedAdapter, type ScriptedAdapter } from "../../support/scripted_adapter.ts";
 
@@ -20,10 +20,10 @@ const POLICY = {
 
 let api: Core;
 let adapter: ScriptedAdapter;
-let counted: ReturnType<typeof countingStore>;
+let counted: ReturnType<typeof recordingStore>;
 
 async function openCore(withAdapter: boolean): Promise<void> {
-  counted = countingStore(memoryStore());
+  counted = recordingStore(memoryStore());
   adapter = scriptedAdapter();
   api = await core({ store: counted.store, intent: { policy: POLICY }, ...(withAdapter ? { adapter } : {}) });
   // The first entry also logs the manifest.
@@ -42,7 +42,7 @@ async function listWrites(step: () => Promise<unknown>): Promise<WrittenKeys[]> 
 const ENTRY = ["audit", "changes"];
 
 test("the first write under a manifest also writes the manifest and its entry", async () => {
-  counted = countingStore(memoryStore());
+  counted = recordingStore(memoryStore());
   api = await core({ store: counted.store });
   const first = await listWrites(() => api.propose());
   expect(first).toEqual([["audit", "meta", "manifests", ...ENTRY, "live_by_target", "meta"]]);

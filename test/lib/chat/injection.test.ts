@@ -3,7 +3,7 @@ import { endpoints } from "../../../handlers/index.ts";
 import { parseRecord } from "../../../lib/changes/rules/stored_record.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
 import { remember } from "../../../lib/projections/memory.ts";
-import { LONG } from "../../support/length.ts";
+import { LONG } from "../../support/run_length.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { chatService, type ChatService } from "./fixture.ts";
 import { provider, type Said } from "./provider.ts";

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { MAX_MEMORIES, remember } from "../../../lib/projections/memory.ts";
 import { recall } from "../../../lib/memory/recall.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { writeInBatches } from "../../support/batches.ts";
+import { writeInBatches } from "../../support/write_in_batches.ts";
 import { START } from "../../support/clock.ts";
-import { projectionDeps } from "../projections/hand_made.ts";
+import { projectionDeps } from "../projections/test_log.ts";
 
 /** Far above what is measured: it fails for a search that looks at every text, not for a busy machine. */
 const FAR_TOO_SLOW_MS = 500;

@@ -1,7 +1,7 @@
 /** The model's input and its requests are limited, whatever the records and the model say. */
 import { expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
-import { inLong } from "../../support/length.ts";
+import { inLong } from "../../support/run_length.ts";
 import { form } from "../../support/requests.ts";
 import type { Received } from "./provider.ts";
 import { listResults, using, withModel } from "./with_model.ts";

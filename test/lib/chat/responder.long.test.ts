@@ -1,8 +1,8 @@
 /** The built-in responder over the scripted month: what it says is so, and it shows what it ran. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Month } from "../../support/month/acts.ts";
-import { monthToRead, simulatedMonth } from "../../support/month/month.ts";
-import { ANA, BO, CHEN, DANA, ERIN, GIL } from "../../support/month/who_and_what.ts";
+import { sharedMonth, simulatedMonth } from "../../support/month/month.ts";
+import { ANA, BO, CHEN, DANA, ERIN, GIL } from "../../support/month/people.ts";
 import { chatService } from "./fixture.ts";
 
 let month: Month;
@@ -171,7 +171,7 @@ test("a change named by its id is shown with its entries", async () => {
 
 /** Each sentence of a list, read back from the reply, is so by the ledger. */
 test("every line of every list agrees with the ledger", async () => {
-  const read = await monthToRead();
+  const read = await sharedMonth();
   const queries = [
     "",
     "is:pending",

@@ -4,7 +4,7 @@ import { parseQuery } from "../../../lib/find/parse.ts";
 import { runQuery } from "../../../lib/find/run.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { service, type TestService } from "../../support/service.ts";
-import { rolloutOnTarget } from "../../support/target_rollout.ts";
+import { openRolloutOnTarget } from "../../support/target_rollout.ts";
 
 const find = async ({ deps }: Pick<TestService, "deps">, text: string) => {
   const query = parseQuery(text, { now: deps.clock.now(), zone: "UTC" });
@@ -28,13 +28,13 @@ test("every step of a change is seen by the next query, also those that another 
 });
 
 test("find lists the changes of a target system, and running rollouts by their step", async () => {
-  const { api, change_id, adapter, goOn } = await rolloutOnTarget();
+  const { api, change_id, adapter, completeStep } = await openRolloutOnTarget();
   const waiting = await api.bring("pending_consent", { target: "ui.b", value: "1" });
   const ids = async (text: string) => (await find(api, text)).rows.map((row) => row.change_id);
   expect(await ids(`system:${adapter.name}`)).toEqual([waiting, change_id]);
   expect([await ids("stage:0"), await ids("stage:>0"), await ids("stage:*")]).toEqual([[change_id], [], [change_id]]);
-  await goOn();
+  await completeStep();
   expect([await ids("stage:0"), await ids("stage:1..2")]).toEqual([[], [change_id]]);
-  await goOn(1);
+  await completeStep(1);
   expect(await ids("stage:*")).toEqual([]);
 });

@@ -1,13 +1,13 @@
 /** Queries over the scripted month: what they find is counted a second time from its ledger, by none of the service's code. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { type LedgerChange } from "../../support/month/ledger.ts";
-import { monthToRead } from "../../support/month/month.ts";
-import { reckon } from "../../support/month/reckoning.ts";
-import { ANA, BO, CHEN, DANA, ERIN, GIL } from "../../support/month/who_and_what.ts";
+import { sharedMonth } from "../../support/month/month.ts";
+import { computeFigures } from "../../support/month/figures.ts";
+import { ANA, BO, CHEN, DANA, ERIN, GIL } from "../../support/month/people.ts";
 
 const NOW = "2026-11-16T09:30:00.000Z";
 const HOUR = 3600;
-let month: Awaited<ReturnType<typeof monthToRead>>;
+let month: Awaited<ReturnType<typeof sharedMonth>>;
 
 /** One change by the ledger. */
 interface Facts extends LedgerChange {
@@ -29,7 +29,7 @@ let all: Facts[];
 
 const later = (at: string, hours: number): string => new Date(Date.parse(at) + hours * HOUR * 1000).toISOString();
 
-function factsOf(reckoning: ReturnType<typeof reckon>, change: LedgerChange): Facts {
+function factsOf(reckoning: ReturnType<typeof computeFigures>, change: LedgerChange): Facts {
   const acts = reckoning.acts.filter((act) => act.change === change.name);
   const at = (...dids: string[]) => acts.filter(({ did }) => dids.includes(did)).map((act) => act.at);
   const consents = acts.filter(({ did }) => did === "approved");
@@ -67,8 +67,8 @@ function factsOf(reckoning: ReturnType<typeof reckon>, change: LedgerChange): Fa
 }
 
 beforeAll(async () => {
-  month = await monthToRead();
-  const reckoning = reckon(month.ledger, NOW);
+  month = await sharedMonth();
+  const reckoning = computeFigures(month.ledger, NOW);
   all = reckoning.changes.map((change) => factsOf(reckoning, change));
 });
 

@@ -1,6 +1,6 @@
 /** A product that people worked with at random for some weeks, and what its log alone says of it. */
 import { DAY, HOUR } from "../../support/clock.ts";
-import { numbers } from "../../support/numbers.ts";
+import { seededIntegers } from "../../support/seeded_integers.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service, type TestService } from "../../support/service.ts";
 
@@ -12,7 +12,7 @@ const RISKS = ["low", "medium", "high"];
 
 /** A service with so many changes, each in some state. */
 export async function randomLog(seed: number, changes: number): Promise<TestService> {
-  const below = numbers(seed);
+  const below = seededIntegers(seed);
   const one = <T>(of: readonly T[]): T => of[below(of.length)]!;
   const intent = {
     kpis: { csat: { baseline: 4, target: 5 } },

@@ -36,7 +36,7 @@ describe("an apply that is interrupted", () => {
     change_id = await api.bring("approved");
     const { opened, open } = makeBarrier();
     const held: FaultyResponse = () => open();
-    host.trouble("apply", when, held);
+    host.planFault("apply", when, held);
     const applying = api.act("apply", change_id);
     await opened;
     await api.reset();
@@ -85,7 +85,7 @@ test("an apply is completed although its caller disconnects", async () => {
   onTestFinished(() => stream.stop());
   const { opened, open } = makeBarrier();
   let held: ServerResponse | undefined;
-  host.trouble("apply", "after", (response) => ((held = response), open()));
+  host.planFault("apply", "after", (response) => ((held = response), open()));
   const caller = httpRequest(`${url}/api/product/apply`, {
     method: "POST",
     headers: { [SETUP_HEADER]: setupText(api.setup), "content-type": "application/x-www-form-urlencoded" },
@@ -130,7 +130,7 @@ describe("a request during a reset of the object", () => {
   test("is repeated when it is a read", async () => {
     const api = startSetupService(url);
     const { change_id } = await api.propose();
-    const response = await api.fetchAnew(get(`changes/${change_id}`, {}, url));
+    const response = await api.fetchAfterReset(get(`changes/${change_id}`, {}, url));
     expect([response.status, (await response.json()).change_id]).toEqual([200, change_id]);
   });
 
@@ -138,7 +138,7 @@ describe("a request during a reset of the object", () => {
     const api = startSetupService(url);
     await api.propose();
     const write = () => form("propose-crm-followup", FOLLOWUP, { "idempotency-key": "k1", "x-request-id": "r1" }, url);
-    const lost = await api.fetchAnew(write());
+    const lost = await api.fetchAfterReset(write());
     expect(lost.headers.get("retry-after")).toBe("1");
     expect(await lost.json()).toMatchObject({ ...INTERRUPTED.body, request_id: "r1" });
     expect((await api.audit()).length).toBe(2);

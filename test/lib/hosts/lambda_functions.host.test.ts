@@ -19,7 +19,7 @@ import { startDynamoDb } from "../../support/dynamodb_server.ts";
 import { chainFault } from "../../support/independent_chain.ts";
 import { manifest } from "../../support/intents.ts";
 import { expectOneChain, writeConcurrently } from "../../support/many_writers.ts";
-import { READS } from "../../support/reads.ts";
+import { GET_PATHS } from "../../support/get_paths.ts";
 import { neverRespond, startWebhookHost, type WebhookHost } from "../../support/webhook_host.ts";
 import { provider } from "../chat/provider.ts";
 import {
@@ -239,7 +239,7 @@ describe("a change, over several instances of the functions", () => {
       const [killed, other] = await Promise.all([start("product"), start("product")]);
       const { change_id } = (await killed.api.post("propose", PROPOSAL, WITH_TOKEN)).body;
       await killed.api.act("approve", change_id, WITH_TOKEN);
-      host.trouble("apply", "after", neverRespond);
+      host.planFault("apply", "after", neverRespond);
       const applying = killed.api.act("apply", change_id, WITH_TOKEN).catch((error: Error) => error.message);
       await expect.poll(() => host.effects, { timeout: 60_000 }).toContain(`apply ${change_id}`);
       killed.child.kill("SIGKILL");
@@ -420,7 +420,7 @@ describe("an unusable table that is", () => {
 });
 
 describe("permissions on the table", () => {
-  const groupReads = READS.filter((path) => functionGroup(findEndpoint("GET", path.split("?")[0]!)!) === "read");
+  const groupReads = GET_PATHS.filter((path) => functionGroup(findEndpoint("GET", path.split("?")[0]!)!) === "read");
 
   there.each(["a table in use", "a new table"])(
     "on %s the functions that read need GetItem and Query only",

@@ -12,7 +12,7 @@ import { rejectAnonymousWrites } from "../../../lib/http/guards.ts";
 import { provider } from "../chat/provider.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { openDeps } from "../../support/deps.ts";
-import { READS } from "../../support/reads.ts";
+import { GET_PATHS } from "../../support/get_paths.ts";
 import { form } from "../../support/requests.ts";
 import { service } from "../../support/service.ts";
 
@@ -54,7 +54,7 @@ describe("without a token configured, where that is not allowed", () => {
 
   test("all reads still succeed", async () => {
     const api = await service({ allowAnonymousWrites: false });
-    for (const path of READS.filter((path) => !/CHANGE|FILE|proof/.test(path)))
+    for (const path of GET_PATHS.filter((path) => !/CHANGE|FILE|proof/.test(path)))
       expect((await api.get(path)).status, path).toBe(200);
   });
 });

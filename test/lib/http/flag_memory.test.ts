@@ -43,8 +43,8 @@ test("a write of one process shows in the next response of both", async () => {
   const apply = (fields: object) => writing.bring("applied", { target: "ui.a", ...fields });
   let change_id = "";
   const advance = async (step: number) => {
-    const { hours, feedNow } = rolloutClient(writing, change_id);
-    hours(24);
+    const { passHours, feedNow } = rolloutClient(writing, change_id);
+    passHours(24);
     await feedNow({ step, ...totals(100_000, [3000, 6000][step]!) });
   };
   const acts: [name: string, act: () => Promise<unknown>][] = [

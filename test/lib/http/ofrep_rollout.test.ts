@@ -37,8 +37,8 @@ async function overValue(before: unknown, over: { tenant_id?: string; first?: st
 }
 
 async function advance(api: Core, change_id: string, step: number): Promise<void> {
-  const { hours, feedNow } = rolloutClient(api, change_id);
-  hours(24);
+  const { passHours, feedNow } = rolloutClient(api, change_id);
+  passHours(24);
   await feedNow({ step, ...totals(100_000, SHARES[step]!) });
 }
 

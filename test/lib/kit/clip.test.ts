@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { clipJson } from "../../../lib/kit/clip.ts";
-import { numbers } from "../../support/numbers.ts";
+import { seededIntegers } from "../../support/seeded_integers.ts";
 
 const bytes = (text: string): number => new TextEncoder().encode(text).length;
 // oxlint-disable-next-line no-explicit-any -- whatever is left of a value
@@ -110,7 +110,7 @@ function anyValue(below: (most: number) => number, levels = 4): unknown {
 }
 
 test("any input results in JSON within the limit, with complete ids", () => {
-  const below = numbers(17);
+  const below = seededIntegers(17);
   for (let run = 0; run < 150; run++) {
     const value = { data: anyValue(below) };
     const budget = 4 + below(1 + below(20_000));

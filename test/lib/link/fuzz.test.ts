@@ -5,7 +5,7 @@
 import { expect, test } from "vitest";
 import { MAX_PROVEN_BYTES, MAX_UNPROVEN_BYTES } from "../../../lib/link/frames.ts";
 import type { LinkEvent, Role, Session } from "../../../lib/link/session.ts";
-import { LONG } from "../../support/length.ts";
+import { LONG } from "../../support/run_length.ts";
 import { end, shake } from "./ends.ts";
 import { mutator, seededRandom } from "./mutations.ts";
 

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { MAX_MEMORIES, remember } from "../../../lib/projections/memory.ts";
 import type { Tx } from "../../../lib/store/store.ts";
-import { writeInBatches } from "../../support/batches.ts";
+import { writeInBatches } from "../../support/write_in_batches.ts";
 import { START } from "../../support/clock.ts";
-import { inLong, inShort, rounds } from "../../support/length.ts";
+import { inLong, inShort, rounds } from "../../support/run_length.ts";
 import type { ChatService } from "../chat/fixture.ts";
 import { DENIAL, denied } from "./denied.ts";
 

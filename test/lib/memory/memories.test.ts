@@ -4,13 +4,13 @@ import { sequenceKey } from "../../../lib/projections/buffer.ts";
 import { recall } from "../../../lib/memory/recall.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
-import { writeInBatches } from "../../support/batches.ts";
+import { writeInBatches } from "../../support/write_in_batches.ts";
 import { DAY, START } from "../../support/clock.ts";
 import { makeBarrier } from "../../support/scripted_adapter.ts";
 import { tornStore } from "../../support/torn_store.ts";
 import { chatService, readMemories } from "../chat/fixture.ts";
 import { projectAll, rebuild } from "../../../lib/projections/projector.ts";
-import { projectionDeps } from "../projections/hand_made.ts";
+import { projectionDeps } from "../projections/test_log.ts";
 
 const memory = (text: string, over: Partial<Memory> = {}): Memory => ({
   kind: "insight",

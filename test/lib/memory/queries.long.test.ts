@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { remember } from "../../../lib/projections/memory.ts";
 import { simulatedMonth } from "../../support/month/month.ts";
 import type { Month } from "../../support/month/acts.ts";
-import { GIL } from "../../support/month/who_and_what.ts";
+import { GIL } from "../../support/month/people.ts";
 import { ENGLISH, type MemoryQuery } from "./queries.ts";
 
 const RIGHT = 36;

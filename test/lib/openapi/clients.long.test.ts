@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { clientGenerators } from "../../support/client_generators.ts";
 import { makeIntent } from "../../support/intents.ts";
-import { FULL } from "../../support/length.ts";
+import { FULL } from "../../support/run_length.ts";
 import { buildServedDocument } from "./test_documents.ts";
 
 const run = promisify(execFile);

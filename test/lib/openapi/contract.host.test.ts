@@ -136,9 +136,9 @@ async function prepareRecords(api: Client & { clock: TestClock }, { operationId 
     await post("approve", { change_id: ids.pending, approver: "oncall", note: "down", emergency: true });
   if (operationId === "unfreezeService") await post("freeze", { actor: "ops" });
   if (operationId === "acceptClock") {
-    clock.set(DAY);
+    clock.shift(DAY);
     await post("kpi", { csat: 4 });
-    clock.set(-DAY);
+    clock.shift(-DAY);
   }
   return {
     change_id: ids[CHANGE[operationId] ?? "pending"],

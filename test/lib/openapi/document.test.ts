@@ -188,7 +188,10 @@ test("one response lists all error codes: those of the kind of endpoint, and its
   const governed = operationOf({ method: "POST", product: true, token: true, success: 201, errors });
   expect(Object.keys(governed.responses)).toEqual(["201", "default"]);
   const writeCodes = ["cross_site", "person_required", "payload_too_large", "evidence_mismatch", "chain_broken"];
-  expect(listCodes(governed)).toEqual({ kindCodes: expect.arrayContaining([...commonCodes, ...writeCodes]), ownCodes: errors });
+  expect(listCodes(governed)).toEqual({
+    kindCodes: expect.arrayContaining([...commonCodes, ...writeCodes]),
+    ownCodes: errors,
+  });
   expect(governed.security).toEqual([{ AdminToken: [] }]);
 });
 

@@ -130,12 +130,12 @@ test("the growth log gets one row when a KPI becomes stale, E moves, or the chai
   await service.cycle();
   // E is 0.5, then 0.525 (too small a move for a row), then 0.6.
   expect(await titles("effect")).toEqual(["E moved from 0.500 to 0.600", "E moved to 0.500"]);
-  service.hours(8 * 24);
+  service.passHours(8 * 24);
   for (let cycles = 0; cycles < 3; cycles++) await service.cycle();
   expect(await titles("stale_kpi")).toEqual(["csat was not fed for more than 7 days"]);
   await service.post("kpi", { csat: 4.2 });
   await service.cycle();
-  service.hours(8 * 24);
+  service.passHours(8 * 24);
   await service.cycle();
   expect(await titles("stale_kpi")).toHaveLength(2);
   service.deps.integrity.breach = { first_invalid: 2, reason: "its id is 9" };
@@ -170,7 +170,7 @@ test("a guardrail rollback that the host rejects is given up and reported after 
 test("each outcome ends after its own 7 days", async () => {
   const service = await openOperations();
   const first = await service.bring("applied");
-  service.hours(1);
+  service.passHours(1);
   const second = await service.bring("applied", { target: "ui.colour" });
   const states = async () =>
     Object.fromEntries(
@@ -178,7 +178,7 @@ test("each outcome ends after its own 7 days", async () => {
         ({ change_id, state }: { change_id: string; state: string }) => [change_id, state],
       ),
     );
-  service.hours(7 * 24 - 1);
+  service.passHours(7 * 24 - 1);
   expect((await service.cycle()).outcomes_closed).toBe(0);
   await pass(service.deps, MINUTE);
   expect((await service.cycle()).outcomes_closed).toBe(1);
@@ -193,11 +193,11 @@ test("old buckets and gaps are removed", async () => {
   const days = async () => (await service.deps.store.list("tally_days", { limit: 10 })).map(({ id }) => id);
   const gaps = async () => (await service.get("/api/state")).body.dimensions.M.gaps;
   expect(await gaps()).toHaveLength(1);
-  service.hours(91 * 24);
+  service.passHours(91 * 24);
   await service.cycle();
   expect(await gaps()).toEqual([]);
   expect(await days()).toEqual(["2026-01-02"]);
-  service.hours(310 * 24);
+  service.passHours(310 * 24);
   await service.bring("denied", { target: "ui.colour" });
   await service.cycle();
   expect(await days()).toEqual(["2027-02-07"]);

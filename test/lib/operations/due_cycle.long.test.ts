@@ -77,12 +77,12 @@ async function openProcess(
   { store, clock, ids, adapter }: Shared,
   options: Partial<ServiceOptions> = {},
 ): Promise<Process> {
-  const { store: counted, take } = roundTrips(store(), { prompt: vi.isFakeTimers() });
+  const { store: counted, take } = roundTrips(store(), { immediate: vi.isFakeTimers() });
   const service = await countersign({
     ...{ store: counted, clock, ids, adapter, intent: manifest(INTENT), pause: async () => {} },
     ...options,
   });
-  return { ...client(service.fetch), cycle: service.cycle, deps: service.deps, takeRequests: () => take().asked };
+  return { ...client(service.fetch), cycle: service.cycle, deps: service.deps, takeRequests: () => take().names };
 }
 
 /** Runs a cycle each minute until a cycle finds nothing to do. */

@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { openWithMandates } from "../../support/mandates.ts";
 
 test("the inbox lists mandates without a signature, suspended ones and those that end soon", async () => {
-  const { api, active, draft, until, send, decideOn, propose, apply } = await openWithMandates();
-  await active({ targets: ["price.later"], until: until(10) });
-  const soon = await active({ targets: ["price.soon"], until: until(2) });
-  const suspended = await active();
+  const { api, activate, draft, until, send, decideOn, propose, apply } = await openWithMandates();
+  await activate({ targets: ["price.later"], until: until(10) });
+  const soon = await activate({ targets: ["price.soon"], until: until(2) });
+  const suspended = await activate();
   const drafted = (await draft()).body.mandate_id;
-  const ended = await active({ targets: ["price.ended"], until: until(1) });
+  const ended = await activate({ targets: ["price.ended"], until: until(1) });
   await decideOn("mandate_revoke", ended, "ana");
   const { change_id } = (await propose()).body;
   await apply(change_id);

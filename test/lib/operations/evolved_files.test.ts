@@ -47,10 +47,10 @@ test("a week since the start of the log is reported once, by the first cycle aft
   await service.propose();
   await service.cycle();
   expect(reports()).toEqual([]);
-  service.hours(48);
+  service.passHours(48);
   await service.cycle();
   expect(reports()).toEqual([]);
-  service.hours(24);
+  service.passHours(24);
   await service.cycle();
   await service.cycle();
   expect(reports()).toEqual(["report-2026-W01.md"]);
@@ -72,7 +72,7 @@ test("two processes that report the same week record it once", async () => {
   const service = await openOperations({ evolved: first });
   const other = await openOperations({ store: service.deps.store, clock: service.deps.clock, evolved: second });
   await service.propose();
-  service.hours(72);
+  service.passHours(72);
   await Promise.all([service.cycle(), other.cycle()]);
   expect([...second.texts.keys()]).toContain("report-2026-W01.md");
   expect((await service.get("/api/log?kind=report_written")).body.entries).toHaveLength(1);

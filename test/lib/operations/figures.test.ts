@@ -4,7 +4,7 @@ import type { Change } from "../../../lib/changes/rules/change.ts";
 import type { Outcome } from "../../../lib/changes/rules/outcome.ts";
 import { checkRecord } from "../../../lib/projections/outcomes/record_keeping.ts";
 import { computeReliability, computeWilsonInterval } from "../../../lib/operations/reliability.ts";
-import { inLong } from "../../support/length.ts";
+import { inLong } from "../../support/run_length.ts";
 import { openOperations } from "./operations_service.ts";
 
 describe("R", () => {
@@ -31,11 +31,11 @@ describe("R", () => {
   });
 
   test("an attempt that drifted and was rolled back counts as one failure with two causes", async () => {
-    const { bring, host, cycle, hours, act, get } = await openOperations();
+    const { bring, host, cycle, passHours, act, get } = await openOperations();
     const id = await bring("applied");
     host.host.delete(id);
     await cycle();
-    hours(24);
+    passHours(24);
     host.host.set(id, "applied");
     await act("rollback", id);
     expect((await get("/api/state")).body.dimensions.R).toMatchObject({
@@ -46,24 +46,24 @@ describe("R", () => {
   });
 
   test("an attempt that drifts twice counts as one failure, and twice in the trend", async () => {
-    const { bring, host, cycle, get, hours } = await openOperations();
+    const { bring, host, cycle, get, passHours } = await openOperations();
     const id = await bring("applied");
     for (const state of ["absent", "applied", "unknown"] as const) {
       host.host.set(id, state);
       await cycle();
-      hours(1 / 6);
+      passHours(1 / 6);
     }
     expect((await get("/api/state")).body.dimensions.R).toMatchObject({ n: 1, failed: 1, causes: { drifted: 1 } });
     expect((await get("/api/l1l5_trend")).body.totals.L5).toBe(2);
   });
 
   test("a failure counts on the day of its attempt until 30 days after the apply", async () => {
-    const { bring, hours, act, get } = await openOperations();
+    const { bring, passHours, act, get } = await openOperations();
     const id = await bring("applied");
-    hours(29 * 24);
+    passHours(29 * 24);
     await act("rollback", id);
     expect((await get("/api/state")).body.R).toBe(0);
-    hours(24);
+    passHours(24);
     expect((await get("/api/state")).body.R).toBeNull();
   });
 });
@@ -106,12 +106,12 @@ describe("M", () => {
 });
 
 test("M covers the last 90 days, also for gaps", async () => {
-  const { bring, hours, get } = await openOperations();
+  const { bring, passHours, get } = await openOperations();
   const id = await bring("denied");
   const memory = async () => (await get("/api/state")).body.dimensions.M;
-  hours(89 * 24);
+  passHours(89 * 24);
   expect(await memory()).toMatchObject({ closed: 1, gaps: [{ change_id: id }] });
-  hours(24);
+  passHours(24);
   expect(await memory()).toMatchObject({ value: null, closed: 0, gaps: [] });
 });
 
@@ -132,7 +132,7 @@ describe("N", () => {
   test("a change is overdue when it has been pending for more than 24 hours, and not before", async () => {
     const service = await openOperations();
     await service.propose();
-    service.hours(24);
+    service.passHours(24);
     expect(await items(service)).toEqual([{ item: "pending_changes", open: 1, overdue: 0 }]);
     service.deps.clock.advance(1);
     expect(await items(service)).toEqual([{ item: "pending_changes", open: 1, overdue: 1 }]);
@@ -150,7 +150,7 @@ describe("N", () => {
   ])("a task of priority %s is overdue after %i hours", async (priority, limit, item) => {
     const service = await openOperations();
     await service.post("/api/tasks", { title: "t", priority });
-    service.hours(limit);
+    service.passHours(limit);
     expect(await items(service)).toEqual([{ item, open: 1, overdue: 0 }]);
     service.deps.clock.advance(1);
     expect(await items(service)).toEqual([{ item, open: 1, overdue: 1 }]);
@@ -159,7 +159,7 @@ describe("N", () => {
   test("a KPI is stale 7 days after its last feed", async () => {
     const service = await openOperations({ intent: { kpis: { csat: { baseline: 4, target: 5 } } } });
     await service.post("kpi", { csat: 4.1 });
-    service.hours(7 * 24);
+    service.passHours(7 * 24);
     expect(await items(service)).toEqual([]);
     service.deps.clock.advance(1);
     expect(await items(service)).toEqual([{ item: "stale_kpis", open: 1, overdue: 1 }]);
@@ -183,10 +183,10 @@ describe("N", () => {
     const need = async () => (await service.get("/api/state")).body.dimensions.N;
     const propose = (count: number) => Promise.all(Array.from({ length: count }, () => service.propose()));
     await propose(999);
-    service.hours(25);
+    service.passHours(25);
     expect(await need()).toMatchObject({ overdue: 999, open: 999, at_least: false });
     await propose(2);
-    service.hours(25);
+    service.passHours(25);
     await service.cycle();
     expect(await need()).toMatchObject({ overdue: 1000, open: 1001, at_least: true });
   });

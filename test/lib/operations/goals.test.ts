@@ -62,7 +62,7 @@ test("a goal whose KPI was last fed 13 days ago has no track", async () => {
   const statuses = async () =>
     (await service.get("/api/state")).body.goals.map((one: { status: string }) => one.status);
   expect(await statuses()).toEqual(["under_way", "met"]);
-  service.hours(13 * 24);
+  service.passHours(13 * 24);
   expect(await statuses()).toEqual(["stale", "stale"]);
   const { goals, dimensions } = (await service.get("/api/state")).body;
   expect(goals[0]).toMatchObject({ current: 4.5, progress: 0.5, fed_at });

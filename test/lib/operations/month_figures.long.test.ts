@@ -1,16 +1,16 @@
 /** E, M, R and N of the month, computed a second time from the ledger alone. */
 import { beforeAll, expect, test } from "vitest";
 import type { Month } from "../../support/month/acts.ts";
-import { monthToRead } from "../../support/month/month.ts";
-import { type Reckoning, reckon } from "../../support/month/reckoning.ts";
+import { sharedMonth } from "../../support/month/month.ts";
+import { type MonthFigures, computeFigures } from "../../support/month/figures.ts";
 
-let figures: Reckoning;
+let figures: MonthFigures;
 // oxlint-disable-next-line typescript/no-explicit-any -- the answer of the service
 let state: any;
 let month: Month;
 beforeAll(async () => {
-  month = await monthToRead();
-  figures = reckon(month.ledger, month.deps.clock.iso());
+  month = await sharedMonth();
+  figures = computeFigures(month.ledger, month.deps.clock.iso());
   state = (await month.get("/api/state")).body;
 });
 

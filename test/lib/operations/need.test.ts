@@ -1,7 +1,7 @@
 /** The need N, which only overdue items change. */
 import { describe, expect, test } from "vitest";
 import { HOUR } from "../../support/clock.ts";
-import { mulberry } from "../projections/hand_made.ts";
+import { seededFractions } from "../projections/test_log.ts";
 import { openOperations, type OperationsService } from "./operations_service.ts";
 
 const need = async (service: OperationsService) => (await service.get("/api/state")).body.dimensions.N;
@@ -13,20 +13,20 @@ describe("N", () => {
     const service = await openOperations();
     await service.propose();
     expect((await need(service)).value).toBe(0);
-    service.hours(DAY + 1);
+    service.passHours(DAY + 1);
     expect(await need(service)).toMatchObject({ value: valueOf(4), weight: 4, open: 1, overdue: 1 });
     for (let count = 0; count < 40; count++) await service.post("/api/tasks", { title: `t${count}`, priority: "low" });
     expect(await need(service)).toMatchObject({ value: valueOf(4), weight: 4, open: 41, overdue: 1 });
-    service.hours(7 * DAY + 1);
+    service.passHours(7 * DAY + 1);
     expect(await need(service)).toMatchObject({ value: valueOf(4 + 40 / 2), open: 41, overdue: 41 });
   });
 
   test("counts approved changes that wait for their apply, from the approval on", async () => {
     const service = await openOperations();
     const { change_id } = await service.propose();
-    service.hours(DAY - 1);
+    service.passHours(DAY - 1);
     await service.must("approve", change_id);
-    service.hours(DAY);
+    service.passHours(DAY);
     expect(await need(service)).toMatchObject({ value: 0, items: [{ item: "approved_changes", open: 1, overdue: 0 }] });
     service.deps.clock.advance(1);
     expect(await need(service)).toMatchObject({ value: valueOf(4), items: [{ item: "approved_changes", overdue: 1 }] });
@@ -43,10 +43,10 @@ describe("N", () => {
   ] as const)("weighs a change %s, both pending and approved", async (_, fields, weight) => {
     const service = await openOperations();
     const { change_id } = await service.propose({ ...fields });
-    service.hours(DAY + 1);
+    service.passHours(DAY + 1);
     expect((await need(service)).weight).toBe(weight);
     await service.must("approve", change_id);
-    service.hours(DAY + 1);
+    service.passHours(DAY + 1);
     expect((await need(service)).weight).toBe(weight);
   });
 
@@ -67,14 +67,14 @@ describe("N", () => {
     });
     await service.must("apply", change_id);
     await service.post("kpi", { csat: 4 });
-    service.hours(7 * DAY + 1);
+    service.passHours(7 * DAY + 1);
     expect((await need(service)).weight).toBe(8 + 2);
   });
 });
 
 test("in a random scenario only overdue work changes N, and never lowers it", async () => {
   const service = await openOperations();
-  const random = mulberry(7);
+  const random = seededFractions(7);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
   const approved: string[] = [];
   let changeCount = 0;

@@ -570,7 +570,7 @@ describe("on a host that runs only during requests, the notifier", () => {
     await notifier.send();
     await notifier.send();
     expect(deliveries).toHaveLength(1);
-    svc.hours(1);
+    svc.passHours(1);
     await notifier.send();
     expect(deliveries).toHaveLength(2);
     expect(notifier.problem()).toBeNull();

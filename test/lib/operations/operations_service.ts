@@ -60,7 +60,7 @@ export type OperationsService = ReturnType<typeof client> & {
   host: ScriptedAdapter;
   cycle(): Promise<CycleReport>;
   /** Moves the clock by hours. */
-  hours(count: number): void;
+  passHours(count: number): void;
 };
 
 /** Opens a service over the memory store with a scripted host product. */
@@ -72,7 +72,7 @@ export async function openOperations(options: TestOptions = {}): Promise<Operati
     deps,
     host,
     cycle: () => runCycle(deps),
-    hours: (count) => deps.clock.advance(count * 3_600_000),
+    passHours: (count) => deps.clock.advance(count * 3_600_000),
   };
 }
 

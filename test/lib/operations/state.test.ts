@@ -4,7 +4,7 @@ import { formatBusinessMetrics } from "../../../lib/operations/business_metrics.
 import type { OperationsDeps } from "../../../lib/operations/deps.ts";
 import { stateSchema, readState } from "../../../lib/operations/state.ts";
 import type { Reads, Store } from "../../../lib/store/store.ts";
-import { createTestLog } from "../projections/hand_made.ts";
+import { createTestLog } from "../projections/test_log.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { openOperations } from "./operations_service.ts";
 
@@ -79,7 +79,7 @@ test("the number of records that a read examines does not grow with the number o
   await Promise.all(Array.from({ length: 300 }, () => service.propose()));
   for (let count = 0; count < 30; count++) await service.bring("applied");
   // Overdue items are counted up to a thousand.
-  service.hours(23);
+  service.passHours(23);
   await service.cycle();
   for (const [index, path] of paths.entries())
     expect(await records(path), path).toBeLessThanOrEqual(readsWithFew[index]! + 12);
@@ -89,9 +89,9 @@ test("state, metrics and the projection of a feed read no more with more open ou
   const { store, readCollections } = countReads(memoryStore());
   const log = await createTestLog(store);
   const deps = log as unknown as OperationsDeps;
-  let count = 0;
+  let applied = 0;
   const readsAt = async (count: number) => {
-    for (; count < count; count++) await log.applied({ target: `ui.t${count}`, kpi: `kpi${count % 3}` });
+    for (; applied < count; applied++) await log.applied({ target: `ui.t${applied}`, kpi: `kpi${applied % 3}` });
     await projectAll(log);
     await log.feed({ kpi0: 4 });
     const reads: number[] = [];

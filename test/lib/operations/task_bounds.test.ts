@@ -1,7 +1,7 @@
 /** Limits on the number of stored tasks. */
 import { expect, test } from "vitest";
 import { MAX_ENDED_TASKS, MAX_OPEN_TASKS, saveTask, type Task } from "../../../lib/operations/tasks.ts";
-import { writeInBatches } from "../../support/batches.ts";
+import { writeInBatches } from "../../support/write_in_batches.ts";
 import { openOperations, type OperationsService } from "./operations_service.ts";
 
 const START = Date.parse("2026-01-01T00:00:00.000Z");

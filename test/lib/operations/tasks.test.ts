@@ -42,7 +42,7 @@ describe("order of tasks", () => {
     for (const title of ["a", "b", "c", "d"]) await submit(service, title);
     for (let cycles = 0; cycles < 2; cycles++) {
       await service.cycle();
-      service.hours(1);
+      service.passHours(1);
     }
     expect(await titles(service)).toEqual(["c", "d", "b", "a"]);
     expect(await titles(service, "?status=queued")).toEqual(["c", "d"]);
@@ -88,7 +88,7 @@ describe("the worker", () => {
     await service.act("apply", failed);
     await service.must("apply", failed);
     await service.propose({ target: "ui.late" });
-    service.hours(25);
+    service.passHours(25);
     await service.post("/api/tasks", { title: "Tell me", required_dimension });
     await service.cycle();
     const [task] = (await service.get("/api/tasks?status=completed")).body.tasks;

@@ -15,10 +15,10 @@ import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { canonicalContent } from "../../../lib/changes/rules/content.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
-import { mulberry } from "../projections/hand_made.ts";
+import { seededFractions } from "../projections/test_log.ts";
 import { bench, unsynced } from "../../local/targets/file/fixture.ts";
 import { restartDeps } from "../../support/deps.ts";
-import { selectCases } from "../../support/length.ts";
+import { selectCases } from "../../support/run_length.ts";
 import { service, makeService, type TestService } from "../../support/service.ts";
 
 const readValues = async (api: TestService, query = "") => {
@@ -317,7 +317,7 @@ test("values are the same after a restart with entries that were not projected",
 test.each(selectCases([1, 2, 3, 4], 1))(
   "values equal those in the file adapter's file after a random history: seed %i",
   async (seed) => {
-    const nextFraction = mulberry(seed);
+    const nextFraction = seededFractions(seed);
     const random = (below: number): number => Math.floor(nextFraction() * below);
     const { adapter, content } = await bench({ files: unsynced });
     const api = await service({ adapter });

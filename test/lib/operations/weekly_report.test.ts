@@ -1,14 +1,14 @@
 /** The weekly reports of the simulated month: the complete text of one, and a comparison of all with the ledger. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Month } from "../../support/month/acts.ts";
-import type { Did } from "../../support/month/ledger.ts";
-import { monthToRead } from "../../support/month/month.ts";
-import { isWithin, reckon } from "../../support/month/reckoning.ts";
+import type { ActKind } from "../../support/month/ledger.ts";
+import { sharedMonth } from "../../support/month/month.ts";
+import { isWithin, computeFigures } from "../../support/month/figures.ts";
 import { testClock } from "../../support/clock.ts";
 import { filesInMemory, openOperations } from "./operations_service.ts";
 
 let month: Month;
-beforeAll(async () => void (month = await monthToRead()));
+beforeAll(async () => void (month = await sharedMonth()));
 
 const reportOf = (week: string): string => month.files.texts.get(`report-2026-${week}.md`)!;
 
@@ -35,7 +35,7 @@ describe.each(Object.entries(WEEKS))("the report of %s", (week, [from, to, at]) 
       .find((part) => part.startsWith(heading))!;
     return [...section.matchAll(/#\/changes\/([^)]*)\)/g)].map(([, name]) => name!).sort();
   };
-  const changesWith = (...dids: Did[]): string[] =>
+  const changesWith = (...dids: ActKind[]): string[] =>
     month.ledger.acts
       .flatMap((act) => (dids.includes(act.did) && isWithin(act.at, from, to) ? [act.change!] : []))
       .sort();
@@ -48,7 +48,7 @@ describe.each(Object.entries(WEEKS))("the report of %s", (week, [from, to, at]) 
   });
 
   test("lists the promises whose verdict is of this week according to the ledger", () => {
-    const figures = reckon(month.ledger, at);
+    const figures = computeFigures(month.ledger, at);
     const decided = figures.changes.filter(({ name }) => {
       const outcome = figures.computeOutcome(name);
       if (!outcome || outcome.kpi === null || outcome.state === "open" || outcome.verdict === "too_early") return false;

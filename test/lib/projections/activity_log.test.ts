@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { projectAll } from "../../../lib/projections/projector.ts";
 import { addNotice, readActivityPage } from "../../../lib/projections/activity_log.ts";
 import { MAX_ROWS } from "../../../lib/projections/activity.ts";
-import { writeInBatches } from "../../support/batches.ts";
+import { writeInBatches } from "../../support/write_in_batches.ts";
 import { openOperations } from "../operations/operations_service.ts";
-import { projectionDeps, createTestLog } from "./hand_made.ts";
+import { projectionDeps, createTestLog } from "./test_log.ts";
 import { runRandomHistory } from "./random_log.ts";
 
 const notice = (number: number, kind = "a") => ({

@@ -9,7 +9,7 @@ import { testClock } from "../../support/clock.ts";
 import { events } from "../../support/client.ts";
 import { countedIds } from "../../support/ids.ts";
 import { openOperations, type OperationsService } from "../operations/operations_service.ts";
-import { storedRows } from "./hand_made.ts";
+import { storedRows } from "./test_log.ts";
 
 const INTENT = {
   kpis: { incident_rate: { baseline: 0.04, target: 0.01 } },
@@ -25,7 +25,7 @@ const INTENT = {
 const PROJECTION_COLLECTIONS: Collection[] = ["cursors", ...PROJECTIONS.flatMap(({ collections }) => collections)];
 
 /** Runs a scenario that does not depend on projections. */
-async function runScenario({ post, propose, must, bring, cycle, hours, host }: OperationsService): Promise<void> {
+async function runScenario({ post, propose, must, bring, cycle, passHours, host }: OperationsService): Promise<void> {
   expect((await post("kpi", { incident_rate: 0.02 })).status).toBe(200);
   const applied = await bring("applied", { kpi: "incident_rate", rationale: "r" });
   await bring("denied", { target: "crm.a" });
@@ -38,12 +38,12 @@ async function runScenario({ post, propose, must, bring, cycle, hours, host }: O
   expect((await post("propose", { tenant_id: "t1", kind: "config", target: "billing.x", summary: "s" })).status).toBe(
     403,
   );
-  hours(1);
+  passHours(1);
   expect((await post("kpi", { incident_rate: 0.05 })).status).toBe(200);
   const report = await cycle();
   expect(report).toMatchObject({ rolled_back: applied, tick: 1 });
   host.host.delete(minor.change_id);
-  hours(1);
+  passHours(1);
   await cycle();
 }
 

@@ -10,9 +10,9 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { opened as openFile, temporaryFolder } from "../../local/store/opened.ts";
 import { fails } from "../../support/scripted_adapter.ts";
-import { selectCases, LONG } from "../../support/length.ts";
+import { selectCases, LONG } from "../../support/run_length.ts";
 import { openOperations, type OperationsService } from "../operations/operations_service.ts";
-import { storedRows, mulberry } from "./hand_made.ts";
+import { storedRows, seededFractions } from "./test_log.ts";
 
 const COUNTERS = Object.keys({
   proposed: true,
@@ -104,7 +104,7 @@ async function step(service: OperationsService, random: () => number, changes: s
       void (chance(0.5) ? service.host.host.delete(changeId) : service.host.host.set(changeId, "applied")),
     task: () => service.post("/api/tasks", { title: "t", priority: pick(["low", "normal", "high", "urgent"]) }),
     cycle: () => service.cycle(),
-    hours: async () => service.hours(chance(0.1) ? 24 * 11 : 30 * random()),
+    hours: async () => service.passHours(chance(0.1) ? 24 * 11 : 30 * random()),
   };
   const names = [
     "propose",
@@ -173,14 +173,14 @@ describe.each(Object.keys(STORES))("on a %s store", (name) => {
   test.each(selectCases([1, 2, 3], 1))("random history %i", async (seed) => {
     const service = await openOperations({ intent: INTENT, store: await STORES[name]!() });
     const { deps } = service;
-    const random = mulberry(seed);
+    const random = seededFractions(seed);
     const changes: string[] = [];
     for (let steps = 1; steps <= 300; steps++) {
       await step(service, random, changes);
       if (steps % 20 === 0) expect(await countOverdueListed(service)).toEqual(await countOverdueByScan(service));
       if (steps % 100 === 0) expect(await verifyProjections(deps)).toEqual({ tallies_match: true, mismatches: [] });
     }
-    service.hours(31 * 24);
+    service.passHours(31 * 24);
     await projectAll(deps);
     const before = await storedRows(deps.store);
     const others = await Promise.all((["notices", "memories", "ticks", "audit"] as const).map(listAll(deps.store)));
@@ -198,12 +198,12 @@ const listAll = (store: Store) => (collection: "notices" | "memories" | "ticks" 
 if (LONG)
   test("a history that leaves every counter above 0", async () => {
     const service = await openOperations({ intent: INTENT });
-    const random = mulberry(7);
+    const random = seededFractions(7);
     const changes: string[] = [];
     for (let steps = 0; steps < 3000; steps++) await step(service, random, changes);
     const denied = await service.bring("denied");
     await service.post("note", { change_id: denied, actor: "ana", item: "rationale", note: "said late" });
-    service.hours(31 * 24);
+    service.passHours(31 * 24);
     await service.cycle();
     const total = await readTotalCounts(service.deps);
     // These two stay at 0: the intent has no principals, and allows no rollouts.

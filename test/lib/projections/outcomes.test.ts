@@ -8,8 +8,8 @@ import { outcomes } from "../../../lib/projections/outcomes.ts";
 import { readProjection } from "../../../lib/projections/snapshot.ts";
 import type { Outcome } from "../../../lib/changes/rules/outcome.ts";
 import { DAY, HOUR, pass } from "../../support/clock.ts";
-import { selectCases } from "../../support/length.ts";
-import { createTestLog, type TestLog } from "./hand_made.ts";
+import { selectCases } from "../../support/run_length.ts";
+import { createTestLog, type TestLog } from "./test_log.ts";
 import { runRandomHistory } from "./random_log.ts";
 
 const KPIS = { kpis: {} };

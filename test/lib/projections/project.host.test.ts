@@ -17,10 +17,10 @@ import { waiting } from "../../../lib/projections/waiting.ts";
 import { yieldToEventLoop } from "../../../lib/kit/event_loop.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { type Store, StoreUnavailable } from "../../../lib/store/store.ts";
-import { countingStore } from "../../support/counting_store.ts";
+import { recordingStore } from "../../support/recording_store.ts";
 import { DAY, pass, testClock } from "../../support/clock.ts";
 import { makeBarrier } from "../../support/scripted_adapter.ts";
-import { projectionDeps, storedRows, createTestLog, mulberry } from "./hand_made.ts";
+import { projectionDeps, storedRows, createTestLog, seededFractions } from "./test_log.ts";
 import { runRandomHistory } from "./random_log.ts";
 
 /** Returns the end for `projectSlice`: the end of the log, or an earlier length. */
@@ -38,7 +38,7 @@ async function projectTo(deps: ProjectionDeps, projection: Projection, length: n
 describe("a rebuild stores the same bytes", () => {
   test.each([1, 2, 3])("after random history %i, projected in several parts", async (seed) => {
     const log = await createTestLog();
-    const random = mulberry(seed + 100);
+    const random = seededFractions(seed + 100);
     await runRandomHistory(log, seed, 400, async () => {
       if (random() < 0.3) await projectAll(log);
     });
@@ -243,7 +243,7 @@ test("later feeds do not change a verdict", async () => {
 
 describe("a slice", () => {
   test("writes at most 50 records, for any number of outcomes that end", async () => {
-    const counted = countingStore(memoryStore());
+    const counted = recordingStore(memoryStore());
     const log = await createLogWithOpenOutcomes(1200, counted.store);
     counted.take();
     await log.feed({ csat: 4.2 });
@@ -275,7 +275,7 @@ describe("a slice", () => {
       await projectAll(single);
       let transactions = 0;
       // Random, since with a fixed pattern the same projections would fail each time.
-      const random = mulberry(every);
+      const random = seededFractions(every);
       const crashing: Store = {
         ...log.store,
         transact: (decide) =>
@@ -401,7 +401,7 @@ test("a process that was delayed while another projected stores nothing", async 
 describe("a read", () => {
   test.each([1, 2])("contains every entry of the log: random history %i", async (seed) => {
     const log = await createTestLog();
-    const random = mulberry(seed);
+    const random = seededFractions(seed);
     await runRandomHistory(log, seed, 200, async () => {
       if (random() < 0.1) await projectAll(log);
       if (random() > 0.1) return;

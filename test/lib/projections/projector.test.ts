@@ -7,13 +7,13 @@ import { outcomes } from "../../../lib/projections/outcomes.ts";
 import { counts } from "../../../lib/projections/counts.ts";
 import { verifyProjections } from "../../../lib/projections/verify.ts";
 import type { Store } from "../../../lib/store/store.ts";
-import { countingStore } from "../../support/counting_store.ts";
+import { recordingStore } from "../../support/recording_store.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { projectionDeps, type TestLog, createTestLog } from "./hand_made.ts";
+import { projectionDeps, type TestLog, createTestLog } from "./test_log.ts";
 import { runRandomHistory } from "./random_log.ts";
 
 test("leftover records in a projection's collections are removed before it begins", async () => {
-  const counted = countingStore(memoryStore());
+  const counted = recordingStore(memoryStore());
   const log = await createTestLog(counted.store);
   await runRandomHistory(log, 8, 100);
   const { store } = log;

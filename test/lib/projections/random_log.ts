@@ -1,9 +1,9 @@
 /** Random histories of many changes; the same seed gives the same history. */
-import { type TestLog, mulberry } from "./hand_made.ts";
+import { type TestLog, seededFractions } from "./test_log.ts";
 
 /** Appends the entries of a random history to a log; `between` is called after each step. */
 export async function runRandomHistory(log: TestLog, seed: number, steps: number, between?: () => Promise<unknown>) {
-  const random = mulberry(seed);
+  const random = seededFractions(seed);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
   const chance = (probability: number): boolean => random() < probability;
   const pending: string[] = [];

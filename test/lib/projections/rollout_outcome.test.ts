@@ -25,14 +25,14 @@ async function openRolloutInBadWeek() {
 }
 
 test("a decline of both arms is no verdict on the change", async () => {
-  const { api, change_id, hours, feedNow, outcome } = await openRolloutInBadWeek();
+  const { api, change_id, passHours, feedNow, outcome } = await openRolloutInBadWeek();
   expect(await outcome()).toMatchObject({
     basis: "measurement",
     measured: [],
     verdict: "too_early",
     realised_delta: null,
   });
-  hours(24);
+  passHours(24);
   await feedNow({ kpi: KPI, step: 0, ...totals(100_000, STAGES.steps[0]!.share) });
   const [measured] = (await outcome()).measured!;
   expect(measured).toMatchObject({ kpi: KPI, step: 0 });
@@ -49,8 +49,8 @@ test("a decline of both arms is no verdict on the change", async () => {
 });
 
 test("a change that the rule rolls back has regressed, before any horizon", async () => {
-  const { hours, feedNow, outcome } = await openRolloutInBadWeek();
-  hours(1);
+  const { passHours, feedNow, outcome } = await openRolloutInBadWeek();
+  passHours(1);
   await feedNow({ kpi: KPI, step: 0, ...totals(100_000, STAGES.steps[0]!.share, [0.1, 0.2]) });
   const final = await outcome();
   expect(final).toMatchObject({ state: "final", ended_by: "rollback", verdict: "regressed", basis: "measurement" });

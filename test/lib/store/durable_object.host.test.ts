@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { RevisionConflict } from "../../../lib/store/store.ts";
 import type { AnyStore, AnyTx } from "../../contract/any_store.ts";
 import { runCase, type StoreCase, storeCases } from "../../contract/store_cases.ts";
-import { bundled } from "../../support/worker/build.ts";
+import { bundleWorker } from "../../support/worker/build.ts";
 import { brokenStorages } from "../../support/worker/broken_storages.ts";
 import { objectCases } from "../../support/worker/object_cases.ts";
 import type { StoreRequest, Write } from "../../support/worker/store_worker.ts";
@@ -26,7 +26,7 @@ const startWorkerd = (): Miniflare =>
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "countersign-objects-"));
-  script = await bundled("test/support/worker/store_worker.ts");
+  script = await bundleWorker("test/support/worker/store_worker.ts");
   workerd = startWorkerd();
 });
 afterAll(async () => {

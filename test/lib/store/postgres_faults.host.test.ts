@@ -8,7 +8,7 @@ import type { AnyStore } from "../../contract/any_store.ts";
 import { put } from "../../contract/store_records.ts";
 import { type CutProxy, startProxy } from "../../support/cut_proxy.ts";
 import { lockHead, type PostgresServer, startPostgres } from "../../support/postgres_server.ts";
-import { recordedPacing } from "../../support/noted_pacing.ts";
+import { recordedPacing } from "../../support/recorded_pacing.ts";
 import { makeBarrier } from "../../support/scripted_adapter.ts";
 
 const server = await startPostgres();

@@ -6,8 +6,8 @@ import { postgresStore } from "../../../lib/store/postgres/store.ts";
 import { type ListOptions, RevisionConflict } from "../../../lib/store/store.ts";
 import type { AnyStore, AnyTx } from "../../contract/any_store.ts";
 import { startDynamoDb } from "../../support/dynamodb_server.ts";
-import { histories } from "../../support/length.ts";
-import { numbers } from "../../support/numbers.ts";
+import { histories } from "../../support/run_length.ts";
+import { seededIntegers } from "../../support/seeded_integers.ts";
 import { startPostgres } from "../../support/postgres_server.ts";
 
 const [dynamoDb, postgres] = await Promise.all([startDynamoDb(), startPostgres()]);
@@ -54,7 +54,7 @@ const resultOf = (deciding: Promise<unknown>): Promise<unknown> =>
   deciding.catch((error: Error) => (error instanceof RevisionConflict ? "conflict" : error.message));
 
 async function run(seed: number, open: () => Promise<AnyStore>): Promise<void> {
-  const random = numbers(seed);
+  const random = seededIntegers(seed);
   const stores = await Promise.all(Array.from({ length: PROCESSES }, open));
   const model: AnyStore = memoryStore();
   const last = new Map<string, { revision: number; value: unknown }>();

@@ -10,7 +10,7 @@ import { manifest } from "../../support/intents.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { startDynamoDb } from "../../support/dynamodb_server.ts";
 import { expectOneChain, openInstance, writeConcurrently } from "../../support/many_writers.ts";
-import { recordedPacing } from "../../support/noted_pacing.ts";
+import { recordedPacing } from "../../support/recorded_pacing.ts";
 import { lockHead, startPostgres } from "../../support/postgres_server.ts";
 import { silentLog } from "../../support/silent_log.ts";
 

@@ -7,7 +7,7 @@ import type { Store } from "../../../lib/store/store.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import type { SetResult, TargetSystem } from "../../../lib/targets/port.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
-import { crashAtWrite } from "../../support/mortal.ts";
+import { crashAtWrite } from "../../support/crash_at_write.ts";
 
 const neverAborted = new AbortController().signal;
 const clock = { now: () => Date.UTC(2026, 0, 2) };

@@ -170,9 +170,9 @@ test("an edit by another program stops the advance and is drift; a restore sets 
   expect(await verify()).toBe("unknown");
   await expect(advance(2)).rejects.toMatchObject({
     name: "TargetDrifted",
-    values: { expected: splitOf(5000), readValue: 50 },
+    values: { expected: splitOf(5000), held: 50 },
   });
-  await expect(rollback()).rejects.toMatchObject({ values: { expected: splitOf(5000), readValue: 50 } });
+  await expect(rollback()).rejects.toMatchObject({ values: { expected: splitOf(5000), held: 50 } });
   expect(await adapter.restore!(rollout, "r1", neverAborted)).toMatchObject({ result: "restored" });
   expect([readValue(), await verify()]).toEqual([splitOf(5000), "applied"]);
   overwrite(rollout, "50");

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import type { Io } from "../../../local/command_line/run.ts";
 import { sshSigner } from "../../support/passkeys.ts";
-import { AS_AGENT, INSIDE, MANDATE_INTENT, SIGNERS, PRINCIPALS } from "../../support/mandates.ts";
+import { AS_AGENT, PROPOSAL_WITHIN_BOUNDS, MANDATE_INTENT, SIGNERS, PRINCIPALS } from "../../support/mandates.ts";
 import { json } from "../../support/requests.ts";
 import { person } from "../../support/signed.ts";
 import { commandLine } from "./called.ts";
@@ -39,7 +39,7 @@ test("a mandate is drafted, signed, narrowed, shown, resumed and revoked", async
     err: expect.stringMatching(/max_per_day +3\n[\s\S]*"limits": \{/),
   });
   expect((await act(`mandate sign ${id}`, "una")).out).toMatch(/active, entry \d+\n$/);
-  const propose = () => app(deps)(json("propose", INSIDE, AS_AGENT)).then((reply) => reply.json());
+  const propose = () => app(deps)(json("propose", PROPOSAL_WITHIN_BOUNDS, AS_AGENT)).then((reply) => reply.json());
   const { change_id } = (await propose()) as { change_id: string };
   expect((await act(`mandate narrow ${id}`, "bo", "--narrow", '{"max_per_day":2}')).err).toContain('"narrow": {');
   const { out } = await call(["mandate", "show", id]);

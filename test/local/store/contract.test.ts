@@ -4,7 +4,7 @@ import { nodeFiles } from "../../../local/store/files.ts";
 import type { AnyStore } from "../../contract/any_store.ts";
 import type { Subject } from "../../contract/store_cases.ts";
 import { storeContract } from "../../contract/store_contract.ts";
-import { LONG } from "../../support/length.ts";
+import { LONG } from "../../support/run_length.ts";
 import { heldSyncs } from "./faults.ts";
 import { opened, temporaryFolder } from "./opened.ts";
 

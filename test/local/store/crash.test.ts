@@ -3,7 +3,7 @@
  * The short run does so for some calls, the long one for every sixth, and the full one for every call.
  */
 import { expect, test } from "vitest";
-import { rounds } from "../../support/length.ts";
+import { rounds } from "../../support/run_length.ts";
 import {
   compare,
   crash,

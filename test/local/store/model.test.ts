@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { sequenceId } from "../../../lib/store/collections.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
-import { rounds } from "../../support/length.ts";
+import { rounds } from "../../support/run_length.ts";
 import { after, type Content, readContent, live, perform, seeded, type Write } from "./model.ts";
 import { opened, temporaryFolder } from "./opened.ts";
 import { simulatedDisk } from "./simulated_disk.ts";

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { StoreUnavailable } from "../../../lib/store/store.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
-import { LONG } from "../../support/length.ts";
+import { LONG } from "../../support/run_length.ts";
 import { withFaults, systemError } from "./faults.ts";
 import { COLLECTIONS, readContent, history, live, perform, workload } from "./model.ts";
 import { type AnyFileStore, opened, readableLog, temporaryFolder } from "./opened.ts";

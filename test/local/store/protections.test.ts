@@ -1,7 +1,7 @@
 /** Removes each protection against a crash once: the scenario that passes with it must fail without it. */
 import { expect, test } from "vitest";
 import type { Files } from "../../../local/store/files.ts";
-import { rounds } from "../../support/length.ts";
+import { rounds } from "../../support/run_length.ts";
 import { crash, runWithFaultAtEachCall, type Faults } from "./life.ts";
 
 const oneFails: Faults["fails"] = (call, faultAt) => call === faultAt;

@@ -3,7 +3,7 @@
  * never truncate them, and never treat damage to them as a torn batch.
  */
 import { beforeEach, expect, test } from "vitest";
-import { rounds } from "../../support/length.ts";
+import { rounds } from "../../support/run_length.ts";
 import { makeBarrier } from "../../support/scripted_adapter.ts";
 import type { Files } from "../../../local/store/files.ts";
 import { StoreDamaged } from "../../../local/store/journal_format.ts";

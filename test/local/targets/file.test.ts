@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { AdapterResult } from "../../../lib/changes/operations/adapter_port.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
-import { inLong, rounds } from "../../support/length.ts";
+import { inLong, rounds } from "../../support/run_length.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 import { AT, bench, calm, change, unsynced } from "./file/fixture.ts";
 

@@ -13,9 +13,9 @@ import { postgresTarget } from "../../../local/targets/postgres.ts";
 import { startProxy } from "../../support/cut_proxy.ts";
 import { encodeBase64, startEtcd } from "../../support/etcd_server.ts";
 import { startPostgres } from "../../support/postgres_server.ts";
-import { gitScenario } from "../../support/life_on_git.ts";
-import { unleashScenario } from "../../support/life_on_unleash.ts";
-import { type EventCounts, scenarioSeeds, type TargetScenario, runScenarios } from "../../support/target_lives.ts";
+import { gitScenario } from "../../support/git_scenario.ts";
+import { unleashScenario } from "../../support/unleash_scenario.ts";
+import { type EventCounts, scenarioSeeds, type TargetScenario, runScenarios } from "../../support/target_scenarios.ts";
 import { startUnleash } from "../../support/unleash.ts";
 
 const postgres = await startPostgres();

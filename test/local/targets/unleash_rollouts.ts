@@ -71,9 +71,9 @@ export async function runRollouts(server: UnleashServer): Promise<void> {
       const proposal = { target: name, value: JSON.stringify(VALUES[name as keyof typeof VALUES]) };
       for (const rates of [GOOD, WORSE]) {
         const change_id = await api.bring("applied", { ...proposal, stages: JSON.stringify(STAGES) });
-        const { act, exposure, feedNow, hours } = rolloutClient(api, change_id);
+        const { act, exposure, feedNow, passHours } = rolloutClient(api, change_id);
         const first = await expectShare(SHARES[0]!);
-        hours(24);
+        passHours(24);
         expect((await act(0, "hold")).status).toBe(200);
         await feedNow({ step: 0, ...totals(100_000, SHARES[0]!) });
         expect(await exposure()).toMatchObject({ step: 0, waits_for: "by_hand" });
@@ -82,7 +82,7 @@ export async function runRollouts(server: UnleashServer): Promise<void> {
         expect(await exposure()).toMatchObject({ step: 1 });
         const second = await expectShare(SHARES[1]!);
         expect([...first].filter((user) => !second.has(user))).toEqual([]);
-        hours(24);
+        passHours(24);
         await feedNow({ step: 1, ...totals(100_000, SHARES[1]!, rates) });
         if (rates === GOOD) {
           expect(await exposure()).toMatchObject({ step: 2, share: 10_000 });

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { main } from "../../../local/verify/main.ts";
-import { numbers } from "../../support/numbers.ts";
+import { seededIntegers } from "../../support/seeded_integers.ts";
 import { pythonMissing } from "../../tamper/verifiers.ts";
 import { type FuzzWorld, fuzzWorld } from "./fuzz_world.ts";
 import { type Input, makeInput } from "./inputs.ts";
@@ -58,7 +58,7 @@ test.skipIf(pythonMissing)(
   { timeout: 4 * 3_600_000 },
   async () => {
     const python = pythonVerifier();
-    const below = numbers(SEED);
+    const below = seededIntegers(SEED);
     const ends = new Map<number, number>();
     const apart: string[] = [];
     let otherRules = 0;

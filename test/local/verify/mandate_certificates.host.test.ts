@@ -54,11 +54,11 @@ const without = (text: string, event: string, nth = 0): string => {
 };
 
 beforeAll(async () => {
-  const { active, propose, apply, decideOn, api, send } = await openWithMandates(
+  const { activate, propose, apply, decideOn, api, send } = await openWithMandates(
     {},
     { "price.basic": 100, "price.pro": 100 },
   );
-  const id = await active();
+  const id = await activate();
   const first = (await propose()).body.change_id;
   await apply(first);
   await send("rollback", { change_id: first, actor: "ana" });
@@ -95,8 +95,10 @@ test.each([
 
 test("a loss suspends mandates signed before it until they are resumed", async () => {
   const rewinding = rewindingStore();
-  const { active, propose, apply, decideOn, api, send, statement } = await openWithMandates({ store: rewinding.store });
-  const id = await active();
+  const { activate, propose, apply, decideOn, api, send, statement } = await openWithMandates({
+    store: rewinding.store,
+  });
+  const id = await activate();
   const before = await rewinding.copy();
   await send("kpi", { csat: 4.2 });
   await rewinding.goBack(before);
@@ -121,8 +123,8 @@ test("a loss suspends mandates signed before it until they are resumed", async (
 });
 
 test("a certificate has also the entries of a mandate that its stored record omits", async () => {
-  const { active, propose, apply, decideOn, api } = await openWithMandates();
-  const id = await active();
+  const { activate, propose, apply, decideOn, api } = await openWithMandates();
+  const id = await activate();
   const { change_id } = (await propose()).body;
   await apply(change_id);
   await decideOn("mandate_narrow", id, "ana", { narrow: { max_per_day: 9 } });

@@ -272,9 +272,9 @@ const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = 
 ];
 
 beforeAll(async () => {
-  const { active, propose, apply, decideOn, api } = await openWithMandates();
+  const { activate, propose, apply, decideOn, api } = await openWithMandates();
   const limits = { schema: { type: "number", maximum: 200 }, max_step: { relative: 0.05, hours: 24 } };
-  const id = await active({ limits, kpi_floor: { csat: 3 } });
+  const id = await activate({ limits, kpi_floor: { csat: 3 } });
   await decideOn("mandate_narrow", id, "ana", {
     narrow: {
       max_per_day: 9,

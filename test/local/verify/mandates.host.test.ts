@@ -41,8 +41,8 @@ const FORGED: readonly (readonly [string, string, (detail: Detail) => Detail, st
 
 beforeAll(async () => {
   const limits = { schema: { type: "number", minimum: 0.5, maximum: 1e21 }, max_step: { relative: 0.05, hours: 24 } };
-  const { active, propose, apply, send, decideOn, api } = await openWithMandates();
-  const id = await active({ limits, kpi_floor: { csat: -1e-7 } });
+  const { activate, propose, apply, send, decideOn, api } = await openWithMandates();
+  const id = await activate({ limits, kpi_floor: { csat: -1e-7 } });
   const { change_id } = (await propose()).body;
   await apply(change_id);
   await send("rollback", { change_id, actor: "ana" });

@@ -38,7 +38,7 @@ test("after a restore no mandate is in force; a resumed one continues its counts
     Object.fromEntries(TARGETS.map((target) => [target, 100])),
   );
   const { clock } = api.api.deps;
-  const of = async (target: string, over: object = {}) => api.active({ targets: [target], ...over });
+  const of = async (target: string, over: object = {}) => api.activate({ targets: [target], ...over });
   const sign = async (decision: string, id: string, ...names: string[]) => {
     for (const name of names) await api.decideOn(decision, id, name);
   };

@@ -1,9 +1,9 @@
 /** Both verifiers accept the log of each life of a plan, and reject another outcome of one of its targets. */
 import { expect, test } from "vitest";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
-import { rounds } from "../../support/length.ts";
-import { memoryScenarioSystems } from "../../support/living_memory.ts";
-import { runPlanScenarios } from "../../support/plan_lives.ts";
+import { rounds } from "../../support/run_length.ts";
+import { memoryScenarioSystems } from "../../support/memory_scenarios.ts";
+import { runPlanScenarios } from "../../support/plan_scenarios.ts";
 import { rehashed } from "../../tamper/world.ts";
 import { judgeExports } from "./judge_export.ts";
 

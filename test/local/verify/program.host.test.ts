@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as esbuild from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { inFull } from "../../support/length.ts";
+import { inFull } from "../../support/run_length.ts";
 import { rehashed, write } from "../../tamper/world.ts";
 import { verifierWorld } from "./in_process.ts";
 

@@ -33,21 +33,21 @@ const MANUAL = { steps: [{ share: 1000, advance: "manual", min_hours: 24 }] };
 
 /** A rollout with a hold, a mismatch and a resume that is rolled back at its second step, and one that a person advances. */
 beforeAll(async () => {
-  const { api, act, feedNow, hours } = await openRollout();
+  const { api, act, feedNow, passHours } = await openRollout();
   await feedNow(totals(50_000, 1000));
   await act(0, "hold");
   await act(0, "resume");
   await feedNow(totals(100_000, 900));
   await feedNow(totals(1_000_000, 1000));
   await act(0, "resume");
-  hours(25);
+  passHours(25);
   await feedNow(totals(2_000_000, 1000));
   await feedNow({ step: 1, ...totals(1000, 5000) });
-  hours(1);
+  passHours(1);
   await feedNow({ step: 1, ...totals(100_000, 5000, [0.1, 0.2]) });
   const stages = JSON.stringify({ ...STAGES, ...MANUAL });
   const by_hand = await api.bring("applied", { target: "ui.b", value: "1", stages });
-  hours(24);
+  passHours(24);
   const second = rolloutClient(api, by_hand);
   await second.feedNow();
   await second.act(0, "advance");
@@ -400,12 +400,12 @@ const HONEST: readonly (readonly [string, () => ReturnType<typeof openRollout>])
     "impossible numbers of a later time before possible ones",
     async () => {
       const opened = await openRollout();
-      const { api, feed, feedNow, act, decide, hours } = opened;
+      const { api, feed, feedNow, act, decide, passHours } = opened;
       const as_of = new Date(Date.parse(api.deps.clock.iso()) + 4 * 60_000).toISOString();
       await feed([sample(api, { as_of, treated: { n: 1, sum: 5 } })]);
       await act(0, "hold");
       await decide();
-      hours(1 / 60);
+      passHours(1 / 60);
       await feedNow();
       return opened;
     },
@@ -451,8 +451,8 @@ test("what a feeder may say is valid in both", async () => {
 test("a certificate has what both verifiers need to compute its decisions again", async () => {
   const api = await service({ intent: { principals: AGENTS } });
   const change_id = await api.bring("applied", { value: "true", stages: JSON.stringify({ ...STAGES, ...MANUAL }) });
-  const { act, feedNow, hours } = rolloutClient(api, change_id);
-  hours(24);
+  const { act, feedNow, passHours } = rolloutClient(api, change_id);
+  passHours(24);
   await feedNow();
   await act(0, "advance");
   const { text } = await api.get(`changes/${change_id}/certificate`);

@@ -9,8 +9,8 @@ import { testClock } from "../clock.ts";
 import { openDeps, type TestDeps } from "../deps.ts";
 import { filesInMemory } from "../files_in_memory.ts";
 import { fails, type ScriptedAdapter, scriptedAdapter } from "../scripted_adapter.ts";
-import { type Act, changeNamed, type Ledger, type LedgerChange, type LedgerTask } from "./ledger.ts";
-import { GIL, INTENT, METRICS, MODEL, PERSON, PRICING, PRICING_SECRET } from "./who_and_what.ts";
+import { type Act, findChange, type Ledger, type LedgerChange, type LedgerTask } from "./ledger.ts";
+import { GIL, INTENT, METRICS, MODEL, PERSON, PRICING, PRICING_SECRET } from "./people.ts";
 
 /** Fields of a proposal; the service has defaults for all others. */
 export type Stated = Pick<LedgerChange, "tenant" | "kind" | "target" | "summary"> &
@@ -38,7 +38,7 @@ const as = (person: string): HeadersInit =>
 function makeActions(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger: Ledger) {
   const { clock } = deps;
   const record = (act: Omit<Act, "at">): void => void ledger.acts.push({ at: clock.iso(), ...act });
-  const findChange = (name: string): LedgerChange => changeNamed(ledger, name);
+  const getChange = (name: string): LedgerChange => findChange(ledger, name);
   const requireStatus = (reply: Reply, status: number, action: string): Reply["body"] => {
     if (reply.status !== status) throw new Error(`${clock.iso()} ${action}: ${reply.status} ${reply.text}`);
     return reply.body;
@@ -129,10 +129,10 @@ function makeActions(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger:
     text = "",
     { leaves = "approved", emergency = false }: { leaves?: "approved" | "pending_consent"; emergency?: boolean } = {},
   ): Promise<void> {
-    const fields = { change_id: findChange(name).id, approver: by, record: text, ...(emergency && { emergency }) };
+    const fields = { change_id: getChange(name).id, approver: by, note: text, ...(emergency && { emergency }) };
     const body = await post("approve", fields, by, 200, `approve ${name}`);
     if (body.status !== leaves) throw new Error(`${name} is ${body.status} after ${by}'s consent`);
-    findChange(name).status = leaves;
+    getChange(name).status = leaves;
     record({ by, did: "approved", change: name, text, leaves, ...(emergency && { emergency }), ...entryIn(body) });
   }
 
@@ -140,39 +140,33 @@ function makeActions(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger:
     (path: "deny" | "withdraw" | "revoke", did: "denied" | "withdrawn" | "revoked") =>
     async (name: string, by: string, text: string): Promise<void> => {
       const who = path === "withdraw" ? { proposer: by } : { approver: by };
-      const body = await post(
-        path,
-        { change_id: findChange(name).id, ...who, record: text },
-        by,
-        200,
-        `${path} ${name}`,
-      );
-      Object.assign(findChange(name), { status: "denied", ended: did });
+      const body = await post(path, { change_id: getChange(name).id, ...who, note: text }, by, 200, `${path} ${name}`);
+      Object.assign(getChange(name), { status: "denied", ended: did });
       record({ by, did, change: name, text, ...entryIn(body) });
     };
 
   async function apply(name: string, by: string): Promise<void> {
-    const body = await post("apply", { change_id: findChange(name).id }, by, 200, `apply ${name}`);
-    findChange(name).status = "applied";
+    const body = await post("apply", { change_id: getChange(name).id }, by, 200, `apply ${name}`);
+    getChange(name).status = "applied";
     record({ by, did: "applied", change: name, ...entryIn(body) });
   }
 
   async function rollback(name: string, by: string, text: string): Promise<void> {
-    const body = await post("rollback", { change_id: findChange(name).id, record: text }, by, 200, `roll back ${name}`);
-    findChange(name).status = "rolled_back";
+    const body = await post("rollback", { change_id: getChange(name).id, note: text }, by, 200, `roll back ${name}`);
+    getChange(name).status = "rolled_back";
     record({ by, did: "rolled_back", change: name, text, ...entryIn(body) });
   }
 
   /** Requests an operation that fails on the host product with this message. */
   async function failing(operation: "apply" | "rollback", name: string, by: string, text: string): Promise<void> {
     host.on(operation, fails(text), 1);
-    await post(operation, { change_id: findChange(name).id }, by, 502, `${operation} ${name}`);
+    await post(operation, { change_id: getChange(name).id }, by, 502, `${operation} ${name}`);
     record({ by, did: operation === "apply" ? "apply_failed" : "rollback_failed", change: name, text });
   }
 
   /** Requests an apply that the service rejects with this code. */
   async function applyRefused(name: string, by: string, code: string): Promise<void> {
-    const body = await post("apply", { change_id: findChange(name).id }, by, 409, `apply ${name}`);
+    const body = await post("apply", { change_id: getChange(name).id }, by, 409, `apply ${name}`);
     if (body.code !== code) throw new Error(`the apply of ${name} is rejected with ${body.code}`);
     record({ by, did: "apply_refused", change: name, text: code });
   }
@@ -183,7 +177,7 @@ function makeActions(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger:
     name: string,
     text = "",
   ) {
-    const change = findChange(name);
+    const change = getChange(name);
     if (did === "expired" || did === "lapsed") Object.assign(change, { status: "denied", ended: did });
     if (did === "rolled_back") change.status = "rolled_back";
     if (did === "drifted" || did === "drift_mended") change.drifting = did === "drifted";
@@ -191,7 +185,7 @@ function makeActions(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger:
   }
 
   async function review(name: string, by: string, text: string): Promise<void> {
-    const fields = { change_id: findChange(name).id, approver: by, verdict: "accepted", record: text };
+    const fields = { change_id: getChange(name).id, approver: by, verdict: "accepted", note: text };
     const body = await post("review", fields, by, 200, `review ${name}`);
     record({ by, did: "reviewed", change: name, text, ...entryIn(body) });
   }
@@ -203,12 +197,12 @@ function makeActions(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger:
   }
 
   async function feed(values: Readonly<Record<string, number>>, text = ""): Promise<void> {
-    const reply = await api.json("kpi", { ...values, actor: METRICS, record: text });
+    const reply = await api.json("kpi", { ...values, actor: METRICS, note: text });
     record({ by: METRICS, did: "fed", text, values, ...entryIn(requireStatus(reply, 200, "feed")) });
   }
 
   async function freeze(by: string, text: string, until: string): Promise<void> {
-    const body = await post("freeze", { actor: by, record: text, until }, by, 200, "freeze");
+    const body = await post("freeze", { actor: by, note: text, until }, by, 200, "freeze");
     record({ by, did: "froze", text, ...entryIn(body) });
   }
 
@@ -250,7 +244,7 @@ function makeActions(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger:
     deny: makeEndAction("deny", "denied"),
     withdraw: makeEndAction("withdraw", "withdrawn"),
     revoke: makeEndAction("revoke", "revoked"),
-    idOf: (name: string): string => findChange(name).id,
+    idOf: (name: string): string => getChange(name).id,
     /** Reads as a person, or without a name for `null`. */
     get: (path: string, by: string | null = GIL) => api.get(path, by === null ? {} : as(by)),
     /** Runs an action, which the ledger does not record. */

@@ -1,7 +1,7 @@
 /** The ledger of the simulated month: its actions as the script records them, never read from the service. */
 
 /** Kinds of actions of the month. */
-export type Did =
+export type ActKind =
   | "proposed"
   | "approved"
   | "denied"
@@ -30,7 +30,7 @@ export interface Act {
   at: string;
   /** The person or agent; null for an effect of time or of a rule. */
   by: string | null;
-  did: Did;
+  did: ActKind;
   /** The name of the change in the script. */
   change?: string;
   /** A note, a reason, an error, a message, a task's title. */
@@ -46,7 +46,7 @@ export interface Act {
 }
 
 /** Statuses of changes, as the service names them. */
-export type Standing = "pending_consent" | "approved" | "applied" | "rolled_back" | "denied";
+export type LedgerStatus = "pending_consent" | "approved" | "applied" | "rolled_back" | "denied";
 
 /** A change of the month. */
 export interface LedgerChange {
@@ -66,7 +66,7 @@ export interface LedgerChange {
   expected: number | null;
   proposer: string;
   asked_by: string | null;
-  status: Standing;
+  status: LedgerStatus;
   /** The reason why the change is denied. */
   ended: "denied" | "withdrawn" | "expired" | "revoked" | "lapsed" | null;
   drifting: boolean;
@@ -93,7 +93,7 @@ export interface Ledger {
 export const listActs = ({ acts }: Ledger, name: string): Act[] => acts.filter(({ change }) => change === name);
 
 /** Returns the change of this name; throws if there is none. */
-export function changeNamed({ changes }: Ledger, name: string): LedgerChange {
+export function findChange({ changes }: Ledger, name: string): LedgerChange {
   const change = changes.get(name);
   if (!change) throw new Error(`no change of the month is called ${name}`);
   return change;

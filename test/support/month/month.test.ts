@@ -1,11 +1,11 @@
 /** The ledger of the simulated month matches the service, since other tests compare the service with the ledger. */
 import { beforeAll, expect, test } from "vitest";
 import type { Month } from "./acts.ts";
-import { type Act, listActs, type Did } from "./ledger.ts";
-import { monthToRead } from "./month.ts";
+import { type Act, listActs, type ActKind } from "./ledger.ts";
+import { sharedMonth } from "./month.ts";
 
 /** The type of the audit entry of each act that has one. */
-const EVENT_TYPES: Partial<Record<Did, string>> = {
+const EVENT_TYPES: Partial<Record<ActKind, string>> = {
   proposed: "change_proposed",
   approved: "consent_decision",
   denied: "consent_decision",
@@ -25,7 +25,7 @@ const EVENT_TYPES: Partial<Record<Did, string>> = {
 };
 
 let month: Month;
-beforeAll(async () => void (month = await monthToRead()));
+beforeAll(async () => void (month = await sharedMonth()));
 
 test("every change has the status of the ledger", async () => {
   for (const { name, id, status, ended, tenant, tier, proposer, drifting } of month.ledger.changes.values()) {

@@ -14,4 +14,4 @@ export async function simulatedMonth(): Promise<Month> {
 let cachedMonth: Promise<Month> | undefined;
 
 /** The month for tests that only read it: files that run in one worker share it. */
-export const monthToRead = (): Promise<Month> => (cachedMonth ??= simulatedMonth());
+export const sharedMonth = (): Promise<Month> => (cachedMonth ??= simulatedMonth());

@@ -1,6 +1,6 @@
 /** The last two weeks and a Monday morning: 2 to 16 November 2026. */
 import type { Month } from "./acts.ts";
-import { ANA, BO, CHEN, DANA, ERIN, GIL, PRICING } from "./who_and_what.ts";
+import { ANA, BO, CHEN, DANA, ERIN, GIL, PRICING } from "./people.ts";
 
 /** Plays these weeks. */
 export async function november(month: Month): Promise<void> {

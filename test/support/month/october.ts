@@ -1,6 +1,6 @@
 /** The first three weeks: Monday, 12 October, to Sunday, 1 November 2026. */
 import type { Month } from "./acts.ts";
-import { ANA, BO, CHEN, DANA, ERIN, GIL, PRICING } from "./who_and_what.ts";
+import { ANA, BO, CHEN, DANA, ERIN, GIL, PRICING } from "./people.ts";
 
 /** Plays these weeks. */
 export async function october(month: Month): Promise<void> {

@@ -7,7 +7,7 @@ import { app } from "../../../handlers/index.ts";
 import { serveHttp } from "../../../local/node_http.ts";
 import { openUi, serveUi } from "../../../local/ui.ts";
 import { simulatedMonth } from "./month.ts";
-import { PERSON } from "./who_and_what.ts";
+import { PERSON } from "./people.ts";
 
 const [name = "ana"] = process.argv.slice(2);
 const { deps, run } = await simulatedMonth();

@@ -5,7 +5,7 @@ import { build } from "esbuild";
 const ROOT = join(import.meta.dirname, "../../..");
 
 /** Returns the bundle of the module `entry`, a path from the root of the project. */
-export async function bundled(entry: string): Promise<string> {
+export async function bundleWorker(entry: string): Promise<string> {
   const { outputFiles } = await build({
     absWorkingDir: ROOT,
     entryPoints: [entry],

@@ -16,7 +16,7 @@ export interface SetupService extends Client {
   /** The settings that are sent with each request; a test may change them. */
   setup: Setup;
   /** Sends a request; an object that has answered before is reset first. */
-  fetchAnew(request: Request): Promise<Response>;
+  fetchAfterReset(request: Request): Promise<Response>;
   /** Sends a request without a reset. */
   fetch(request: Request): Promise<Response>;
   advance(ms: number): void;
@@ -47,7 +47,7 @@ export function startSetupService(url: string, env: Record<string, string> = {})
     ...client(fetch, url),
     setup,
     fetch,
-    fetchAnew: (request) => send(request, { reset: "once" }),
+    fetchAfterReset: (request) => send(request, { reset: "once" }),
     advance: (ms) => void (setup.now += ms),
     async reset() {
       const { status } = await send(new Request(url, { method: "POST" }), { reset: "always" });

@@ -49,7 +49,7 @@ test.each([
 ])("a rollout advances only if its mandate covers it: the mandate %s", async (_, changeMandate, share) => {
   const clock = testClock();
   const before = await openWithMandates({ intent: STAGED, clock });
-  const id = await before.active();
+  const id = await before.activate();
   const { change_id } = (await before.propose({ stages: STAGES })).body;
   expect((await before.apply(change_id)).status).toBe(200);
   const api = await changeMandate(before, id);
@@ -67,7 +67,7 @@ test.each([
 ])("an apply whose answer was lost is resolved if its mandate %s", async (_, changeMandate, status) => {
   const clock = testClock();
   const api = await openWithMandates({ clock });
-  const id = await api.active();
+  const id = await api.activate();
   const { change_id } = (await api.propose()).body;
   api.target.system.resolve = async () => "open";
   api.target.faults.push("lost answer");
@@ -88,7 +88,7 @@ test("the gate of an applied change stays open after a revocation, but not after
     const api = await openWithMandates({
       adapter: routingAdapter(routes, { hash: "1", systems: [{ name: "prices" }] }),
     });
-    const id = await api.active({ limits: undefined });
+    const id = await api.activate({ limits: undefined });
     const { change_id } = (await api.propose({ value: { head: HEAD } })).body;
     expect((await api.apply(change_id)).status).toBe(200);
     return { api, id };
@@ -105,7 +105,7 @@ test("the gate of an applied change stays open after a revocation, but not after
 test("a change that was applied under a mandate before a loss can be restored after it", async () => {
   const rewinding = rewindingStore();
   const api = await openWithMandates({ store: rewinding.store });
-  await api.active();
+  await api.activate();
   const { change_id } = (await api.propose()).body;
   expect((await api.apply(change_id)).status).toBe(200);
   const backup = await rewinding.copy();

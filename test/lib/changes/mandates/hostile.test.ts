@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { DAY, HOUR, MINUTE } from "../../../support/clock.ts";
 import { dice } from "../../../support/dice.ts";
-import { rounds } from "../../../support/length.ts";
+import { rounds } from "../../../support/run_length.ts";
 import { AS_AGENT, AS_OTHER, openWithMandates, SIGNERS } from "../../../support/mandates.ts";
 
 const TARGETS = ["price.a", "price.b", "price.c", "plan.a"];
@@ -21,11 +21,11 @@ test("small steps, races, wrong clocks, replays and other agents do not pass the
   const pick = <T>(list: readonly T[]): T => list[roll(list.length)]!;
   const values = Object.fromEntries(TARGETS.map((target) => [target, 100]));
   const service = await openWithMandates({}, values);
-  const { api, active, propose, apply, decideOn, statement, send, mandate } = service;
+  const { api, activate, propose, apply, decideOn, statement, send, mandate } = service;
   const { clock } = api.deps;
   const history = new Map<string, TimedValue[]>(TARGETS.map((target) => [target, [{ at: 0, value: 100 }]]));
   const bounds = { max_per_day: MAX_PER_DAY, max_open: MAX_OPEN, targets: ["price.*"] };
-  let id = await active(bounds);
+  let id = await activate(bounds);
   let until = clock.now() + 20 * DAY;
   let isActive = true;
   const approvedPerDay = new Map<string, number>();
@@ -124,7 +124,7 @@ test("small steps, races, wrong clocks, replays and other agents do not pass the
     if ((await mandate(id)).state === "active") await decideOn("mandate_revoke", id, "ana");
     isActive = false;
     await tryOnce();
-    id = await active(bounds);
+    id = await activate(bounds);
     until = clock.now() + 20 * DAY;
     isActive = true;
     approvedPerDay.clear();
@@ -140,9 +140,9 @@ test("small steps, races, wrong clocks, replays and other agents do not pass the
   };
   const proposeOnEarlierClock = async (): Promise<void> => {
     const ms = -roll(20) * HOUR;
-    clock.set(ms);
+    clock.shift(ms);
     await tryOnce();
-    clock.set(-ms);
+    clock.shift(-ms);
   };
   const advanceClock = async (): Promise<void> => clock.advance(roll(10) * HOUR + MINUTE);
 

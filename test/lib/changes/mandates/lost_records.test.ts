@@ -18,7 +18,7 @@ async function deleteRecord({ api }: Pick<MandateClient, "api">, id: string) {
 
 test("a rollback suspends the mandate although its record is missing", async () => {
   const api = await openWithMandates({}, { "price.basic": 100, "price.pro": 100 });
-  const id = await api.active();
+  const id = await api.activate();
   const { change_id } = (await api.propose()).body;
   expect((await api.apply(change_id)).status).toBe(200);
   const record = await deleteRecord(api, id);
@@ -34,7 +34,7 @@ test("a rollback suspends the mandate although its record is missing", async () 
 
 test("a mandate whose record is missing can be read and revoked", async () => {
   const api = await openWithMandates();
-  const id = await api.active();
+  const id = await api.activate();
   await deleteRecord(api, id);
   expect(await api.mandate(id)).toMatchObject({ state: "active" });
   for (let feeds = 0; feeds < 3; feeds++) await api.send("kpi", { csat: 4.2 });
@@ -44,7 +44,7 @@ test("a mandate whose record is missing can be read and revoked", async () => {
 
 test("a KPI below its floor suspends a mandate without an index row", async () => {
   const api = await openWithMandates();
-  const id = await api.active({ kpi_floor: { csat: 4 } });
+  const id = await api.activate({ kpi_floor: { csat: 4 } });
   const record = await deleteRecord(api, id);
   const { store } = api.api.deps;
   await store.transact(async (tx) => void tx.put("mandates", id, record));
@@ -54,7 +54,7 @@ test("a KPI below its floor suspends a mandate without an index row", async () =
 
 test("an ended mandate whose record was changed to a draft cannot be signed", async () => {
   const api = await openWithMandates();
-  const id = await api.active();
+  const id = await api.activate();
   await api.decideOn("mandate_revoke", id, "ana");
   const { store } = api.api.deps;
   const record = (await store.get("mandates", id))!.value;
@@ -69,7 +69,7 @@ test("an ended mandate whose record was changed to a draft cannot be signed", as
 
 test("open changes are counted from the log although a record was edited", async () => {
   const api = await openWithMandates({}, { "price.basic": 100, "price.pro": 100 });
-  const id = await api.active({ max_open: 2 });
+  const id = await api.activate({ max_open: 2 });
   const applied = (await api.propose()).body.change_id;
   const { change_id } = (await api.propose({ target: "price.pro" })).body;
   const { store } = api.api.deps;

@@ -1,6 +1,6 @@
 /** Compares the service with a model of mandates in random scenarios. */
 import { expect, test } from "vitest";
-import { histories } from "../../../support/length.ts";
+import { histories } from "../../../support/run_length.ts";
 import { type Action, drawActions, runScenario } from "./run_scenario.ts";
 import type { Tally } from "./scenario.ts";
 

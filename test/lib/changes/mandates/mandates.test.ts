@@ -32,11 +32,11 @@ test("a draft approves nothing until the last signature of the quorum makes it a
 });
 
 test("a change that a mandate approved can be applied until the mandate is suspended", async () => {
-  const { active, propose, apply, mandate, decideOn, send } = await openWithMandates(
+  const { activate, propose, apply, mandate, decideOn, send } = await openWithMandates(
     {},
     { "price.basic": 100, "price.pro": 100 },
   );
-  const id = await active();
+  const id = await activate();
   const first = (await propose()).body.change_id;
   expect(await apply(first)).toMatchObject({ status: 200, body: { status: "applied" } });
   expect((await propose({ value: 106 })).body.outside).toMatchObject([{ bound: "max_step" }]);
@@ -76,8 +76,8 @@ test.each([
 ])(
   "a proposal outside of the mandate needs consent, and the reply names the bound: %s",
   async (_, { headers, ...fields }: Record<string, unknown> & { headers?: HeadersInit }, bound) => {
-    const { active, propose } = await openWithMandates({}, { "price.basic": 100, "plan.basic": 100 });
-    const mandate_id = await active();
+    const { activate, propose } = await openWithMandates({}, { "price.basic": 100, "plan.basic": 100 });
+    const mandate_id = await activate();
     const reply = await propose(fields, headers);
     if (reply.status !== 201) {
       expect(reply.body.code).toBe("no_target_system");
@@ -89,8 +89,8 @@ test.each([
 );
 
 test("the limits of a day and of open changes are exact, and a new day counts from zero", async () => {
-  const { active, propose, api } = await openWithMandates();
-  await active({ max_per_day: 3, max_open: 3 });
+  const { activate, propose, api } = await openWithMandates();
+  await activate({ max_per_day: 3, max_open: 3 });
   const states = [];
   for (let index = 0; index < 4; index++) states.push((await propose({ value: 100 + index })).body.status);
   expect(states).toEqual(["approved", "approved", "approved", "pending_consent"]);
@@ -132,7 +132,7 @@ test("a partly owned pattern is rejected; owners of a completely owned one must 
 });
 
 test("unattended and repeated signatures, and signatures of others, are rejected", async () => {
-  const { draft, decideOn, send, statement, active } = await openWithMandates();
+  const { draft, decideOn, send, statement, activate } = await openWithMandates();
   const { mandate_id } = (await draft()).body;
   expect((await decideOn("mandate", mandate_id, "olga")).body.code).toBe("not_an_approver");
   expect((await decideOn("mandate", mandate_id, "una")).body.code).toBe("proof_invalid");
@@ -145,7 +145,7 @@ test("unattended and repeated signatures, and signatures of others, are rejected
   expect((await send("mandate-sign", signed)).body.code).toBe("already_decided");
   const other = (await draft()).body.mandate_id;
   expect((await send("mandate-sign", { ...signed, mandate_id: other })).body.code).toBe("proof_invalid");
-  const id = await active();
+  const id = await activate();
   expect((await send("mandate-sign", { ...signed, mandate_id: id })).body.code).toBe("illegal_transition");
   expect((await send("mandate-sign", { ...signed, mandate_id: "mdt_none" })).body.code).toBe("mandate_not_found");
   const revokeText = await statement("mandate_revoke", "ana", { mandate_id: id });
@@ -160,8 +160,8 @@ test("unattended and repeated signatures, and signatures of others, are rejected
 });
 
 test("a mandate is suspended while a KPI is below its floor, also at its last signature", async () => {
-  const { active, draft, decideOn, send, mandate, propose } = await openWithMandates();
-  const id = await active({ kpi_floor: { csat: 4 } });
+  const { activate, draft, decideOn, send, mandate, propose } = await openWithMandates();
+  const id = await activate({ kpi_floor: { csat: 4 } });
   await send("kpi", { csat: 4 });
   expect((await mandate(id)).state).toBe("active");
   await send("kpi", { csat: 3.9 });
@@ -177,8 +177,8 @@ test("a mandate is suspended while a KPI is below its floor, also at its last si
 });
 
 test("one person with any key can narrow and revoke a mandate", async () => {
-  const { active, decideOn, propose, apply, mandate } = await openWithMandates();
-  const id = await active();
+  const { activate, decideOn, propose, apply, mandate } = await openWithMandates();
+  const id = await activate();
   expect((await decideOn("mandate_narrow", id, "una", { narrow: { max_per_day: 2 } })).body).toMatchObject({
     revision: 2,
     max_per_day: 2,
@@ -211,8 +211,8 @@ test("a draft that was revoked after one signature cannot be signed any more", a
 });
 
 test("the search lists the changes that a mandate approved", async () => {
-  const { active, propose, api } = await openWithMandates();
-  const id = await active();
+  const { activate, propose, api } = await openWithMandates();
+  const id = await activate();
   const { change_id } = (await propose()).body;
   await propose({ value: 200 });
   const findChanges = async (q: string) =>
@@ -223,8 +223,8 @@ test("the search lists the changes that a mandate approved", async () => {
 });
 
 test("people can approve a change whose mandate was revoked", async () => {
-  const { active, decideOn, propose, apply, statement, send } = await openWithMandates();
-  const id = await active();
+  const { activate, decideOn, propose, apply, statement, send } = await openWithMandates();
+  const id = await activate();
   const { change_id } = (await propose()).body;
   await decideOn("mandate_revoke", id, "ana");
   const text = await statement("approve", "ana", { change_id });
@@ -236,8 +236,8 @@ test("people can approve a change whose mandate was revoked", async () => {
 });
 
 test("people can approve a change that a narrowed mandate no longer covers", async () => {
-  const { active, decideOn, propose, apply, statement, send, api } = await openWithMandates();
-  const id = await active();
+  const { activate, decideOn, propose, apply, statement, send, api } = await openWithMandates();
+  const id = await activate();
   const { change_id } = (await propose()).body;
   await decideOn("mandate_narrow", id, "ana", { narrow: { max_affected_users: 40 } });
   const view = (await api.get(`changes/${change_id}`)).body;
@@ -250,11 +250,11 @@ test("people can approve a change that a narrowed mandate no longer covers", asy
 });
 
 test("a change that a mandate approved is not applied after a rollback of its target", async () => {
-  const { active, decideOn, propose, apply, send } = await openWithMandates();
-  const first = await active();
+  const { activate, decideOn, propose, apply, send } = await openWithMandates();
+  const first = await activate();
   const rolledBack = (await propose()).body.change_id;
   await decideOn("mandate_narrow", first, "ana", { narrow: { max_open: 1 } });
-  await active();
+  await activate();
   const other = (await propose({ value: 103 })).body;
   expect(other.status).toBe("approved");
   await apply(rolledBack);
@@ -264,8 +264,8 @@ test("a change that a mandate approved is not applied after a rollback of its ta
 });
 
 test("a new intent without the rule or a signer's key ends approvals; smaller bounds apply", async () => {
-  const { active, restart } = await openWithMandates();
-  const id = await active();
+  const { activate, restart } = await openWithMandates();
+  const id = await activate();
   const { mandates: _, ...withoutMandates } = MANDATE_INTENT.policy;
   const { ana: __, ...others } = MANDATE_INTENT.principals as Record<string, unknown>;
   for (const intent of [
@@ -289,8 +289,8 @@ test("a new intent without the rule or a signer's key ends approvals; smaller bo
 });
 
 test("a mandate ends when its time is over, and old drafts are deleted", async () => {
-  const { active, api, propose, apply, mandate, draft } = await openWithMandates();
-  const id = await active();
+  const { activate, api, propose, apply, mandate, draft } = await openWithMandates();
+  const id = await activate();
   const { change_id } = (await propose()).body;
   const { mandate_id } = (await draft()).body;
   api.deps.clock.advance(8 * DAY);
@@ -307,11 +307,11 @@ test("a mandate ends when its time is over, and old drafts are deleted", async (
 });
 
 test("no mandate approves a change of a target for 24 hours after its rollback", async () => {
-  const { active, api, propose, apply, send } = await openWithMandates();
-  await active();
+  const { activate, api, propose, apply, send } = await openWithMandates();
+  await activate();
   const { change_id } = (await propose()).body;
   await apply(change_id);
-  const other = await active();
+  const other = await activate();
   await send("rollback", { change_id, actor: "bo" });
   expect((await propose()).body.outside).toMatchObject([{ bound: "state" }, { mandate_id: other, bound: "rollback" }]);
   api.deps.clock.advance(DAY + HOUR);
@@ -319,8 +319,8 @@ test("no mandate approves a change of a target for 24 hours after its rollback",
 });
 
 test("a mandate does not cover a target system whose configuration changed since it was signed", async () => {
-  const { active, adapter, propose, restart } = await openWithMandates();
-  await active();
+  const { activate, adapter, propose, restart } = await openWithMandates();
+  await activate();
   const movedAdapter = {
     ...adapter,
     configuration: { hash: "2", systems: [{ name: "prices", type: "memory", address: "elsewhere" }] },
@@ -331,8 +331,8 @@ test("a mandate does not cover a target system whose configuration changed since
 });
 
 test("a change under a mandate is applied automatically if the policy allows it", async () => {
-  const { active, propose, api } = await openWithMandates();
-  await active();
+  const { activate, propose, api } = await openWithMandates();
+  await activate();
   const { change_id, status } = (await propose({ apply_when: "approved" })).body;
   expect(status).toBe("approved");
   await runCycle(api.deps);
@@ -342,8 +342,8 @@ test("a change under a mandate is applied automatically if the policy allows it"
 });
 
 test("the oldest mandate that covers a change approves it", async () => {
-  const { active, propose } = await openWithMandates();
-  const [first, second] = [await active({ max_per_day: 1 }), await active()];
+  const { activate, propose } = await openWithMandates();
+  const [first, second] = [await activate({ max_per_day: 1 }), await activate()];
   const approvers = [];
   for (const value of [101, 102]) approvers.push((await propose({ value })).body.approver);
   expect(approvers).toEqual([`mandate:${first}`, `mandate:${second}`]);
@@ -351,8 +351,8 @@ test("the oldest mandate that covers a change approves it", async () => {
 });
 
 test("an edited record of a mandate has no effect, is reported, and is rebuilt from the log", async () => {
-  const { active, api, propose, decideOn, mandate } = await openWithMandates();
-  const id = await active();
+  const { activate, api, propose, decideOn, mandate } = await openWithMandates();
+  const id = await activate();
   const stored = (await api.deps.store.get("mandates", id))!.value;
   await api.deps.store.transact(async (tx) =>
     tx.put("mandates", id, { ...stored, bounds: { ...stored.bounds, targets: ["*"], max_per_day: 1000 } }),

@@ -10,7 +10,7 @@ const VALUES = { "price.basic": 100, "price.pro": 100 };
 
 test("a move keeps a mandate, its counts, its suspension and the signatures of its resumption", async () => {
   const api = await openWithMandates({}, VALUES);
-  const id = await api.active({ max_open: 2, max_per_day: 3 });
+  const id = await api.activate({ max_open: 2, max_per_day: 3 });
   const { change_id } = (await api.propose()).body;
   await api.apply(change_id);
   await api.propose({ target: "price.pro" });
@@ -33,7 +33,7 @@ test("a move keeps a mandate, its counts, its suspension and the signatures of i
 
 test("a rollback that finds an edited value suspends the mandate", async () => {
   const api = await openWithMandates();
-  const id = await api.active();
+  const id = await api.activate();
   const { change_id } = (await api.propose()).body;
   await api.apply(change_id);
   api.target.overwrite({ tenant_id: "t1", target: "price.basic", kind: "config", value: null } as never, "7");
@@ -47,7 +47,7 @@ test("a rollback that finds an edited value suspends the mandate", async () => {
 
 test("a forged index row does not make a mandate valid for another agent", async () => {
   const api = await openWithMandates();
-  const id = await api.active();
+  const id = await api.activate();
   await api.api.deps.store.transact(
     async (tx) => void tx.put("mandates_by_agent", formatAgentKey("agent:other") + id, true),
   );

@@ -7,7 +7,7 @@ import { MANDATE_INTENT, openWithMandates } from "../../../support/mandates.ts";
 
 test("the same value is applied again after another one within seconds", async () => {
   const api = await openWithMandates();
-  await api.active();
+  await api.activate();
   for (const value of [104, 103, 104, 103]) {
     const { change_id } = (await api.propose({ value })).body;
     expect(await api.apply(change_id)).toMatchObject({ status: 200 });
@@ -16,7 +16,7 @@ test("the same value is applied again after another one within seconds", async (
 
 test("a proposal within seconds of an apply by another process has read the new value", async () => {
   const api = await openWithMandates();
-  await api.active();
+  await api.activate();
   const { store } = api.api.deps;
   const otherAdapter = targetAdapter(api.target.system, { store, clock: systemClock });
   const routes = [{ name: "prices", match: ["price.*"], adapter: otherAdapter }];

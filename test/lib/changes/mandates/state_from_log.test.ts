@@ -8,7 +8,14 @@ import { restoreEdited } from "../../../../lib/changes/restore_edited.ts";
 import type { Reads } from "../../../../lib/store/store.ts";
 import { app } from "../../../../handlers/index.ts";
 import { DAY, HOUR, MINUTE } from "../../../support/clock.ts";
-import { AS_OTHER, INSIDE, MANDATE_INTENT, openWithMandates, SIGNERS, PRINCIPALS } from "../../../support/mandates.ts";
+import {
+  AS_OTHER,
+  PROPOSAL_WITHIN_BOUNDS,
+  MANDATE_INTENT,
+  openWithMandates,
+  SIGNERS,
+  PRINCIPALS,
+} from "../../../support/mandates.ts";
 import { get } from "../../../support/requests.ts";
 import { rewindingStore } from "../../../support/rewinding_store.ts";
 
@@ -16,7 +23,7 @@ const { mandates: _, ...withoutMandates } = MANDATE_INTENT.policy;
 
 test("a KPI below its floor suspends a mandate also while the intent allows no mandates", async () => {
   const before = await openWithMandates();
-  const id = await before.active({ kpi_floor: { csat: 4 } });
+  const id = await before.activate({ kpi_floor: { csat: 4 } });
   const withoutRule = await before.restart({ intent: { ...MANDATE_INTENT, policy: withoutMandates } });
   expect((await withoutRule.send("kpi", { csat: 1 })).status).toBe(200);
   const withRule = await withoutRule.restart({ intent: MANDATE_INTENT });
@@ -26,7 +33,7 @@ test("a KPI below its floor suspends a mandate also while the intent allows no m
 
 test("a mandate whose suspension is missing from the log approves nothing below its floor", async () => {
   const api = await openWithMandates();
-  const id = await api.active({ kpi_floor: { csat: 4 } });
+  const id = await api.activate({ kpi_floor: { csat: 4 } });
   const { store } = api.api.deps;
   const [row] = await store.list("mandates_by_agent", { limit: 2 });
   const record = (await store.get("mandates", id))!.value;
@@ -45,7 +52,7 @@ test("a mandate whose suspension is missing from the log approves nothing below 
 
 test("narrowing to a floor that a KPI is already below suspends the mandate", async () => {
   const api = await openWithMandates();
-  const id = await api.active();
+  const id = await api.activate();
   await api.send("kpi", { csat: 1 });
   await expect(api.decideOn("mandate_narrow", id, "ana", { narrow: { kpi_floor: { nps: 3 } } })).resolves.toMatchObject(
     { status: 400, body: { code: "invalid_field" } },
@@ -58,7 +65,7 @@ test("narrowing to a floor that a KPI is already below suspends the mandate", as
 test("a mandate with a floor for a KPI that the intent no longer has is inactive", async () => {
   const intent = { ...MANDATE_INTENT, kpis: { errors: { baseline: 10, target: 5 } } };
   const before = await openWithMandates({ intent });
-  await before.active({ kpi_floor: { errors: 12 } });
+  await before.activate({ kpi_floor: { errors: 12 } });
   const after = await before.restart({ intent: MANDATE_INTENT });
   const message = "Its floor is about errors, which is no KPI of the intent.";
   expect((await after.propose()).body).toMatchObject({ status: "pending_consent", outside: [{ message }] });
@@ -83,7 +90,7 @@ test("a draft that was edited to last longer than the policy allows cannot be si
 
 test("after the clock is set back, the limit of a day counts that day's changes again", async () => {
   const api = await openWithMandates();
-  await api.active({ max_per_day: 2, max_open: 20 });
+  await api.activate({ max_per_day: 2, max_open: 20 });
   const statuses = async (values: readonly number[]): Promise<string[]> => {
     const all: string[] = [];
     for (const value of values) all.push((await api.propose({ value })).body.status);
@@ -93,7 +100,7 @@ test("after the clock is set back, the limit of a day counts that day's changes 
   const { clock } = api.api.deps;
   clock.advance(30 * HOUR);
   expect(await statuses([101.5])).toEqual(["approved"]);
-  clock.set(-30 * HOUR);
+  clock.shift(-30 * HOUR);
   const note = "it ran ahead";
   const text = await api.statement("accept_clock", "ana", { note });
   const { at } = JSON.parse(text) as { at: string };
@@ -107,8 +114,8 @@ test("an agent that may read only its own changes sees no entries of other agent
   const api = await openWithMandates({
     intent: { ...MANDATE_INTENT, principals: { ...PRINCIPALS, "agent:other": other } },
   });
-  const id = await api.active();
-  await api.send("propose", INSIDE, AS_OTHER);
+  const id = await api.activate();
+  await api.send("propose", PROPOSAL_WITHIN_BOUNDS, AS_OTHER);
   const read = async (path: string) => (await app(api.api.deps)(get(path, AS_OTHER))).text();
   for (const query of ["?limit=100", "?event_type=mandate_signed", "?after=0"])
     expect(await read(`/api/product/audit${query}`), query).not.toContain(id);
@@ -119,7 +126,7 @@ test("after an accepted loss a draft and a resumption need all signatures again"
   const api = await openWithMandates({ store: rewinding.store });
   const draft = (await api.draft()).body.mandate_id;
   await api.decideOn("mandate", draft, "ana");
-  const suspended = await api.active();
+  const suspended = await api.activate();
   const { change_id } = (await api.propose()).body;
   await api.apply(change_id);
   await api.send("rollback", { change_id, actor: "ana" });
@@ -145,7 +152,7 @@ test("after an accepted loss earlier signatures are valid only for actions that 
   const rewinding = rewindingStore();
   const api = await openWithMandates({ store: rewinding.store });
   const { deps } = api.api;
-  const id = await api.active();
+  const id = await api.activate();
   const { change_id } = (await api.propose()).body;
   await api.apply(change_id);
   await api.send("rollback", { change_id, actor: "ana" });
@@ -188,7 +195,7 @@ test("after an accepted loss earlier signatures are valid only for actions that 
 
 test("a mandate of an agent that the intent no longer names approves and applies nothing", async () => {
   const before = await openWithMandates();
-  const id = await before.active();
+  const id = await before.activate();
   const { change_id } = (await before.propose()).body;
   const { "agent:pricing": _pricing, ...others } = PRINCIPALS as Record<string, unknown>;
   const after = await before.restart({ intent: { ...MANDATE_INTENT, principals: others } });
@@ -198,7 +205,7 @@ test("a mandate of an agent that the intent no longer names approves and applies
 
 test("each entry of a plan counts towards the daily limit", async () => {
   const api = await openWithMandates({}, { "price.basic": 100, "price.pro": 100 });
-  const id = await api.active({ max_per_day: 3 });
+  const id = await api.activate({ max_per_day: 3 });
   const entry = (target: string) => ({ tenant_id: "t1", target, value: 101 });
   const plan = { target: "price.plan", value: undefined, sets: [entry("price.basic"), entry("price.pro")] };
   const first = (await api.propose(plan)).body;
@@ -216,7 +223,7 @@ test.each(["rejected", "lost answer"] as const)(
   "a rollback suspends the mandate although the target system fails: %s",
   async (fault) => {
     const api = await openWithMandates();
-    const id = await api.active();
+    const id = await api.activate();
     const { change_id } = (await api.propose()).body;
     await api.apply(change_id);
     api.target.faults.push(fault);
@@ -243,7 +250,7 @@ test("a contested value of a plan suspends the mandate that approved it", async 
   const policy = { ...MANDATE_INTENT.policy, on_drift: "restore" };
   const initialValues = { "price.basic": 100, "price.pro": 100 };
   const api = await openWithMandates({ longLived: true, intent: { ...MANDATE_INTENT, policy } }, initialValues);
-  const id = await api.active();
+  const id = await api.activate();
   const sets = Object.keys(initialValues).map((target) => ({ tenant_id: "t1", target, value: 101 }));
   const plan = (await api.propose({ target: "price.plan", value: undefined, sets })).body;
   expect((await api.apply(plan.change_id)).status).toBe(200);
@@ -257,7 +264,7 @@ test("a contested value of a plan suspends the mandate that approved it", async 
 test("a mandate that is resumed after a contested value stays active", async () => {
   const policy = { ...MANDATE_INTENT.policy, on_drift: "restore" };
   const api = await openWithMandates({ longLived: true, intent: { ...MANDATE_INTENT, policy } });
-  const id = await api.active();
+  const id = await api.activate();
   const { deps } = api.api;
   await api.apply((await api.propose()).body.change_id);
   await contestValue(api, "price.basic");
@@ -270,9 +277,9 @@ test("a mandate that is resumed after a contested value stays active", async () 
 });
 
 test("a signature is valid only for the text that was signed", async () => {
-  const { active, api } = await openWithMandates();
+  const { activate, api } = await openWithMandates();
   const { store, product, clock } = api.deps;
-  const mandate = (await store.get("mandates", await active()))!.value;
+  const mandate = (await store.get("mandates", await activate()))!.value;
   const { origin } = (await readHead(store))!;
   /** Returns the names with a valid signature after `edit` has changed the details of the entries. */
   const listWith = (edit: (detail: Record<string, unknown>) => object): Promise<string[]> => {

@@ -20,7 +20,7 @@ test("unsigned drafts can be revoked without an entry, and then no longer count"
 
 test("revoke ends an active mandate whose record was changed to an unsigned draft", async () => {
   const api = await openWithMandates();
-  const id = await api.active();
+  const id = await api.activate();
   const { store } = api.api.deps;
   const record = (await store.get("mandates", id))!.value;
   await store.transact(

@@ -3,20 +3,20 @@ import { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readHead } from "../../../../lib/audit/chain.ts";
 import { exportContents } from "../../../../lib/changes/contents_export.ts";
-import { joinChunks } from "../../../support/joined.ts";
+import { joinChunks } from "../../../support/join_chunks.ts";
 import { exportStore } from "../../../../lib/changes/moving/export_store.ts";
 import { importStore } from "../../../../lib/changes/moving/import_store.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
 import { splitLines } from "../../../../lib/store/move/lines.ts";
 import { testClock } from "../../../support/clock.ts";
 import { service } from "../../../support/service.ts";
-import { bundled } from "../../../support/worker/build.ts";
+import { bundleWorker } from "../../../support/worker/build.ts";
 
 let workerd: Miniflare;
 beforeAll(async () => {
   workerd = new Miniflare({
     modules: true,
-    script: await bundled("test/support/worker/moving_worker.ts"),
+    script: await bundleWorker("test/support/worker/moving_worker.ts"),
     compatibilityDate: "2026-04-01",
     durableObjects: { OBJECTS: { className: "Product", useSQLite: true } },
   });

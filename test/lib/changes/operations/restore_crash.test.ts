@@ -9,9 +9,9 @@ import { MINUTE, testClock } from "../../../support/clock.ts";
 import { core, type Core, makeCore } from "../../../support/core.ts";
 import { restartDeps, type TestDeps } from "../../../support/deps.ts";
 import { chainFault } from "../../../support/independent_chain.ts";
-import { selectCases } from "../../../support/length.ts";
+import { selectCases } from "../../../support/run_length.ts";
 import { memoryTarget } from "../../../support/memory_target.ts";
-import { type CrashPoint, CRASH_MOMENTS, crashAtWrite } from "../../../support/mortal.ts";
+import { type CrashPoint, CRASH_MOMENTS, crashAtWrite } from "../../../support/crash_at_write.ts";
 
 const ENTRY = { tenant_id: "t1", target: "ui.a", kind: "config" } as const;
 /** The original text of the target; parsing and rendering would change it, and a rollback restores each byte. */
@@ -37,13 +37,13 @@ async function openWithEditedTarget() {
   overwrite(ENTRY, "7");
   /** Runs an action in another process, which crashes at `crashPoint`; returns false if the action ended before. */
   const runUntilCrash = async (crashPoint: CrashPoint, action: (api: Core) => Promise<unknown>): Promise<boolean> => {
-    const { store: crashingStore, system: crashingSystem, died } = crashAtWrite(store, system, crashPoint);
+    const { store: crashingStore, system: crashingSystem, hasCrashed } = crashAtWrite(store, system, crashPoint);
     try {
       await action(await start(makeAdapter(crashingStore, crashingSystem), crashingStore));
     } catch (error) {
-      if (!died()) throw error;
+      if (!hasCrashed()) throw error;
     }
-    return died();
+    return hasCrashed();
   };
   const start = async (adapter: ProductAdapter, processStore: Store): Promise<Core> =>
     makeCore(await restartDeps({ ...first.deps, store: processStore } as TestDeps, { adapter, exclusive: true }));

@@ -1,9 +1,9 @@
 /** Plans on systems in memory, with a fault at a random step. */
 import { expect, test } from "vitest";
 import { judge } from "../../../local/verify/judge_export.ts";
-import { rounds } from "../../../support/length.ts";
-import { memoryScenarioSystems } from "../../../support/living_memory.ts";
-import { runPlanScenarios } from "../../../support/plan_lives.ts";
+import { rounds } from "../../../support/run_length.ts";
+import { memoryScenarioSystems } from "../../../support/memory_scenarios.ts";
+import { runPlanScenarios } from "../../../support/plan_scenarios.ts";
 
 test("after a fault at any step a plan is applied completely or not at all", { timeout: 300_000 }, async () => {
   const counts = await runPlanScenarios(memoryScenarioSystems(), [1, rounds(8, 40, 400)]);

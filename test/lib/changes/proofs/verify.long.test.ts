@@ -10,7 +10,7 @@ import { keySchema } from "../../../../lib/changes/rules/keys.ts";
 import type { KnownKey } from "../../../../lib/changes/rules/signing.ts";
 import { sha256 } from "../../../../local/node_ports.ts";
 import type { Proof } from "../../../../lib/changes/rules/proof.ts";
-import { FULL } from "../../../support/length.ts";
+import { FULL } from "../../../support/run_length.ts";
 import {
   encodeSshSignature,
   type AssertionChanges,

@@ -8,16 +8,16 @@ import { type Core, makeCore } from "../../../support/core.ts";
 import { restartDeps, type TestDeps } from "../../../support/deps.ts";
 import { dice } from "../../../support/dice.ts";
 import { chainFault } from "../../../support/independent_chain.ts";
-import { selectCases, rounds } from "../../../support/length.ts";
-import { type CrashPoint, CRASH_MOMENTS, crashAtWrite } from "../../../support/mortal.ts";
+import { selectCases, rounds } from "../../../support/run_length.ts";
+import { type CrashPoint, CRASH_MOMENTS, crashAtWrite } from "../../../support/crash_at_write.ts";
 import { rolloutClient, AGENTS, STAGES, totals } from "../../../support/rollouts.ts";
-import { FOREIGN, rolloutOnTarget } from "../../../support/target_rollout.ts";
+import { INITIAL_TEXT, openRolloutOnTarget } from "../../../support/target_rollout.ts";
 
 const INTENT = { principals: AGENTS };
 
 /** Creates a running rollout; `runUntilCrash` continues it in another process that crashes at a given write. */
 async function createRollout() {
-  const bench = await rolloutOnTarget();
+  const bench = await openRolloutOnTarget();
   const { api, store, system, change_id, clock } = bench;
   const start = async (processStore: Store, targetSystem: TargetSystem): Promise<Core> =>
     makeCore(
@@ -29,13 +29,13 @@ async function createRollout() {
     );
   /** Runs an action in another process, which crashes at `crashPoint`; returns false if the action ended before. */
   const runUntilCrash = async (crashPoint: CrashPoint, action: (api: Core) => Promise<unknown>): Promise<boolean> => {
-    const { store: crashingStore, system: crashingSystem, died } = crashAtWrite(store, system, crashPoint);
+    const { store: crashingStore, system: crashingSystem, hasCrashed } = crashAtWrite(store, system, crashPoint);
     try {
       await action(await start(crashingStore, crashingSystem));
     } catch (error) {
-      if (!died()) throw error;
+      if (!hasCrashed()) throw error;
     }
-    return died();
+    return hasCrashed();
   };
   return { ...bench, change_id, runUntilCrash, start: () => start(store, system) };
 }
@@ -53,7 +53,7 @@ async function listAllowedShares({ api, change_id, leases }: RolloutBench): Prom
 /** Checks that the share on the target is allowed, and that the log skips no step. */
 async function checkShareAndSteps(bench: RolloutBench): Promise<void> {
   const { share, text, api, change_id } = bench;
-  if (text() !== FOREIGN) expect(await listAllowedShares(bench)).toContain(share());
+  if (text() !== INITIAL_TEXT) expect(await listAllowedShares(bench)).toContain(share());
   const steps = (await api.audit())
     .filter((entry) => entry.change_id === change_id && entry.event_type === "stage_advanced")
     .map(({ detail }) => JSON.parse(detail).to);
@@ -73,7 +73,7 @@ async function recoverAndRollBack(bench: RolloutBench): Promise<void> {
     expect(bench.share()).toBe(exposure!.share);
     await api.must("rollback", change_id);
   }
-  expect([text(), await leases()]).toEqual([FOREIGN, []]);
+  expect([text(), await leases()]).toEqual([INITIAL_TEXT, []]);
   expect(chainFault(await first.audit())).toBeNull();
 }
 
@@ -97,7 +97,7 @@ test.each(Object.entries(ACTIONS))(
     for (const when of selectCases(CRASH_MOMENTS, 1))
       for (let at = 1, hasFinished = false; !hasFinished; at++) {
         const bench = await createRollout();
-        bench.hours(24);
+        bench.passHours(24);
         hasFinished = !(await bench.runUntilCrash({ at, when }, (api) => action(api, bench)));
         if (!hasFinished) crashes++;
         await checkShareAndSteps(bench);
@@ -115,7 +115,7 @@ test(`${CRASHES} crashes at random writes of rollouts skip no step and expose no
   for (let crashes = 0; crashes < CRASHES;) {
     const bench = await createRollout();
     for (let rounds = 0; rounds < 12; rounds++) {
-      bench.hours(25);
+      bench.passHours(25);
       const { change } = (await bench.store.get("changes", bench.change_id))!.value;
       if (change.status !== "applied" || change.exposure!.share === 10_000) break;
       const step = change.exposure!.step;

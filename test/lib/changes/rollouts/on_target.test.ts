@@ -8,55 +8,56 @@ import { MINUTE } from "../../../support/clock.ts";
 import { makeCore } from "../../../support/core.ts";
 import { restartDeps } from "../../../support/deps.ts";
 import { AGENTS, STAGES, totals } from "../../../support/rollouts.ts";
-import { FOREIGN, rolloutOnTarget } from "../../../support/target_rollout.ts";
+import { INITIAL_TEXT, openRolloutOnTarget } from "../../../support/target_rollout.ts";
 
 const WORSE = totals(100_000, 1000, [0.1, 0.2]);
 
 test("each advance is set and verified before it is recorded; the last one sets the value", async () => {
-  const { api, change_id, share, goOn, exposure, detail, leases, edits, text } = await rolloutOnTarget();
+  const { api, change_id, share, completeStep, exposure, detail, leases, edits, text } = await openRolloutOnTarget();
   expect([share(), await detail("change_applied")]).toMatchObject([1000, { stage: { step: 0, share: 1000 } }]);
   const pending: unknown[] = [];
   edits.push(() => void leases().then(async (list) => pending.push(list, await exposure())));
-  expect(await goOn()).toEqual({ advanced: [change_id], rolled_back: [] });
+  expect(await completeStep()).toEqual({ advanced: [change_id], rolled_back: [] });
   expect(pending).toMatchObject([[{ operation: "stage", step: 1, state: "running" }], { step: 0 }]);
   expect([share(), await exposure()]).toMatchObject([5000, { step: 1, share: 5000 }]);
   const { ordered, ...advanced } = await detail("stage_advanced");
   expect(advanced).toMatchObject({ to: 1, reason: "budget", actor: "policy:stages", rule: "cs1" });
   expect(ordered).toBe((await api.audit()).length);
-  await goOn(1);
+  await completeStep(1);
   expect([text(), await exposure(), await leases()]).toMatchObject(["true", { step: 2, share: 10_000 }, []]);
   expect((await reconcile(api.deps)).mismatches).toEqual([]);
 });
 
 test.each([0, 1, 2])("a rollback by a person at step %i restores the exact previous text", async (lastStep) => {
-  const { api, change_id, goOn, text, events } = await rolloutOnTarget();
-  for (let step = 0; step < lastStep; step++) await goOn(step);
+  const { api, change_id, completeStep, text, events } = await openRolloutOnTarget();
+  for (let step = 0; step < lastStep; step++) await completeStep(step);
   await api.must("rollback", change_id);
-  expect([text(), (await events()).at(-1)]).toEqual([FOREIGN, "change_rolled_back"]);
+  expect([text(), (await events()).at(-1)]).toEqual([INITIAL_TEXT, "change_rolled_back"]);
 });
 
 test("an automatic rollback restores the exact text while an advance is unanswered", async () => {
-  const { api, change_id, feedNow, goOn, text, faults, leases, events, hours } = await rolloutOnTarget();
+  const { api, change_id, feedNow, completeStep, text, faults, leases, events, passHours } =
+    await openRolloutOnTarget();
   faults.push("lost request");
-  expect(await goOn()).toEqual({ advanced: [], rolled_back: [] });
+  expect(await completeStep()).toEqual({ advanced: [], rolled_back: [] });
   expect(await leases()).toMatchObject([{ operation: "stage", state: "unanswered" }]);
-  hours(1 / 60);
+  passHours(1 / 60);
   expect(await feedNow(WORSE)).toEqual({ advanced: [], rolled_back: [change_id] });
-  expect([text(), await leases()]).toEqual([FOREIGN, []]);
+  expect([text(), await leases()]).toEqual([INITIAL_TEXT, []]);
   expect((await events()).slice(-2)).toEqual(["stage_stopped", "change_rolled_back"]);
   const { level_L4, rollbacks_rollout, rollbacks_person = 0 } = await readTotalCounts(api.deps);
   expect([level_L4, rollbacks_rollout, rollbacks_person]).toEqual([1, 1, 0]);
 });
 
 test("an advance that is found done after the rollout stopped is recorded and rolled back", async () => {
-  const { change_id, feedNow, goOn, text, faults, events, decide, exposure } = await rolloutOnTarget();
+  const { change_id, feedNow, completeStep, text, faults, events, decide, exposure } = await openRolloutOnTarget();
   faults.push("lost answer");
-  await goOn();
+  await completeStep();
   faults.push("rejected");
   expect((await feedNow(WORSE)).rolled_back).toEqual([]);
   expect(await exposure()).toMatchObject({ step: 1, waits_for: "rollback" });
   expect((await decide()).rolled_back).toEqual([change_id]);
-  expect(text()).toBe(FOREIGN);
+  expect(text()).toBe(INITIAL_TEXT);
   expect((await events()).slice(-4)).toEqual([
     "stage_stopped",
     "stage_advanced",
@@ -66,18 +67,18 @@ test("an advance that is found done after the rollout stopped is recorded and ro
 });
 
 test("after a failed rollback an unanswered advance can still be resolved", async () => {
-  const { api, change_id, goOn, text, faults, leases, share } = await rolloutOnTarget();
+  const { api, change_id, completeStep, text, faults, leases, share } = await openRolloutOnTarget();
   faults.push("lost request");
-  await goOn();
+  await completeStep();
   faults.push("rejected");
   expect((await api.act("rollback", change_id)).body.code).toBe("adapter_failed");
   expect([share(), await leases()]).toMatchObject([1000, [{ operation: "stage", state: "unanswered", step: 1 }]]);
   await api.must("rollback", change_id);
-  expect([text(), await leases()]).toEqual([FOREIGN, []]);
+  expect([text(), await leases()]).toEqual([INITIAL_TEXT, []]);
 });
 
 test("an automatic rollback that an edit blocks waits for a person", async () => {
-  const { api, change_id, feedNow, overwrite, exposure, detail, decide, text } = await rolloutOnTarget();
+  const { api, change_id, feedNow, overwrite, exposure, detail, decide, text } = await openRolloutOnTarget();
   overwrite("7");
   expect(await feedNow(WORSE)).toEqual({ advanced: [], rolled_back: [] });
   expect((await exposure())!.waits_for).toBe("rollback_blocked");
@@ -85,12 +86,12 @@ test("an automatic rollback that an edit blocks waits for a person", async () =>
   expect(await decide()).toEqual({ advanced: [], rolled_back: [] });
   const fields = { change_id, actor: "ops", over_drift: true, note: "take it back" };
   expect((await api.post("rollback", fields)).status).toBe(200);
-  expect(text()).toBe(FOREIGN);
+  expect(text()).toBe(INITIAL_TEXT);
 });
 
 test("an automatic rollback is retried despite a hold, failures and a restart", async () => {
   const { api, change_id, feedNow, faults, act, decide, exposure, text, events, clock, adapter } =
-    await rolloutOnTarget();
+    await openRolloutOnTarget();
   faults.push(...Array.from({ length: 8 }, () => "rejected" as const));
   await feedNow(WORSE);
   const { status, body } = await act(0, "hold");
@@ -111,11 +112,11 @@ test("an automatic rollback is retried despite a hold, failures and a restart", 
   clock.advance(8 * MINUTE);
   expect((await decideRollouts(later.deps)).rolled_back).toEqual([change_id]);
   const blocked = (await events()).filter((type) => type === "stage_held");
-  expect([text(), blocked.length]).toEqual([FOREIGN, 1]);
+  expect([text(), blocked.length]).toEqual([INITIAL_TEXT, 1]);
 });
 
 test("failures of an automatic rollback are logged once a day for each reason", async () => {
-  const { api, change_id, feedNow, faults, overwrite, decide, events, clock } = await rolloutOnTarget();
+  const { api, change_id, feedNow, faults, overwrite, decide, events, clock } = await openRolloutOnTarget();
   const failures = async () => (await events()).filter((type) => type === "change_rollback_failed").length;
   faults.push(...Array.from({ length: 40 }, () => "rejected" as const));
   await feedNow(WORSE);
@@ -146,17 +147,18 @@ test.each<[title: string, edit: (id: string) => object]>([
   ["the split", (id) => ({ next: makeSplit({ old: 1.5 }, id, 9000) })],
   ["both", (id) => ({ previous: PREVIOUS, next: makeSplit(PREVIOUS.value, id, 1000) })],
 ])("an edited record of %s is used neither by an advance nor by a restore", async (_, edit) => {
-  const { api, change_id, store, goOn, text, overwrite, detail, exposure, hours } = await rolloutOnTarget();
+  const { api, change_id, store, completeStep, text, overwrite, detail, exposure, passHours } =
+    await openRolloutOnTarget();
   const before = text();
   await store.transact(async (tx) => {
     const record = (await tx.get("effects", change_id))!.value;
     tx.put("effects", change_id, { ...record, ...edit(change_id) });
   });
-  await goOn();
+  await completeStep();
   expect([text(), (await exposure())!.step]).toEqual([before, 0]);
   expect((await detail("stage_held")).error).toContain("edited");
   overwrite("7");
-  hours(1);
+  passHours(1);
   expect([(await api.post("restore", { change_id, actor: "ops" })).status, text()]).toEqual([502, "7"]);
 });
 
@@ -165,9 +167,9 @@ describe("an advance", () => {
     ["lost answer", 1],
     ["lost request", 0],
   ] as const)("with a %s is resolved by the value on the target to step %i", async (fault, step) => {
-    const { api, goOn, faults, exposure, clock, leases, detail, share, decide } = await rolloutOnTarget();
+    const { api, completeStep, faults, exposure, clock, leases, detail, share, decide } = await openRolloutOnTarget();
     faults.push(fault);
-    await goOn();
+    await completeStep();
     expect([(await exposure())!, await leases()]).toMatchObject([
       { step: 0, waits_for: "adapter_failed" },
       [{ operation: "stage", step: 1 }],
@@ -181,9 +183,10 @@ describe("an advance", () => {
   });
 
   test("over an edited target is logged as held once, and is set after a restore", async () => {
-    const { api, change_id, goOn, overwrite, exposure, text, events, decide, detail, leases } = await rolloutOnTarget();
+    const { api, change_id, completeStep, overwrite, exposure, text, events, decide, detail, leases } =
+      await openRolloutOnTarget();
     overwrite("7");
-    await goOn();
+    await completeStep();
     expect([text(), (await exposure())!]).toMatchObject(["7", { step: 0, waits_for: "target_drifted" }]);
     expect(await detail("stage_held")).toMatchObject({ decision: "hold", reason: "target_drifted", rule: "cs1" });
     const count = (await events()).length;
@@ -199,8 +202,8 @@ describe("an advance", () => {
     ["the split of the step before", (before: string) => before],
   ])("that is overwritten with %s is recorded, and needs a restore before a rollback", async (_, choose) => {
     const pendingEdits: (() => void)[] = [];
-    const { api, change_id, goOn, feedNow, overwrite, exposure, leases, system, share, decide, text } =
-      await rolloutOnTarget();
+    const { api, change_id, completeStep, feedNow, overwrite, exposure, leases, system, share, decide, text } =
+      await openRolloutOnTarget();
     const { compareAndSet } = system;
     const before = text()!;
     system.compareAndSet = async (...request) => {
@@ -209,7 +212,7 @@ describe("an advance", () => {
       return result;
     };
     pendingEdits.push(() => overwrite(choose(before)));
-    await goOn();
+    await completeStep();
     expect([(await exposure())!, await leases()]).toMatchObject([
       { step: 0, waits_for: "adapter_failed" },
       [{ operation: "stage", state: "unresolved" }],
@@ -220,14 +223,14 @@ describe("an advance", () => {
     expect((await api.post("restore", { change_id, actor: "ana" })).status).toBe(200);
     expect([share(), await decide()]).toEqual([5000, { advanced: [], rolled_back: [] }]);
     expect((await feedNow(WORSE)).rolled_back).toEqual([change_id]);
-    expect([text(), (await reconcile(api.deps)).mismatches]).toEqual([FOREIGN, []]);
+    expect([text(), (await reconcile(api.deps)).mismatches]).toEqual([INITIAL_TEXT, []]);
   });
 
   test("that is under way when a person holds the rollout is recorded, and the next step waits", async () => {
-    const { api, change_id, goOn, edits, exposure, detail, share, decide, act } = await rolloutOnTarget();
+    const { api, change_id, completeStep, edits, exposure, detail, share, decide, act } = await openRolloutOnTarget();
     let holdReply: Promise<{ status: number }> | undefined;
     edits.push(() => void (holdReply = act(0, "hold")));
-    await goOn();
+    await completeStep();
     expect((await holdReply!).status).toBe(200);
     expect([(await exposure())!, share()]).toMatchObject([{ step: 1, waits_for: "by_hand" }, 5000]);
     const { ordered } = await detail("stage_advanced");
@@ -239,8 +242,10 @@ describe("an advance", () => {
 
   test("by a person is set and verified, and its failure is in the reply", async () => {
     const stages = { steps: [{ share: 1000, advance: "manual", min_hours: 24 }] };
-    const { act, goOn, faults, exposure, text, detail, overwrite, leases } = await rolloutOnTarget({ stages });
-    await goOn();
+    const { act, completeStep, faults, exposure, text, detail, overwrite, leases } = await openRolloutOnTarget({
+      stages,
+    });
+    await completeStep();
     faults.push("rejected");
     const { status, body } = await act(0, "advance");
     expect([status, body.code, body.stage, await leases()]).toEqual([502, "adapter_failed", "advance", []]);
@@ -254,15 +259,15 @@ describe("an advance", () => {
   });
 
   test("sets nothing while the service is frozen", async () => {
-    const { api, goOn, share, exposure } = await rolloutOnTarget();
+    const { api, completeStep, share, exposure } = await openRolloutOnTarget();
     await api.post("freeze", { actor: "ana" });
-    await goOn();
+    await completeStep();
     expect([share(), (await exposure())!]).toMatchObject([1000, { step: 0, waits_for: "frozen" }]);
   });
 });
 
 test("an earlier change of the target cannot be rolled back while a rollout is running", async () => {
-  const { api, change_id } = await rolloutOnTarget();
+  const { api, change_id } = await openRolloutOnTarget();
   const earlier = await api.bring("applied", { target: "ui.b", value: "1" });
   const stages = JSON.stringify(STAGES);
   const later = await api.bring("applied", { target: "ui.b", value: "2", stages });

@@ -114,10 +114,10 @@ test("the next step waits while the newest resume or manual advance has no valid
     return { ...rollout, act, feedAndReadExposure };
   };
   const first = await withKeyOfBo(ANA);
-  first.hours(2);
+  first.passHours(2);
   await first.feedNow();
   expect(await first.act(0, "advance")).toBe(200);
-  first.hours(2);
+  first.passHours(2);
   // The intent no longer lists the key that signed the advance.
   const second = await withKeyOfBo(OTHER);
   expect(await second.feedAndReadExposure()).toEqual([1, "proof_invalid"]);

@@ -30,10 +30,10 @@ describe("a rollout", () => {
   });
 
   test("advances step by step to the full share", async () => {
-    const { api, events, exposure, feedNow, hours, detail, decide } = await openRollout();
+    const { api, events, exposure, feedNow, passHours, detail, decide } = await openRollout();
     await feedNow();
     expect((await exposure())!.waits_for).toBe("min_hours");
-    hours(24);
+    passHours(24);
     await feedNow();
     expect(await exposure()).toMatchObject({ step: 1, share: 5000, waits_for: "no_data" });
     const advanced = await detail("stage_advanced");
@@ -43,7 +43,7 @@ describe("a rollout", () => {
       { ...sample(api), at: api.deps.clock.iso(), by: "agent:analytics", ...totals(100_000, 1000) },
     ]);
     expect(advanced.readings[0]).toMatchObject({ step: 0, kpi: "conversion", is_worse: false });
-    hours(24);
+    passHours(24);
     await feedNow({ step: 1, ...totals(100_000, 5000) });
     expect(await exposure()).toEqual({ step: 2, share: 10_000, since: api.deps.clock.iso(), waits_for: null });
     expect(await decide()).toEqual({ advanced: [], rolled_back: [] });
@@ -67,7 +67,7 @@ describe("a rollout", () => {
     await act(0, "hold");
     await feed([sample(api, totals(100_000, 1000, [0.1, 0.2]))]);
     await api.post("freeze", { actor: "ana" });
-    api.deps.clock.set(-48 * 3600 * 1000);
+    api.deps.clock.shift(-48 * 3600 * 1000);
     expect((await decide()).rolled_back).toEqual([change_id]);
   });
 
@@ -88,21 +88,21 @@ describe("a rollout", () => {
   });
 
   test("is decided after a restart with the samples from before", async () => {
-    const { api, change_id, feed, hours } = await openRollout();
-    hours(24);
+    const { api, change_id, feed, passHours } = await openRollout();
+    passHours(24);
     await feed([sample(api)]);
     const deps = await restartDeps(api.deps, { intent: { principals: AGENTS } });
     expect((await decideRollouts(deps)).advanced).toEqual([change_id]);
   });
 
   test("blocks applies of other changes of its target", async () => {
-    const { api, change_id, hours, feedNow } = await openRollout();
+    const { api, change_id, passHours, feedNow } = await openRollout();
     const other = await api.bring("approved", { value: "1" });
     const { status, body } = await api.act("apply", other);
     expect([status, body.code, body.conflicts]).toEqual([409, "rollout_in_progress", [change_id]]);
-    hours(24);
+    passHours(24);
     await feedNow();
-    hours(24);
+    passHours(24);
     await feedNow({ step: 1, ...totals(100_000, 5000) });
     expect((await api.act("apply", other)).status).toBe(200);
   });
@@ -142,7 +142,7 @@ describe("a rollout", () => {
 });
 
 test("a rollout shows an estimate before its consent, and measured bounds while it runs", async () => {
-  const { api, change_id, feedNow, hours } = await openRollout({ stages: { users_a_day: 10_000 } });
+  const { api, change_id, feedNow, passHours } = await openRollout({ stages: { users_a_day: 10_000 } });
   const readRollout = async (id = change_id) => (await readChangeDetail(api.deps, id)).rollout;
   const stages = JSON.stringify({ ...STAGES, users_a_day: 10_000 });
   const waiting = await api.bring("pending_consent", { value: "1", target: "ui.other", stages });
@@ -152,7 +152,7 @@ test("a rollout shows an estimate before its consent, and measured bounds while 
     { users: 2000, days: 1 },
   ];
   expect(await readRollout(waiting)).toEqual({ estimate, measured: [] });
-  hours(24);
+  passHours(24);
   const now = api.deps.clock.iso();
   await feedNow(totals(200, 1000));
   const bounds = { worse_at_least: expect.any(Number), worse_at_most: expect.any(Number) };
@@ -177,35 +177,35 @@ test("a rollout shows an estimate before its consent, and measured bounds while 
 
 describe("a rollout is held", () => {
   test("while samples prove neither harm nor safety", async () => {
-    const { feedNow, hours, exposure } = await openRollout();
-    hours(24);
+    const { feedNow, passHours, exposure } = await openRollout();
+    passHours(24);
     await feedNow(totals(200, 1000));
     expect((await exposure())!.waits_for).toBe("not_yet");
   });
 
   test("without samples, and when the newest are too old", async () => {
-    const { feedNow, hours, exposure, decide, events } = await openRollout();
+    const { feedNow, passHours, exposure, decide, events } = await openRollout();
     await decide();
     expect((await events()).length).toBe(3);
     await feedNow();
-    hours(25);
+    passHours(25);
     await decide();
     expect((await exposure())!.waits_for).toBe("no_data");
   });
 
   test("when as_of of the newest samples is too old, although they arrived just now", async () => {
-    const { api, feedNow, hours, exposure } = await openRollout();
+    const { api, feedNow, passHours, exposure } = await openRollout();
     const as_of = api.deps.clock.iso();
-    hours(25);
+    passHours(25);
     await feedNow({ as_of });
     expect((await exposure())!.waits_for).toBe("no_data");
   });
 
   test("while the counts of users do not match the share, until a person resumes it", async () => {
-    const { api, feedNow, feed, hours, exposure, act, detail } = await openRollout();
+    const { api, feedNow, feed, passHours, exposure, act, detail } = await openRollout();
     await feedNow(totals(100_000, 900));
     expect((await exposure())!.waits_for).toBe("mismatch");
-    hours(24);
+    passHours(24);
     await feedNow(totals(10_000_000, 1000));
     expect((await exposure())!.waits_for).toBe("mismatch");
     expect((await act(0, "resume")).status).toBe(200);
@@ -214,14 +214,14 @@ describe("a rollout is held", () => {
     await feedNow(totals(10_000_100, 1000));
     expect((await exposure())!.waits_for).toBe("not_yet");
     await feed([sample(api, totals(10_100_000, 1000))]);
-    hours(1);
+    passHours(1);
     await feedNow(totals(10_100_000, 1000));
     expect((await exposure())!.step).toBe(1);
     expect(await detail("stage_advanced")).toMatchObject({ baseline: expect.any(Number) });
   });
 
   test("after impossible samples, which are logged, until valid ones arrive", async () => {
-    const { api, feed, feedNow, exposure, detail, hours, decide, events } = await openRollout();
+    const { api, feed, feedNow, exposure, detail, passHours, decide, events } = await openRollout();
     await feedNow();
     const { n } = totals(100_000, 1000).treated;
     const { status, body } = await feed([sample(api, { treated: { n, sum: n + 1 } })]);
@@ -233,7 +233,7 @@ describe("a rollout is held", () => {
     });
     expect((await exposure())!.waits_for).toBe("impossible_data");
     const count = (await events()).length;
-    hours(24);
+    passHours(24);
     await feed([sample(api, { treated: { n, sum: n + 1 } })]);
     await decide();
     expect([(await exposure())!.step, (await events()).length]).toEqual([0, count]);
@@ -249,9 +249,9 @@ describe("a rollout is held", () => {
   });
 
   test("while the service is frozen", async () => {
-    const { api, feedNow, hours, exposure, decide } = await openRollout();
+    const { api, feedNow, passHours, exposure, decide } = await openRollout();
     await api.post("freeze", { actor: "ana" });
-    hours(24);
+    passHours(24);
     await feedNow();
     expect((await exposure())!).toMatchObject({ step: 0, waits_for: "frozen" });
     await api.post("unfreeze", { actor: "ana" });
@@ -261,15 +261,15 @@ describe("a rollout is held", () => {
 
   test("outside the windows of the intent", async () => {
     const deny = [{ from: "2026-01-03T00:00:00Z", to: "2026-01-05T00:00:00Z", reason: "weekend" }];
-    const { feedNow, hours, exposure } = await openRollout({ policy: { windows: { deny } } });
-    hours(24);
+    const { feedNow, passHours, exposure } = await openRollout({ policy: { windows: { deny } } });
+    passHours(24);
     await feedNow();
     expect((await exposure())!).toMatchObject({ step: 0, waits_for: "outside_window" });
   });
 
   test("without a valid consent, which it names, until another consent is given", async () => {
-    const { api, change_id, feed, hours } = await openRollout({ policy: { approvers: ["ana", "bo"] } });
-    hours(24);
+    const { api, change_id, feed, passHours } = await openRollout({ policy: { approvers: ["ana", "bo"] } });
+    passHours(24);
     await feed([sample(api)]);
     const intent = { principals: AGENTS, policy: { approvers: ["bo", "cleo"] } };
     const later = makeCore(await restartDeps(api.deps, { intent }));
@@ -292,8 +292,8 @@ describe("a rollout is held", () => {
     ["value_not_allowed", { targets: [{ match: ["ui.*"], schema: { type: "string" } }] }],
     ["value_not_allowed", { stages: { targets: ["limits.*"] } }],
   ])("under a new intent with the code %s", async (code, policy) => {
-    const { api, change_id, feed, hours } = await openRollout();
-    hours(24);
+    const { api, change_id, feed, passHours } = await openRollout();
+    passHours(24);
     await feed([sample(api)]);
     const later = makeCore(await restartDeps(api.deps, { intent: { principals: AGENTS, policy } }));
     const { decide, exposure } = rolloutClient(later, change_id);
@@ -306,9 +306,9 @@ describe("a person's action", () => {
   const MANUAL = { steps: [{ share: 1000, advance: "manual", min_hours: 24 }] };
 
   test("hold stops advances until a resume", async () => {
-    const { act, hours, feedNow, exposure, decide } = await openRollout();
+    const { act, passHours, feedNow, exposure, decide } = await openRollout();
     expect((await act(0, "hold")).status).toBe(200);
-    hours(24);
+    passHours(24);
     await feedNow();
     expect((await exposure())!).toMatchObject({ step: 0, waits_for: "by_hand" });
     expect(toError(await act(0, "hold"))).toEqual([400, "illegal_transition"]);
@@ -319,8 +319,8 @@ describe("a person's action", () => {
   });
 
   test("must name the current step; a hold may name an earlier one", async () => {
-    const { act, hours, feedNow } = await openRollout();
-    hours(24);
+    const { act, passHours, feedNow } = await openRollout();
+    passHours(24);
     await feedNow();
     expect(toError(await act(0, "resume"))).toEqual([400, "illegal_transition"]);
     expect(toError(await act(2, "hold"))).toEqual([400, "illegal_transition"]);
@@ -328,12 +328,12 @@ describe("a person's action", () => {
   });
 
   test("advance is needed for a manual step, and is accepted after its minimum hours", async () => {
-    const { act, hours, feedNow, exposure, detail } = await openRollout({ stages: MANUAL });
+    const { act, passHours, feedNow, exposure, detail } = await openRollout({ stages: MANUAL });
     expect(toError(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
     await feedNow();
     expect((await exposure())!.waits_for).toBe("manual");
     expect(toError(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
-    hours(24);
+    passHours(24);
     await feedNow();
     expect((await exposure())!.step).toBe(0);
     expect((await act(0, "advance")).status).toBe(200);
@@ -342,15 +342,15 @@ describe("a person's action", () => {
   });
 
   test("advance is rejected for a step that is not manual", async () => {
-    const { api, act, hours, feed } = await openRollout();
-    hours(24);
+    const { api, act, passHours, feed } = await openRollout();
+    passHours(24);
     await feed([sample(api)]);
     expect(toError(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
   });
 
   test("advance is rejected while the service is frozen", async () => {
-    const { api, act, hours, feedNow } = await openRollout({ stages: MANUAL });
-    hours(24);
+    const { api, act, passHours, feedNow } = await openRollout({ stages: MANUAL });
+    passHours(24);
     await feedNow();
     await api.post("freeze", { actor: "ana" });
     expect(toError(await act(0, "advance"))).toEqual([409, "frozen"]);
@@ -421,9 +421,9 @@ describe("samples", () => {
   });
 
   test("older than the newest ones, or repeated in one request, are 400 invalid_field", async () => {
-    const { api, feed, hours } = await openRollout();
+    const { api, feed, passHours } = await openRollout();
     const as_of = api.deps.clock.iso();
-    hours(1);
+    passHours(1);
     await feed([sample(api)]);
     expect(toError(await feed([sample(api, { as_of })]))).toEqual([400, "invalid_field"]);
     expect(toError(await feed([sample(api), sample(api)]))).toEqual([400, "invalid_field"]);

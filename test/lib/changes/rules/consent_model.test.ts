@@ -21,8 +21,8 @@ import { evolve } from "../../../../lib/changes/rules/evolve.ts";
 import { listKeys } from "../../../../lib/changes/rules/signing.ts";
 import type { SignatureResult } from "../../../../lib/changes/rules/require_signature.ts";
 import { decide, requireOperable } from "../../../../lib/changes/rules/state_machine.ts";
-import { histories } from "../../../support/length.ts";
-import { numbers } from "../../../support/numbers.ts";
+import { histories } from "../../../support/run_length.ts";
+import { seededIntegers } from "../../../support/seeded_integers.ts";
 import {
   expireIfDue,
   decideRequest,
@@ -121,7 +121,7 @@ function makeStateMachine() {
 
 /** Runs a scenario; adds the error codes and statuses to `results`. */
 function runScenario(seed: number, results: Set<string>): void {
-  const random = numbers(seed * 7919);
+  const random = seededIntegers(seed * 7919);
   const { records, entries, execute, toCommand, toProposalCommand, requireApplicable } = makeStateMachine();
   const model = new Map<string, ModelChange>();
   const applied = new Map<string, string[]>(TARGETS.map((target) => [target, []]));

@@ -12,7 +12,7 @@ import { describeRules } from "../../../../lib/changes/rules/describe_rules.ts";
 import { findContradictions } from "../../../../lib/changes/rules/contradictions.ts";
 import { passkey, sshSigner } from "../../../support/passkeys.ts";
 import { manifest, type Manifest } from "../../../support/intents.ts";
-import { selectCases } from "../../../support/length.ts";
+import { selectCases } from "../../../support/run_length.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 

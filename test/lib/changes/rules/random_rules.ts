@@ -4,12 +4,12 @@ import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import { IntentInvalid, type LoadedIntent } from "../../../../lib/changes/rules/intent.ts";
 import { signingKeyId } from "../../../../lib/changes/rules/key_material.ts";
 import { makeIntent, type Manifest } from "../../../support/intents.ts";
-import { type numbers } from "../../../support/numbers.ts";
+import { type seededIntegers } from "../../../support/seeded_integers.ts";
 import { sshSigner, type SshSigner } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
 import { AUTOMATIC_ACTOR, type Rules, type Scope } from "./consent_model.ts";
 
-export type Random = ReturnType<typeof numbers>;
+export type Random = ReturnType<typeof seededIntegers>;
 
 export const NAMES = ["ana", "bo", "cy", "dee"];
 /** These names as requests spell them. */

@@ -10,7 +10,7 @@ import { evolve } from "../../../../lib/changes/rules/evolve.ts";
 import { decide, requireOperable } from "../../../../lib/changes/rules/state_machine.ts";
 import { listAllowedActions } from "../../../../lib/changes/rules/transitions.ts";
 import { makeIntent, type Manifest } from "../../../support/intents.ts";
-import { numbers } from "../../../support/numbers.ts";
+import { seededIntegers } from "../../../support/seeded_integers.ts";
 
 const INPUT: ProposeInput = {
   tenant_id: "t1",
@@ -296,7 +296,7 @@ function drawCommand(random: (below: number) => number): Command {
 test("in random scenarios each record is equal to the fold of its entries", () => {
   const statuses = new Set<string>();
   for (let seed = 1; seed <= 300; seed++) {
-    const random = numbers(seed);
+    const random = seededIntegers(seed);
     const usedContext = context({
       required_approvers: { standard: 1, major: 1 + random(3) },
       minor: { kinds: ["config"], targets: ["*"] },

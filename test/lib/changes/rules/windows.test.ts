@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { findClosure, DAYS } from "../../../../lib/changes/rules/windows.ts";
 import { makeIntent, type Manifest } from "../../../support/intents.ts";
-import { numbers } from "../../../support/numbers.ts";
+import { seededIntegers } from "../../../support/seeded_integers.ts";
 
 const MINUTE = 60_000;
 const parseTime = (time: string): number => Date.parse(time);
@@ -90,7 +90,7 @@ test("the next opening of random windows is the first open minute", () => {
   const starts = ["2026-03-27T12:07:31Z", "2026-10-23T23:50:00Z", "2026-03-06T04:00:00Z", "2026-07-15T11:11:11Z"];
   let closed = 0;
   for (let seed = 1; seed <= 12; seed++) {
-    const random = numbers(seed);
+    const random = seededIntegers(seed);
     const time = () => `${String(random(24)).padStart(2, "0")}:${String(random(60)).padStart(2, "0")}`;
     const now = parseTime(starts[random(4)]!);
     const allow = Array.from({ length: 1 + random(2) }, () => {

@@ -11,7 +11,7 @@ import {
   GithubStub,
   hookRequest,
   sign,
-  STRAY,
+  FOREIGN_URL,
 } from "../../../support/github_stub.ts";
 import { service, makeService, type TestService } from "../../../support/service.ts";
 
@@ -54,7 +54,7 @@ test("a deployment waits with one comment and is approved after its change, with
   const { api, github, clock, hook } = await openWithGithub({ publicUrl: "https://gov.acme.example" });
   const id = await release(api, X, false);
   const deployment = github.deploy(PRODUCTION);
-  github.released = async () => {
+  github.onApproved = async () => {
     const [, last] = await listChecks(api);
     expect(last).toMatchObject({ state: "allowed", head: X, caller: { run_id: String(deployment.run_id) } });
   };
@@ -154,7 +154,7 @@ const FORGED: Forged[] = [
   ["shas that differ", 400, (g, of) => hookRequest(editBody(g, of, { sha: Y }))],
   ["a short sha", 400, (g, of) => hookRequest(editBody(g, of, { deployment: { id: 1, sha: "abc" } }))],
   ["no installation", 400, (g, of) => hookRequest(editBody(g, of, { installation: undefined }))],
-  ["a callback elsewhere", 400, (g, of) => hookRequest(editBody(g, of, callback(STRAY)))],
+  ["a callback elsewhere", 400, (g, of) => hookRequest(editBody(g, of, callback(FOREIGN_URL)))],
   [
     "a callback to a longer host",
     400,
@@ -289,7 +289,7 @@ test("a failed answer is retried and reported, and redirects are not followed", 
       clock.advance(MINUTE);
       await api.deps.github.pass();
     }
-    expect([fault, deployment.state, github.strayed]).toEqual([fault, "approved", []]);
+    expect([fault, deployment.state, github.unexpectedUrls]).toEqual([fault, "approved", []]);
     // GitHub rejects answers for a job that already continued; after a day such an answer is dropped.
     for (let hour = 0; hour < 26; hour++) {
       clock.advance(HOUR);
@@ -350,7 +350,7 @@ test("lost deliveries are requested again until one arrives, also after a restar
   expect(new Set(lost.map(({ state }) => state))).toEqual(new Set(["approved"]));
   clock.advance(10 * MINUTE);
   await pass();
-  expect([github.redeliveries, github.strayed]).toEqual([[], []]);
+  expect([github.redeliveries, github.unexpectedUrls]).toEqual([[], []]);
   expect(hook).toBeDefined();
 });
 

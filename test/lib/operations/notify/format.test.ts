@@ -1,7 +1,7 @@
 /** Sentences of notifications, and their bodies for Slack and Teams: text of people cannot change their form. */
 import { describe, expect, test } from "vitest";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
-import { selectCases } from "../../../support/length.ts";
+import { selectCases } from "../../../support/run_length.ts";
 import { formatBody } from "../../../../lib/operations/notify/format.ts";
 import { NOTIFICATION_TYPES, type Notification } from "../../../../lib/operations/notify/notification.ts";
 import { describeNotification, type NotificationFacts } from "../../../../lib/operations/notify/sentence.ts";

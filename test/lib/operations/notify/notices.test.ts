@@ -10,7 +10,7 @@ import { buildNotification } from "../../../../lib/operations/notifications.ts";
 import type { Notification } from "../../../../lib/operations/notify/notification.ts";
 import type { ChangeRecord } from "../../../../lib/changes/rules/record.ts";
 import { HOUR, MINUTE, pass } from "../../../support/clock.ts";
-import { inLong, inShort } from "../../../support/length.ts";
+import { inLong, inShort } from "../../../support/run_length.ts";
 import { restartDeps, type TestDeps } from "../../../support/deps.ts";
 import { openOperations } from "../operations_service.ts";
 
@@ -103,9 +103,9 @@ inLong(test)("a change that is decided in time or has no limit is not announced"
 inLong(test)("a wrong clock during one start makes nothing expire", async () => {
   const svc = await openOperations({ intent: { policy: TTL } });
   await svc.propose();
-  svc.deps.clock.set(31 * HOUR);
+  svc.deps.clock.shift(31 * HOUR);
   await runCycle(svc.deps);
-  svc.deps.clock.set(-31 * HOUR);
+  svc.deps.clock.shift(-31 * HOUR);
   await runCycleLater(svc.deps, 29 * HOUR);
   expect(await listNotifications(svc.deps, "change.expiring")).toEqual([]);
   await runCycleLater(svc.deps, HOUR);

@@ -6,7 +6,7 @@ import type { Subject } from "../../../contract/store_cases.ts";
 import { storeContract } from "../../../contract/store_contract.ts";
 import { put } from "../../../contract/store_records.ts";
 import { type DynamoDbServer, startDynamoDb } from "../../../support/dynamodb_server.ts";
-import { numbers } from "../../../support/numbers.ts";
+import { seededIntegers } from "../../../support/seeded_integers.ts";
 import { makeBarrier } from "../../../support/scripted_adapter.ts";
 
 const server = await startDynamoDb();
@@ -102,7 +102,7 @@ describe("several writers on one DynamoDB table", () => {
 
 /** Creates a random text that does not compress well. */
 function incompressible(length: number): string {
-  const next = numbers(length);
+  const next = seededIntegers(length);
   return Array.from({ length }, () => next(65_536).toString(36).at(-1)).join("");
 }
 

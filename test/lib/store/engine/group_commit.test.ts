@@ -13,7 +13,7 @@ import {
   StoreBusy,
 } from "../../../../lib/store/store.ts";
 import type { AnyTx } from "../../../contract/any_store.ts";
-import { recordedPacing } from "../../../support/noted_pacing.ts";
+import { recordedPacing } from "../../../support/recorded_pacing.ts";
 
 /** An engine in memory that a test changes as another process would. */
 interface SharedEngine {
@@ -353,7 +353,10 @@ function serviceThatTrustsHead() {
       },
     };
   };
-  const { transact } = groupCommit({ ...shared.engine, begin, assumeAbsent: () => ({ found: undefined }) }, rest.pacing);
+  const { transact } = groupCommit(
+    { ...shared.engine, begin, assumeAbsent: () => ({ found: undefined }) },
+    rest.pacing,
+  );
   const decide = <T>(decision: Decide<T>): Promise<T> =>
     transact(decision as unknown as Parameters<Store["transact"]>[0]) as Promise<T>;
   return { ...rest, lastCommits, decide };

@@ -4,17 +4,17 @@ import type { Version } from "../../../../lib/store/engine/view.ts";
 import { json } from "../../../../lib/store/json.ts";
 import type { ListOptions } from "../../../../lib/store/store.ts";
 import { sortedMap } from "../../../../lib/store/engine/sorted_map.ts";
-import { numbers } from "../../../support/numbers.ts";
+import { seededIntegers } from "../../../support/seeded_integers.ts";
 
-const version = (randomId: string, revision: number, live: boolean): Version => ({
+const version = (id: string, revision: number, live: boolean): Version => ({
   collection: "things",
-  randomId,
+  id,
   revision,
   json: live ? json(revision) : undefined,
 });
 
 test("a page that stays cached equals the store's page after any writes of this process", () => {
-  const nextInteger = numbers(7);
+  const nextInteger = seededIntegers(7);
   const random = (): number => nextInteger(1000) / 1000;
   const randomLetter = (): string => "abcdefgh"[Math.floor(random() * 8)]!;
   const randomId = (): string => randomLetter() + randomLetter();
@@ -35,8 +35,7 @@ test("a page that stays cached equals the store's page after any writes of this 
       ...(random() < 0.3 && { keysOnly: true }),
     };
     const page: Page = { collection: "things", options };
-    const readRows = () =>
-      records.page(options).map(([, record]) => (options.keysOnly ? { randomId: record.id } : record));
+    const readRows = () => records.page(options).map(([, record]) => (options.keysOnly ? { id: record.id } : record));
     cache.addPage(page, readRows());
     for (let commit = 1; commit <= 6; commit++) {
       const written = version(randomId(), commit + 1, random() < 0.6);
@@ -80,10 +79,10 @@ test("cached pages are removed when their texts are too large, not when they are
 test("a head from another process empties the cache", () => {
   const cache = createReadCache();
   cache.reset("1");
-  cache.add({ collection: "things", randomId: "a" }, version("a", 1, true));
-  cache.add({ collection: "things", randomId: "b" }, undefined);
-  expect(cache.version({ collection: "things", randomId: "b" })).toEqual({ readRows: undefined });
+  cache.add({ collection: "things", id: "a" }, version("a", 1, true));
+  cache.add({ collection: "things", id: "b" }, undefined);
+  expect(cache.version({ collection: "things", id: "b" })).toEqual({ found: undefined });
   cache.reset("2");
-  expect(cache.version({ collection: "things", randomId: "a" })).toBeUndefined();
+  expect(cache.version({ collection: "things", id: "a" })).toBeUndefined();
   expect(cache.head).toBe("2");
 });

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "vitest";
 import { postgresStore } from "../../../../lib/store/postgres/store.ts";
 import { StoreUnavailable } from "../../../../lib/store/store.ts";
 import type { AnyStore } from "../../../contract/any_store.ts";
-import { recordedPacing } from "../../../support/noted_pacing.ts";
+import { recordedPacing } from "../../../support/recorded_pacing.ts";
 import { startPostgres } from "../../../support/postgres_server.ts";
 
 const server = await startPostgres();

@@ -2,7 +2,7 @@
 import { unleashTarget } from "../../local/targets/unleash.ts";
 import type { Entry } from "../../lib/targets/port.ts";
 import type { CutProxy } from "./cut_proxy.ts";
-import type { TargetScenario } from "./target_lives.ts";
+import type { TargetScenario } from "./target_scenarios.ts";
 import type { UnleashServer } from "./unleash.ts";
 
 const ENVIRONMENT = "development";

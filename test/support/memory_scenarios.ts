@@ -1,6 +1,6 @@
 /** Target systems in memory for the random scenarios of plans. */
 import { memoryTarget } from "./memory_target.ts";
-import { type ScenarioSystem, openFaulty } from "./plan_lives.ts";
+import { type ScenarioSystem, openFaulty } from "./plan_scenarios.ts";
 
 /** Makes a system in memory; with `oneByOne` it sets several values one after another. */
 function memorySystem(name: string, oneByOne = false): ScenarioSystem {

@@ -1,5 +1,5 @@
 /** Returns a seeded generator (linear congruential) of integers from 0 to `below - 1`. */
-export function numbers(seed: number): (below: number) => number {
+export function seededIntegers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;

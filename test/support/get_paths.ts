@@ -26,6 +26,6 @@ const NEEDS_STATE = [WATCHED_LOG, ATTESTATION, MANDATE];
  * Paths of all GET endpoints that a new service answers, except streams. `CHANGE` stands for the id of a change, `FILE` for the
  * name of a missing file.
  */
-export const READS: string[] = endpoints
+export const GET_PATHS: string[] = endpoints
   .filter(({ method, path }) => method === "GET" && !STREAMS.includes(path) && !NEEDS_STATE.includes(path))
   .map(({ path }) => path.replace(":change_id", "CHANGE").replace(":file", "FILE.md") + (QUERY[path] ?? ""));

@@ -14,7 +14,7 @@ import { routingAdapter } from "../../lib/targets/routing.ts";
 import { fileTarget } from "../../local/targets/file.ts";
 import { HOUR, MINUTE, testClock } from "./clock.ts";
 import { core } from "./core.ts";
-import { numbers } from "./numbers.ts";
+import { seededIntegers } from "./seeded_integers.ts";
 
 interface EditRounds {
   targets: number;
@@ -80,7 +80,7 @@ export async function checkEditsAreRestored({ targets, edits, seed }: EditRounds
     }
   }
 
-  const random = numbers(seed);
+  const random = seededIntegers(seed);
   await checkDueDrift(api.deps);
   let editCount = 0;
   while (editCount < edits) {

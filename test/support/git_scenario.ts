@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gitTarget } from "../../local/targets/git.ts";
 import type { Entry } from "../../lib/targets/port.ts";
 import { makeGitServer, startHttp } from "./git_server.ts";
-import type { TargetScenario } from "./target_lives.ts";
+import type { TargetScenario } from "./target_scenarios.ts";
 
 const MAX_EDIT_TRIES = 20;
 

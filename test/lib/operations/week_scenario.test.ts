@@ -42,7 +42,7 @@ async function proposeAndApprove(
 
 beforeAll(async () => {
   service = await openOperations({ clock: testClock("2026-01-05T09:00:00.000Z"), intent: INTENT, evolved: files });
-  const { host, hours, cycle } = service;
+  const { host, passHours, cycle } = service;
 
   // Monday: A by humans, B by the intent's rule for minor changes; both are applied.
   await service.post("kpi", { csat: 4.2, incident_rate: 0.04 });
@@ -61,7 +61,7 @@ beforeAll(async () => {
   states["monday"] = await state();
 
   // Tuesday: C is applied at the third attempt, D is denied.
-  hours(24);
+  passHours(24);
   await proposeAndApprove("C", {
     target: "crm.queue",
     summary: "Call hot leads first",
@@ -75,7 +75,7 @@ beforeAll(async () => {
   await service.post("deny", { change_id: ids["D"]!, approver: "bo", note: "not now" });
 
   // Wednesday: customers are happier; F is applied.
-  hours(24);
+  passHours(24);
   await service.post("kpi", { csat: 4.5 });
   await service.must(
     "apply",
@@ -95,7 +95,7 @@ beforeAll(async () => {
   states["wednesday"] = await state();
 
   // Thursday, 23 hours after F: more incidents, and the guardrail rolls F back. A model drafts G, a human edits it to H.
-  hours(23);
+  passHours(23);
   await service.post("kpi", { incident_rate: 0.07 });
   await cycle();
   const draft = {
@@ -111,37 +111,37 @@ beforeAll(async () => {
   await proposeAndApprove("H", { target: "crm.mail", summary: "Fewer mails, but on Mondays" });
 
   // Friday: the host loses B; a task is done and rated; J begins to wait.
-  hours(25);
+  passHours(25);
   host.host.delete(ids["B"]!);
   await service.post("/api/tasks", { title: "What failed?", required_dimension: "reliability", priority: "high" });
   await cycle();
   const task = (await service.get("/api/tasks")).body.tasks[0];
   states["task"] = task;
   await service.post("/api/task/feedback", { task_id: task.task_id, rating: 4, comment: "helps" });
-  hours(1);
+  passHours(1);
   ids["J"] = (await service.propose({ target: "crm.wait", rationale: "r", summary: "Wait a day" })).change_id;
 
   // Saturday 09:00 and Sunday 09:30: I and K begin to wait. Sunday 10:00: the figures are read.
-  hours(23);
+  passHours(23);
   ids["I"] = (await service.propose({ target: "crm.more", summary: "Ask for more" })).change_id;
-  hours(24.5);
+  passHours(24.5);
   ids["K"] = (await service.propose({ target: "crm.last", summary: "Ask the last ones" })).change_id;
-  hours(0.5);
+  passHours(0.5);
   await cycle();
   states["sunday"] = await state();
   states["trend"] = (await service.get("/api/l1l5_trend?days=7")).body;
 
   // Monday 10:30: J has waited for 72.5 hours and expires; the week's report is due.
-  hours(24.5 - 1 / 6);
+  passHours(24.5 - 1 / 6);
   await sampleClock(service.deps);
-  hours(1 / 6);
+  passHours(1 / 6);
   await cycle();
   states["next_monday"] = await state();
 
   // Wednesday, 11 February: all applied changes are closed, 30 days or more after their apply.
-  hours(30 * 24 - 1 / 6);
+  passHours(30 * 24 - 1 / 6);
   await sampleClock(service.deps);
-  hours(1 / 6);
+  passHours(1 / 6);
   await cycle();
   states["february"] = await state();
 }, 30_000);

@@ -15,7 +15,7 @@ import { openDeps } from "../../../support/deps.ts";
 import { dice } from "../../../support/dice.ts";
 import { type Deployment, type Fault, GithubStub, hookRequest, sign } from "../../../support/github_stub.ts";
 import { countedIds } from "../../../support/ids.ts";
-import { rounds } from "../../../support/length.ts";
+import { rounds } from "../../../support/run_length.ts";
 
 const HEADS = ["a", "b", "c"].map((letter) => letter.repeat(40));
 const ENVIRONMENTS = [
@@ -119,7 +119,7 @@ async function runScenario(seed: number) {
   const changes = new Map<string, { place: string; head: string }>();
   const violations: string[] = [];
   const counts = { tries: 0, released: 0, crashes: 0, rejected: 0 };
-  github.released = async (deployment) => {
+  github.onApproved = async (deployment) => {
     counts.released++;
     const judgement = await judgeRelease(base, changes, deployment);
     if (judgement !== "consented") violations.push(`seed ${seed}: ${judgement}`);
@@ -224,7 +224,7 @@ async function runScenario(seed: number) {
   counts.rejected = github.deployments.filter(({ state }) => state === "rejected").length;
   const unanswered = github.deployments.filter(({ state }) => state === "waiting").length;
   const { valid } = (await process.api.get("audit/verify")).body;
-  return { violations, unanswered, strayed: github.strayed, valid, counts };
+  return { violations, unanswered, strayed: github.unexpectedUrls, valid, counts };
 }
 
 test("random scenarios release no commit without consent, and lose no deployment", { timeout: 600_000 }, async () => {

@@ -2,8 +2,16 @@
  * A second implementation of the figures of the month: computed from the ledger alone, after the specification, without code
  * of the service.
  */
-import { type Act, listActs, changeNamed, type Did, type Ledger, type LedgerChange, type Standing } from "./ledger.ts";
-import { ANA, BO, CHEN, ERIN, INTENT } from "./who_and_what.ts";
+import {
+  type Act,
+  listActs,
+  findChange,
+  type ActKind,
+  type Ledger,
+  type LedgerChange,
+  type LedgerStatus,
+} from "./ledger.ts";
+import { ANA, BO, CHEN, ERIN, INTENT } from "./people.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -13,7 +21,7 @@ type Kpi = keyof typeof INTENT.kpis;
 export const addHours = (at: string, hours: number): string => new Date(Date.parse(at) + hours * HOUR_MS).toISOString();
 
 /** The outcome of an applied change. */
-export interface ReckonedOutcome {
+export interface ComputedOutcome {
   kpi: string | null;
   expected: number | null;
   realised: number | null;
@@ -34,16 +42,16 @@ interface Span {
 }
 
 /** Computes the figures at a time from the acts up to then. */
-export function reckon(ledger: Ledger, at: string) {
+export function computeFigures(ledger: Ledger, at: string) {
   const acts = ledger.acts.filter((act) => act.at <= at);
   const changes = [...ledger.changes.values()].filter(({ name }) => findLastAct(name, "proposed"));
   const feeds = acts.filter(({ did }) => did === "fed");
 
-  function findLastAct(name: string, ...dids: Did[]): Act | undefined {
+  function findLastAct(name: string, ...dids: ActKind[]): Act | undefined {
     return acts.filter(({ change, did }) => change === name && dids.includes(did)).at(-1);
   }
 
-  function statusOf({ name, tier }: LedgerChange): Standing {
+  function statusOf({ name, tier }: LedgerChange): LedgerStatus {
     if (findLastAct(name, ...ENDED)) return "denied";
     if (findLastAct(name, "rolled_back")) return "rolled_back";
     if (findLastAct(name, "applied")) return "applied";
@@ -63,14 +71,14 @@ export function reckon(ledger: Ledger, at: string) {
   const findSpan = (name: string): Span | undefined => {
     const applied = findLastAct(name, "applied")?.at;
     if (!applied) return undefined;
-    const { kpi, target, tenant } = changeNamed(ledger, name);
+    const { kpi, target, tenant } = findChange(ledger, name);
     const hasSameTarget = (other: LedgerChange) => other.target === target && other.tenant === tenant;
     const goal: { baseline?: number; deadline?: string } = kpi === null ? {} : INTENT.kpis[kpi as Kpi];
     const deadline = goal.deadline && new Date(Date.parse(goal.deadline) + DAY_MS).toISOString();
     const sevenDays = addHours(applied, 7 * 24);
     const horizon = deadline !== undefined && deadline > applied && deadline < sevenDays ? deadline : sevenDays;
     const replacedAt = acts
-      .filter(({ did, at, change }) => did === "applied" && at > applied && hasSameTarget(changeNamed(ledger, change!)))
+      .filter(({ did, at, change }) => did === "applied" && at > applied && hasSameTarget(findChange(ledger, change!)))
       .map(({ at }) => at)
       .sort()[0];
     const ends = { rollback: findLastAct(name, "rolled_back")?.at, change: replacedAt, horizon };
@@ -81,10 +89,10 @@ export function reckon(ledger: Ledger, at: string) {
     return { from: applied, to, horizon, ended_by };
   };
 
-  function computeOutcome(name: string): ReckonedOutcome | undefined {
+  function computeOutcome(name: string): ComputedOutcome | undefined {
     const window = findSpan(name);
     if (!window) return undefined;
-    const { kpi, expected } = changeNamed(ledger, name);
+    const { kpi, expected } = findChange(ledger, name);
     const { horizon: judged_from } = window;
     const isOver = window.ended_by === "horizon" ? window.to < at : window.to <= at;
     const until = isOver ? window.to : at;
@@ -169,7 +177,7 @@ export function reckon(ledger: Ledger, at: string) {
           ...(did === "applied" && findLastAct(change!, "rolled_back") ? ["rolled back"] : []),
           ...(did === "applied" && findLastAct(change!, "drifted") ? ["drifted"] : []),
         ];
-        return { change: changeNamed(ledger, change!), causes, failed: causes.length > 0 };
+        return { change: findChange(ledger, change!), causes, failed: causes.length > 0 };
       });
   }
 
@@ -194,7 +202,8 @@ export function reckon(ledger: Ledger, at: string) {
     return { value: parts.length === 0 ? null : value, parts };
   }
 
-  const listByStatus = (status: Standing): LedgerChange[] => changes.filter((change) => statusOf(change) === status);
+  const listByStatus = (status: LedgerStatus): LedgerChange[] =>
+    changes.filter((change) => statusOf(change) === status);
   const reviewsDue = (): LedgerChange[] =>
     changes.filter(
       ({ name }) =>
@@ -252,16 +261,16 @@ export function reckon(ledger: Ledger, at: string) {
 }
 
 /** The figures at a time. */
-export type Reckoning = ReturnType<typeof reckon>;
+export type MonthFigures = ReturnType<typeof computeFigures>;
 
 /** Returns the verdict of an outcome at its horizon. */
-function judge(realised: number | null, expected: number): ReckonedOutcome["verdict"] {
+function judge(realised: number | null, expected: number): ComputedOutcome["verdict"] {
   if (realised === null) return "inconclusive";
   if (realised >= expected - 1e-9) return "met";
   return realised < 0 ? "regressed" : "missed";
 }
 
-const ENDED: Did[] = ["denied", "withdrawn", "expired", "revoked", "lapsed"];
+const ENDED: ActKind[] = ["denied", "withdrawn", "expired", "revoked", "lapsed"];
 const round = (delta: number): number => Number(delta.toPrecision(12));
 
 /** Returns whether a time is on one of the days from `from` to `to`. */

@@ -4,7 +4,7 @@ import type { Store, Tx } from "../../lib/store/store.ts";
 export type WrittenKeys = string[];
 
 /** Wraps a store and records the keys that each committed transaction wrote, if any. */
-export function countingStore(store: Store): { store: Store; take(): WrittenKeys[] } {
+export function recordingStore(store: Store): { store: Store; take(): WrittenKeys[] } {
   let transactions: WrittenKeys[] = [];
   const transact: Store["transact"] = async (decide) => {
     let written: WrittenKeys = [];

@@ -136,7 +136,7 @@ export async function storedRows(store: Store): Promise<Record<string, string>> 
 }
 
 /** Creates a seeded random number generator (mulberry32): numbers from 0 to 1, the same in every run. */
-export function mulberry(seed: number): () => number {
+export function seededFractions(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
