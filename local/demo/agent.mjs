@@ -1,11 +1,11 @@
 /**
- * The agent: `node local/demo/agent.mjs SERVICE_URL PROPOSAL`, with its secret in SVC_AGENT_TOKEN. It speaks MCP, proposes,
- * waits for people's decisions, and prints each answer as a line of JSON.
+ * The agent: `node local/demo/agent.mjs SERVICE_URL PROPOSAL`, with its secret in SVC_AGENT_TOKEN. The agent proposes over
+ * MCP, waits for the decision of people, and prints each answer as a line of JSON.
  */
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { PROPOSALS } from "./proposals.mjs";
 
-const [url, name] = process.argv.slice(2);
+const [url, proposal] = process.argv.slice(2);
 const headers = { authorization: `Bearer ${process.env.SVC_AGENT_TOKEN}` };
 const report = (event, details) => console.log(JSON.stringify({ event, ...details }));
 
@@ -18,10 +18,10 @@ async function call(tool, args) {
   return structuredContent;
 }
 
-const { change_id, page, status } = await call("propose_change", PROPOSALS[name]);
+const { change_id, page, status } = await call("propose_change", PROPOSALS[proposal]);
 report("proposed", { change_id, page, status });
 
-// No tool of MCP consents, so it tries what people do, with the only secret it has.
+// MCP has no tool for consent, so the agent tries the request of people with its own secret.
 const body = new URLSearchParams({ change_id, approver: "ana@teashop.example" });
 const rejection = await fetch(new URL("api/product/approve", url), { method: "POST", headers, body });
 report("tried_to_consent", { status: rejection.status, code: (await rejection.json()).code });

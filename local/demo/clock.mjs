@@ -1,7 +1,7 @@
-/** Loaded before the service: its clock begins in the past, by DEMO_CLOCK_MS, and is moved by messages. */
-const real = Date.now;
+/** Loaded into the process of the service: its clock is DEMO_CLOCK_MS milliseconds off; messages change that offset. */
+const systemNow = Date.now;
 let offset = Number(process.env.DEMO_CLOCK_MS);
-Date.now = () => real() + offset;
+Date.now = () => systemNow() + offset;
 
 process.on("message", ({ clock_ms }) => {
   offset = clock_ms;

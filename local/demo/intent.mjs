@@ -1,6 +1,6 @@
-/** The intent of the shop: two figures with their goals, an agent that may propose, and what it may not touch. */
+/** The intent of the shop: two KPIs with their goals, an agent that may propose, and the targets that are forbidden. */
 
-/** The product intent; `agentHash` is the SHA-256 of the agent's secret. */
+/** Returns the intent; `agentHash` is the SHA-256 of the agent's secret. */
 export const makeIntent = (agentHash) => ({
   product_id: "tea-shop",
   product_type: "shop",

@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: a shop, an agent and the service, in a temporary folder and on free ports. It tells what happens, and stays
- * at a change that waits for the reader until Ctrl-C. `-- --once` decides that one too, and ends.
+ * `npm run demo`: a shop, an agent and the service, in a temporary folder and on free ports. It prints what happens, and waits
+ * at the last change for the user's decision. `-- --once` decides that change too, and ends.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -8,18 +8,18 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { openShop, sendAgent } from "./actors.mjs";
+import { openShop, startAgent } from "./actors.mjs";
 import { makeIntent } from "./intent.mjs";
-import { processes } from "./processes.mjs";
+import { createProcesses } from "./processes.mjs";
 import { say } from "./say.mjs";
 import { startService } from "./service.mjs";
-import { BEGINS, follow, makeReader, tell } from "./story.mjs";
+import { createUser, followChange, START_OFFSET_MS, tellStory } from "./story.mjs";
 
 const {
   values: { once, dist },
 } = parseArgs({
   options: {
-    // Ends when the story does.
+    // Ends the demo after the story.
     once: { type: "boolean", default: false },
     // Folder of the built program.
     dist: { type: "string", default: "dist" },
@@ -29,7 +29,7 @@ const {
 const stopped = new Promise((resolve) => {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, resolve);
 });
-const { start, end, failed } = processes();
+const { start, end, failed } = createProcesses();
 const folder = await mkdtemp(join(tmpdir(), "countersign-demo-"));
 
 async function play() {
@@ -39,19 +39,19 @@ async function play() {
   const [secret, token] = [randomBytes(24).toString("hex"), randomBytes(9).toString("hex")];
   const intent = makeIntent(createHash("sha256").update(secret).digest("hex"));
   await writeFile(join(folder, "intent.json"), JSON.stringify(intent, undefined, 2));
-  const service = await startService(start, { folder, dist: program, token, clock: BEGINS });
+  const service = await startService(start, { folder, dist: program, token, clock: START_OFFSET_MS });
   const shop = await openShop(start, folder, service);
-  const agent = (proposal) => sendAgent(start, folder, service, { secret, proposal });
+  const agent = (proposal) => startAgent(start, folder, service, { secret, proposal });
 
   say(`An agent proposes, a person consents, a shop changes, and a log keeps who did what.`);
   console.log(`\n   shop     ${shop.url}\n   console  ${service.url}\n`);
   say(`The service's clock begins nine days ago, so that a week can pass while you read.`);
-  const { change_id, page } = await tell({ service, shop, agent, say });
+  const { change_id, page } = await tellStory({ service, shop, agent, say });
   console.log(`   ${page}`);
   if (!once)
     say(`   Approve it there, under any name, then apply it, and look at the shop. The console asks for the admin token,
       which the agent does not have: ${token}. Ctrl-C ends everything.`);
-  await follow({ service, shop, say, reader: once ? makeReader(service, change_id) : undefined }, change_id);
+  await followChange({ service, shop, say, user: once ? createUser(service, change_id) : undefined }, change_id);
   if (!once) await new Promise(() => {});
 }
 
@@ -66,7 +66,7 @@ try {
   await end();
   await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 }
-// Behind the ^C that a terminal shows.
+// The terminal shows ^C on the line before.
 if (!once) console.log();
 say(`Everything has ended, and its folder is gone.`);
 process.exit();

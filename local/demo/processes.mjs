@@ -1,61 +1,61 @@
-/** The processes of the demo: each is started with a pipe for what it says, and none outlives the demo. */
+/** Starts the processes of the demo and reads their output; no process outlives the demo. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
-const WITH_THE_DEMO = new URL("with_the_demo.mjs", import.meta.url).href;
+const EXIT_WITH_PARENT = new URL("exit_with_parent.mjs", import.meta.url).href;
 
-/** Environment without the variables that the reader's shell sets for a service of their own. */
+/** The environment without variables for a real service, which the user's shell may set. */
 const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("SVC_")));
 
-/** None yet. `failed` rejects as soon as one of them ends with an error. */
-export function processes() {
+/** Creates an empty list of processes; `failed` rejects as soon as a process ends with an error. */
+export function createProcesses() {
   const running = new Set();
   let ending = false;
   let fail;
   const failed = new Promise((_, reject) => (fail = reject));
   failed.catch(() => {});
 
-  /** Starts a script; `line(pick)` resolves with what `pick` makes of the first line that it makes anything of. */
+  /** Starts a script; `waitForLine(parse)` resolves with the first value other than undefined that `parse` returns for a line. */
   function start(script, args, { cwd, env = {}, imports = [] }) {
     if (ending) throw new Error("the demo is ending");
     const child = fork(script, args, {
       cwd,
       env: { ...environment, ...env },
-      execArgv: [WITH_THE_DEMO, ...imports].flatMap((module) => ["--import", module]),
+      execArgv: [EXIT_WITH_PARENT, ...imports].flatMap((module) => ["--import", module]),
       stdio: ["ignore", "pipe", "pipe", "ipc"],
-      // Ctrl-C then reaches the demo alone, which ends them one after the other.
+      // Ctrl-C then reaches the demo only, which ends its processes one after the other.
       detached: process.platform !== "win32",
     });
     running.add(child);
     const lines = [];
     const listeners = new Set();
-    const hear = (text) => {
+    const addLine = (text) => {
       lines.push(text);
       for (const listener of listeners) listener(text);
     };
-    for (const stream of [child.stdout, child.stderr]) createInterface(stream).on("line", hear);
+    for (const stream of [child.stdout, child.stderr]) createInterface(stream).on("line", addLine);
     child.once("error", fail);
     child.once("close", (code, signal) => {
       running.delete(child);
       if (code !== 0 && !ending)
         fail(new Error([`${script} ended (${signal ?? code})`, ...lines.slice(-5)].join("\n  ")));
     });
-    const line = (pick) =>
+    const waitForLine = (parse) =>
       new Promise((resolve) => {
         const listener = (text) => {
-          const found = pick(text);
-          if (found === undefined) return;
+          const value = parse(text);
+          if (value === undefined) return;
           listeners.delete(listener);
-          resolve(found);
+          resolve(value);
         };
         listeners.add(listener);
         lines.forEach(listener);
       });
-    return { child, line };
+    return { child, waitForLine };
   }
 
-  /** Ends them all, the last one first. */
+  /** Ends all processes, the last started first. */
   async function end() {
     ending = true;
     for (const child of [...running].reverse()) {

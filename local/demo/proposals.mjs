@@ -1,11 +1,11 @@
-/** Proposals of the agent. A real agent would have a model write them; the demo shows how they are handled. */
+/** The proposals of the agent. A real agent would have a model write them. */
 
-const SHOP = { tenant_id: "teashop", reversible: true };
+const COMMON = { tenant_id: "teashop", reversible: true };
 
-/** By name: the fields of `propose_change`. */
+/** The fields of `propose_change`, by the name of the proposal. */
 export const PROPOSALS = {
   free_delivery: {
-    ...SHOP,
+    ...COMMON,
     kind: "config",
     target: "delivery.free_from",
     value: 45,
@@ -17,7 +17,7 @@ export const PROPOSALS = {
     risk: "low",
   },
   sign_in: {
-    ...SHOP,
+    ...COMMON,
     kind: "feature_flag",
     target: "checkout.guests",
     value: false,
@@ -29,7 +29,7 @@ export const PROPOSALS = {
     risk: "medium",
   },
   delivery_day: {
-    ...SHOP,
+    ...COMMON,
     kind: "feature_flag",
     target: "page.delivery_day",
     value: true,

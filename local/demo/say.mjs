@@ -1,6 +1,7 @@
-/** Says something in lines that fit a terminal; what is numbered or indented stays so. */
+/** Number of columns of the output. */
 const WIDTH = 100;
 
+/** Prints a text in lines of at most `WIDTH` columns, indented as the first line or behind its number. */
 export function say(text) {
   const indent = " ".repeat(/^\d+\. /.test(text) ? 3 : /^ */.exec(text)[0].length);
   const lines = [""];
@@ -10,6 +11,6 @@ export function say(text) {
     else lines.push(word);
   }
   const [first, ...rest] = lines;
-  const begin = /^\d/.test(first) ? "" : indent;
-  console.log([begin + first, ...rest.map((line) => indent + line)].join("\n"));
+  const firstIndent = /^\d/.test(first) ? "" : indent;
+  console.log([firstIndent + first, ...rest.map((line) => indent + line)].join("\n"));
 }

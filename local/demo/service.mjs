@@ -1,4 +1,4 @@
-/** The service as it is built, started in the past, and its API as the people of the story use it. */
+/** Starts the built service with a clock in the past, and calls its API as the people of the story. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
@@ -8,15 +8,15 @@ import { promisify } from "node:util";
 const CLOCK = new URL("clock.mjs", import.meta.url).href;
 const MAX_WAIT_S = 50;
 
-/** Starts it in a folder, with its clock so many milliseconds off. */
+/** Starts the service in a folder; its clock is off by `clock` milliseconds. */
 export async function startService(start, { folder, dist, token, clock }) {
-  const { child, line } = start(
+  const { child, waitForLine } = start(
     join(dist, "local/ui_server.js"),
     ["--port=0", "--product-intent=intent.json", "--product-config=config.json", "--state=state.json"],
     { cwd: folder, env: { SVC_ADMIN_TOKEN: token, DEMO_CLOCK_MS: String(clock) }, imports: [CLOCK] },
   );
-  const url = await line((text) => (text.includes('"listening"') ? JSON.parse(text).url : undefined));
-  /** Receipt of the last step that was taken here. */
+  const url = await waitForLine((text) => (text.includes('"listening"') ? JSON.parse(text).url : undefined));
+  /** Receipt of the last action that this process sent. */
   let receipt;
 
   async function read(response) {
@@ -34,14 +34,14 @@ export async function startService(start, { folder, dist, token, clock }) {
     return read(await fetch(new URL(path, url), { method: "POST", headers, body: new URLSearchParams(fields) }));
   }
 
-  /** Puts the clock so many milliseconds off, 0 being the present. */
+  /** Sets the clock `ms` milliseconds off the real time. */
   async function setClock(ms) {
     child.send({ clock_ms: ms });
     await once(child, "message");
   }
 
   /** Resolves with a change when its status differs from `status`. */
-  async function moved(change_id, status) {
+  async function waitForMove(change_id, status) {
     for (let etag; ;) {
       const address = new URL(`api/product/changes/${change_id}?wait=${etag ? MAX_WAIT_S : 0}`, url);
       const response = await fetch(address, { headers: etag ? { "if-none-match": etag } : {} });
@@ -52,7 +52,7 @@ export async function startService(start, { folder, dist, token, clock }) {
     }
   }
 
-  /** Lets `countersign-verify` check an export of the log against the last receipt; resolves with the number of entries. */
+  /** Runs `countersign-verify` on an export of the log with the last receipt; resolves with the number of entries. */
   async function verify() {
     const exported = join(folder, "audit.jsonl");
     await writeFile(exported, await (await fetch(new URL("api/product/audit?format=jsonl", url))).text());
@@ -62,5 +62,5 @@ export async function startService(start, { folder, dist, token, clock }) {
     return JSON.parse(stdout).entries;
   }
 
-  return { url, get, post, setClock, moved, verify };
+  return { url, get, post, setClock, waitForMove, verify };
 }

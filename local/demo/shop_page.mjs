@@ -1,15 +1,13 @@
-/** The page that customers see. */
-
-/** Sentences of the page, by the target that decides them. */
-const sentencesOf = ({ freeFrom, guests, deliveryDay }) => ({
+/** Returns the sentences of the page that customers see, by the target that decides each. */
+const listSentences = ({ freeFrom, guests, deliveryDay }) => ({
   "delivery.free_from": `Free delivery from €${freeFrom}`,
   "checkout.guests": guests ? "Pay as a guest" : "Sign in to pay",
   "page.delivery_day": deliveryDay ? "Order today, and it comes on Thursday" : "We deliver",
 });
 
-/** The page, which looks again every two seconds. */
+/** Returns the page, which reloads every two seconds. */
 export function renderShop(settings) {
-  const items = Object.entries(sentencesOf(settings)).map(
+  const items = Object.entries(listSentences(settings)).map(
     ([target, text]) => `<li data-target="${target}">${text}</li>`,
   );
   return `<!doctype html>

@@ -56,7 +56,7 @@ test("the host keeps its current values while the file is broken", { timeout: 30
   expect(await line()).toBe("t1 ui.banner = 1");
   const whole = await text();
   await write(whole.slice(0, -20));
-  expect(await complaint()).toMatch(/^keeping what is in use: /);
+  expect(await complaint()).toMatch(/^keeping the current values: /);
   await write(whole);
   await apply(change("chg_2", { value: 2 }));
   expect(await line()).toBe("t1 ui.banner = 2");

@@ -194,7 +194,7 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
     expect([code, out]).toEqual([
       0,
       expect.stringContaining(
-        `entries up to ${lost} may be lost, the log goes on from ${length}; the service is frozen`,
+        `entries up to ${lost} may be lost, the log continues from ${length}; the service is frozen`,
       ),
     ]);
     for (const shown of ['"decision": "accept_loss"', `"length": ${length}`, head]) expect(err).toContain(shown);

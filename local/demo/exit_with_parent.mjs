@@ -1,4 +1,4 @@
-/** Loaded before each process of the demo: when the demo goes, however it went, they go too. */
+/** Loaded into each process of the demo: ends the process when the demo has ended or was killed. */
 const end = () => process.kill(process.pid, "SIGTERM");
 if (process.connected) process.once("disconnect", end).channel.unref();
 else end();
