@@ -4,27 +4,28 @@ import { once } from "node:events";
 import { ClientClosedError, ClientOfflineError, createClient, ErrorReply } from "@redis/client";
 import { TargetRejected, Unanswered } from "countersign";
 
-/** How long an attempt is remembered. */
-const REMEMBERED_SECONDS = 24 * 3600;
-const ABSENT = "none";
+/** How long the key of an attempt exists. */
+const ATTEMPT_TTL_SECONDS = 24 * 3600;
+/** The version of a key that does not exist. */
+const ABSENT_VERSION = "none";
 
 /**
- * Sets a key, or deletes it, if it holds what was read and the attempt was not given up. Redis runs a script as one step.
- * KEYS: the key, the mark of the attempt. ARGV: the expected version, the next text where there is one.
+ * Sets or deletes a key if it has the expected version and the attempt was not cancelled. Redis runs a script as one step.
+ * KEYS: the key, the key of the attempt. ARGV: the expected version, and the new text (none: the key is deleted).
  */
 const COMPARE_AND_SET = `
 local current = redis.call("GET", KEYS[1])
-local version = current and redis.sha1hex(current) or "${ABSENT}"
+local version = current and redis.sha1hex(current) or "${ABSENT_VERSION}"
 if version ~= ARGV[1] or redis.call("EXISTS", KEYS[2]) == 1 then return {0, current} end
-redis.call("SET", KEYS[2], "done", "EX", ${REMEMBERED_SECONDS})
+redis.call("SET", KEYS[2], "done", "EX", ${ATTEMPT_TTL_SECONDS})
 if ARGV[2] then redis.call("SET", KEYS[1], ARGV[2], "KEEPTTL") else redis.call("DEL", KEYS[1]) end
 return {1}`;
 
-const versionOf = (text) => (text === null ? ABSENT : createHash("sha1").update(text).digest("hex"));
+const computeVersion = (text) => (text === null ? ABSENT_VERSION : createHash("sha1").update(text).digest("hex"));
 
-/** Returns what a key holds; `text` is null where there is no key. */
+/** Returns the value of a key from its text, which is null where there is no key. */
 function toTargetValue(text) {
-  const version = versionOf(text);
+  const version = computeVersion(text);
   if (text === null) return { version };
   try {
     return { value: JSON.parse(text), version, raw: text };
@@ -33,11 +34,11 @@ function toTargetValue(text) {
   }
 }
 
-/** The messages of the client may name the address, so its errors are replaced. */
+/** Replaces the message of an error of the client, which may contain the address. */
 const describe = (error) =>
   error instanceof ErrorReply ? `Redis rejects it (${error.message.split(" ")[0]})` : "Redis does not answer";
 
-/** Runs a command when there is a connection. Throws `Unanswered` where it was sent and had no answer. */
+/** Runs a command when there is a connection. Throws `Unanswered` if the command was sent and had no answer. */
 async function send(client, signal, command) {
   signal.throwIfAborted();
   try {
@@ -67,15 +68,15 @@ async function send(client, signal, command) {
  * @returns {{ system: import("countersign").TargetSystem; close(): void }}
  */
 export function redisSystem({ url, prefix, name = "redis" }) {
-  // A command that waits for a connection could be carried out long after it was given up.
+  // A queued command could be carried out long after its request has ended.
   const client = createClient({ url, disableOfflineQueue: true });
   client.on("error", () => undefined); // reported by the command that fails
   client.connect().catch(() => undefined);
   const { host, pathname } = new URL(url);
   const keyOf = ({ tenant_id, target }) => `${prefix}${tenant_id}:${target}`;
-  const markOf = ({ attempt }) => `${prefix}:${attempt}`; // no tenant is empty
-  /** Reads: nothing depends on a missing answer. */
-  const ask = (signal, command) =>
+  const attemptKey = ({ attempt }) => `${prefix}:${attempt}`; // differs from `keyOf`, since no tenant is empty
+  /** Sends a command that may be repeated, so that a missing answer is an ordinary error. */
+  const sendRepeatable = (signal, command) =>
     send(client, signal, command).catch((error) => {
       throw new Error(describe(error));
     });
@@ -86,32 +87,32 @@ export function redisSystem({ url, prefix, name = "redis" }) {
     check: ({ tenant_id }) => (tenant_id.includes(":") ? "the tenant contains a colon" : undefined),
     place: (entry) => `redis ${host}${pathname} ${keyOf(entry)}`,
 
-    read: async (entry, signal) => toTargetValue(await ask(signal, () => client.get(keyOf(entry)))),
+    read: async (entry, signal) => toTargetValue(await sendRepeatable(signal, () => client.get(keyOf(entry)))),
 
     async compareAndSet(entry, next, expected, attempt, signal) {
-      const keys = [keyOf(entry), markOf(attempt)];
+      const keys = [keyOf(entry), attemptKey(attempt)];
       const text = next && [next.raw ?? JSON.stringify(next.value)];
       const run = () => client.eval(COMPARE_AND_SET, { keys, arguments: [expected.version, ...(text ?? [])] });
       try {
         const [done, current] = await send(client, signal, run);
         if (!done) return { done: false, conflict: toTargetValue(current ?? null) };
-        return { done: true, version: versionOf(text ? text[0] : null) };
+        return { done: true, version: computeVersion(text ? text[0] : null) };
       } catch (error) {
         if (error instanceof ErrorReply) return { done: false, rejected: describe(error) };
         throw error;
       }
     },
 
-    /** Gives the attempt up where it has left no mark: it then does nothing if it still comes. */
+    /** Cancels the attempt if its key does not exist, so that a script that arrives later sets nothing. */
     async resolve(_entry, attempt, signal) {
-      const isForgotten = Date.now() - Date.parse(attempt.at) > (REMEMBERED_SECONDS / 2) * 1000;
-      if (isForgotten) return undefined;
-      const expiration = { type: "EX", value: REMEMBERED_SECONDS };
-      const giveUp = () => client.set(markOf(attempt), "given up", { condition: "NX", GET: true, expiration });
-      return (await ask(signal, giveUp)) === "done" ? "done" : "not_done";
+      const mayHaveExpired = Date.now() - Date.parse(attempt.at) > (ATTEMPT_TTL_SECONDS / 2) * 1000;
+      if (mayHaveExpired) return undefined;
+      const expiration = { type: "EX", value: ATTEMPT_TTL_SECONDS };
+      const cancel = () => client.set(attemptKey(attempt), "cancelled", { condition: "NX", GET: true, expiration });
+      return (await sendRepeatable(signal, cancel)) === "done" ? "done" : "not_done";
     },
 
-    ping: async (signal) => void (await ask(signal, () => client.ping())),
+    ping: async (signal) => void (await sendRepeatable(signal, () => client.ping())),
   };
   return { system, close: () => client.destroy() };
 }

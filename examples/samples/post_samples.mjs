@@ -8,17 +8,17 @@ const database = new Client(DATABASE_URL);
 await database.connect();
 const as_of = new Date();
 const sql = await readFile(new URL("snapshot.sql", import.meta.url), "utf8");
-const { rows: found } = await database.query(sql, [CHANGE_ID, as_of, Number(MAX_REVENUE)]);
+const { rows: totals } = await database.query(sql, [CHANGE_ID, as_of, Number(MAX_REVENUE)]);
 await database.end();
 
-const NOBODY = { n: 0, bought: 0, revenue: 0, revenue2: 0 };
-const rows = [...new Set(found.map(({ step }) => step))].flatMap((step) => {
-  const arm = (name) => found.find((row) => row.step === step && row.arm === name) ?? NOBODY;
-  const [treated, control] = [arm("treated"), arm("control")];
-  const of = (kpi, totals) => ({ step, kpi, as_of, treated: totals(treated), control: totals(control) });
+const NO_USERS = { n: 0, bought: 0, revenue: 0, revenue2: 0 };
+const rows = [...new Set(totals.map(({ step }) => step))].flatMap((step) => {
+  const findArm = (name) => totals.find((row) => row.step === step && row.arm === name) ?? NO_USERS;
+  const [treated, control] = [findArm("treated"), findArm("control")];
+  const createRow = (kpi, toSample) => ({ step, kpi, as_of, treated: toSample(treated), control: toSample(control) });
   return [
-    of("conversion", ({ n, bought }) => ({ n, sum: bought })),
-    of("revenue", ({ n, revenue, revenue2 }) => ({ n, sum: revenue, sum2: revenue2 })),
+    createRow("conversion", ({ n, bought }) => ({ n, sum: bought })),
+    createRow("revenue", ({ n, revenue, revenue2 }) => ({ n, sum: revenue, sum2: revenue2 })),
   ];
 });
 

@@ -1,4 +1,4 @@
--- Totals of each step and arm until a time. $1: the change, $2: the time, $3: the highest revenue of a user, as the plan bounds it.
+-- Computes the totals of each step and arm. $1: the change, $2: the end of the period, $3: the plan's upper bound of revenue.
 with first_seen as (
   select distinct on (step, user_id) step, user_id, arm, at
   from exposures where change_id = $1 and at <= $2

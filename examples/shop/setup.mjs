@@ -8,7 +8,7 @@ const folder = resolve(process.argv[2] ?? "shop");
 const example = (name) => join(import.meta.dirname, name);
 mkdirSync(folder); // fails where the folder exists
 
-/** Secrets: the agent's opens proposals, the other one every write. */
+/** Creates a secret: the agent's can only propose, the admin token allows every write. */
 const newSecret = (name) => {
   const secret = randomBytes(24).toString("hex");
   writeFileSync(join(folder, name), secret, { mode: 0o600 });
@@ -17,15 +17,15 @@ const newSecret = (name) => {
 const agentSecret = newSecret("agent.secret");
 newSecret("admin.token");
 
-/** Copies a file, with the one text in it that differs from shop to shop. */
-const write = (name, text, replacement) =>
+/** Copies a file and replaces one text in it. */
+const copyWith = (name, text, replacement) =>
   writeFileSync(
     join(folder, name),
     readFileSync(example(name), "utf8").replace(text, () => replacement),
   );
 const hash = createHash("sha256").update(agentSecret).digest("hex");
-write("product_intent.json", "SHA-256 OF THE AGENT'S SECRET", hash);
-write("targets.json", "FOLDER", folder);
+copyWith("product_intent.json", "SHA-256 OF THE AGENT'S SECRET", hash);
+copyWith("targets.json", "FOLDER", folder);
 copyFileSync(example("flags.flagd.json"), join(folder, "flags.flagd.json"));
 
 /** The repository on the server, and the clone that the shop runs from. */

@@ -1,4 +1,4 @@
-// A host product in a few lines: every half second it reads the config file, and reacts to what changed in `values`.
+// A small host product: every half second it reads the config file, and prints each change in `values`.
 import { readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 
@@ -18,6 +18,6 @@ async function react() {
 
 console.log(`watching ${path}`);
 for (;;) {
-  await react().catch((error) => console.error(`keeping what is in use: ${error.message}`));
+  await react().catch((error) => console.error(`keeping the current values: ${error.message}`));
   await setTimeout(500);
 }

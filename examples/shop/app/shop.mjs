@@ -1,4 +1,4 @@
-/** The shop: prints what a customer sees now. It knows flagd's file and its own repository, and nothing of the service. */
+/** The shop: prints what a customer sees now. It reads flagd's file and its own repository, never the service. */
 import { readFile } from "node:fs/promises";
 import { FlagdCore } from "@openfeature/flagd-core";
 

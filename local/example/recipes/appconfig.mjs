@@ -1,7 +1,7 @@
 /**
- * AWS AppConfig, API 2019-10-09: a target is a member of one JSON document in the hosted configuration store. A version is
- * made over the deployed one (`Latest-Version-Number`) and then deployed. While a deployment runs or bakes AppConfig starts no
- * other, so use a deployment strategy of 100 % without duration and bake time. Needs `npm install aws4fetch` and the rights
+ * AWS AppConfig, API 2019-10-09: a target is a member of one JSON document in the hosted configuration store. A write
+ * creates a version that follows the deployed one (`Latest-Version-Number`), and deploys it. While a deployment runs or bakes
+ * AppConfig starts no other, so use a deployment strategy of 100 % without duration and bake time. Needs `npm install aws4fetch` and the rights
  * appconfig:ListDeployments, StartDeployment, and Get, Create and DeleteHostedConfigurationVersion.
  *
  *     AWS_REGION=eu-central-1 APPLICATION=abc1234 PROFILE=def5678 PROFILE_NAME=settings ENVIRONMENT=ghi9012 \
@@ -19,7 +19,7 @@ export function appconfig({ url, application, profile, profileName, environment,
 
   return {
     async read(change) {
-      // In descending order of their numbers.
+      // The newest deployment comes first.
       const { Items } = await (await request(`${deployments}?max_results=50`, { send })).json();
       const latest = Items.find(
         ({ ConfigurationName, State }) => ConfigurationName === profileName && SERVED.includes(State),
@@ -42,18 +42,18 @@ export function appconfig({ url, application, profile, profileName, environment,
         body: JSON.stringify({ ...document, [toKey(change)]: value }),
         send,
       });
-      const made = created.headers.get("version-number");
+      const newVersion = created.headers.get("version-number");
       const body = JSON.stringify({
         ConfigurationProfileId: profile,
-        ConfigurationVersion: made,
+        ConfigurationVersion: newVersion,
         DeploymentStrategyId: strategy,
         Description: change.change_id,
       });
       try {
         await request(deployments, { method: "POST", headers: json, body, send });
       } catch (error) {
-        // A version that is not deployed would be in the way of the next one.
-        if (error instanceof Conflict) await request(`${versions}/${made}`, { method: "DELETE", send });
+        // A version that is not deployed would make the next creation a conflict.
+        if (error instanceof Conflict) await request(`${versions}/${newVersion}`, { method: "DELETE", send });
         if (error instanceof Conflict)
           throw new RequestRejected("another deployment is running; try again when it is complete", 409);
         throw error;

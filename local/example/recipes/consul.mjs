@@ -1,6 +1,6 @@
 /**
  * Consul KV, HTTP API v1 (Consul 1.7 or later): a target is a key with JSON text. A transaction sets it by check-and-set, and
- * `countersign/changes/<key>` to the id of the change. The token needs `key:write` on both.
+ * sets `countersign/changes/<key>` to the id of the change. The token needs `key:write` on both keys.
  *
  *     CONSUL_HTTP_ADDR=http://127.0.0.1:8500 CONSUL_HTTP_TOKEN=… SVC_ADAPTER_SECRET=… node consul.mjs
  */
@@ -28,8 +28,8 @@ export function consul({ url, token, prefix = "app", send }) {
         value === undefined
           ? { Verb: "delete-cas", Key, Index: version }
           : { Verb: "cas", Key, Index: version, Value: encode(JSON.stringify(value)) };
-      const mark = { Verb: "set", Key: `countersign/changes/${Key}`, Value: encode(change.change_id) };
-      const body = JSON.stringify([{ KV: operation }, { KV: mark }]);
+      const changeId = { Verb: "set", Key: `countersign/changes/${Key}`, Value: encode(change.change_id) };
+      const body = JSON.stringify([{ KV: operation }, { KV: changeId }]);
       await request(`${url}/v1/txn`, {
         method: "PUT",
         headers: { ...headers, "content-type": "application/json" },

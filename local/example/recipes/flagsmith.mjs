@@ -1,6 +1,6 @@
 /**
- * Flagsmith, Admin API v1: a target is a feature in one environment, its value `{"enabled": …, "value": …}`. The API has no
- * condition and no comment: an edit between the last look and the write is lost, and the audit log names the key. Not for
+ * Flagsmith, Admin API v1: a target is a feature in one environment, its value `{"enabled": …, "value": …}`. The API has
+ * no conditional write: an edit between the last read and the write is lost. It has no comment: its audit log names the key. Not for
  * environments with feature versioning. The key needs the right to update feature states.
  *
  *     FLAGSMITH_KEY=… FLAGSMITH_ENVIRONMENT=… SVC_ADAPTER_SECRET=… node flagsmith.mjs

@@ -1,6 +1,6 @@
 /**
- * GrowthBook, REST API v2: a target is a feature, its value the feature's default value in all environments. A draft is made,
- * compared with the version that was read, and published; its comment names the change. The key needs the rights to edit and
+ * GrowthBook, REST API v2: a target is a feature, its value the feature's default value in all environments. A write creates a
+ * draft, compares its base with the version that was read, and publishes it; the comment names the change. The key needs the rights to edit and
  * publish features; where approvals are required, also the right to bypass them.
  *
  *     GROWTHBOOK_KEY=secret_… SVC_ADAPTER_SECRET=… node growthbook.mjs

@@ -1,6 +1,6 @@
 /**
  * PostHog, REST API: a target is a feature flag of one project, its value `{"active": …, "filters": …}`. The update names the
- * version that was read and its content (`version`, `original_flag`), and is 409 over another edit; the activity log names
+ * version that was read and its content (`version`, `original_flag`), and is rejected with 409 after another edit; the activity log names
  * the key's user. The personal API key needs the scope feature_flag:write.
  *
  *     POSTHOG_KEY=phx_… POSTHOG_PROJECT=1234 SVC_ADAPTER_SECRET=… node posthog.mjs
@@ -19,9 +19,9 @@ export function posthog({ url = "https://us.posthog.com", token, project, send }
 
     async read({ target }) {
       const response = await request(`${flags}?search=${encodeURIComponent(target)}`, { headers, send });
-      const found = (await response.json()).results?.find(({ key }) => key === target);
-      if (!found) throw new RequestRejected("the flag does not exist");
-      const { id, version, active, filters } = found;
+      const flag = (await response.json()).results?.find(({ key }) => key === target);
+      if (!flag) throw new RequestRejected("the flag does not exist");
+      const { id, version, active, filters } = flag;
       return { value: { active, filters }, version: { id, version } };
     },
 

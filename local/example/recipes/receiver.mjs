@@ -1,5 +1,5 @@
 /**
- * Receives the requests of Countersign's webhook adapter and carries them out on one system. A recipe is that system: an object
+ * Receives the requests of Countersign's webhook adapter and carries them out on one system. A recipe accesses that system: it is an object
  * with `read` and `write`. Runs on Node 20 and needs no package.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
@@ -19,24 +19,24 @@ export class RequestRejected extends Error {
   }
 }
 
-/** The system holds another value or version than was read: nothing was written. */
+/** Thrown if the system holds another value or version than was read; nothing was written then. */
 export class Conflict extends RequestRejected {
   constructor(message = "the target was changed by another program; look at it before you try again") {
     super(message, 409);
   }
 }
 
-/** Sends a request of a recipe. Returns a response of 2xx, of a read also 404; throws `Conflict` or `RequestRejected` for others. */
+/** Sends a request of a recipe. Returns a response of 2xx (GET: also 404); throws `Conflict` or `RequestRejected` for others. */
 export async function request(url, { method = "GET", headers = {}, body, send = fetch } = {}) {
   const response = await send(url, { method, headers, body, redirect: "error", signal: AbortSignal.timeout(8000) });
   if (response.ok || (method === "GET" && response.status === 404)) return response;
   if (response.status === 409 || response.status === 412) throw new Conflict();
-  // The service asks again after 502: the request may have been carried out.
+  // After 502 the service sends the request again, since the system may have carried it out.
   throw new RequestRejected(`the system answered ${response.status}`, response.status >= 500 ? 502 : 422);
 }
 
 /** Verifies the signature as Standard Webhooks 1.0 defines it. */
-function isSigned(secret, headers, body, nowMs) {
+function hasValidSignature(secret, headers, body, nowMs) {
   const key = secret.startsWith("whsec_") ? Buffer.from(secret.slice(6), "base64") : Buffer.from(secret);
   const content = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
   const expected = createHmac("sha256", key).update(content).digest();
@@ -45,8 +45,8 @@ function isSigned(secret, headers, body, nowMs) {
   return isRecent && actual.length === expected.length && timingSafeEqual(actual, expected);
 }
 
-/** The changes of each target, oldest first, in a JSON file that is replaced as a whole. */
-function changeFile(path) {
+/** Stores the changes of each target, oldest first, in a JSON file that each write replaces. */
+function createChangeFile(path) {
   const load = async () => {
     try {
       return JSON.parse(await readFile(path, "utf8"));
@@ -68,23 +68,23 @@ function changeFile(path) {
 const toAdapterValue = (value) => (value === undefined ? null : { value });
 
 /**
- * Makes the four operations. `system.read(change)` returns `{ value, version }`, `value` undefined where the target holds
+ * Creates the four operations. `system.read(change)` returns `{ value, version }`, `value` undefined where the target holds
  * nothing; `system.write(change, value, read)` sets `value` (undefined: removes it) where the target still holds `read`, and
  * throws `Conflict` otherwise. What a change replaced is stored before the write, so every operation may be repeated.
  */
 export function operations(system, path) {
-  const file = changeFile(path);
-  const isShown = ({ state }) => state !== "rolled_back";
+  const file = createChangeFile(path);
+  const isInEffect = ({ state }) => state !== "rolled_back";
 
-  async function open(change) {
+  async function loadRecord(change) {
     const key = JSON.stringify([change.tenant_id, change.target.toLowerCase()]);
     const changes = await file.load(key);
-    const mine = changes.find(({ change_id }) => change_id === change.change_id);
-    const shown = changes.filter(isShown);
+    const record = changes.find(({ change_id }) => change_id === change.change_id);
+    const inEffect = changes.filter(isInEffect);
     return {
-      mine,
-      isLatest: shown.at(-1) === mine,
-      later: shown[shown.indexOf(mine) + 1],
+      record,
+      isLatest: inEffect.at(-1) === record,
+      nextRecord: inEffect[inEffect.indexOf(record) + 1],
       changes,
       store: () => file.store(key, changes),
     };
@@ -99,23 +99,23 @@ export function operations(system, path) {
     },
 
     async apply(change) {
-      const { mine, isLatest, changes, store } = await open(change);
+      const { record, isLatest, changes, store } = await loadRecord(change);
       const read = await system.read(change);
-      if (mine && isShown(mine)) {
+      if (record && isInEffect(record)) {
         const isDone = !isLatest || isEqual(read.value, change.value);
-        if (!isDone && !isEqual(toAdapterValue(read.value), mine.previous)) throw new Conflict();
+        if (!isDone && !isEqual(toAdapterValue(read.value), record.previous)) throw new Conflict();
         if (!isDone) await system.write(change, change.value, read);
-        return { result: "applied", previous: mine.previous };
+        return { result: "applied", previous: record.previous };
       }
       const previous = toAdapterValue(read.value);
-      if (mine) changes.splice(changes.indexOf(mine), 1);
+      if (record) changes.splice(changes.indexOf(record), 1);
       changes.push({ change_id: change.change_id, state: "applied", value: change.value, previous });
       await store();
       try {
         await system.write(change, change.value, read);
       } catch (error) {
         if (!(error instanceof RequestRejected) || error.status === 502) throw error;
-        // Nothing was written: the change is not shown.
+        // Nothing was written, so the record of the change is removed.
         changes.pop();
         await store();
         throw error;
@@ -124,43 +124,44 @@ export function operations(system, path) {
     },
 
     async verify(change) {
-      const { mine, isLatest } = await open(change);
+      const { record, isLatest } = await loadRecord(change);
       const { value } = await system.read(change);
       const holds = toAdapterValue(value);
-      if (!mine) return { state: "absent", holds };
-      if (!isShown(mine)) return { state: "rolled_back", holds };
+      if (!record) return { state: "absent", holds };
+      if (!isInEffect(record)) return { state: "rolled_back", holds };
       if (!isLatest || isEqual(value, change.value)) return { state: "applied", holds };
-      return { state: isEqual(holds, mine.previous) ? "absent" : "unknown", holds };
+      return { state: isEqual(holds, record.previous) ? "absent" : "unknown", holds };
     },
 
     async rollback(change) {
-      const { mine, isLatest, later, changes, store } = await open(change);
-      if (!mine && change.status === "applied") throw new Conflict("this receiver has no record of the change");
-      if (!mine || !isShown(mine)) return { result: "rolled_back" };
+      const { record, isLatest, nextRecord, changes, store } = await loadRecord(change);
+      if (!record && change.status === "applied") throw new Conflict("this receiver has no record of the change");
+      if (!record || !isInEffect(record)) return { result: "rolled_back" };
       if (isLatest) {
         const read = await system.read(change);
-        const isBefore = isEqual(toAdapterValue(read.value), mine.previous);
-        if (!isBefore && !isEqual(read.value, mine.value)) throw new Conflict();
-        if (!isBefore) await system.write(change, mine.previous?.value, read);
-      } else later.previous = mine.previous;
-      mine.state = "rolled_back";
+        const isBefore = isEqual(toAdapterValue(read.value), record.previous);
+        if (!isBefore && !isEqual(read.value, record.value)) throw new Conflict();
+        if (!isBefore) await system.write(change, record.previous?.value, read);
+      } else nextRecord.previous = record.previous;
+      record.state = "rolled_back";
       await store();
       return { result: isLatest ? "rolled_back" : "superseded" };
     },
   };
 }
 
-/** Makes the server of a recipe; requests are carried out one after another. */
+/** Creates the server of a recipe; requests are carried out one after another. */
 export function receiver({ secret, system, path, now = Date.now }) {
   const carryOut = operations(system, path);
-  let last = Promise.resolve();
+  let lastOperation = Promise.resolve();
 
   async function answer({ method, headers }, body) {
-    if (method !== "POST" || !isSigned(secret, headers, body, now())) throw new RequestRejected("not signed", 401);
+    if (method !== "POST" || !hasValidSignature(secret, headers, body, now()))
+      throw new RequestRejected("not signed", 401);
     const { operation, change } = JSON.parse(body);
     if (!Object.hasOwn(carryOut, operation)) throw new RequestRejected("unknown operation");
-    const result = last.then(() => carryOut[operation](change));
-    last = result.catch(() => undefined);
+    const result = lastOperation.then(() => carryOut[operation](change));
+    lastOperation = result.catch(() => undefined);
     return result;
   }
 
@@ -184,10 +185,10 @@ export function receiver({ secret, system, path, now = Date.now }) {
   });
 }
 
-/** Starts the server of a recipe that is run as a program. `make` gets the environment variables. */
-export async function runRecipe(module, make, { env, argv } = process) {
+/** Starts the server if the module of the recipe is run as a program. `createSystem` gets the environment variables. */
+export async function runRecipe(module, createSystem, { env, argv } = process) {
   if (argv[1] !== fileURLToPath(module)) return;
   const { SVC_ADAPTER_SECRET: secret, PORT = "8500", CHANGES = "changes.json" } = env;
   if (!secret) throw new Error("SVC_ADAPTER_SECRET is not set");
-  receiver({ secret, system: await make(env), path: CHANGES }).listen(Number(PORT), "127.0.0.1");
+  receiver({ secret, system: await createSystem(env), path: CHANGES }).listen(Number(PORT), "127.0.0.1");
 }
