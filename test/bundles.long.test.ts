@@ -113,18 +113,18 @@ describe("code that few handlers need is only in their bundles", () => {
   });
 
   test("the descriptions of fields", async () => {
-    const described = async (bundles: Metafile, host: string) => {
-      const found = [];
+    const listDescribed = async (bundles: Metafile, host: string) => {
+      const names = [];
       for (const name of bundlesByName(bundles, host).keys())
         if (
           /\.(?:describe|meta)\("|description:"[^"]*",examples:/.test(await readFile(join(folder, host, name), "utf8"))
         )
-          found.push(name.replace(/(?:\/index)?\.m?js$/, ""));
-      return found.sort();
+          names.push(name.replace(/(?:\/index)?\.m?js$/, ""));
+      return names.sort();
     };
-    // MCP tells agents what its tools take.
-    expect(await described(edge, "edge")).toEqual([...WITH_ALL_ENDPOINTS, "mcp"].sort());
-    expect(await described(lambda, "lambda")).toEqual([...IN_LAMBDA, "functions/agent", "mcp"].sort());
+    // MCP describes the arguments of its tools to agents.
+    expect(await listDescribed(edge, "edge")).toEqual([...WITH_ALL_ENDPOINTS, "mcp"].sort());
+    expect(await listDescribed(lambda, "lambda")).toEqual([...IN_LAMBDA, "functions/agent", "mcp"].sort());
   });
 
   test("the chat's rules, tools and prompts", () => {
@@ -138,8 +138,8 @@ describe("code that few handlers need is only in their bundles", () => {
   test("the clients of language models", () => {
     const clients = /^lib\/llm\/(?:openai|anthropic)\.ts/;
     expect(listBundlesWith(bundlesByName(edge, "edge"), clients)).toEqual([]);
-    const asking = ["action_run_now", "chat", "functions/agent", "functions/cycle"];
-    expect(listBundlesWith(bundlesByName(lambda, "lambda"), clients)).toEqual(asking);
+    const bundlesWithModels = ["action_run_now", "chat", "functions/agent", "functions/cycle"];
+    expect(listBundlesWith(bundlesByName(lambda, "lambda"), clients)).toEqual(bundlesWithModels);
   });
 
   test("the registry of prom-client, which does not need Node, for metrics", () => {
@@ -168,7 +168,7 @@ describe("code that few handlers need is only in their bundles", () => {
   });
 });
 
-describe("sizes", () => {
+describe("budgets of bundles", () => {
   test("every bundle is measured", async () => {
     const { rows } = await measureBundles(folder);
     expect(rows.map(({ file }) => file)).toEqual(expect.arrayContaining(["edge/worker.js", "edge/product/approve.js"]));

@@ -12,17 +12,17 @@ const ROOT = join(import.meta.dirname, "..");
 
 const template = readFileSync(join(ROOT, "template.yaml"), "utf8");
 
-/** Returns the findings of CloudFormation's linter, or undefined where it is not installed: it is a Python program. */
+/** Returns the findings of CloudFormation's linter, or undefined if that Python program is not installed. */
 function lint(templates: Readonly<Record<string, string>>): string | undefined {
   const cwd = temporaryFolder();
   for (const [name, text] of Object.entries(templates)) writeFileSync(join(cwd, name), text);
-  const strict = ["--non-zero-exit-code", "informational", ...Object.keys(templates)];
-  const { error, status, stdout, stderr } = spawnSync("cfn-lint", strict, { cwd, encoding: "utf8" });
+  const options = ["--non-zero-exit-code", "informational", ...Object.keys(templates)];
+  const { error, status, stdout, stderr } = spawnSync("cfn-lint", options, { cwd, encoding: "utf8" });
   // Status 127: a shim found that the program is not installed.
   if (!error && status !== 127) return status === 0 ? "" : stdout + stderr;
   const reason = error?.message ?? stderr.trim();
   process.stderr.write(
-    `template.yaml is not linted: cfn-lint is missing (${reason}); pip install cfn-lint brings it\n`,
+    `template.yaml is not linted: cfn-lint is missing (${reason}); install it with pip install cfn-lint\n`,
   );
   return undefined;
 }
@@ -34,9 +34,9 @@ test("cfn-lint accepts template.yaml with and without the authorizer of docs/lam
   const api = "  Api:\n    Type: AWS::Serverless::HttpApi\n    Properties:\n";
   expect(template).toContain(api);
   const authorized = template.replace(api, api + example!.replace(/^/gm, "  ").trimEnd() + "\n");
-  const found = lint({ "template.yaml": template, "authorized.yaml": authorized });
-  context.skip(found === undefined, "cfn-lint is missing");
-  expect(found).toBe("");
+  const findings = lint({ "template.yaml": template, "authorized.yaml": authorized });
+  context.skip(findings === undefined, "cfn-lint is missing");
+  expect(findings).toBe("");
 });
 
 /** Builds the files of a Worker as `npm run build` does, next to its configuration. */

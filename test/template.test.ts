@@ -102,7 +102,7 @@ describe("routes", () => {
     (_, endpoint) => expect(findRoute(endpoint)?.group).toBe(functionGroup(endpoint)),
   );
 
-  test("there are no other routes than those and the files of the console, and none twice", async () => {
+  test("all other routes are files of the console, and no route exists twice", async () => {
     const needed = endpoints.map((endpoint) => findRoute(endpoint));
     const names: string[] = Object.keys(await buildConsoleFiles({ splitting: false }));
     const files = names.map((name) => ({
@@ -115,7 +115,7 @@ describe("routes", () => {
     expect(new Set(routes.map(({ method, path }) => `${method} ${path}`)).size).toBe(routes.length);
   });
 
-  test("all are on the one API, which is throttled and leaves tokens and queries out of its log", () => {
+  test("all routes are of one API, which is throttled and logs no tokens or queries", () => {
     for (const [, { Properties }] of functions)
       for (const { Type, Properties: event } of Object.values<Any>(Properties.Events))
         if (Type === "HttpApi") expect(event.ApiId).toEqual({ Ref: "Api" });
@@ -129,38 +129,33 @@ describe("routes", () => {
   });
 });
 
-test("no function has more routes than the policy takes that lets the API call it", () => {
-  const LIMIT = 20_480;
+test("the resource policy of each function, with a statement for each route, is below AWS's limit", () => {
+  const MAX_POLICY_BYTES = 20_480;
   for (const [name, { Properties }] of functions) {
-    const statements = Object.entries<Any>(Properties.Events).map(
-      ([
-        event,
-        {
-          Properties: { Path = "" },
+    const statements = Object.entries<Any>(Properties.Events).map(([event, route]) => ({
+      Sid: `${"s".repeat(32)}-${name}${event}Permission-ABCDEFGHIJKL`,
+      Effect: "Allow",
+      Principal: { Service: "apigateway.amazonaws.com" },
+      Action: "lambda:InvokeFunction",
+      Resource: `arn:aws:lambda:ap-southeast-1:123456789012:function:${"s".repeat(32)}-${name}-ABCDEFGHIJKL`,
+      Condition: {
+        ArnLike: {
+          "AWS:SourceArn": `arn:aws:execute-api:ap-southeast-1:123456789012:a1b2c3d4e5/*/*${route.Properties.Path ?? ""}`,
         },
-      ]) => ({
-        Sid: `${"s".repeat(32)}-${name}${event}Permission-ABCDEFGHIJKL`,
-        Effect: "Allow",
-        Principal: { Service: "apigateway.amazonaws.com" },
-        Action: "lambda:InvokeFunction",
-        Resource: `arn:aws:lambda:ap-southeast-1:123456789012:function:${"s".repeat(32)}-${name}-ABCDEFGHIJKL`,
-        Condition: {
-          ArnLike: { "AWS:SourceArn": `arn:aws:execute-api:ap-southeast-1:123456789012:a1b2c3d4e5/*/*${Path}` },
-        },
-      }),
-    );
-    expect(JSON.stringify(statements).length, name).toBeLessThan(LIMIT);
+      },
+    }));
+    expect(JSON.stringify(statements).length, name).toBeLessThan(MAX_POLICY_BYTES);
   }
 });
 
 describe("functions", () => {
-  test("are one for each group, the cycle and the console", () => {
+  test("there is one function for each group, the cycle and the console", () => {
     const names = functions.map(([, { Properties }]) => parseGroup(Properties.CodeUri)).sort();
     expect(names).toEqual([...GROUPS, "cycle", "console"].sort());
     for (const name of names) expect(functionProperties(name).CodeUri).toBe(`dist/lambda/functions/${name}`);
   });
 
-  test("run as they were built, on Node 22 and arm64", () => {
+  test("functions run the built files on Node 22 and arm64", () => {
     expect(globals.Function).toMatchObject({
       Runtime: "nodejs22.x",
       Architectures: ["arm64"],
@@ -172,11 +167,11 @@ describe("functions", () => {
     }
   });
 
-  test("end before the claim of an apply does, those behind the API that change anything", () => {
+  test("functions that apply changes time out before the claim of an apply ends", () => {
     for (const name of ["product", "agent"]) expect(functionProperties(name).Timeout).toBeLessThan(60);
   });
 
-  test("each have a log that does not grow for ever", () => {
+  test("each function has a log with limited retention", () => {
     for (const [, { Properties }] of functions) {
       const { LogGroup } = Properties.LoggingConfig;
       expect(resources[LogGroup.Ref]).toMatchObject({
@@ -214,7 +209,7 @@ describe("functions", () => {
   });
 });
 
-test("endpoints that need the token are in functions that know it", () => {
+test("endpoints that check the admin token are in functions that may read it", () => {
   const tokenEndpoints = endpoints.filter(({ token }) => token);
   expect(tokenEndpoints.length).toBeGreaterThan(5);
   for (const endpoint of tokenEndpoints) expect(WRITERS, endpoint.path).toContain(functionGroup(endpoint));
@@ -222,10 +217,10 @@ test("endpoints that need the token are in functions that know it", () => {
 
 describe("rights", () => {
   /** Lists the shared policies of a function, in a stack with these parameters. */
-  const listSharedPolicies = (name: string, given: Record<string, string>): Any[] => {
-    const shared: Any[] = functionProperties(name).Policies.filter((one: Any) => !one.Statement);
-    return shared.flatMap(({ "Fn::If": [condition, then] }) =>
-      resolveValue({ "Fn::If": [condition, ["yes"], []] }, given).map(() => then),
+  const listSharedPolicies = (name: string, stackParameters: Record<string, string>): Any[] => {
+    const shared: Any[] = functionProperties(name).Policies.filter((policy: Any) => !policy.Statement);
+    return shared.flatMap(({ "Fn::If": [condition, policy] }) =>
+      resolveValue({ "Fn::If": [condition, true, false] }, stackParameters) ? [policy] : [],
     );
   };
   const READ = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"];
@@ -253,7 +248,7 @@ describe("rights", () => {
     }
   });
 
-  test("functions with a product may read the intent at its address", () => {
+  test("functions that need the intent may read it at its address", () => {
     for (const name of [...GROUPS, "cycle", "console"]) {
       expect(listSharedPolicies(name, { ProductIntentObject: "acme/intent.json" })).toEqual(
         ["docs", "console"].includes(name) ? [] : [{ Ref: "IntentRights" }],
@@ -261,8 +256,8 @@ describe("rights", () => {
       expect(listSharedPolicies(name, {})).toEqual([]);
     }
     expect(resources.IntentRights.Condition).toBe("IntentIsFetched");
-    const rights = (given: Record<string, string>) =>
-      resolveValue(resources.IntentRights.Properties.PolicyDocument.Statement, given);
+    const rights = (stackParameters: Record<string, string>) =>
+      resolveValue(resources.IntentRights.Properties.PolicyDocument.Statement, stackParameters);
     const account = { "AWS::Partition": "aws", "AWS::Region": "eu-central-1", "AWS::AccountId": "123456789012" };
     expect(rights({ ...account, ProductIntentParameter: "/acme/intent" })).toEqual([
       {
@@ -387,7 +382,7 @@ describe("a customer's own key", () => {
     ]);
   });
 
-  test("without a key AWS's own is used", () => {
+  test("without a key of the customer, keys of AWS are used", () => {
     expect(new Set(encrypted({}))).toEqual(new Set([resolveValue({ Ref: "AWS::NoValue" }, {})]));
     expect(resources.KeyRights.Condition).toBe("KeyIsGiven");
   });
