@@ -129,7 +129,7 @@ describe("routes", () => {
   });
 });
 
-test("the resource policy of each function, with a statement for each route, is below AWS's limit", () => {
+test("the resource policy of each function, with all its routes, is below AWS's limit", () => {
   const MAX_POLICY_BYTES = 20_480;
   for (const [name, { Properties }] of functions) {
     const statements = Object.entries<Any>(Properties.Events).map(([event, route]) => ({
