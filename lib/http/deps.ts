@@ -43,7 +43,7 @@ export interface HttpDeps {
   pause?: ((ms: number) => Promise<void>) | undefined;
   /** Returns the handler with its requests measured under their declared path, or `other`. */
   measure?: ((handler: Handler, path: string) => Handler) | undefined;
-  /** Resolves in the next turn of the event loop. Present on hosts with many callers, where concurrent reads are shared. */
+  /** Resolves in the next turn of the event loop. Present on hosts that share concurrent reads. */
   waitForNextTurn?: (() => Promise<void>) | undefined;
   /** A faster `Response` of the host. */
   Response?: typeof Response | undefined;

@@ -111,7 +111,7 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
       if (!methods.includes(request.method)) return rejectRequest(request, deps, methodNotAllowed(methods));
       if (declaration.product && !deps.product) throw runtimeDisabled();
       const identity = await admit(request, deps, declaration);
-      const write = isWrite(declaration);
+      const writes = isWrite(declaration);
       const isPost = declaration.method === "POST";
       if (isPost && !declaration.fieldsInQuery) rejectQuery(request, declaration.ignoredQuery);
       const { text, fields } = isPost
@@ -123,7 +123,7 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
       const callerName = identity.agent ?? identity.person;
       if (declaration.callerField && callerName && !(declaration.callerField in fields))
         fields[declaration.callerField] = callerName;
-      const idempotency = write ? readIdempotencyKey(request, identity, text, deps.sha256) : undefined;
+      const idempotency = writes ? readIdempotencyKey(request, identity, text, deps.sha256) : undefined;
       const { agent, readsOwn } = identity;
       const reader = readsOwn && agent !== undefined ? { name: agent } : undefined;
       const call = {
@@ -135,7 +135,7 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
       };
       const parsed = parseInput(findSchema(deps), Object.assign(fields, pathFields));
       const run = () => (reader ? maskErrors(call.deps, () => handle(parsed, call)) : handle(parsed, call));
-      if (write && declaration.product) return runWithPriority(deps, run);
+      if (writes && declaration.product) return runWithPriority(deps, run);
       // A shared answer shows every change.
       if (reader || !share || !declaration.shared!(parsed)) return await run();
       return share(JSON.stringify(parsed), async () => {

@@ -72,30 +72,31 @@ export const canBeAbsent = (value: Value): boolean =>
 export function createFlagChoice(values: readonly Value[], key?: string): FlagChoice {
   const sources = values.map(listArms);
   const results: (EvaluatedFlag | undefined)[] = [];
-  // Users with the same arms and share get the same answer.
+  // Index of the answer by the combination of arms and share, as one number.
   const indexes = new Map<number, number>();
   const choose = (user: FlagUser): number => {
-    let path = 1;
+    let combination = 1;
     let arm: Arm | undefined;
     let counted: Arm["counted"];
     for (const { arms, find } of sources) {
       const position = find(user);
-      path = path * MAX_ARMS + position;
+      combination = combination * MAX_ARMS + position;
       arm = arms[position]!;
       counted ??= arm.counted;
       if (arm.value) break;
     }
-    const { value = null, split: parts } = arm ?? {};
-    const unit = parts && user.unit(parts.split.unit);
-    const share = unit === undefined ? undefined : parts!.findShare(unit);
-    path = path * (MAX_SHARES + 1) + (share ?? MAX_SHARES);
-    let index = indexes.get(path);
+    const { value = null, split: armSplit } = arm ?? {};
+    const unit = armSplit && user.unit(armSplit.split.unit);
+    const shareIndex = unit === undefined ? undefined : armSplit!.findShare(unit);
+    combination = combination * (MAX_SHARES + 1) + (shareIndex ?? MAX_SHARES);
+    let index = indexes.get(combination);
     if (index === undefined) {
-      const { split } = parts ?? {};
-      const chosen = value && { value, counted, split, share: share === undefined ? undefined : split!.shares[share] };
-      const flag = chosen && (toFlag(key ?? value.target, chosen) ?? (key === undefined ? undefined : nullFlag(key)));
+      const split = armSplit?.split;
+      const share = shareIndex === undefined ? undefined : split!.shares[shareIndex];
+      const nullError = key === undefined ? undefined : nullFlag(key);
+      const flag = value && (toFlag(key ?? value.target, { value, counted, split, share }) ?? nullError);
       index = results.push(flag ? toEvaluatedFlag(flag) : undefined) - 1;
-      indexes.set(path, index);
+      indexes.set(combination, index);
     }
     return index;
   };

@@ -42,11 +42,11 @@ export function findTokenProblem(request: Request): string | undefined {
 /** Returns the person: `""` if none is named, `undefined` if this service has no source of names. Errors: 400 `invalid_identity`. */
 export function findPerson(deps: HttpDeps, request: Request): string | undefined {
   const { identityHeader, identityToken, person } = deps;
-  const stated = readStatedPerson(deps, request);
-  if (!stated) return stated;
-  if (person) return requireValidName(stated, "the host's log-in");
-  if (identityToken) return requireValidName(stated, `the token in the header ${identityToken.header}`);
-  return requireValidName(headersAreText() ? stated : decodeHeader(stated), `the header ${identityHeader}`);
+  const statedName = readStatedPerson(deps, request);
+  if (!statedName) return statedName;
+  if (person) return requireValidName(statedName, "the host's log-in");
+  if (identityToken) return requireValidName(statedName, `the token in the header ${identityToken.header}`);
+  return requireValidName(headersAreText() ? statedName : decodeHeader(statedName), `the header ${identityHeader}`);
 }
 
 /** Describes the source of names in words, for errors. */

@@ -5,7 +5,7 @@ import { runWithTimeLimit } from "../kit/time_limit.ts";
 const MAX_WAIT_MS = 1000;
 
 interface Write {
-  done: Promise<unknown>;
+  result: Promise<unknown>;
 }
 
 const runningWrites = new WeakMap<object, Set<Write>>();
@@ -14,10 +14,10 @@ const runningWrites = new WeakMap<object, Set<Write>>();
 export async function runWithPriority<T>(deps: object, run: () => Promise<T>): Promise<T> {
   const writes = runningWrites.get(deps) ?? new Set<Write>();
   runningWrites.set(deps, writes);
-  const write = { done: run() };
+  const write = { result: run() };
   writes.add(write);
   try {
-    return await write.done;
+    return await write.result;
   } finally {
     writes.delete(write);
   }
@@ -28,6 +28,6 @@ export async function letWritesPass(deps: object, passedWrites: WeakSet<object>)
   for (const write of [...(runningWrites.get(deps) ?? [])]) {
     if (passedWrites.has(write)) continue;
     passedWrites.add(write);
-    await runWithTimeLimit(() => write.done, MAX_WAIT_MS).catch(() => undefined);
+    await runWithTimeLimit(() => write.result, MAX_WAIT_MS).catch(() => undefined);
   }
 }

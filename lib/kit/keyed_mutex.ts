@@ -6,13 +6,13 @@ export type KeyedMutex = <T>(name: string, run: () => Promise<T>) => Promise<T>;
 
 /** Creates a mutex; a name without work takes no memory. */
 export function createKeyedMutex(): KeyedMutex {
-  const last = createTransientMap<string, Promise<unknown>>();
+  const tails = createTransientMap<string, Promise<unknown>>();
   return (name, run) => {
-    const result = (last.get(name) ?? Promise.resolve()).then(run, run);
-    const done = result.catch(() => {});
-    last.set(name, done);
-    void done.then(() => {
-      if (last.get(name) === done) last.delete(name);
+    const result = (tails.get(name) ?? Promise.resolve()).then(run, run);
+    const settled = result.catch(() => {});
+    tails.set(name, settled);
+    void settled.then(() => {
+      if (tails.get(name) === settled) tails.delete(name);
     });
     return result;
   };

@@ -2,19 +2,19 @@
 import { closest, distance } from "fastest-levenshtein";
 
 /** Returns the known word with the same letters, else one that begins with the word, else one with the fewest edits. */
-export function findNearest(word: string, known: readonly string[]): string {
+export function findNearest(word: string, candidates: readonly string[]): string {
   const lower = word.toLowerCase();
   return (
-    known.find((other) => sortLetters(other) === sortLetters(lower)) ??
-    known.find((other) => lower.length > 1 && other.toLowerCase().startsWith(lower)) ??
-    closest(lower, known)
+    candidates.find((other) => sortLetters(other) === sortLetters(lower)) ??
+    candidates.find((other) => lower.length > 1 && other.toLowerCase().startsWith(lower)) ??
+    closest(lower, candidates)
   );
 }
 
 /** Returns true for a word that is not known but one or two edits from a known word (one for up to five letters). */
-export function isMisspelling(word: string, known: readonly string[]): boolean {
-  if (known.includes(word)) return false;
-  const nearest = findNearest(word, known);
+export function isMisspelling(word: string, candidates: readonly string[]): boolean {
+  if (candidates.includes(word)) return false;
+  const nearest = findNearest(word, candidates);
   const edits = distance(word.toLowerCase(), nearest);
   return edits <= (nearest.length > 5 ? 2 : 1) || sortLetters(word.toLowerCase()) === sortLetters(nearest);
 }

@@ -6,7 +6,7 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 export interface Clock {
   now(): number;
   /**
-   * Milliseconds that never step back, also when the clock is set; comparable within this process only. Absent where
+   * Milliseconds that never step back, also when the clock is set; comparable within this process only. Absent if
    * processes are short-lived or halted between requests.
    */
   monotonic?(): number;

@@ -64,7 +64,7 @@ export function makeDocument<T>(
   /** Documents by product, whose intent names the KPIs, or by `deps` without a product. */
   const cache = new WeakMap<object, { document: T }>();
   return (deps) => {
-    // Everybody may read the document, so where reads are protected it names no KPI of the intent.
+    // Everybody may read the document, so it names no KPI of the intent if reads are protected.
     const config = deps.protectReads ? { ...deps, product: undefined } : deps;
     const key = config.product ?? deps;
     const entry = cache.get(key) ?? { document: make(makeOpenApi(endpoints(), version, config)) };

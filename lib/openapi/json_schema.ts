@@ -41,32 +41,36 @@ export type SchemaNames = ReadonlyMap<unknown, string>;
  * Returns the schema of a request (`input`) or an answer (`output`). A number or flag that a form sends as text appears with its
  * own type only.
  */
-export function toJsonSchema(type: z.ZodType, io: "input" | "output", named: SchemaNames = new Map()): JsonSchema {
+export function toJsonSchema(
+  type: z.ZodType,
+  io: "input" | "output",
+  schemaNames: SchemaNames = new Map(),
+): JsonSchema {
   const { $schema: _, ...schema } = z.toJSONSchema(type, {
     io,
     unrepresentable: "any",
     override: ({ zodSchema, jsonSchema, path }) => {
-      // zod leaves a default out where text is turned into a number.
+      // zod omits the default of a transformed text.
       if (zodSchema instanceof z.ZodDefault && typeof zodSchema.def.defaultValue !== "object")
         jsonSchema.default = zodSchema.def.defaultValue as string | number | boolean;
-      const name = path.length > 0 ? findName(zodSchema, named) : undefined;
+      const name = path.length > 0 ? findName(zodSchema, schemaNames) : undefined;
       if (name === undefined) return;
       const { description } = jsonSchema;
       for (const keyword of Object.keys(jsonSchema)) delete jsonSchema[keyword];
       jsonSchema.$ref = `#/components/schemas/${name}`;
       // A local description adds to the shared one.
-      if (description !== undefined && !named.has(zodSchema)) jsonSchema.description = description;
+      if (description !== undefined && !schemaNames.has(zodSchema)) jsonSchema.description = description;
     },
   }) as JsonSchema;
-  const name = findName(type, named);
+  const name = findName(type, schemaNames);
   return name === undefined ? tidySchema(schema, io) : { $ref: `#/components/schemas/${name}` };
 }
 
 /** Returns the name of a schema, also of a copy that `describe` made. */
-function findName(type: z.core.$ZodType, named: SchemaNames): string | undefined {
+function findName(type: z.core.$ZodType, schemaNames: SchemaNames): string | undefined {
   // oxlint-disable-next-line no-underscore-dangle -- zod has it nowhere else
   for (let origin: z.core.$ZodType | undefined = type; origin; origin = origin._zod.parent)
-    if (named.has(origin)) return named.get(origin);
+    if (schemaNames.has(origin)) return schemaNames.get(origin);
   return undefined;
 }
 

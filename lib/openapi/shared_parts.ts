@@ -107,7 +107,7 @@ function findRepeated(operations: readonly Operation[]): ReadonlySet<string> {
 const MIN_SHARED_FIELDS = 8;
 
 /** Rewrites an object that has all fields of a named shape, and more, as an extension of that shape. */
-function extendNamed(schema: JsonSchema, named: Readonly<Record<string, JsonSchema>>): JsonSchema {
+function extendNamed(schema: JsonSchema, namedSchemas: Readonly<Record<string, JsonSchema>>): JsonSchema {
   const { properties = {}, required = [], ...rest } = schema;
   const count = Object.keys(properties).length;
   const isBase = (shape: JsonSchema): boolean => {
@@ -115,7 +115,7 @@ function extendNamed(schema: JsonSchema, named: Readonly<Record<string, JsonSche
     const isSame = ([name, field]: [string, JsonSchema]) => JSON.stringify(properties[name]) === JSON.stringify(field);
     return fields.length >= MIN_SHARED_FIELDS && fields.length < count && fields.every(isSame);
   };
-  const [name, base] = Object.entries(named).find(([, shape]) => isBase(shape)) ?? [];
+  const [name, base] = Object.entries(namedSchemas).find(([, shape]) => isBase(shape)) ?? [];
   if (!base) return schema;
   const isAdditional = (field: string): boolean => !(field in base.properties!);
   return {

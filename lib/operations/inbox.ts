@@ -199,7 +199,7 @@ async function gatherInbox(deps: ChangesDeps, { person, limit }: { person: strin
     },
     worse_kpis,
     mandates,
-    complete: pendingList.ended && approvedList.ended && read.behind === 0,
+    complete: pendingList.isComplete && approvedList.isComplete && read.behind === 0,
   };
 }
 
@@ -208,17 +208,17 @@ async function listWaiting(deps: ChangesDeps, read: Snapshot<(typeof waiting)["s
   if (deps.reader) return listOwnWaiting(deps, status);
   const prefix = waitingPrefix(status);
   const rows: SortRow[] = [];
-  let ended = false;
-  for (let after = prefix; !ended && rows.length < MAX_SORTED; await yieldToEventLoop()) {
+  let isComplete = false;
+  for (let after = prefix; !isComplete && rows.length < MAX_SORTED; await yieldToEventLoop()) {
     const page = await read.list("waiting", { prefix, after, limit: PAGE_SIZE, keysOnly: true });
     const ids = page.map(({ id }) => id.slice(prefix.length));
     // The projection may be slightly older than the records.
     for (const record of await readRecordsWithExpiry(deps, ids))
       if (record.change.status === status) rows.push(toSortRow(record));
     after = page.at(-1)?.id ?? after;
-    ended = page.length < PAGE_SIZE;
+    isComplete = page.length < PAGE_SIZE;
   }
-  return { rows, ended, total: ended ? rows.length : Math.max(read.state.counts[status] ?? 0, rows.length) };
+  return { rows, isComplete, total: isComplete ? rows.length : Math.max(read.state.counts[status] ?? 0, rows.length) };
 }
 
 /** Lists a reader's own changes in a status. */
@@ -226,8 +226,8 @@ async function listOwnWaiting(deps: ChangesDeps, status: WaitingStatus) {
   const ids = (await listMatchingIds(deps, (change) => change.status === status)).reverse();
   const records = await readRecordsWithExpiry(deps, ids.slice(0, MAX_SORTED));
   const rows = records.filter(({ change }) => change.status === status).map(toSortRow);
-  const ended = ids.length <= MAX_SORTED;
-  return { rows, ended, total: ended ? rows.length : ids.length };
+  const isComplete = ids.length <= MAX_SORTED;
+  return { rows, isComplete, total: isComplete ? rows.length : ids.length };
 }
 
 async function listDrifted({ store, reader }: ChangesDeps) {

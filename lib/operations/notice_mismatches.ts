@@ -45,8 +45,8 @@ function createNotice(mismatches: Mismatches, now: number) {
     const title = `The stored record of ${label(first!)} is not what the audit log tells`;
     return { at, kind, title, detail: `It differs in ${mismatches.get(first!)!.join(", ")}.`, ref: first! };
   }
-  const named = [...mismatches.keys()].slice(0, MAX_NAMED).map(describeOne).join("; ");
+  const descriptions = [...mismatches.keys()].slice(0, MAX_NAMED).map(describeOne).join("; ");
   const more = mismatches.size > MAX_NAMED ? `; and ${mismatches.size - MAX_NAMED} more` : "";
   const title = `The stored records of ${mismatches.size} changes are not what the audit log tells`;
-  return { at, kind, title, detail: `${named}${more}.` };
+  return { at, kind, title, detail: `${descriptions}${more}.` };
 }

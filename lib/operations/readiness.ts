@@ -90,8 +90,8 @@ async function runChecks(deps: OperationsDeps): Promise<Readiness> {
 /** Names files without their folder, since everybody can read the answer. */
 function filesCheck({ damaged }: StoreFaults): { ok: boolean; reason: string | null } {
   if (damaged.length === 0) return { ok: true, reason: null };
-  const named = damaged.map(({ file, holds }) => `${file} is missing or damaged; it holds ${holds}`).join(". ");
-  return { ok: false, reason: `${named}. GET /api/capabilities says what to do` };
+  const damages = damaged.map(({ file, holds }) => `${file} is missing or damaged; it holds ${holds}`).join(". ");
+  return { ok: false, reason: `${damages}. GET /api/capabilities says what to do` };
 }
 
 /** Fails if a witness contradicts the log; an unreachable witness does not prevent writes. */

@@ -22,7 +22,7 @@ export interface Batch {
   facts: FactReader;
 }
 
-/** Reads entries after an id: at least one where there is any, and `limit` at most. */
+/** Reads entries after an id: at least one if there are any, and at most `limit`. */
 export type LogReader = (after: number, limit: number) => Promise<Batch>;
 
 const PAGE_SIZE = 64;

@@ -74,15 +74,15 @@ async function clearRows(
   rows: WriteBuffer,
   store: Store,
 ): Promise<Cursor> {
-  let { place, after } = clearing!;
-  while (place < collections.length && rows.size < MAX_WRITES_PER_SLICE) {
+  let { place: index, after } = clearing!;
+  while (index < collections.length && rows.size < MAX_WRITES_PER_SLICE) {
     const limit = MAX_WRITES_PER_SLICE - rows.size;
-    const page = await store.list(collections[place]!, { after, limit, keysOnly: true });
-    for (const { id } of page) rows.delete(collections[place]!, id);
+    const page = await store.list(collections[index]!, { after, limit, keysOnly: true });
+    for (const { id } of page) rows.delete(collections[index]!, id);
     if (page.length === limit) after = page.at(-1)!.id;
-    else [place, after] = [place + 1, ""];
+    else [index, after] = [index + 1, ""];
   }
-  return place < collections.length ? { ...cursor, clearing: { place, after } } : cursor;
+  return index < collections.length ? { ...cursor, clearing: { place: index, after } } : cursor;
 }
 
 /** Applies the next entries; `isDone` when the end of the log was reached. */
@@ -119,11 +119,11 @@ async function applyEntries<S>(
   if (applied < length || !projection.applyTime || until === "") return createResult(applied === length);
   const { facts } = await read(applied, 0);
   const context: ProjectionContext<S> = { ...facts, tx, state, position: applied, hasRoom };
-  const before = tx.size;
+  const sizeBefore = tx.size;
   const isDone = await projection.applyTime(context, until);
   ({ state } = context);
   // Stored for rebuilds, since the log does not contain this moment.
-  if (tx.size > before) tx.put("sightings", entryKey(applied), { at: until });
+  if (tx.size > sizeBefore) tx.put("sightings", entryKey(applied), { at: until });
   return createResult(isDone);
 }
 

@@ -36,7 +36,7 @@ async function readEndNow(deps: ProjectionDeps): Promise<LogEnd> {
 }
 
 /**
- * Brings all projections up to the head, or as far as `proceed` allows, in rounds of one slice each, so that none delays the
+ * Brings all projections up to the head while `proceed` returns true, in rounds of one slice each, so that none delays the
  * others. Never rejects. False if another process was faster at a projection, which is then left to that process.
  */
 export async function projectAll(deps: ProjectionDeps, proceed: () => boolean = () => true): Promise<boolean> {

@@ -22,10 +22,10 @@ const HOURS_A_DAY = 24;
  * mostly smaller. A relative allowance and a ratio depend on the control's mean, and an allowance of 0 is never proven: null.
  */
 export const estimateSteps = (stages: Stages): StepEstimate[] =>
-  stages.steps.map((step, at) => {
-    const estimates = stages.watch.map((watched) => estimateUsers(watched, step, findNextShare(stages, at)));
+  stages.steps.map((step, stepIndex) => {
+    const estimates = stages.watch.map((watched) => estimateUsers(watched, step, findNextShare(stages, stepIndex)));
     const users = estimates.every((estimate) => estimate !== null) ? Math.max(0, ...estimates) : null;
-    return { step: at, share: step.share, users, days: estimateDays(step, users, stages.users_a_day) };
+    return { step: stepIndex, share: step.share, users, days: estimateDays(step, users, stages.users_a_day) };
   });
 
 function estimateUsers(watched: WatchedKpi, { advance, share, min_users = 2 }: Step, next: number): number | null {

@@ -83,7 +83,7 @@ export function decideStep(plan: Plan, state: RolloutState): Decision {
     ? makeDecision(
         "hold",
         "not_yet",
-        findReading(({ kpi, step: at }) => kpi === unready.kpi && at === state.step),
+        findReading(({ kpi, step: stepIndex }) => kpi === unready.kpi && stepIndex === state.step),
       )
     : makeDecision("advance", advance);
 }
@@ -95,24 +95,35 @@ export const findNextShare = ({ steps }: Plan, step: number): number => steps[st
 export const readAllowed = ({ allowed }: WatchedKpi): number =>
   typeof allowed === "object" ? allowed.relative : allowed;
 
-function mayAdvance(plan: Plan, at: number, watched: WatchedKpi, cell: Cell, readings: readonly Reading[]): boolean {
-  const { advance, min_users = MIN_USERS } = plan.steps[at]!;
+function mayAdvance(
+  plan: Plan,
+  stepIndex: number,
+  watched: WatchedKpi,
+  cell: Cell,
+  readings: readonly Reading[],
+): boolean {
+  const { advance, min_users = MIN_USERS } = plan.steps[stepIndex]!;
   if (advance === "unless_worse") return Math.min(cell.treated.n, cell.control.n) >= min_users;
-  const high = readings.find(({ kpi, step }) => kpi === watched.kpi && step === at)!.worse_high ?? Infinity;
-  const exposed = advance === "budget" ? findNextShare(plan, at) / BUCKETS : 1;
+  const high = readings.find(({ kpi, step }) => kpi === watched.kpi && step === stepIndex)!.worse_high ?? Infinity;
+  const exposed = advance === "budget" ? findNextShare(plan, stepIndex) / BUCKETS : 1;
   return high * exposed <= readAllowed(watched);
 }
 
 const listReadings = (plan: Plan, { step, cells }: RolloutState): Reading[] =>
-  Array.from({ length: step + 1 }, (_, at) =>
+  Array.from({ length: step + 1 }, (_, stepIndex) =>
     plan.watch.map((watched) => ({
-      step: at,
+      step: stepIndex,
       kpi: watched.kpi,
-      ...readCell(plan, at, watched, cells[at]?.[watched.kpi]),
+      ...readCell(plan, stepIndex, watched, cells[stepIndex]?.[watched.kpi]),
     })),
   ).flat();
 
-function readCell(plan: Plan, at: number, watched: WatchedKpi, cell: Cell | undefined): Omit<Reading, "step" | "kpi"> {
+function readCell(
+  plan: Plan,
+  stepIndex: number,
+  watched: WatchedKpi,
+  cell: Cell | undefined,
+): Omit<Reading, "step" | "kpi"> {
   if (!cell || Math.min(cell.treated.n, cell.control.n) < MIN_USERS) return {};
   const bad = findImpossibleTotals(watched, cell.treated) ?? findImpossibleTotals(watched, cell.control);
   if (bad !== undefined) return { bad };
@@ -121,7 +132,7 @@ function readCell(plan: Plan, at: number, watched: WatchedKpi, cell: Cell | unde
   const tests = countTests(plan);
   const worse_low = round(difference.findLow(ALPHA / tests));
   const jointHigh = round(difference.findHigh(ALPHA / tests));
-  const mismatch_ln = round(findMismatch(treated.n, control.n, plan.steps[at]!.share))!;
+  const mismatch_ln = round(findMismatch(treated.n, control.n, plan.steps[stepIndex]!.share))!;
   return {
     treated: round(treated.mean)!,
     control: round(control.mean)!,

@@ -66,7 +66,7 @@ export interface ArmMaximums {
 export function toCells(totals: readonly FedTotals[]): Cells {
   const cells: Record<string, Cell>[] = [];
   for (const { step, kpi, treated, control } of totals) {
-    for (let at = cells.length; at <= step; at++) cells.push({});
+    while (cells.length <= step) cells.push({});
     cells[step]![kpi] = { treated, control };
   }
   return cells;

@@ -26,7 +26,7 @@ const bounds = () =>
   z
     .tuple([finite(), finite()], "must be the lowest and the highest value of a user")
     .refine(([low, high]) => low < high, "must have its lower value first")
-    .refine((both) => both.every((one) => Math.abs(one) <= MAX_BOUND), "must be between -1e15 and 1e15");
+    .refine((values) => values.every((value) => Math.abs(value) <= MAX_BOUND), "must be between -1e15 and 1e15");
 
 const hours = () => finite().min(0, "must be 0 or more").max(MAX_HOURS, `must be ${MAX_HOURS} or less`);
 

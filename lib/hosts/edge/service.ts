@@ -46,8 +46,8 @@ const CHECKED_ENTRIES = 1_000;
  * request that an object sent to the host product before a reset may still arrive there. Such an operation is resolved when its
  * lease expires, because only then is the host's answer reliable. The cycle also stores a checkpoint.
  *
- * Notifications and exported audit entries are sent after each write, and again with the next cycle where that failed, so that no
- * wait keeps the object in memory.
+ * Notifications and exported audit entries are sent after each write, and failed ones again with the next cycle, so that no wait
+ * keeps the object in memory.
  *
  * Errors: those of the settings and of the storage.
  */

@@ -5,7 +5,7 @@ import { once } from "../../kit/once.ts";
 
 /**
  * The payload format, and so the shape of the answer: 1.0 (REST API), 2.0 (HTTP API, Function URL), or that of a load balancer,
- * whose target group gives and takes each header as one value (`alb`) or as a list (`alb_lists`).
+ * whose target group sends and expects each header as one value (`alb`) or as a list (`alb_lists`).
  */
 export type Payload = "1.0" | "2.0" | "alb" | "alb_lists";
 

@@ -109,16 +109,16 @@ const SLACK_ERRORS: Readonly<Record<string, string>> = {
 
 function describeFailure(format: NotifyFormat, status: number, answer: string): string {
   const slackError = format === "slack" ? SLACK_ERRORS[answer] : undefined;
-  const answered = `the receiver answered ${status}`;
-  if (slackError) return `${answered} ${answer}: ${slackError}`;
-  if (status === 429) return `${answered}: it asks for a pause`;
+  const summary = `the receiver answered ${status}`;
+  if (slackError) return `${summary} ${answer}: ${slackError}`;
+  if (status === 429) return `${summary}: it asks for a pause`;
   if (status === 404 || status === 410)
-    return `${answered}: there is nothing at this address any more; give the right one as --notify-url`;
+    return `${summary}: there is nothing at this address any more; give the right one as --notify-url`;
   if (status === 401 || status === 403)
     return format === "json"
-      ? `${answered}: it does not let this service in; its secret must be SVC_NOTIFY_SECRET`
-      : `${answered}: it does not let this service in; make a new webhook and give its address as --notify-url`;
+      ? `${summary}: it does not let this service in; its secret must be SVC_NOTIFY_SECRET`
+      : `${summary}: it does not let this service in; make a new webhook and give its address as --notify-url`;
   if (status === 400 && format !== "json")
-    return `${answered}: it does not read this as a message; does --notify-format fit the address?`;
-  return answered;
+    return `${summary}: it does not read this as a message; does --notify-format fit the address?`;
+  return summary;
 }
