@@ -1,9 +1,9 @@
+/** Gates for the deployments of GitHub Apps. */
 import type { GithubApp } from "./app.ts";
 
 /** Least characters of a webhook's secret: anybody who guesses it can choose the commit that the gate decides on. */
 export const MIN_HOOK_SECRET_LENGTH = 16;
 
-/** A gate for the deployments of a GitHub App. */
 export interface GithubGate {
   /** Name of the target system. */
   name: string;

@@ -1,3 +1,4 @@
+/** Answers of handlers, and their conversion to responses. */
 import { Json } from "../store/json.ts";
 
 /** A handler's answer before it becomes a Response: text, so that it can be stored and replayed exactly. */

@@ -9,10 +9,10 @@ export function createKeyedMutex(): KeyedMutex {
   const tails = createTransientMap<string, Promise<unknown>>();
   return (name, run) => {
     const result = (tails.get(name) ?? Promise.resolve()).then(run, run);
-    const settled = result.catch(() => {});
-    tails.set(name, settled);
-    void settled.then(() => {
-      if (tails.get(name) === settled) tails.delete(name);
+    const finished = result.catch(() => {});
+    tails.set(name, finished);
+    void finished.then(() => {
+      if (tails.get(name) === finished) tails.delete(name);
     });
     return result;
   };

@@ -1,3 +1,4 @@
+/** Builds the OpenAPI document, and caches its views. */
 import { version } from "../kit/version.ts";
 import { collectComponents } from "./components.ts";
 import { type DocumentConfig, type Operation, describeOperation, TAG_DESCRIPTIONS, pathTemplate } from "./operation.ts";

@@ -44,20 +44,18 @@ export function lambdaHandler({ open, log, ...options }: LambdaHandlerOptions): 
     let isHead = false;
     let fetch: Handler | undefined;
     try {
-      const read = readEvent(event, options);
-      payload = read.payload;
-      const { method } = read.request;
+      const parsed = readEvent(event, options);
+      const { request, locationWithSlash } = parsed;
+      payload = parsed.payload;
+      const { method } = request;
       isHead = method === "HEAD";
       // The page has relative links, which need the slash at the end of its address.
-      if (read.locationWithSlash !== undefined && (isHead || method === "GET"))
-        return await toResult(
-          new Response(null, { status: 308, headers: { location: read.locationWithSlash } }),
-          payload,
-        );
+      if (locationWithSlash !== undefined && (isHead || method === "GET"))
+        return await toResult(new Response(null, { status: 308, headers: { location: locationWithSlash } }), payload);
       // Lambda's id of the invocation connects the answer with the function's log.
-      if (!read.request.headers.has("x-request-id")) read.request.headers.set("x-request-id", id);
-      fetch = await open(read.request);
-      return await toResult(await fetch(read.request), payload);
+      if (!request.headers.has("x-request-id")) request.headers.set("x-request-id", id);
+      fetch = await open(request);
+      return await toResult(await fetch(request), payload);
     } catch (error) {
       const appError = fetch ? toAppError(error) : startError(error);
       if (!(error instanceof AppError) || appError.status >= 500)
