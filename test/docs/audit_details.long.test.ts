@@ -1,16 +1,16 @@
-/** docs/audit_log.md names every member of a detail that a month of a product's life leaves in the log. */
+/** docs/audit_log.md lists every member of `detail` that occurs in the log of a simulated month. */
 import { expect, test } from "vitest";
 import { sharedMonth } from "../support/month/month.ts";
 import { documents } from "./markdown.ts";
-import { bare, listRows } from "./tables.ts";
+import { withoutBackticks, listRows } from "./tables.ts";
 
-test("what the entries of a month tell is all named", async () => {
+test("every member of the details of a month is listed", async () => {
   const { entries } = (await (await sharedMonth()).get("audit?limit=1000")).body as {
     entries: { event_type: string; detail: string }[];
   };
   const document = documents().find(({ path }) => path === "docs/audit_log.md")!;
   const rows = new Map(
-    listRows(document, "`event_type`", "When").map(([event, , reported]) => [bare(event!), reported!]),
+    listRows(document, "`event_type`", "When").map(([event, , detail]) => [withoutBackticks(event!), detail!]),
   );
   // Members of every entry, and of entries about a change or signed ones.
   const common = ["actor", "authenticated", "status", "digest", "manifest_hash", "key", "statement", "proof"];

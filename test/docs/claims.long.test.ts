@@ -16,7 +16,7 @@ import { type Document, documents, type TextAtLine, ROOT } from "./markdown.ts";
 import { isExported } from "./package_exports.ts";
 
 const all = documents();
-const text = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+const readText = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 
 /** The text of all source files of the product. */
 const sources = ["lib", "local", "handlers"]
@@ -25,10 +25,10 @@ const sources = ["lib", "local", "handlers"]
   )
   .filter((path) => /\.(?:ts|tsx|mjs)$/.test(path))
   .concat("template.yaml")
-  .map(text)
+  .map(readText)
   .join("\n");
 
-const lines = ({ prose, blocks }: Document): TextAtLine[] => [
+const listLines = ({ prose, blocks }: Document): TextAtLine[] => [
   ...prose,
   ...blocks.flatMap((block) => block.text.split("\n").map((line, index) => ({ line: block.line + index, text: line }))),
 ];
@@ -37,18 +37,18 @@ const lines = ({ prose, blocks }: Document): TextAtLine[] => [
 interface Claim {
   document: Document;
   line: number;
-  /** The groups of the pattern that found it. */
+  /** The groups of the pattern that found the name; without groups, the complete match. */
   parts: string[];
 }
 
 /** Finds the names in the documents that match a pattern. */
-const findClaims = (pattern: RegExp, where: (document: Document) => TextAtLine[] = lines): Claim[] =>
+const findClaims = (pattern: RegExp, listTexts: (document: Document) => TextAtLine[] = listLines): Claim[] =>
   all.flatMap((document) =>
-    where(document).flatMap(({ line, text }) =>
-      [...text.matchAll(pattern)].map(([whole, ...parts]) => ({
+    listTexts(document).flatMap(({ line, text }) =>
+      [...text.matchAll(pattern)].map(([match, ...groups]) => ({
         document,
         line,
-        parts: parts.length > 0 ? parts : [whole],
+        parts: groups.length > 0 ? groups : [match],
       })),
     ),
   );
@@ -72,7 +72,7 @@ test("every code span ends on its line", () => {
 
 const scripts: Record<string, string> = packageJson.scripts;
 
-/** npm's own commands. */
+/** Commands of npm that are no scripts. */
 const NPM_COMMANDS = ["cache", "ci", "install", "pack"];
 
 test("npm scripts in the documents exist", () => {
@@ -96,8 +96,8 @@ const verbOptions = commandLine(async () => {}, { out: () => {}, err: () => {} }
   .concat("--help", "--version");
 
 /** Cache of source texts by path. */
-const read = new Map<string, string>();
-const textOf = (path: string): string => read.get(path) ?? read.set(path, text(path)).get(path)!;
+const sourceTexts = new Map<string, string>();
+const readSource = (path: string): string => sourceTexts.get(path) ?? sourceTexts.set(path, readText(path)).get(path)!;
 
 /** Returns whether a program of the project has an option, by its help or its call of `parseArgs`. */
 function hasOption(program: string, option: string): boolean {
@@ -111,7 +111,7 @@ function hasOption(program: string, option: string): boolean {
       ["ui_server", "countersign-verify"].some((other) => hasOption(other, option))
     );
   const source = programs[program] ?? (existsSync(join(ROOT, program)) ? program : undefined);
-  return source !== undefined && new RegExp(`--${option}\\b|^ +"?${option}"?:`, "m").test(textOf(source));
+  return source !== undefined && new RegExp(`--${option}\\b|^ +"?${option}"?:`, "m").test(readSource(source));
 }
 
 /** Returns the program of a command, if it belongs to the project. */
@@ -132,17 +132,13 @@ test("options in the documents exist", () => {
   for (const { path, blocks, spans } of all) {
     const commands = [...blocks.flatMap((block) => listCommands(block) ?? []), ...spans];
     for (const { line, text } of commands)
-      for (const command of text.split(/&&|[|;\n](?! +-)/)) {
-        const program = command.trim().startsWith("--") ? undefined : findProgram(command.trim());
-        const candidates = command.trim().startsWith("--")
-          ? Object.keys(programs)
-          : program === undefined
-            ? []
-            : [program];
+      for (const command of text.split(/&&|[|;\n](?! +-)/).map((part) => part.trim())) {
+        // An option without a command may belong to any program.
+        const candidates = command.startsWith("--") ? Object.keys(programs) : [findProgram(command) ?? []].flat();
         if (candidates.length === 0) continue;
         for (const option of optionsIn(command)) {
           count++;
-          if (!candidates.some((each) => hasOption(each, option))) wrong.push(`${path}:${line}: --${option}`);
+          if (!candidates.some((program) => hasOption(program, option))) wrong.push(`${path}:${line}: --${option}`);
         }
       }
   }
@@ -151,11 +147,13 @@ test("options in the documents exist", () => {
 });
 
 test("environment variables in the documents exist", () => {
-  const ofOptions = Object.values(TABLE).map(({ flag }) => toVariableName(flag));
-  const secrets = [...text("local/options.ts").matchAll(/\b(?:readTokenVariable|readSecret)\((?:env, )?"(SVC_\w+)"/g)];
-  const fromFiles = secrets.map(([, name]) => `${name}_FILE`);
-  const known = new Set([...ofOptions, ...fromFiles, ...(sources.match(/\bSVC_[A-Z]\w*/g) ?? [])]);
-  requireTrue(findClaims(/\bSVC_[A-Z]\w*/g), ({ parts: [name] }) => known.has(name!), 40);
+  const optionVariables = Object.values(TABLE).map(({ flag }) => toVariableName(flag));
+  const secrets = [
+    ...readText("local/options.ts").matchAll(/\b(?:readTokenVariable|readSecret)\((?:env, )?"(SVC_\w+)"/g),
+  ];
+  const fileVariables = secrets.map(([, name]) => `${name}_FILE`);
+  const variables = new Set([...optionVariables, ...fileVariables, ...(sources.match(/\bSVC_[A-Z]\w*/g) ?? [])]);
+  requireTrue(findClaims(/\bSVC_[A-Z]\w*/g), ({ parts: [name] }) => variables.has(name!), 40);
 });
 
 let openapi: OpenApi;
@@ -205,7 +203,7 @@ test("error codes in the documents have the right status", () => {
 });
 
 test("metrics in the documents exist", () => {
-  // The source lists metrics of the records without the common prefix.
+  // The table of metrics about records omits the common prefix.
   const inTable = (name: string): RegExp => new RegExp(`^ +${name.replace("countersign_", "")}: "`, "m");
   requireTrue(
     findClaims(/`(countersign_[a-z_]+)`/g),
@@ -224,8 +222,8 @@ const FOLDERS = readdirSync(ROOT, { withFileTypes: true }).flatMap((entry) =>
   entry.isDirectory() && entry.name !== "data" ? entry.name : [],
 );
 
-/** Files that blocks of the documents create: `// hono.ts`. */
-const written = new Set(all.flatMap(({ blocks }) => blocks.map(fileName)));
+/** Names of files that blocks of the documents create: `// hono.ts`. */
+const createdFiles = new Set(all.flatMap(({ blocks }) => blocks.map(fileName)));
 
 /** Returns the possible sources of a built file. */
 const listSources = (path: string): string[] => [
@@ -234,7 +232,7 @@ const listSources = (path: string): string[] => [
 ];
 
 test("files that the documents mention exist", () => {
-  const deployed = text("template.yaml") + text("docs/wrangler.jsonc");
+  const deployed = readText("template.yaml") + readText("docs/wrangler.jsonc");
   const claims = findClaims(
     /^((?:[\w.-]+\/)+[\w.-]*|[\w-]+\.(?:py|ts|mjs|ya?ml|jsonc))$/g,
     ({ spans }) => spans,
@@ -242,9 +240,9 @@ test("files that the documents mention exist", () => {
   requireTrue(
     claims,
     ({ document, parts: [path] }) =>
-      written.has(path!) ||
-      [path!, join(dirname(document.path), path!), ...listSources(path!)].some((each) =>
-        existsSync(join(ROOT, each)),
+      createdFiles.has(path!) ||
+      [path!, join(dirname(document.path), path!), ...listSources(path!)].some((source) =>
+        existsSync(join(ROOT, source)),
       ) ||
       (path!.startsWith("dist/") && deployed.includes(path!)),
     15,
@@ -253,24 +251,24 @@ test("files that the documents mention exist", () => {
 
 test("links in the documents have a target", () => {
   const claims = all.flatMap((document) => document.links.map(({ line, text }) => ({ document, line, parts: [text] })));
-  const within = claims.filter(({ parts: [target] }) => !/^[a-z]+:/.test(target!));
+  const localLinks = claims.filter(({ parts: [target] }) => !/^[a-z]+:/.test(target!));
   requireTrue(
-    within,
+    localLinks,
     ({ document, parts: [target] }) => {
       const [file = "", anchor] = target!.split("#") as [string, string | undefined];
       const path = file === "" ? document.path : normalize(join(dirname(document.path), file));
       if (!existsSync(join(ROOT, path)) || path.startsWith("..")) return false;
-      const other = all.find((each) => each.path === relative(".", path));
-      return anchor === undefined || (other?.anchors.has(anchor) ?? false);
+      const linked = all.find((other) => other.path === relative(".", path));
+      return anchor === undefined || (linked?.anchors.has(anchor) ?? false);
     },
     30,
   );
 });
 
 test("every page of the manual can be reached from README", () => {
-  const reached = new Set(["README.md"]);
-  for (const path of reached)
+  const reachable = new Set(["README.md"]);
+  for (const path of reachable)
     for (const { text } of all.find((document) => document.path === path)?.links ?? [])
-      reached.add(normalize(join(dirname(path), text.split("#")[0]!)));
-  expect(all.map(({ path }) => path).filter((path) => path.startsWith("docs/") && !reached.has(path))).toEqual([]);
+      reachable.add(normalize(join(dirname(path), text.split("#")[0]!)));
+  expect(all.map(({ path }) => path).filter((path) => path.startsWith("docs/") && !reachable.has(path))).toEqual([]);
 });

@@ -7,8 +7,8 @@ import { type Block, documents, ROOT } from "./markdown.ts";
 export const fileName = ({ text }: Block): string | undefined => /^\/\/ (\S+\.\w+)\n/.exec(text)?.[1];
 
 /**
- * Writes every block into a folder and returns the paths. The line numbers are those of the document. A block with a file
- * name gets that name, so that other blocks can import it; any other block is a module of its own.
+ * Writes every TypeScript block into a folder and returns the paths of the files. Empty lines before the code give it the line
+ * numbers of the document. A block with a file name gets that name, so that other blocks can import the file.
  */
 export function writeCode(folder: string): string[] {
   const written = new Map<string, string>();
@@ -18,8 +18,8 @@ export function writeCode(folder: string): string[] {
       if (block.language !== "ts") continue;
       const name = fileName(block) ?? `${basename(path)}_${block.line}.ts`;
       const file = join(target, name);
-      const other = written.get(file);
-      if (other !== undefined) throw new Error(`${path}:${block.line}: ${other} has a file ${name} too`);
+      const earlierBlock = written.get(file);
+      if (earlierBlock !== undefined) throw new Error(`${path}:${block.line}: ${earlierBlock} has a file ${name} too`);
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, `${"\n".repeat(block.line - 1)}${block.text}\nexport {};\n`);
       written.set(file, `${path}:${block.line}`);

@@ -22,7 +22,6 @@ const writers = ({ writer, also = [] }: Pick<RecordSchema, "writer" | "also">): 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 
-/** Renders the page. */
 const renderPage = (): Promise<string> =>
   format(
     `# Collections

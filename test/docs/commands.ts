@@ -1,32 +1,31 @@
-/** The commands of a fenced block, each with what the document says will come of it. */
+/** Parses the commands of a fenced block, each with the output and the exit code that the document states. */
 import { spawnSync } from "node:child_process";
 import type { Block } from "./markdown.ts";
 
-/** One command. */
 export interface Command {
   line: number;
   text: string;
   /** The output that the document shows; undefined if nothing is compared. */
   output?: string;
-  /** The exit code it ends with: 0, or what the comment above it says (`# …, exit code 2`). */
+  /** The expected exit code: 0, or the number in the comment above the command (`# …, exit code 2`). */
   status: number;
 }
 
-/** The commands of a block in a shell's language; undefined for any other. */
+/** Returns the commands of a `console` or `sh` block; undefined for any other block. */
 export function listCommands(block: Block): Command[] | undefined {
-  if (block.language === "console") return shown(block);
-  if (block.language === "sh") return listed(block);
+  if (block.language === "console") return parseSession(block);
+  if (block.language === "sh") return parseScript(block);
   return undefined;
 }
 
-/** A session: lines behind `$ ` are commands, the others what came. */
-function shown({ text, line }: Block): Command[] {
+/** Parses a session: lines that begin with `$ ` are commands, the lines after a command are its output. */
+function parseSession({ text, line }: Block): Command[] {
   const commands: Command[] = [];
   const lines = text.split("\n");
   for (let at = 0; at < lines.length; at++) {
     if (!lines[at]!.startsWith("$ ")) throw new Error(`line ${line + at}: a session begins with "$ " and a command`);
     const command = { line: line + at, text: lines[at]!.slice(2), status: 0 };
-    while (!isWhole(command.text)) command.text += `\n${next(lines, ++at, command).replace(/^> /, "")}`;
+    while (!isComplete(command.text)) command.text += `\n${lineAt(lines, ++at, command).replace(/^> /, "")}`;
     const output: string[] = [];
     while (at + 1 < lines.length && !lines[at + 1]!.startsWith("$ ")) output.push(lines[++at]!);
     commands.push({ ...command, output: output.join("\n").trim() });
@@ -34,8 +33,8 @@ function shown({ text, line }: Block): Command[] {
   return commands;
 }
 
-/** A script: one command after the other. */
-function listed({ text, line }: Block): Command[] {
+/** Parses a script: one command after the other. */
+function parseScript({ text, line }: Block): Command[] {
   const commands: Command[] = [];
   const lines = text.split("\n");
   let comment = "";
@@ -46,32 +45,36 @@ function listed({ text, line }: Block): Command[] {
     }
     const [, status = "0"] = /\bexit code (\d+)/.exec(comment) ?? [];
     const command = { line: line + at, text: lines[at]!, status: Number(status) };
-    while (!isWhole(command.text)) command.text += `\n${next(lines, ++at, command)}`;
+    while (!isComplete(command.text)) command.text += `\n${lineAt(lines, ++at, command)}`;
     commands.push(command);
     comment = "";
   }
   return commands;
 }
 
-function next(lines: string[], at: number, { line }: Command): string {
-  const found = lines[at];
-  if (found === undefined) throw new Error(`line ${line}: this command does not end`);
-  return found;
+function lineAt(lines: string[], at: number, command: Command): string {
+  const line = lines[at];
+  if (line === undefined) throw new Error(`line ${command.line}: this command does not end`);
+  return line;
 }
 
-/** One line of words, variables, closed quotes and pipes: a complete command, unless it begins something longer. */
-const SIMPLE =
+/**
+ * Matches a line of words, variables, closed quotes and pipes that is a complete command. It does not match a line that ends
+ * with a pipe or `&&`, or begins a here-document or a loop.
+ */
+const ONE_LINE_COMMAND =
   /^(?!.*<<|.*(?:\||&&)\s*$|(?:for|while|until|if|case|select|function)\b)(?:[\w@%+=:,./$?*~|&<> -]|\$\([^()'"\\`]*\)|"(?:[^"\\`(]|\$\([^()'"\\`]*\))*"|'[^'\n]*')+$/;
 
 /** The name that ends the here-document of a command. */
 const HERE_DOCUMENT = /<<-?\s*(['"]?)(\w+)\1/;
 
-/** True for what a shell takes as a complete command: no open quote, loop or here-document, no backslash at the end. */
-function isWhole(text: string): boolean {
-  if (SIMPLE.test(text)) return true;
+/** Returns whether a shell accepts the text as a complete command: no open quote, loop or here-document, no backslash at the end. */
+function isComplete(text: string): boolean {
+  if (ONE_LINE_COMMAND.test(text)) return true;
   const [, , end] = HERE_DOCUMENT.exec(text) ?? [];
   if (end !== undefined && !text.split("\n").includes(end)) return false;
   if (/(^|[^\\])(\\\\)*\\$/.test(text)) return false;
+  // Bash reports an open quote or loop as an unexpected end; any other syntax error is left to the run of the command.
   const { status, stderr } = spawnSync("bash", ["-n"], { input: `${text}\n`, encoding: "utf8" });
   return status === 0 ? stderr === "" : !/unexpected (end of file|EOF)/.test(stderr);
 }

@@ -8,7 +8,7 @@ import { processMetrics } from "../../local/metrics.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { openOperations } from "../lib/operations/operations_service.ts";
 
-const file = (name: string): URL => new URL(`../../docs/${name}`, import.meta.url);
+const docsUrl = (name: string): URL => new URL(`../../docs/${name}`, import.meta.url);
 const DASHBOARDS = ["grafana_dashboard.json", "../examples/telemetry/audit_dashboard.json"];
 interface Panel {
   id: number;
@@ -16,8 +16,8 @@ interface Panel {
   datasource?: { type: string };
   targets?: { expr: string }[];
 }
-const panelsOf = (name: string): Panel[] => JSON.parse(readFileSync(file(name), "utf8")).panels;
-const alerts = readFileSync(file("alerts.yml"), "utf8");
+const readPanels = (name: string): Panel[] => JSON.parse(readFileSync(docsUrl(name), "utf8")).panels;
+const alerts = readFileSync(docsUrl("alerts.yml"), "utf8");
 
 /** A store that reports faults and free space, as a store on disk does. */
 const store = {
@@ -47,7 +47,7 @@ const findMetricNames = (expression: string): string[] =>
   expression.match(/\b(?:countersign|nodejs|process)_\w+/g) ?? [];
 
 test("every metric of the dashboards exists", async () => {
-  const panels = DASHBOARDS.flatMap(panelsOf).filter(({ datasource }) => datasource?.type === "prometheus");
+  const panels = DASHBOARDS.flatMap(readPanels).filter(({ datasource }) => datasource?.type === "prometheus");
   const names = panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => findMetricNames(expr)));
   expect(names.length).toBeGreaterThan(20);
   const known = await listMetricNames();
@@ -62,7 +62,7 @@ test("every metric of the alert rules exists", async () => {
 });
 
 test("every alert rule has a test", () => {
-  const tests = readFileSync(file("alerts_test.yml"), "utf8");
+  const tests = readFileSync(docsUrl("alerts_test.yml"), "utf8");
   for (const [, name] of alerts.matchAll(/- alert: (\w+)/g)) expect(tests).toContain(`alertname: ${name}\n`);
 });
 
@@ -73,7 +73,7 @@ test("every alert rule says what to do", () => {
 });
 
 test.each(DASHBOARDS)("panels of %s have unique ids and do not overlap", (name) => {
-  const panels = panelsOf(name);
+  const panels = readPanels(name);
   const ids = panels.map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
   const taken = new Set<string>();
@@ -89,7 +89,7 @@ const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
 if (!hasPromtool) process.stderr.write("promtool is not on PATH: the alert rules are not run\n");
 
 test.skipIf(!hasPromtool)("the alert rules pass their tests", () => {
-  const run = spawnSync("promtool", ["test", "rules", fileURLToPath(file("alerts_test.yml"))], { encoding: "utf8" });
+  const run = spawnSync("promtool", ["test", "rules", fileURLToPath(docsUrl("alerts_test.yml"))], { encoding: "utf8" });
   expect(run.stdout + run.stderr).toMatch(/SUCCESS\s*$/);
   expect(run.status).toBe(0);
 });

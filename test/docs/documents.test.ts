@@ -8,19 +8,19 @@
  * - `js`, `ts`: a file if the first line names one (`// hono.ts`), else a program that is run. `ts` is type-checked, and a
  *   file is also compiled, as `tsc` does: `hono.js`.
  * - `text`: a figure, which is ignored.
- * - anything else, such as `json insight`: an example for the reader of that name in `stages`.
+ * - anything else, such as `json insight`: an example, which the check of that name in `setups` verifies.
  *
  * Marks in a comment before a block: `<!-- not run: needs an AWS account -->`; `<!-- keeps running on 8420 -->`: the last
  * command keeps running, on a free port in place of 8420; `<!-- keeps running -->`: the last command keeps running, and is
- * ready when it has printed the shown output. `stages` lists further requirements: servers, addresses, additional tests.
+ * ready when it has printed the shown output. `setups` prepares what a document expects: servers, addresses, additional tests.
  */
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LONG } from "../support/run_length.ts";
 import { documents } from "./markdown.ts";
-import { stages } from "./stages/index.ts";
-import { openStory, type Story, notRunReason } from "./story.ts";
+import { setups } from "./setups/index.ts";
+import { openRun, type DocumentRun, notRunReason } from "./document_run.ts";
 
 const isOnPath = (program: string): boolean =>
   process.env["PATH"]!.split(delimiter).some((folder) => existsSync(join(folder, program)));
@@ -28,11 +28,11 @@ const isOnPath = (program: string): boolean =>
 const notRun: string[] = [];
 
 for (const document of documents()) {
-  const { needs = ["curl"], long = false, stage: makeStage, afterwards } = stages[document.path] ?? {};
+  const { programs = ["curl"], long = false, prepare, declareTests } = setups[document.path] ?? {};
   if (long !== LONG) continue;
   const blocks = document.blocks.filter(({ language }) => language !== "text");
   if (blocks.length === 0) continue;
-  const missing = needs.filter((program) => !isOnPath(program));
+  const missing = programs.filter((program) => !isOnPath(program));
   if (missing.length > 0) {
     notRun.push(`${document.path}: there is no ${missing.join(", ")} here`);
     continue;
@@ -44,26 +44,26 @@ for (const document of documents()) {
   });
 
   describe(document.path, () => {
-    let story: Story | undefined;
-    let brokeAt: number | undefined;
+    let documentRun: DocumentRun | undefined;
+    let failedLine: number | undefined;
     beforeAll(async () => {
-      const stage = await (makeStage ? makeStage() : {});
-      if (stage) story = await openStory(document, stage);
+      const environment = prepare ? await prepare() : {};
+      if (environment) documentRun = await openRun(document, environment);
     });
-    afterAll(() => story?.close());
-    const step = (name: string, check: (story: Story) => unknown) =>
-      test(name, ({ skip }) => (story ? check(story) : skip("its requirements are missing here")));
+    afterAll(() => documentRun?.close());
+    const testRun = (name: string, check: (documentRun: DocumentRun) => unknown) =>
+      test(name, ({ skip }) => (documentRun ? check(documentRun) : skip("its requirements are missing here")));
 
     for (const block of runnable)
-      step(`line ${block.line}: ${block.text.split("\n")[0]}`, async (story) => {
-        if (brokeAt !== undefined) throw new Error(`not tried, since the story broke at line ${brokeAt}`);
-        brokeAt = block.line;
-        await story.run(block);
-        brokeAt = undefined;
+      testRun(`line ${block.line}: ${block.text.split("\n")[0]}`, async (documentRun) => {
+        if (failedLine !== undefined) throw new Error(`not tried, since the block at line ${failedLine} failed`);
+        failedLine = block.line;
+        await documentRun.runBlock(block);
+        failedLine = undefined;
       });
-    afterwards?.(() => story!);
-    step("every text with a replacement occurs in the document", ({ standIns }) =>
-      expect(standIns.unused()).toEqual([]),
+    declareTests?.(() => documentRun!);
+    testRun("every text with a replacement occurs in the document", ({ runValues }) =>
+      expect(runValues.listUnused()).toEqual([]),
     );
   });
 }

@@ -1,4 +1,4 @@
-/** Tables of members, settings, rooms and files are generated from their references, which list all of the code. */
+/** Tables of the manual are generated from their references, which list every member, setting, room and file of the code. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -61,9 +61,9 @@ test("the tables of hosts list each setting that their code reads", async () => 
   const code = readdirSync(join(ROOT, "lib/hosts"), { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".ts"))
     .map((path) => readFileSync(join(ROOT, "lib/hosts", path), "utf8"));
-  const read = new Set(code.flatMap((text) => text.match(/SVC_[A-Z_]+/g) ?? []));
+  const variables = new Set(code.flatMap((text) => text.match(/SVC_[A-Z_]+/g) ?? []));
   const listed = new Set([LAMBDA_SETTINGS, WORKER_SETTINGS].flatMap((settings) => Object.keys(settings)));
-  expect([...read].filter((name) => !listed.has(name)).toSorted()).toEqual(OTHER_HOST_VARIABLES.toSorted());
+  expect([...variables].filter((name) => !listed.has(name)).toSorted()).toEqual(OTHER_HOST_VARIABLES.toSorted());
   await checkPage("docs/lambda.md", (text) =>
     replaceTables(text, renderFields(LAMBDA_SETTINGS, ["Variable", "Meaning"])),
   );

@@ -1,4 +1,4 @@
-/** Tables of the manual that tests generate from the code; `UPDATE_GOLDEN=1` updates them. */
+/** Helpers for tables of the manual that tests generate from the code; `UPDATE_GOLDEN=1` writes them into the pages. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { format } from "prettier";

@@ -4,19 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { listCommands } from "./commands.ts";
-import { parse } from "./markdown.ts";
-import { difference } from "./shape.ts";
+import { parseDocument } from "./markdown.ts";
+import { findDifference } from "./compare_output.ts";
 import { Shell } from "./shell.ts";
-import { StandIns } from "./stand_ins.ts";
-import { openStory } from "./story.ts";
+import { RunValues } from "./run_values.ts";
+import { openRun } from "./document_run.ts";
 
 const ID = "chg_01a1fbf3-9055-77b8-9ee4-6177e36d1256";
-const HERE = "chg_77777777-1111-7222-8333-444444444444";
-const HASH = "a1".repeat(32);
-const differs = (shown: string, actual: unknown, standIns = new StandIns()): boolean =>
-  difference(shown, typeof actual === "string" ? actual : JSON.stringify(actual), standIns) !== undefined;
+const ID_OF_RUN = "chg_77777777-1111-7222-8333-444444444444";
+const HASH_OF_RUN = "a1".repeat(32);
+const isDifferent = (documentText: string, actual: unknown, runValues = new RunValues()): boolean =>
+  findDifference(documentText, typeof actual === "string" ? actual : JSON.stringify(actual), runValues) !== undefined;
 
-describe("the shown text matches the actual output", () => {
+describe("the document's text matches the actual output", () => {
   test.each<[string, unknown]>([
     ['{"a":1,"b":[true,null]}', { b: [true, null], a: 1 }],
     ['{"a":1, …}', { a: 1, b: 2 }],
@@ -26,16 +26,16 @@ describe("the shown text matches the actual output", () => {
     ['{"…":"…"}', { a: 1 }],
     ['{"a":"…"}', { a: "anything" }],
     ['{"a":"cannot apply …"}', { a: "cannot apply it" }],
-    [`{"change_id":"${ID}","error":"no ${ID}"}`, { change_id: HERE, error: `no ${HERE}` }],
-    ['{"change_id":"chg_01a1…"}', { change_id: HERE }],
-    ['{"head":"2cf4e899…","same":"2cf4e899…a906"}', { head: HASH, same: HASH }],
+    [`{"change_id":"${ID}","error":"no ${ID}"}`, { change_id: ID_OF_RUN, error: `no ${ID_OF_RUN}` }],
+    ['{"change_id":"chg_01a1…"}', { change_id: ID_OF_RUN }],
+    ['{"head":"2cf4e899…","same":"2cf4e899…a906"}', { head: HASH_OF_RUN, same: HASH_OF_RUN }],
     ['{"at":"2026-01-02T03:04:05.678Z"}', { at: "2031-12-30T23:59:59.001Z" }],
     ['{"previous_hash":"0000…"}', { previous_hash: "0".repeat(64) }],
     ["watching …\nready", "watching data\nready\n"],
-  ])("%s", (shown, actual) => expect(differs(shown, actual)).toBe(false));
+  ])("%s", (documentText, actual) => expect(isDifferent(documentText, actual)).toBe(false));
 });
 
-describe("the shown text does not match the actual output", () => {
+describe("the document's text does not match the actual output", () => {
   test.each<[string, unknown]>([
     ['{"status":"applied", …}', { status: "approved" }],
     ['{"a":1}', { a: 2 }],
@@ -47,39 +47,43 @@ describe("the shown text does not match the actual output", () => {
     ['{"a":{}}', { a: [] }],
     ['{"a":"cannot apply …"}', { a: "can apply it" }],
     [`{"change_id":"${ID}"}`, { change_id: "task_1" }],
-    [`{"a":"${ID}","b":"${ID}"}`, { a: HERE, b: HERE.replace("7", "8") }],
-    ['{"a":"2cf4e899…","b":"3cea5977…"}', { a: HASH, b: HASH }],
+    [`{"a":"${ID}","b":"${ID}"}`, { a: ID_OF_RUN, b: ID_OF_RUN.replace("7", "8") }],
+    ['{"a":"2cf4e899…","b":"3cea5977…"}', { a: HASH_OF_RUN, b: HASH_OF_RUN }],
     ['{"at":"2026-01-02T03:04:05.678Z"}', { at: "2026-01-02T03:04:05Z" }],
-    ['{"previous_hash":"0000…"}', { previous_hash: HASH }],
+    ['{"previous_hash":"0000…"}', { previous_hash: HASH_OF_RUN }],
     ['{"a":1}', "not JSON"],
     ["ready", "not ready"],
-  ])("%s", (shown, actual) => expect(differs(shown, actual)).toBe(true));
+  ])("%s", (documentText, actual) => expect(isDifferent(documentText, actual)).toBe(true));
 });
 
-test("values of this run replace the shown ones in commands, also shortened ones", () => {
-  const standIns = new StandIns();
-  expect(differs(`{"change_id":"${ID}","hash":"2cf4e899…"}`, { change_id: HERE, hash: HASH }, standIns)).toBe(false);
-  expect(standIns.put(`-d change_id=${ID} 'head=2cf4e899…'`)).toBe(`-d change_id=${HERE} 'head=${HASH}'`);
-  expect(standIns.put("-d change_id=chg_01a1fbf3-…")).toBe(`-d change_id=${HERE}`);
-  expect(() => standIns.put("-d change_id=chg_…")).toThrow("nothing before tells what … stands for");
-  expect(() => standIns.put("head=3cea5977…")).toThrow("nothing before tells what 3cea5977… stands for");
-  expect(differs(`{"change_id":"${ID}"}`, { change_id: HERE.replace("7", "8") }, standIns)).toBe(true);
+test("values of this run replace those of the document in commands, also shortened values", () => {
+  const runValues = new RunValues();
+  expect(
+    isDifferent(`{"change_id":"${ID}","hash":"2cf4e899…"}`, { change_id: ID_OF_RUN, hash: HASH_OF_RUN }, runValues),
+  ).toBe(false);
+  expect(runValues.translate(`-d change_id=${ID} 'head=2cf4e899…'`)).toBe(
+    `-d change_id=${ID_OF_RUN} 'head=${HASH_OF_RUN}'`,
+  );
+  expect(runValues.translate("-d change_id=chg_01a1fbf3-…")).toBe(`-d change_id=${ID_OF_RUN}`);
+  expect(() => runValues.translate("-d change_id=chg_…")).toThrow("no output before shows the value of …");
+  expect(() => runValues.translate("head=3cea5977…")).toThrow("no output before shows the value of 3cea5977…");
+  expect(isDifferent(`{"change_id":"${ID}"}`, { change_id: ID_OF_RUN.replace("7", "8") }, runValues)).toBe(true);
 });
 
-test("a given replacement that is not used is reported", () => {
-  const standIns = new StandIns();
-  standIns.give("https://crm.example", "http://127.0.0.1:1");
-  standIns.give("db.internal", "127.0.0.1");
-  standIns.givePort("8420", "41234");
-  expect(standIns.put("curl https://crm.example/8420 :8420")).toBe("curl http://127.0.0.1:1/8420 :41234");
-  expect(standIns.unused()).toEqual(["db.internal"]);
+test("a replacement that is not used is reported", () => {
+  const runValues = new RunValues();
+  runValues.addReplacement("https://crm.example", "http://127.0.0.1:1");
+  runValues.addReplacement("db.internal", "127.0.0.1");
+  runValues.addPort("8420", "41234");
+  expect(runValues.translate("curl https://crm.example/8420 :8420")).toBe("curl http://127.0.0.1:1/8420 :41234");
+  expect(runValues.listUnused()).toEqual(["db.internal"]);
 });
 
 const FENCE = "```";
-const read = (...lines: string[]) => parse("x.md", lines.join("\n"));
+const parseLines = (...lines: string[]) => parseDocument("x.md", lines.join("\n"));
 
 test("the blocks, marks, headings, links and code spans of a document are parsed", () => {
-  const document = read(
+  const document = parseLines(
     "# A `b` [c](d.md)",
     "# A b c",
     "see [it](#a-b-c) `x`",
@@ -106,11 +110,11 @@ test("the blocks, marks, headings, links and code spans of a document are parsed
     { line: 1, text: "b" },
     { line: 3, text: "x" },
   ]);
-  expect(() => read(FENCE)).toThrow("x.md:1: this fence is not closed");
+  expect(() => parseLines(FENCE)).toThrow("x.md:1: this fence is not closed");
 });
 
 const commands = (language: string, ...lines: string[]) =>
-  listCommands(read(`${FENCE}${language}`, ...lines, FENCE).blocks[0]!);
+  listCommands(parseLines(`${FENCE}${language}`, ...lines, FENCE).blocks[0]!);
 
 test("a session is parsed into commands and output, a script into commands and exit codes", () => {
   expect(commands("console", "$ a \\", "  b", "1", "", "2", "", "$ c <<E", "d", "E")).toEqual([
@@ -140,8 +144,8 @@ test("a shell keeps variables, returns exit codes and output, and ends backgroun
   await shell.close();
 });
 
-test("a story reports the line of each failure", async () => {
-  const document = read(
+test("running a document reports the line of each failure", async () => {
+  const document = parseLines(
     ...[`${FENCE}console`, "$ echo 1", "2", FENCE],
     ...[`${FENCE}sh`, "true", "false", FENCE],
     ...["<!-- runs on -->", `${FENCE}sh`, "true", FENCE],
@@ -155,16 +159,16 @@ test("a story reports the line of each failure", async () => {
     ...["<!-- keeps running -->", `${FENCE}console`, "$ node gone.js", "on", FENCE],
     ...["<!-- keeps running -->", `${FENCE}console`, "$ echo on; exec sleep 1000", "on", FENCE],
   );
-  const story = await openStory(document, { readers: { "json intent": () => undefined } });
-  onTestFinished(() => story.close());
+  const documentRun = await openRun(document, { exampleChecks: { "json intent": () => undefined } });
+  onTestFinished(() => documentRun.close());
   const outcomes: string[] = [];
   for (const block of document.blocks)
-    outcomes.push(await story.run(block).then(String, ({ message }: Error) => message));
+    outcomes.push(await documentRun.runBlock(block).then(String, ({ message }: Error) => message));
   expect(outcomes).toEqual([
     expect.stringContaining("x.md:2: echo 1"),
     expect.stringContaining("x.md:7: false\nit ended with exit code 1, not 0"),
     expect.stringContaining('"runs on" is no mark'),
-    expect.stringContaining('nothing reads a block of "toml"'),
+    expect.stringContaining('no check for a block of "toml"'),
     expect.stringContaining("this is no JSON"),
     expect.stringContaining("broken"),
     expect.stringContaining("npm run all is not run"),

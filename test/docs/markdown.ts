@@ -5,7 +5,6 @@ import { dirname, join } from "node:path";
 /** The root of the checkout; documents name files relative to it. */
 export const ROOT = join(import.meta.dirname, "../..");
 
-/** A fenced block. */
 export interface Block {
   /** Number of the first line of code, from 1. */
   line: number;
@@ -23,7 +22,6 @@ export interface TextAtLine {
   text: string;
 }
 
-/** A document. */
 export interface Document {
   /** Relative to the root. */
   path: string;
@@ -40,10 +38,10 @@ export interface Document {
 
 const FENCE = /^( *)(`{3,}|~{3,})\s*([^`]*?)\s*$/;
 const COMMENT = /<!--\s*([^]*?)\s*-->/g;
-/** Matches a mark for a file that is read as a block of the document: `code: ts, mounting/express.ts`. */
+/** Matches a comment that includes a file as a block of the document: `code: ts, mounting/express.ts`. */
 const CODE_FILE = /^code: (.+), (\S+)$/;
 
-/** Reads the tested documents: those at the root, the manual, and the pages that it links to. */
+/** Reads the tested documents: the pages at the root, the manual, and the pages that the manual links to. */
 export function documents(): Document[] {
   const paths = [
     ".",
@@ -61,11 +59,10 @@ export function documents(): Document[] {
       .filter((name) => name.endsWith(".md"))
       .map((name) => join(folder, name)),
   );
-  return paths.map((path) => parse(path, readFileSync(join(ROOT, path), "utf8")));
+  return paths.map((path) => parseDocument(path, readFileSync(join(ROOT, path), "utf8")));
 }
 
-/** Reads a document. */
-export function parse(path: string, text: string): Document {
+export function parseDocument(path: string, text: string): Document {
   const lines = text.split("\n");
   const blocks: Block[] = [];
   const prose: TextAtLine[] = [];
@@ -78,16 +75,14 @@ export function parse(path: string, text: string): Document {
       if (end < 0) throw new Error(`${path}:${at + 1}: this fence is not closed`);
       const code = lines
         .slice(at + 1, end)
-        .map((each) => (each.startsWith(indent!) ? each.slice(indent!.length) : each));
+        .map((codeLine) => (codeLine.startsWith(indent!) ? codeLine.slice(indent!.length) : codeLine));
       blocks.push({ line: at + 2, info: info!, language: info!.split(" ")[0]!, text: code.join("\n"), marks });
       at = end;
       marks = [];
     } else if (line.startsWith("<!--")) {
       const end = lines.findIndex((other, index) => index >= at && other.includes("-->"));
-      for (const [, text] of lines
-        .slice(at, end + 1)
-        .join("\n")
-        .matchAll(COMMENT)) {
+      const comments = lines.slice(at, end + 1).join("\n");
+      for (const [, text] of comments.matchAll(COMMENT)) {
         const [, info, file] = CODE_FILE.exec(text!) ?? [];
         if (info === undefined) {
           marks.push(text!);
@@ -103,26 +98,26 @@ export function parse(path: string, text: string): Document {
       prose.push({ line: at + 1, text: line });
     }
   }
-  const each = (pattern: RegExp) =>
+  const findInProse = (pattern: RegExp) =>
     prose.flatMap(({ line, text }) => [...text.matchAll(pattern)].map((match) => ({ line, text: match[1]! })));
   return {
     path,
     blocks,
     prose,
-    anchors: anchorsOf(each(/^#{1,6} +(.*?)\s*#*$/g)),
-    links: each(/\]\(<?([^)\s>]+)>?\)/g),
-    spans: each(/`([^`]+)`/g),
+    anchors: listAnchors(findInProse(/^#{1,6} +(.*?)\s*#*$/g)),
+    links: findInProse(/\]\(<?([^)\s>]+)>?\)/g),
+    spans: findInProse(/`([^`]+)`/g),
   };
 }
 
-/** As GitHub makes them: lower case, no punctuation, hyphens for spaces; a second one of a name gets a number. */
-function anchorsOf(headings: TextAtLine[]): Set<string> {
+/** Returns GitHub's anchors: lower case, no punctuation, hyphens for spaces; a repeated anchor gets a number. */
+function listAnchors(headings: TextAtLine[]): Set<string> {
   const anchors = new Set<string>();
   for (const { text } of headings) {
     const plain = text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase();
     const slug = plain.replace(/[^\p{L}\p{N}\s_-]/gu, "").replace(/\s/g, "-");
     let name = slug;
-    for (let again = 1; anchors.has(name); again++) name = `${slug}-${again}`;
+    for (let repeat = 1; anchors.has(name); repeat++) name = `${slug}-${repeat}`;
     anchors.add(name);
   }
   return anchors;

@@ -25,14 +25,14 @@ import { TYPES } from "../../local/targets/types.ts";
 import { REJECTIONS } from "../../local/http_rejection.ts";
 import { checkPage, GENERATED, renderFields, renderTable } from "./generated_tables.ts";
 import { documents, ROOT } from "./markdown.ts";
-import { bare, listRows } from "./tables.ts";
+import { withoutBackticks, listRows } from "./tables.ts";
 
-const page = (path: string) => documents().find((document) => document.path === path)!;
+const findPage = (path: string) => documents().find((document) => document.path === path)!;
 
 test("the tables of errors are generated from the reference", () =>
   checkPage("docs/errors.md", (text) => {
     const [intro, ...sections] = text.split(/^(?=## )/m);
-    const page = sections.map((section) => {
+    const pageSections = sections.map((section) => {
       const codes = Object.entries(ERROR_REFERENCE).find(([heading]) => section.startsWith(`## ${heading}\n`))?.[1];
       expect(GENERATED.test(section), section.slice(0, 40)).toBe(codes !== undefined);
       const rows = Object.entries(codes ?? {}).map(([code, columns]) => [
@@ -43,7 +43,7 @@ test("the tables of errors are generated from the reference", () =>
       const table = renderTable(["Code", "Status", "Cause", "What to do"], ["---", "---", "---", "---"], ...rows);
       return section.replace(GENERATED, () => table);
     });
-    return [intro, ...page].join("");
+    return [intro, ...pageSections].join("");
   }));
 
 test("the tables of entries and events are generated from the reference", () =>
@@ -73,7 +73,7 @@ test("the table of exit codes is generated from the command line", () =>
     return text.replace(GENERATED, () => renderTable(["Exit code", "Meaning"], ["---", "---"], ...rows));
   }));
 
-const inCode = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(", ");
+const listInBackticks = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(", ");
 
 /** Descriptions of the values of a query field, by type. */
 const VALUE_DESCRIPTIONS = {
@@ -84,28 +84,28 @@ const VALUE_DESCRIPTIONS = {
   date: "`2026-10-26`, `2026-10`, `2026-W44`, `today`, `last-week`, `next-month`, `last-7-days`, a moment, `>`, `<`, `..`",
 } as const;
 const describeFieldValues = (field: Field): string =>
-  "values" in field ? inCode(field.values) : VALUE_DESCRIPTIONS[field.type];
+  "values" in field ? listInBackticks(field.values) : VALUE_DESCRIPTIONS[field.type];
 
 test("the table of the query language is generated from its fields", () =>
   checkPage("docs/find.md", (text) => {
-    const takes = [
+    const fieldsWithValues = [
       ...Object.entries<Field>(FIELDS).map(([name, field]) => [name, describeFieldValues(field)] as const),
-      ["sort", `${inCode(SORTS)}; \`-asc\` reverses it`] as const,
-      ["group", inCode(GROUPS)] as const,
-      ["time", inCode(DURATIONS)] as const,
+      ["sort", `${listInBackticks(SORTS)}; \`-asc\` reverses it`] as const,
+      ["group", listInBackticks(GROUPS)] as const,
+      ["time", listInBackticks(DURATIONS)] as const,
     ];
-    const rows = [...new Set(takes.map(([, value]) => value))].map((value) => [
-      takes.flatMap(([name, other]) => (other === value ? [`\`${name}:\``] : [])).join(" "),
+    // Fields with the same values share a row.
+    const rows = [...new Set(fieldsWithValues.map(([, values]) => values))].map((value) => [
+      fieldsWithValues.flatMap(([name, other]) => (other === value ? [`\`${name}:\``] : [])).join(" "),
       value,
     ]);
     return text.replace(GENERATED, () => renderTable(["Field", "Takes"], ["---", "---"], ...rows));
   }));
 
-test("the page about signed consent names each decision that is signed", () => {
-  const named = new Set(page("docs/consent.md").spans.map(({ text }) => text));
-  expect([...DECISIONS, ...SERVICE_ACTIONS, ...MANDATE_DECISIONS].filter((decision) => !named.has(decision))).toEqual(
-    [],
-  );
+test("the page about signed consent lists each decision that is signed", () => {
+  const spans = new Set(findPage("docs/consent.md").spans.map(({ text }) => text));
+  const decisions = [...DECISIONS, ...SERVICE_ACTIONS, ...MANDATE_DECISIONS];
+  expect(decisions.filter((decision) => !spans.has(decision))).toEqual([]);
 });
 
 test("the pages about tokens and gates list each field of their files", async () => {
@@ -121,7 +121,7 @@ test("the pages about tokens and gates list each field of their files", async ()
   await checkPage("docs/gates.md", (text) => text.replaceAll(new RegExp(GENERATED, "g"), () => tables.shift()!));
 });
 
-// The page about gates describes their only field, which is an object.
+// The type `gate` has one field, an object, which docs/gates.md describes.
 test.each(Object.entries(TYPES).filter(([type]) => type !== "gate"))(
   "the table of the target system type %s lists each field",
   async (type, { fields }) => {
@@ -134,16 +134,19 @@ test.each(Object.entries(TYPES).filter(([type]) => type !== "gate"))(
 );
 
 test("every error code has a row with its status, a cause and a remedy", () => {
-  const rows = listRows(page("docs/errors.md"), "Code", "Status", "Cause", "What to do");
-  const statuses = rows.map(([code, status]) => `${status} ${bare(code!)}`);
-  const own = Object.values(REJECTIONS).map(([status, code]) => `${status} ${code}`);
-  const declared = new Set([...Object.entries(STATUS_BY_CODE).map(([code, status]) => `${status} ${code}`), ...own]);
+  const rows = listRows(findPage("docs/errors.md"), "Code", "Status", "Cause", "What to do");
+  const statuses = rows.map(([code, status]) => `${status} ${withoutBackticks(code!)}`);
+  const serverRejections = Object.values(REJECTIONS).map(([status, code]) => `${status} ${code}`);
+  const declared = new Set([
+    ...Object.entries(STATUS_BY_CODE).map(([code, status]) => `${status} ${code}`),
+    ...serverRejections,
+  ]);
   expect(statuses.toSorted()).toEqual([...declared].toSorted());
   expect(rows.filter(([, , ...texts]) => !texts.every((cell) => cell.endsWith(".")))).toEqual([]);
 });
 
 test("every type of target system has a row and a page", () => {
-  const rows = listRows(page("docs/targets.md"), "Type", "A target is").map(([type]) => type);
+  const rows = listRows(findPage("docs/targets.md"), "Type", "A target is").map(([type]) => type);
   expect(rows.toSorted()).toEqual(
     Object.keys(TYPES)
       .map((type) => `[\`${type}\`](targets/${type}.md)`)
@@ -161,7 +164,9 @@ test("every member of the port to a target system has a doc comment", () => {
 });
 
 test("every event of the log has a row", () => {
-  const events = listRows(page("docs/audit_log.md"), "`event_type`", "When").map(([event]) => bare(event!));
+  const events = listRows(findPage("docs/audit_log.md"), "`event_type`", "When").map(([event]) =>
+    withoutBackticks(event!),
+  );
   expect(events.toSorted()).toEqual([...EVENT_TYPES].toSorted());
 });
 
@@ -183,19 +188,11 @@ interface Schema {
 }
 
 /** Describes the possible values of a field. */
-function describeValue({
-  type,
-  items,
-  const: only,
-  enum: words,
-  anyOf,
-  format,
-  minimum,
-  exclusiveMinimum,
-}: Schema): string {
-  if (only) return `\`${only}\``;
-  if (words) return words.map((word) => `\`${word}\``).join(", ");
-  if (anyOf) return "a date or a time";
+function describeValue(schema: Schema): string {
+  const { type, items, format, minimum, exclusiveMinimum } = schema;
+  if (schema.const) return `\`${schema.const}\``;
+  if (schema.enum) return listInBackticks(schema.enum);
+  if (schema.anyOf) return "a date or a time";
   if (type === "array") {
     if (items!.enum) return `a list of ${describeValue(items!)}`;
     return items!.type === "string" ? "a list of text" : "a list of objects";
@@ -216,18 +213,17 @@ function listFieldRows(schema: Schema, path = ""): string[][] {
   const here = schema.type === "array" ? `${path}[]` : path;
   return (inner.oneOf ?? [inner]).flatMap(({ properties = {}, required = [], additionalProperties }) => {
     const variant = properties["type"]?.const;
-    const at = variant ? `${path}[${variant}].` : here && `${here}.`;
-    const rows = Object.entries(properties).flatMap(([name, field]) => [
-      [
-        `\`${at}${name}\``,
-        describeValue(field),
-        required.includes(name) ? "required" : "default" in field ? `\`${JSON.stringify(field.default)}\`` : "",
-        field.description ?? "",
-      ],
-      ...listFieldRows(field, `${at}${name}`),
-    ]);
-    const named = typeof additionalProperties === "object" ? listFieldRows(additionalProperties, `${here}.<name>`) : [];
-    return [...rows, ...named];
+    const prefix = variant ? `${path}[${variant}].` : here && `${here}.`;
+    const rows = Object.entries(properties).flatMap(([name, field]) => {
+      const defaultValue = "default" in field ? `\`${JSON.stringify(field.default)}\`` : "";
+      const withoutField = required.includes(name) ? "required" : defaultValue;
+      return [
+        [`\`${prefix}${name}\``, describeValue(field), withoutField, field.description ?? ""],
+        ...listFieldRows(field, `${prefix}${name}`),
+      ];
+    });
+    const hasNamedFields = typeof additionalProperties === "object";
+    return [...rows, ...(hasNamedFields ? listFieldRows(additionalProperties, `${here}.<name>`) : [])];
   });
 }
 
@@ -246,18 +242,17 @@ const SECTIONS = {
 
 const escapeCell = (cell: string): string => (cell.startsWith("`") ? cell : cell.replaceAll(/[|*<>]/g, "\\$&"));
 
-/** Renders the page. */
 function renderReference(): string {
-  const declared = listFieldRows(intentJsonSchema());
+  const fieldRows = listFieldRows(intentJsonSchema());
   const sections = Object.entries(SECTIONS).map(([heading, pattern]) => {
     const rows = [
       ["Field", "Value", "Without it", "What it says"],
       ["---", "---", "---", "---"],
-      ...declared.filter(([path]) => pattern.test(path!)),
+      ...fieldRows.filter(([path]) => pattern.test(path!)),
     ];
     return `## ${heading}\n\n${rows.map((cells) => `| ${cells.map(escapeCell).join(" | ")} |`).join("\n")}\n`;
   });
-  const unlisted = declared.filter(([path]) => !Object.values(SECTIONS).some((pattern) => pattern.test(path!)));
+  const unlisted = fieldRows.filter(([path]) => !Object.values(SECTIONS).some((pattern) => pattern.test(path!)));
   expect(unlisted).toEqual([]);
   return `# Fields of the intent\n\nEvery field, made from the schema by a test. [The product intent](intent.md) explains how the rules work together.\n\n${sections.join("\n")}`;
 }
@@ -270,15 +265,15 @@ test("the example intents are valid and use every field", () => {
     readFileSync(join(ROOT, `examples/rules/${name}.json`), "utf8"),
   );
   for (const text of texts) loadIntent(text, portableSha256);
-  const stated = texts.map((text) => JSON.parse(text) as unknown);
-  const has = (value: unknown, steps: string[]): boolean => {
-    if (steps.length === 0) return true;
-    const [step, ...rest] = steps;
+  const intents = texts.map((text) => JSON.parse(text) as unknown);
+  const hasField = (value: unknown, path: string[]): boolean => {
+    if (path.length === 0) return true;
+    const [name, ...rest] = path;
     if (typeof value !== "object" || value === null) return false;
-    if (step === "<name>" || step === "[]") return Object.values(value).some((inner) => has(inner, rest));
-    return Object.hasOwn(value, step!) && has((value as Record<string, unknown>)[step!], rest);
+    if (name === "<name>" || name === "[]") return Object.values(value).some((member) => hasField(member, rest));
+    return Object.hasOwn(value, name!) && hasField((value as Record<string, unknown>)[name!], rest);
   };
-  const paths = listFieldRows(intentJsonSchema()).map(([path]) => bare(path!));
-  const steps = (path: string) => path.replaceAll(/\[[a-z]*\]/g, ".[]").split(".");
-  expect(paths.filter((path) => !stated.some((one) => has(one, steps(path))))).toEqual([]);
+  const paths = listFieldRows(intentJsonSchema()).map(([path]) => withoutBackticks(path!));
+  const splitPath = (path: string) => path.replaceAll(/\[[a-z]*\]/g, ".[]").split(".");
+  expect(paths.filter((path) => !intents.some((intent) => hasField(intent, splitPath(path))))).toEqual([]);
 });

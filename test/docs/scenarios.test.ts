@@ -19,7 +19,7 @@ describe.each([
   const { manifest } = loadIntent(read("product_intent.json"), sha256);
   const scenarios = [read("scenarios.yaml"), ...additional].flatMap((text) => parseScenarios(text).scenarios);
 
-  test.each(scenarios.map((one) => [one.name, one] as const))("%s", async (_, scenario) => {
+  test.each(scenarios.map((scenario) => [scenario.name, scenario] as const))("%s", async (_, scenario) => {
     expect(await play(scenario, manifest)).toEqual({ differences: [] });
   });
 });

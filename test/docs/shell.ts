@@ -1,4 +1,4 @@
-/** A shell for the commands of one document: variables carry over to later commands, and background programs end with it. */
+/** A shell for the commands of one document: variables carry over to later commands; background programs end with the shell. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createReadStream, readFileSync, writeFileSync } from "node:fs";
@@ -19,10 +19,10 @@ export interface Program {
   stop(): Promise<void>;
 }
 
-const groups = new Set<number>();
-process.once("exit", () => groups.forEach((group) => signal(group, "SIGKILL")));
+const processGroups = new Set<number>();
+process.once("exit", () => processGroups.forEach((group) => signalGroup(group, "SIGKILL")));
 
-function signal(group: number, name: NodeJS.Signals): void {
+function signalGroup(group: number, name: NodeJS.Signals): void {
   try {
     process.kill(-group, name);
   } catch (error) {
@@ -30,49 +30,48 @@ function signal(group: number, name: NodeJS.Signals): void {
   }
 }
 
-/** A running shell. */
 export class Shell {
   readonly #child: ChildProcess;
-  readonly #answers: AsyncIterator<string>;
+  readonly #replies: AsyncIterator<string>;
   readonly #programs = new Set<Program>();
-  #steps = 0;
+  #commandCount = 0;
 
-  /** `scratch` is a folder for the shell's own files. */
+  /** Starts in `folder`; `scriptFolder` is for the files of commands and their outputs. */
   constructor(
     readonly folder: string,
-    readonly scratch: string,
+    readonly scriptFolder: string,
     env: Record<string, string>,
   ) {
-    // A session of its own, so that each job has its own process group and no program asks a terminal.
+    // `detached` starts a new session without a terminal; `set -m` gives each job its own process group.
     this.#child = spawn("bash", ["--noprofile", "--norc"], {
       cwd: folder,
       env,
       detached: true,
       stdio: ["pipe", "ignore", "inherit", "pipe"],
     });
-    groups.add(this.#child.pid!);
-    this.#answers = createInterface(this.#child.stdio[3] as NodeJS.ReadableStream as never)[Symbol.asyncIterator]();
+    processGroups.add(this.#child.pid!);
+    this.#replies = createInterface(this.#child.stdio[3] as NodeJS.ReadableStream as never)[Symbol.asyncIterator]();
     this.#child.stdin!.write("set -m\nlast=0\n");
   }
 
   /** Runs a command until it ends. */
   async run(command: string): Promise<CommandResult> {
-    const { step, output } = this.#step(command);
-    const status = await this.#ask(`(exit $last); . ${step} </dev/null >${output} 2>&1; last=$?; echo $last >&3`);
+    const { script, output } = this.#writeScript(command);
+    const status = await this.#execute(`(exit $last); . ${script} </dev/null >${output} 2>&1; last=$?; echo $last >&3`);
     return { status: Number(status), output: readFileSync(output, "utf8") };
   }
 
   /** Starts a command in the background. */
   async start(command: string): Promise<Program> {
-    const { step, output } = this.#step(command);
+    const { script, output } = this.#writeScript(command);
     execFileSync("mkfifo", [output]);
-    const reading = createReadStream(output, "utf8");
-    const group = Number(await this.#ask(`{ . ${step}; } </dev/null >${output} 2>&1 3>&- & disown; echo $! >&3`));
-    groups.add(group);
-    const program = makeProgram(createInterface(reading), command, async () => {
-      signal(group, "SIGTERM");
-      if (!reading.closed) await once(reading, "close");
-      groups.delete(group);
+    const outputStream = createReadStream(output, "utf8");
+    const group = Number(await this.#execute(`{ . ${script}; } </dev/null >${output} 2>&1 3>&- & disown; echo $! >&3`));
+    processGroups.add(group);
+    const program = makeProgram(createInterface(outputStream), command, async () => {
+      signalGroup(group, "SIGTERM");
+      if (!outputStream.closed) await once(outputStream, "close");
+      processGroups.delete(group);
       this.#programs.delete(program);
     });
     this.#programs.add(program);
@@ -84,40 +83,41 @@ export class Shell {
     await Promise.all([...this.#programs].map((program) => program.stop()));
     this.#child.stdin!.end();
     if (this.#child.exitCode === null) await once(this.#child, "exit");
-    groups.delete(this.#child.pid!);
+    processGroups.delete(this.#child.pid!);
   }
 
-  #step(command: string): { step: string; output: string } {
-    const step = join(this.scratch, `step_${++this.#steps}`);
-    writeFileSync(step, `${command}\n`);
-    return { step, output: `${step}.out` };
+  #writeScript(command: string): { script: string; output: string } {
+    const script = join(this.scriptFolder, `command_${++this.#commandCount}`);
+    writeFileSync(script, `${command}\n`);
+    return { script, output: `${script}.out` };
   }
 
-  async #ask(line: string): Promise<string> {
+  /** Executes a line, and returns the line that it writes to file descriptor 3. */
+  async #execute(line: string): Promise<string> {
     this.#child.stdin!.write(`${line}\n`);
-    const { value, done } = await this.#answers.next();
+    const { value, done } = await this.#replies.next();
     if (done) throw new Error("the shell ended");
     return value;
   }
 }
 
-function makeProgram(reading: Interface, command: string, stop: () => Promise<void>): Program {
+function makeProgram(output: Interface, command: string, stop: () => Promise<void>): Program {
   const lines: string[] = [];
-  const ended = once(reading, "close");
-  reading.on("line", (line) => lines.push(line));
+  const ended = once(output, "close");
+  output.on("line", (line) => lines.push(line));
   return {
     lines,
     stop,
     until: (parseLine) =>
       new Promise((resolve, reject) => {
-        const found = (line: string): void => {
+        const tryLine = (line: string): void => {
           const value = parseLine(line);
           if (value === undefined) return;
-          reading.off("line", found);
+          output.off("line", tryLine);
           resolve(value);
         };
-        lines.forEach(found);
-        reading.on("line", found);
+        lines.forEach(tryLine);
+        output.on("line", tryLine);
         void ended.then(() => reject(new Error(`${command}\nended:\n${lines.join("\n")}`)));
       }),
   };

@@ -4,20 +4,20 @@ import type { Document } from "./markdown.ts";
 /** Returns the cells of all tables whose header begins with these names, or of all tables. */
 export function listRows({ prose }: Document, ...header: string[]): string[][] {
   const rows: string[][] = [];
-  let within = false;
+  let isInTable = false;
   for (const { text } of prose) {
     if (!text.startsWith("|")) {
-      within = false;
+      isInTable = false;
       continue;
     }
     const cells = parseCells(text);
-    if (header.every((name, index) => cells[index] === name)) within = true;
-    else if (within && !/^:?-+:?$/.test(cells[0]!)) rows.push(cells);
+    if (header.every((name, index) => cells[index] === name)) isInTable = true;
+    else if (isInTable && !/^:?-+:?$/.test(cells[0]!)) rows.push(cells);
   }
   return rows;
 }
 
-/** Splits a line into cells without escapes: bars in code are escaped, and asterisks may be. */
+/** Splits a line into cells, and removes the backslashes before `*`, `|`, `_`, `<` and `>`. */
 const parseCells = (line: string): string[] =>
   line
     .split(/(?<!\\)\|/)
@@ -25,4 +25,4 @@ const parseCells = (line: string): string[] =>
     .map((cell) => cell.trim().replaceAll(/\\([*|_<>])/g, "$1"));
 
 /** Removes the backticks around a cell. */
-export const bare = (cell: string): string => cell.replace(/^`(.*)`$/, "$1");
+export const withoutBackticks = (cell: string): string => cell.replace(/^`(.*)`$/, "$1");

@@ -1,4 +1,4 @@
-/** Cause and remedy of each error code, by section of docs/errors.md. test/docs/reference.test.ts generates that page from it. */
+/** Cause and remedy of each error code, by section of docs/errors.md. test/docs/reference.test.ts generates its tables from this file. */
 import type { ErrorCode } from "../../../lib/kit/errors.ts";
 
 /** Sentences of Markdown: the cause of an error, and what the caller can do. */

@@ -1,6 +1,6 @@
 /**
  * When each event is recorded, and the members of its `detail` in addition to those of every entry: the table of docs/audit_log.md,
- * which test/docs/reference.test.ts makes from this.
+ * which test/docs/reference.test.ts generates from this file.
  */
 import type { EventType } from "../../../lib/audit/entry.ts";
 

@@ -1,6 +1,6 @@
 /**
  * Settings of the hosts Lambda and Workers, for the tables of docs/lambda.md and docs/workers.md, which
- * test/docs/field_tables.test.ts makes from this.
+ * test/docs/field_tables.test.ts generates from this file.
  */
 
 /** Settings that both hosts read in the same way: sentences of Markdown by name. */
@@ -55,7 +55,7 @@ export const WORKER_SETTINGS: Readonly<Record<string, string>> = {
   SVC_AUDIT_OTLP_HEADERS: "Secret: headers with the credentials of that address.",
 };
 
-/** Names in the code of the hosts that are no settings: rejected files, an alias, and a variable of the template. */
+/** Variables in the code of the hosts that the tables omit: options that hosts reject, an alias, a variable of the template. */
 export const OTHER_HOST_VARIABLES = [
   "SVC_TARGETS",
   "SVC_PRODUCT_CONFIG",

@@ -1,4 +1,4 @@
-/** Bounds of a mandate, for the table of docs/mandates.md, which test/docs/field_tables.test.ts makes from this. */
+/** Bounds of a mandate, for the table of docs/mandates.md, which test/docs/field_tables.test.ts generates from this file. */
 import type { MandateBounds } from "../../../lib/changes/rules/mandate.ts";
 
 /** Sentences of Markdown by bound. */

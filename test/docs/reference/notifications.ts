@@ -1,6 +1,6 @@
 /**
- * Occasion of each type of notification, for the table of docs/notifications.md, which
- * test/docs/reference.test.ts makes from this.
+ * Occasions of the types of notifications, for the table of docs/notifications.md, which
+ * test/docs/reference.test.ts generates from this file.
  */
 import type { NotificationType } from "../../../lib/operations/notify/notification.ts";
 

@@ -1,4 +1,4 @@
-/** Purposes of the rooms of lib in order, for the table of docs/architecture.md, which test/docs/field_tables.test.ts makes from this. */
+/** Purposes of the rooms of lib in order, for the table of docs/architecture.md, which test/docs/field_tables.test.ts generates. */
 export const ROOM_PURPOSES: Readonly<Record<string, string>> = {
   "lib/kit": "clock, ids, errors, encodings, strict and canonical JSON, time limits",
   "lib/identity": "tokens (JWT) of proxies and CI systems, and the keys of their issuers",

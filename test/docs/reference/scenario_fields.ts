@@ -1,9 +1,9 @@
-/** Fields of a scenario, for the table of docs/intent.md, which test/docs/field_tables.test.ts makes from this. */
+/** Fields of a scenario, for the table of docs/intent.md, which test/docs/field_tables.test.ts generates from this file. */
 import type { Scenario, Step } from "../../../local/scenarios/read.ts";
 
 type Field = keyof Scenario | `given.as` | `….${keyof Step}`;
 
-/** Value and meaning by field. */
+/** Sentences of Markdown by field; `…` stands for `given[]` and `when`. */
 export const SCENARIO_FIELDS: Readonly<Record<Field, readonly [value: string, meaning: string]>> = {
   name: ["text", "what the scenario shows"],
   given: ["a list of requests", "earlier requests, in order; each must succeed"],

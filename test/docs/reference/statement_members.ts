@@ -1,4 +1,4 @@
-/** Members of a signed statement, for the tables of docs/consent.md, which test/docs/field_tables.test.ts makes from this. */
+/** Members of a signed statement, for the tables of docs/consent.md, which test/docs/field_tables.test.ts generates. */
 import type { StatementFacts } from "../../../lib/changes/rules/statement.ts";
 
 /** Sentences of Markdown by member of the statement about a change. */
@@ -23,7 +23,7 @@ export const STATEMENT_MEMBERS: Readonly<Record<"v" | keyof StatementFacts, stri
   at: "RFC 3339 in UTC, within ten minutes of the service's clock",
 };
 
-/** Members of other statements, by decision. */
+/** Members of statements about other decisions, by decision. */
 export const ACT_MEMBERS: Readonly<Record<string, string>> = {
   "freeze`, `unfreeze`, `feed_kpis`, `accept_clock`, `accept_loss`, `erase": "`actor` in place of `approver`",
   freeze: "also `until`, in UTC with milliseconds",

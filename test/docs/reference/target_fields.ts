@@ -1,6 +1,6 @@
 /**
  * Fields of each type of target system other than `name`, `type`, `match`, `kinds` and `tenants`, for the tables of docs/targets,
- * which test/docs/reference.test.ts makes from this.
+ * which test/docs/reference.test.ts generates from this file.
  */
 
 /** Sentences of Markdown by type and field. */

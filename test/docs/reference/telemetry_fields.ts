@@ -1,4 +1,4 @@
-/** Parts of an exported log record, for the table of docs/telemetry.md, which test/docs/field_tables.test.ts makes from this. */
+/** Parts of an exported log record, for the table of docs/telemetry.md, which test/docs/field_tables.test.ts generates. */
 export const RECORD_PARTS: Readonly<Record<string, string>> = {
   timeUnixNano: "the entry's `timestamp`",
   observedTimeUnixNano: "the time of sending",

@@ -1,6 +1,6 @@
 /**
  * Fields of the files of `--identity-jwt` and `--gate-issuers`, for the tables of docs/identity.md and docs/gates.md, which
- * test/docs/reference.test.ts makes from this.
+ * test/docs/reference.test.ts generates from this file.
  */
 
 /** Sentences of Markdown by field of the file of `--identity-jwt`. */

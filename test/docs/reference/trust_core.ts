@@ -1,4 +1,4 @@
-/** Files of the trust core in reading order, for the table of docs/trust_core.md, which test/docs/field_tables.test.ts makes from this. */
+/** Files of the trust core in reading order, for the table of docs/trust_core.md, which test/docs/field_tables.test.ts generates. */
 export const TRUST_CORE: Readonly<Record<string, string>> = {
   "lib/changes/proofs/verify_consent.ts":
     "a consent counts if a key signed exactly the statement that the service rebuilds",

@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../../../support/free_port.ts";
-import type { ProxyAddress } from "./ask.ts";
+import type { ProxyAddress } from "./proxy_request.ts";
 import type { Machine } from "./machine.ts";
 import { startProgram } from "./programs.ts";
 
@@ -12,14 +12,13 @@ export interface UpstreamPorts {
   logInPort: number;
 }
 
-/** The manual's blocks, with the paths of the machine. */
-export interface Blocks {
+/** Blocks of the manual with a proxy's configuration, with the paths of the machine. */
+export interface ProxyBlocks {
   site: string;
   /** Configuration within the server of another site. */
   prefix: string;
 }
 
-/** A running proxy. */
 export interface Proxy extends ProxyAddress {
   stop(): Promise<void>;
 }
@@ -27,7 +26,7 @@ export interface Proxy extends ProxyAddress {
 /** Starts a proxy with the two host names, or below a path of another site. */
 export type StartProxy = (
   machine: Machine,
-  blocks: Blocks,
+  blocks: ProxyBlocks,
   upstream: UpstreamPorts,
   kind: "names" | "prefix",
 ) => Promise<Proxy>;
@@ -41,7 +40,7 @@ const replacePorts = (text: string, machine: Machine, { servicePort, logInPort }
 function extractBlock(text: string, first: RegExp): string {
   const lines = text.split("\n");
   const from = lines.findIndex((line) => first.test(line));
-  if (from < 0) throw new Error(`no line is as ${first}`);
+  if (from < 0) throw new Error(`no line matches ${first}`);
   const indent = /^ */.exec(lines[from]!)![0];
   return lines.slice(from, lines.indexOf(`${indent}}`, from) + 1).join("\n");
 }

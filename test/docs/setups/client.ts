@@ -1,12 +1,12 @@
-/** Stands in for a model in docs/client.md: it proposes, tries to approve, and waits for a person, whose consent is sent here. */
+/** Setup of docs/client.md: a server in place of the model, which proposes, tries to approve, and waits for a person's consent. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { client } from "../../support/client.ts";
-import type { Story } from "../story.ts";
-import type { Requirements } from "./index.ts";
+import type { DocumentRun } from "../document_run.ts";
+import type { DocumentSetup } from "./index.ts";
 
 interface Message {
   role: string;
@@ -15,62 +15,62 @@ interface Message {
 
 const PROPOSAL = { tenant_id: "t1", kind: "config", target: "price.list", summary: "Raise the list price", value: 103 };
 const conversation: Message[] = [];
-let offered: string[] = [];
-let story: () => Story;
+let offeredTools: string[] = [];
+let currentRun: () => DocumentRun;
 
 /** Returns the model's next message after these tool results. */
 async function answerAsModel(results: string[]): Promise<object> {
-  const [proposed] = results;
-  const { change_id } = JSON.parse(proposed ?? "{}") as { change_id?: string };
-  const calling = (name: string, given: object) => ({
+  const [proposeResult] = results;
+  const { change_id } = JSON.parse(proposeResult ?? "{}") as { change_id?: string };
+  const callTool = (name: string, args: object) => ({
     role: "assistant",
     tool_calls: [
-      { id: `call_${results.length}`, type: "function", function: { name, arguments: JSON.stringify(given) } },
+      { id: `call_${results.length}`, type: "function", function: { name, arguments: JSON.stringify(args) } },
     ],
   });
   switch (results.length) {
     case 0:
-      return calling("propose_change", PROPOSAL);
+      return callTool("propose_change", PROPOSAL);
     case 1:
-      return calling("approve_change", { change_id, approver: "ana" });
+      return callTool("approve_change", { change_id, approver: "ana" });
     case 2:
-      await client(fetch, story().url(8420)).must("approve", change_id!);
-      return calling("wait_for_decision", { change_id });
+      await client(fetch, currentRun().url(8420)).must("approve", change_id!); // the person consents
+      return callTool("wait_for_decision", { change_id });
     default:
       return { role: "assistant", content: `Ana consented: ${change_id} is ${JSON.parse(results.at(-1)!).status}.` };
   }
 }
 
-export const clientManual: Requirements = {
-  needs: ["openssl"],
-  async stage() {
+export const clientManual: DocumentSetup = {
+  programs: ["openssl"],
+  async prepare() {
     const model = createServer(async (request, response) => {
       const { messages, tools } = (await json(request)) as {
         messages: Message[];
         tools: { function: { name: string } }[];
       };
       conversation.splice(0, Infinity, ...messages);
-      offered = tools.map(({ function: { name } }) => name);
+      offeredTools = tools.map(({ function: { name } }) => name);
       const results = messages.filter(({ role }) => role === "tool").map(({ content }) => content!);
       response.end(JSON.stringify({ choices: [{ message: await answerAsModel(results) }] }));
     }).listen(0, "127.0.0.1");
     await once(model, "listening");
     const { port } = model.address() as AddressInfo;
     return {
-      stands: { "https://llm.example/v1": `http://127.0.0.1:${port}/v1` },
+      replacements: { "https://llm.example/v1": `http://127.0.0.1:${port}/v1` },
       async close() {
         model.close();
         model.closeAllConnections();
       },
     };
   },
-  afterwards(openedStory) {
-    story = openedStory;
+  declareTests(documentRun) {
+    currentRun = documentRun;
     test("the model gets no tool that decides, and a tool that it invents is not called", async () => {
-      expect(offered).toEqual(["propose_change", "get_change", "wait_for_decision"]);
+      expect(offeredTools).toEqual(["propose_change", "get_change", "wait_for_decision"]);
       const results = conversation.filter(({ role }) => role === "tool").map(({ content }) => JSON.parse(content!));
       expect(results[1]).toEqual({ error: "there is no tool approve_change" });
-      const change = await client(fetch, openedStory().url(8420)).change(results[0].change_id);
+      const change = await client(fetch, documentRun().url(8420)).change(results[0].change_id);
       expect(change).toMatchObject({
         proposer: "agent:pricing",
         proposer_kind: "agent",

@@ -9,8 +9,8 @@ export interface ProxyAddress {
   ca: string;
 }
 
-/** A request to the proxy. */
 export interface ProxyRequest {
+  /** The host name. */
   name: string;
   path: string;
   headers?: Record<string, string>;
@@ -18,7 +18,6 @@ export interface ProxyRequest {
   form?: Record<string, string>;
 }
 
-/** A complete response. */
 export interface Reply {
   status: number;
   headers: IncomingMessage["headers"];
@@ -28,12 +27,12 @@ export interface Reply {
 }
 
 /** Sends a request and returns the response when its headers arrive. */
-export async function open(
+export async function openResponse(
   { port, ca }: ProxyAddress,
   { name, path, headers = {}, form }: ProxyRequest,
 ): Promise<IncomingMessage> {
   const body = form && new URLSearchParams(form).toString();
-  const asked = request({
+  const outgoing = request({
     host: "127.0.0.1",
     port,
     ca,
@@ -47,16 +46,16 @@ export async function open(
       ...headers,
     },
   });
-  asked.end(body);
-  const [answer] = (await once(asked, "response")) as [IncomingMessage];
-  return answer;
+  outgoing.end(body);
+  const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+  return response;
 }
 
 /** Sends a request and reads the complete response. */
-export async function ask(proxy: ProxyAddress, proxyRequest: ProxyRequest): Promise<Reply> {
-  const answer = await open(proxy, proxyRequest);
+export async function sendRequest(proxy: ProxyAddress, proxyRequest: ProxyRequest): Promise<Reply> {
+  const response = await openResponse(proxy, proxyRequest);
   let text = "";
-  for await (const piece of answer.setEncoding("utf8")) text += piece;
-  const json = answer.headers["content-type"]?.startsWith("application/json") ? JSON.parse(text) : undefined;
-  return { status: answer.statusCode!, headers: answer.headers, text, json };
+  for await (const chunk of response.setEncoding("utf8")) text += chunk;
+  const json = response.headers["content-type"]?.startsWith("application/json") ? JSON.parse(text) : undefined;
+  return { status: response.statusCode!, headers: response.headers, text, json };
 }

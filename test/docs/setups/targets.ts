@@ -1,3 +1,4 @@
+/** Setup of the pages about target systems: the service accepts their example files. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -5,7 +6,7 @@ import { expect } from "vitest";
 import { readTargets } from "../../../local/targets/config.ts";
 import { findValueProblem } from "../../../local/targets/unleash_value.ts";
 import { appKeyPem } from "../../support/github_stub.ts";
-import type { Requirements } from "./index.ts";
+import type { DocumentSetup } from "./index.ts";
 
 /** Reads a file of `--targets` as the service does at its start; the variables that it names are set. */
 export function readTargetsExample(example: object): void {
@@ -24,14 +25,14 @@ export function readTargetsExample(example: object): void {
   }
 }
 
-export const targets: Requirements = {
-  needs: [],
-  stage: () => ({
-    readers: {
-      "json targets": (shown) => readTargetsExample(shown as object),
+export const targets: DocumentSetup = {
+  programs: [],
+  prepare: () => ({
+    exampleChecks: {
+      "json targets": (example) => readTargetsExample(example as object),
       "json release": ({ head }) => expect(head).toMatch(/^[0-9a-f]{40}$/),
-      "json value": (shown) => expect(findValueProblem(shown)).toBeUndefined(),
-      "json system": (shown) => readTargetsExample({ systems: [{ tenants: ["acme"], ...(shown as object) }] }),
+      "json value": (example) => expect(findValueProblem(example)).toBeUndefined(),
+      "json system": (example) => readTargetsExample({ systems: [{ tenants: ["acme"], ...(example as object) }] }),
     },
   }),
 };

@@ -1,5 +1,5 @@
-/** Requirements for running each document in addition to a checkout. */
-import type { Stage, Story } from "../story.ts";
+/** Lists the setups of the documents that need more than a checkout to run: programs, servers, checks of their examples. */
+import type { RunEnvironment, DocumentRun } from "../document_run.ts";
 import { clientManual } from "./client.ts";
 import { agents } from "./agents.ts";
 import { identity } from "./identity.ts";
@@ -8,7 +8,6 @@ import { lambda } from "./lambda.ts";
 import { link, linkProtocol } from "./link.ts";
 import { mounting } from "./mounting.ts";
 import { operating } from "./operating.ts";
-import { principals } from "./principals.ts";
 import { auditLog, intentFields, plans, promotion, values } from "./reference.ts";
 import { shop } from "./shop.ts";
 import { stores } from "./stores.ts";
@@ -17,27 +16,27 @@ import { webhookAdapter } from "./webhook_adapter.ts";
 import { notifications } from "./notifications.ts";
 import { workers } from "./workers.ts";
 
-/** Requirements of one document. */
-export interface Requirements {
+/** Setup of one document, which test/docs/documents.test.ts runs. */
+export interface DocumentSetup {
   /** Programs that must be installed in addition to those of npm; default: curl. */
-  needs?: string[];
+  programs?: string[];
   /** The document is run with the long tests. */
   long?: boolean;
-  /** Prepares the document before its first block; returns undefined, after printing the reason, if that is impossible here. */
-  stage?(): Promise<Stage | undefined> | Stage;
-  /** Declares further tests of what the document has set up. */
-  afterwards?(story: () => Story): void;
+  /** Runs before the first block. Returns undefined, after printing the reason, if the document cannot be run on this machine. */
+  prepare?(): Promise<RunEnvironment | undefined> | RunEnvironment;
+  /** Declares tests that run after the last block. */
+  declareTests?(documentRun: () => DocumentRun): void;
 }
 
-export const stages: Record<string, Requirements> = {
-  "docs/cli.md": { needs: ["curl", "ssh-keygen"], long: true },
+export const setups: Record<string, DocumentSetup> = {
+  "docs/cli.md": { programs: ["curl", "ssh-keygen"], long: true },
   "docs/client.md": { ...clientManual, long: true },
-  "docs/consent.md": { needs: ["curl", "ssh-keygen"], long: true },
+  "docs/consent.md": { programs: ["curl", "ssh-keygen"], long: true },
   "docs/agents.md": { ...agents, long: true },
   "docs/operating.md": { ...operating, long: true },
-  "docs/principals.md": { ...principals, long: true },
+  "docs/principals.md": { programs: ["curl", "openssl"], long: true },
   "docs/identity.md": identity,
-  "docs/evidence.md": { needs: ["curl", "openssl", "python3"], long: true },
+  "docs/evidence.md": { programs: ["curl", "openssl", "python3"], long: true },
   "docs/lambda.md": { ...lambda, long: true },
   "docs/link.md": { ...link, long: true },
   "lib/link/README.md": { ...linkProtocol, long: true },
@@ -61,7 +60,7 @@ export const stages: Record<string, Requirements> = {
   "docs/targets/unleash.md": targets,
   "docs/testing.md": { long: true },
   "docs/writing_a_store.md": { long: true },
-  "docs/writing_a_target_system.md": { needs: [], long: true },
+  "docs/writing_a_target_system.md": { programs: [], long: true },
   "docs/writing_an_adapter.md": { long: true },
   "examples/shop/README.md": { ...shop, long: true },
 };

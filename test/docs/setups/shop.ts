@@ -2,12 +2,12 @@ import { dirname, join } from "node:path";
 import { fetchedFile } from "../../support/fetched_package.ts";
 import packageJson from "../../support/flagd_core/package.json" with { type: "json" };
 import { ROOT } from "../markdown.ts";
-import type { Requirements } from "./index.ts";
+import type { DocumentSetup } from "./index.ts";
 
-/** The shop's reader of flags, which its README installs. */
-export const shop: Requirements = {
-  needs: ["curl", "git"],
-  async stage() {
+/** Setup of examples/shop/README.md: fetches the flag library that the README installs. */
+export const shop: DocumentSetup = {
+  programs: ["curl", "git"],
+  async prepare() {
     const name = "@openfeature/flagd-core";
     try {
       const file = await fetchedFile(join(ROOT, "test/support/flagd_core"), packageJson, "index.cjs.js", { name });

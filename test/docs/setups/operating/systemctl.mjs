@@ -1,6 +1,6 @@
 /**
- * systemctl as far as the operator's manual uses it, for the one unit there: starts what the unit says, with its environment
- * and its credentials, and ends it as systemd would. An ending that is not in good order is an error.
+ * A program in place of `systemctl` for the unit of the operator's manual: `start`, `stop`, `restart` and `enable`. It starts
+ * the unit's command with its environment and credentials, and fails if the command ends with another exit code than 0.
  */
 import { spawn } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
@@ -17,8 +17,8 @@ const [verb] = process.argv.slice(2);
 if (verb === "stop" || verb === "restart") await stop();
 if (verb === "start" || verb === "restart" || verb === "enable") await start();
 
-/** The lines of the unit, by their name; what the test put in place of paths stands there already. */
-function unit() {
+/** Returns the values of the unit by name; a name may have several values. */
+function parseUnit() {
   const values = {};
   for (const line of readFileSync(join(root, "etc/systemd/system/countersign.service"), "utf8").split("\n")) {
     const [, name, value] = /^(\w+)=(.*)$/.exec(line) ?? [];
@@ -28,7 +28,7 @@ function unit() {
 }
 
 async function start() {
-  const { ExecStart, Environment, LoadCredential, StateDirectory, UMask } = unit();
+  const { ExecStart, Environment, LoadCredential, StateDirectory, UMask } = parseUnit();
   const [credentials, state] = [join(run, "credentials"), join(root, "var/lib")];
   mkdirSync(credentials, { recursive: true, mode: 0o700 });
   mkdirSync(join(state, StateDirectory[0]), { recursive: true, mode: 0o700 });
@@ -40,16 +40,16 @@ async function start() {
   }
   process.umask(Number.parseInt(UMask[0], 8));
   rmSync(endFile, { force: true });
-  // Another process asks later how the service ended: a waiting shell writes that down.
-  const guard = `"$@" & echo $! >"$PID_FILE.new"; mv "$PID_FILE.new" "$PID_FILE"; wait $!; echo $? >"$END_FILE"`;
+  // The call that stops the service is another process, so a waiting shell stores the service's exit code in a file.
+  const shellCommand = `"$@" & echo $! >"$PID_FILE.new"; mv "$PID_FILE.new" "$PID_FILE"; wait $!; echo $? >"$END_FILE"`;
   const output = openSync(log, "a");
-  spawn("bash", ["-c", guard, "guard", ExecStart[0]], {
+  spawn("bash", ["-c", shellCommand, "bash", ExecStart[0]], {
     cwd: state,
     env: { ...env, PID_FILE: pidFile, END_FILE: endFile },
     stdio: ["ignore", output, output],
     detached: true,
   }).unref();
-  await until(async () => {
+  await waitUntil(async () => {
     if (existsSync(endFile)) throw new Error(`it ended:\n${readFileSync(log, "utf8")}`);
     return fetch(`http://127.0.0.1:${port}/livez`).then(
       ({ ok }) => ok,
@@ -60,14 +60,17 @@ async function start() {
 
 async function stop() {
   process.kill(Number(readFileSync(pidFile, "utf8")), "SIGTERM");
-  await until(() => existsSync(endFile) && readFileSync(endFile, "utf8").trim() !== "");
+  await waitUntil(() => existsSync(endFile) && readFileSync(endFile, "utf8").trim() !== "");
   rmSync(pidFile);
   const code = readFileSync(endFile, "utf8").trim();
   if (code !== "0") throw new Error(`it ended with exit code ${code}:\n${readFileSync(log, "utf8")}`);
 }
 
-/** Looks again and again, for half a minute at most: another process is waited for. */
-async function until(look) {
-  for (const ends = Date.now() + 30_000; !(await look()); await new Promise((resolve) => setTimeout(resolve, 20)))
-    if (Date.now() > ends) throw new Error("nothing came of it in half a minute");
+/** Waits until a condition is true, at most 30 seconds. */
+async function waitUntil(isTrue) {
+  const deadline = Date.now() + 30_000;
+  while (!(await isTrue())) {
+    if (Date.now() > deadline) throw new Error("the service did not start or stop within 30 seconds");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }

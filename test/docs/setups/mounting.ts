@@ -1,30 +1,31 @@
+/** Setup of docs/mounting.md: each example application is started and protects, serves and applies as the page says. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { client, type Client, PROPOSAL } from "../../support/client.ts";
-import type { Requirements } from "./index.ts";
+import type { DocumentSetup } from "./index.ts";
 
-export const mounting: Requirements = {
-  stage: () => ({ filesOf: ["docs/writing_an_adapter.md"] }),
-  afterwards(story) {
+export const mounting: DocumentSetup = {
+  prepare: () => ({ filesFrom: ["docs/writing_an_adapter.md"] }),
+  declareTests(documentRun) {
     describe.each(["hono.js", "express.js", "fastify.js", "plain.js"])("%s", (file) => {
       let origin: string;
       beforeAll(async () => {
-        await story().start(`node ${file}`, ["3000"]);
-        origin = story().url(3000);
+        await documentRun().start(`node ${file}`, ["3000"]);
+        origin = documentRun().url(3000);
       });
 
-      /** Builds a request with this session and headers that the caller chose. */
-      const withSession = (session: string, more: Record<string, string> = {}) => {
+      /** Creates a client that sends its requests with a session and further headers. */
+      const withSession = (session: string, headers: Record<string, string> = {}) => {
         const send = (request: Request): Promise<Response> => {
-          for (const [name, value] of Object.entries({ authorization: `Bearer ${session}`, ...more }))
+          for (const [name, value] of Object.entries({ authorization: `Bearer ${session}`, ...headers }))
             request.headers.set(name, value);
           return fetch(request);
         };
         return client(send, `${origin}/governance`);
       };
-      const settings = async (): Promise<Record<string, { value: unknown }>> =>
+      const readSettings = async (): Promise<Record<string, { value: unknown }>> =>
         (await withSession("session-of-ana").send(new Request(`${origin}/settings`))).body;
-      const propose = ({ propose: ask }: Client, value: unknown) =>
-        ask({ value: JSON.stringify(value), target: "ui.banner" });
+      const proposeBanner = (api: Client, value: unknown) =>
+        api.propose({ value: JSON.stringify(value), target: "ui.banner" });
 
       test("the host's log-in protects the service", async () => {
         const { post, get } = withSession("nobody");
@@ -34,34 +35,34 @@ export const mounting: Requirements = {
 
       test("a decision is made under the logged-in name, whatever the client claims", async () => {
         const api = withSession("session-of-bo", { "x-person": "ana" });
-        const { change_id } = await propose(api, 1);
-        const refused = await api.post("approve", { change_id, approver: "ana" });
-        expect(refused).toMatchObject({ status: 403, body: { code: "identity_mismatch" } });
+        const { change_id } = await proposeBanner(api, 1);
+        const rejected = await api.post("approve", { change_id, approver: "ana" });
+        expect(rejected).toMatchObject({ status: 403, body: { code: "identity_mismatch" } });
         expect((await api.post("approve", { change_id, approver: "bo" })).status).toBe(200);
         expect(await api.change(change_id)).toMatchObject({ approver: "bo" });
       });
 
       test("changes are applied to the host's own table and rolled back", async () => {
         const api = withSession("session-of-ana");
-        const decide = async (value: unknown) => {
-          const { change_id } = await propose(api, value);
+        const applyBanner = async (value: unknown) => {
+          const { change_id } = await proposeBanner(api, value);
           await api.must("approve", change_id);
           return { change_id, applied: await api.must("apply", change_id) };
         };
-        const first = await decide({ on: true });
+        const first = await applyBanner({ on: true });
         expect(first.applied).toMatchObject({ status: "applied", adapter: { name: "settings", result: "applied" } });
-        expect((await settings())["t1 ui.banner"]?.value).toEqual({ on: true });
-        const second = await decide("second");
-        expect((await settings())["t1 ui.banner"]?.value).toBe("second");
+        expect((await readSettings())["t1 ui.banner"]?.value).toEqual({ on: true });
+        const second = await applyBanner("second");
+        expect((await readSettings())["t1 ui.banner"]?.value).toBe("second");
         await api.must("rollback", second.change_id);
-        expect((await settings())["t1 ui.banner"]?.value).toEqual({ on: true });
+        expect((await readSettings())["t1 ui.banner"]?.value).toEqual({ on: true });
         await api.must("rollback", first.change_id);
-        expect(await settings()).toEqual({});
-        const [older, newer] = [await decide("older"), await decide("newer")];
+        expect(await readSettings()).toEqual({});
+        const [older, newer] = [await applyBanner("older"), await applyBanner("newer")];
         expect((await api.must("rollback", older.change_id)).adapter).toMatchObject({ result: "superseded" });
-        expect((await settings())["t1 ui.banner"]?.value).toBe("newer");
+        expect((await readSettings())["t1 ui.banner"]?.value).toBe("newer");
         await api.must("rollback", newer.change_id);
-        expect(await settings()).toEqual({});
+        expect(await readSettings()).toEqual({});
         const { change_id } = await api.propose({ target: "ui.banner" });
         await api.must("approve", change_id);
         expect(await api.act("apply", change_id)).toMatchObject({
@@ -72,20 +73,20 @@ export const mounting: Requirements = {
 
       test("a single endpoint can be mounted under a path of the host", async () => {
         const api = withSession("session-of-ana");
-        const { change_id } = await propose(api, 1);
+        const { change_id } = await proposeBanner(api, 1);
         const history = (id: string) => api.send(new Request(`${origin}/crm/history/${id}`));
         expect((await history(change_id)).body).toEqual(await api.change(change_id));
         expect(await history("chg_none")).toMatchObject({ status: 404, body: { code: "change_not_found" } });
       });
 
       test("the console is served at the prefix to logged-in users", async () => {
-        const page = async (session: string, path: string) =>
+        const fetchPage = async (session: string, path: string) =>
           fetch(origin + path, { headers: { authorization: `Bearer ${session}` } });
-        expect(await (await page("nobody", "/governance/")).text()).toBe("log in first");
-        const answer = await page("session-of-ana", "/governance/");
+        expect(await (await fetchPage("nobody", "/governance/")).text()).toBe("log in first");
+        const answer = await fetchPage("session-of-ana", "/governance/");
         expect(answer.headers.get("content-security-policy")).toContain("default-src 'none'");
         const [, script] = /<script type="module" src="([^"]+)">/.exec(await answer.text())!;
-        expect((await page("session-of-ana", `/governance/${script}`)).headers.get("content-type")).toContain(
+        expect((await fetchPage("session-of-ana", `/governance/${script}`)).headers.get("content-type")).toContain(
           "javascript",
         );
       });
@@ -97,13 +98,13 @@ export const mounting: Requirements = {
         expect(Object.keys(paths)).toContain("/api/product/approve");
         expect((await get("/docs")).text).toContain("POST /<wbr>governance/<wbr>api/<wbr>product/<wbr>approve");
         expect(await get("/api/none")).toMatchObject({ status: 404, body: { code: "not_found" } });
-        const outside = await send(new Request(`${origin}/api/state`));
-        expect([outside.status, outside.headers.get("x-request-id")]).toEqual([404, null]);
+        const unprefixed = await send(new Request(`${origin}/api/state`));
+        expect([unprefixed.status, unprefixed.headers.get("x-request-id")]).toEqual([404, null]);
       });
     });
 
     test("the route handler of Next serves the API, and a change is applied", () =>
-      story().run({
+      documentRun().runBlock({
         ...{ language: "js", info: "js", line: 0, marks: [] },
         text: `import assert from "node:assert/strict";
           import { GET, POST } from "./app/governance/[...path]/route.js";

@@ -1,4 +1,4 @@
-/** Checks of the Dockerfile and the compose file; the image is built only if docker works here. */
+/** Checks of the Dockerfile and the compose file; the image is built only if docker works on this machine. */
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -13,30 +13,26 @@ const run = promisify(execFile);
 const INSTRUCTIONS = "ARG CMD COPY ENTRYPOINT ENV EXPOSE FROM HEALTHCHECK RUN USER VOLUME WORKDIR".split(" ");
 
 /** Checks a Dockerfile and returns the variables that it sets. */
-export function checkImage(text: string): Record<string, string> {
-  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+export function checkImage(dockerfile: string): Record<string, string> {
+  const lines = dockerfile.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   const steps = lines.map((line) => /^([A-Z]+) (.+)$/.exec(line)!.slice(1) as [string, string]);
   const names = steps.map(([name]) => name);
   expect(names.filter((name) => !INSTRUCTIONS.includes(name))).toEqual([]);
-  const of = (name: string): string[] => steps.filter((step) => step[0] === name).map(([, said]) => said);
-  expect(of("FROM")).toEqual([expect.stringMatching(/^node:\d+-[a-z-]+$/)]);
+  const argumentsOf = (name: string): string[] =>
+    steps.filter((step) => step[0] === name).map(([, argument]) => argument);
+  expect(argumentsOf("FROM")).toEqual([expect.stringMatching(/^node:\d+-[a-z-]+$/)]);
   // It runs without privileges and as process 1, because a shell would not forward signals.
-  expect(of("USER")).toEqual(["node"]);
+  expect(argumentsOf("USER")).toEqual(["node"]);
   expect(names.indexOf("USER")).toBeLessThan(names.indexOf("ENTRYPOINT"));
-  const [program] = JSON.parse(of("ENTRYPOINT")[0]!) as string[];
+  const [program] = JSON.parse(argumentsOf("ENTRYPOINT")[0]!) as string[];
   expect(Object.keys(packageJson.bin)).toContain(program);
-  expect(of("EXPOSE")).toEqual(["8420"]);
+  expect(argumentsOf("EXPOSE")).toEqual(["8420"]);
   const version = new RegExp(`countersign-${packageJson.version.replaceAll(".", "\\.")}\\.tgz`);
-  expect([...of("COPY"), ...of("RUN")]).toEqual(
-    of("COPY")
-      .concat(of("RUN"))
-      .map(() => expect.stringMatching(version)),
-  );
-  const [, , code] = JSON.parse(of("HEALTHCHECK")[0]!.replace(/^CMD /, "")) as string[];
+  for (const argument of [...argumentsOf("COPY"), ...argumentsOf("RUN")]) expect(argument).toMatch(version);
+  const [, , code] = JSON.parse(argumentsOf("HEALTHCHECK")[0]!.replace(/^CMD /, "")) as string[];
   expect(() => new Function(code!)).not.toThrow();
-  return Object.fromEntries(
-    of("ENV").flatMap((said) => said.split(" ").map((pair) => /^(\w+)=(.*)$/.exec(pair)!.slice(1) as [string, string])),
-  );
+  const pairs = argumentsOf("ENV").flatMap((argument) => argument.split(" "));
+  return Object.fromEntries(pairs.map((pair) => /^(\w+)=(.*)$/.exec(pair)!.slice(1) as [string, string]));
 }
 
 /** The checked parts of a service in a compose file. */
@@ -63,7 +59,7 @@ export function checkCompose({
 }
 
 /** Builds the image in a folder from the package as it would be published; returns the version that its program prints. */
-export async function versionInImage(text: string, folder: string): Promise<string> {
+export async function versionInImage(dockerfile: string, folder: string): Promise<string> {
   const staged = join(folder, "staged");
   mkdirSync(staged, { recursive: true });
   const parts = ["package.json", "README.md", "LICENSE", ...packageJson.files];
@@ -71,7 +67,7 @@ export async function versionInImage(text: string, folder: string): Promise<stri
     cpSync(join(ROOT, path), join(staged, path), { recursive: true });
   cpSync(dirname(dirname(await program())), join(staged, "dist"), { recursive: true });
   await run("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], { cwd: staged, maxBuffer: 1e8 });
-  writeFileSync(join(folder, "Dockerfile"), text);
+  writeFileSync(join(folder, "Dockerfile"), dockerfile);
   const tag = `countersign-manual:${process.pid}`;
   await run("docker", ["build", "--quiet", "--tag", tag, folder]);
   try {
@@ -82,9 +78,9 @@ export async function versionInImage(text: string, folder: string): Promise<stri
   }
 }
 
-/** Returns the reason why no image can be built here; undefined if one can. */
-export async function findDockerProblem(text: string): Promise<string | undefined> {
-  const [, base] = /^FROM (.+)$/m.exec(text)!;
+/** Returns the reason why this machine cannot build the image; undefined if it can. */
+export async function findDockerProblem(dockerfile: string): Promise<string | undefined> {
+  const [, base] = /^FROM (.+)$/m.exec(dockerfile)!;
   return run("docker", ["pull", "--quiet", base!]).then(
     () => undefined,
     (error: Error) => error.message.trim().split("\n").at(-1),

@@ -14,18 +14,17 @@ const run = promisify(execFile);
 /** Absolute folders in the manual, which are replaced in this order. */
 const FOLDERS = ["/var/", "/etc/", "/opt/", "/usr/local/bin/"];
 
-/** The names that lead to the service, and to a site with other applications. */
+/** Host names of the service for people and for programs, and of a site with other applications. */
 export const NAMES = ["gov.acme.example", "api.gov.acme.example", "www.acme.example"];
 
-/** A simulated machine. */
 export interface Machine {
   root: string;
-  /** Returns the path in this folder for a path of the manual. */
-  path(shown: string): string;
+  /** Returns the path below `root` for a path of the manual. */
+  path(manualPath: string): string;
   /** The port of the service. */
   servicePort: number;
   /** Replacements for texts of the manual. */
-  stands: Record<string, string>;
+  replacements: Record<string, string>;
   env: Record<string, string>;
   /** The certificate of all names, in PEM. */
   certificate(): string;
@@ -33,9 +32,9 @@ export interface Machine {
 }
 
 /** Creates a machine with both versions of the program in the manual. */
-export async function newMachine(): Promise<Machine> {
+export async function createMachine(): Promise<Machine> {
   const root = mkdtempSync(join(tmpdir(), "countersign-machine-"));
-  const path = (shown: string): string => join(root, shown);
+  const path = (manualPath: string): string => join(root, manualPath);
   for (const folder of ["etc/ssl/private", "etc/nginx", "etc/caddy", "etc/systemd/system", "var/lib", "var/backups"])
     mkdirSync(path(folder), { recursive: true });
   for (const folder of ["opt", "usr/local/bin", "bin", "run", "tmp"]) mkdirSync(path(folder), { recursive: true });
@@ -43,17 +42,17 @@ export async function newMachine(): Promise<Machine> {
   for (const version of ["0.1.0", "0.2.0"]) install(path(`opt/countersign-${version}`), dist);
   const servicePort = await freePort();
   const systemctl = join(import.meta.dirname, "systemctl.mjs");
-  script(path("bin/systemctl"), `exec node ${systemctl} "$@"`);
-  script(path("bin/journalctl"), `exec cat ${path("run/countersign.log")}`);
+  writeScript(path("bin/systemctl"), `exec node ${systemctl} "$@"`);
+  writeScript(path("bin/journalctl"), `exec cat ${path("run/countersign.log")}`);
   await makeCertificate(root);
   return {
     root,
     path,
     servicePort,
-    stands: {
+    replacements: {
       ...Object.fromEntries(FOLDERS.map((folder) => [folder, join(root, folder, "/")])),
       "127.0.0.1:8420": `127.0.0.1:${servicePort}`,
-      // The user prometheus may not exist here, and only root can change the owner of a file.
+      // The user prometheus may not exist on this machine, and only root can change the owner of a file.
       "install -o prometheus": `install -o ${process.getuid!()}`,
     },
     env: {
@@ -75,10 +74,10 @@ function install(folder: string, dist: string): void {
   mkdirSync(join(folder, "node_modules/.bin"), { recursive: true });
   symlinkSync(ROOT, join(folder, "node_modules/countersign"));
   for (const [name, file] of Object.entries(packageJson.bin))
-    script(join(folder, "node_modules/.bin", name), `exec node ${join(dirname(dist), file)} "$@"`);
+    writeScript(join(folder, "node_modules/.bin", name), `exec node ${join(dirname(dist), file)} "$@"`);
 }
 
-const script = (file: string, line: string): void =>
+const writeScript = (file: string, line: string): void =>
   writeFileSync(file, `#!/usr/bin/env bash\n${line}\n`, { mode: 0o755 });
 
 async function makeCertificate(root: string): Promise<void> {

@@ -1,12 +1,13 @@
+/** Setup of docs/agents.md: the examples configure the address of the MCP endpoint and take the secret from a variable. */
 import { expect } from "vitest";
-import type { Requirements } from "./index.ts";
+import type { DocumentSetup } from "./index.ts";
 
 const URL = "http://127.0.0.1:8420/mcp";
 
-export const agents: Requirements = {
-  needs: ["curl", "openssl"],
-  stage: () => ({
-    readers: {
+export const agents: DocumentSetup = {
+  programs: ["curl", "openssl"],
+  prepare: () => ({
+    exampleChecks: {
       "json cursor": ({ mcpServers }) =>
         expect(mcpServers.countersign).toMatchObject({
           url: URL,

@@ -1,16 +1,17 @@
+/** Setup of docs/workers.md. */
 import { join } from "node:path";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
 import { client } from "../../support/client.ts";
 import { sendAlone, startWorkerd } from "../../support/worker/edge_service.ts";
-import type { Requirements } from "./index.ts";
+import type { DocumentSetup } from "./index.ts";
 
-export const workers: Requirements = {
-  afterwards(story) {
-    test("its entry is a Worker that governs by the intent next to it", async () => {
+export const workers: DocumentSetup = {
+  declareTests(documentRun) {
+    test("the page's worker.ts is a Worker that loads the intent next to it", async () => {
       const { outputFiles } = await build({
-        absWorkingDir: story().folder,
-        entryPoints: [join(story().folder, "worker.ts")],
+        absWorkingDir: documentRun().folder,
+        entryPoints: [join(documentRun().folder, "worker.ts")],
         bundle: true,
         write: false,
         format: "esm",

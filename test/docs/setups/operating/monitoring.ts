@@ -31,8 +31,9 @@ export async function checkScraping(machine: Machine, configuration: string): Pr
   const query = (expression: string) =>
     queryApi<{ result: { value: [number, string] }[] }>(`query?query=${encodeURIComponent(expression)}`);
   try {
-    const seen = async () => (await query('countersign_audit_chain_valid{job="countersign"}')).result[0]?.value[1];
-    await expect.poll(seen, { timeout: 60_000, interval: 100 }).toBe("1");
+    const readChainValid = async () =>
+      (await query('countersign_audit_chain_valid{job="countersign"}')).result[0]?.value[1];
+    await expect.poll(readChainValid, { timeout: 60_000, interval: 100 }).toBe("1");
 
     const { groups } = await queryApi<{ groups: { rules: { name: string; health: string }[] }[] }>("rules");
     const names = groups.flatMap(({ rules }) => rules.map(({ name }) => name));

@@ -1,4 +1,4 @@
-/** The reference pages: their examples are what the code reads and writes. */
+/** Setups of pages whose examples are parsed by the code that reads such input, or compared with its schema. */
 import { expect } from "vitest";
 import * as z from "zod";
 import { entrySchema } from "../../../lib/audit/entry.ts";
@@ -9,43 +9,45 @@ import { requirePlan } from "../../../lib/changes/rules/require_plan.ts";
 import { readSplit } from "../../../lib/rollout/split_value.ts";
 import { parseScenarios } from "../../../local/scenarios/read.ts";
 import { manifest } from "../../support/intents.ts";
-import type { Requirements } from "./index.ts";
+import type { DocumentSetup } from "./index.ts";
 
 const readPolicy = (example: unknown): void =>
   void loadIntent(JSON.stringify(manifest(example as Record<string, never>)), portableSha256);
 
-export const intentFields: Requirements = {
-  stage: () => ({
-    readers: {
+export const intentFields: DocumentSetup = {
+  prepare: () => ({
+    exampleChecks: {
       "json intent": (example) => void loadIntent(JSON.stringify(example), portableSha256),
       "json policy": readPolicy,
-      // test/docs/scenarios.test.ts plays them.
+      // Only parsed: test/docs/scenarios.test.ts runs the scenarios.
       "yaml scenarios": (example) => void parseScenarios(JSON.stringify(example)),
     },
   }),
 };
 
-export const promotion: Requirements = {
-  stage: () => ({
-    readers: {
+export const promotion: DocumentSetup = {
+  prepare: () => ({
+    exampleChecks: {
       "json promotion": (example) => void z.strictObject(proposalFields({})).parse(example),
       "json policy": readPolicy,
     },
   }),
 };
 
-export const plans: Requirements = {
-  stage: () => ({
-    readers: { "json plan": (example) => void requirePlan(z.strictObject(proposalFields({})).parse(example)) },
+export const plans: DocumentSetup = {
+  prepare: () => ({
+    exampleChecks: { "json plan": (example) => void requirePlan(z.strictObject(proposalFields({})).parse(example)) },
   }),
 };
 
-export const values: Requirements = {
-  stage: () => ({ readers: { "json split": (example) => expect(readSplit(example)).toBeDefined() } }),
+export const values: DocumentSetup = {
+  prepare: () => ({ exampleChecks: { "json split": (example) => expect(readSplit(example)).toBeDefined() } }),
 };
 
-export const auditLog: Requirements = {
-  stage: () => ({
-    readers: { "json entry": (example) => expect(Object.keys(example)).toEqual(Object.keys(entrySchema().shape)) },
+export const auditLog: DocumentSetup = {
+  prepare: () => ({
+    exampleChecks: {
+      "json entry": (example) => expect(Object.keys(example)).toEqual(Object.keys(entrySchema().shape)),
+    },
   }),
 };
