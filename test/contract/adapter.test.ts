@@ -38,12 +38,12 @@ describe.each(Object.entries({ file: onFile, webhook: onWebhook }))("the %s adap
   test.each(adapterCases)("$name", ({ run }) => run(make));
 });
 
-/** The file adapter with one of its answers replaced. */
+/** Returns the file adapter with some of its methods replaced. */
 const broken =
-  (over: (whole: ProductAdapter) => Partial<ProductAdapter>): MakeAdapter =>
+  (replaceMethods: (adapter: ProductAdapter) => Partial<ProductAdapter>): MakeAdapter =>
   async () => {
-    const made = await onFile();
-    return { ...made, adapter: { ...made.adapter, ...over(made.adapter) } };
+    const host = await onFile();
+    return { ...host, adapter: { ...host.adapter, ...replaceMethods(host.adapter) } };
   };
 
 const BROKEN: Record<string, MakeAdapter> = {
@@ -52,8 +52,8 @@ const BROKEN: Record<string, MakeAdapter> = {
   "applies when it should validate": broken(({ apply }) => ({
     validate: async (change, signal) => apply(change, signal).then(() => ({ ok: true })),
   })),
-  "always says that a target holds nothing": broken(() => ({ held: async () => null })),
-  "always says that a target held nothing before": broken(({ apply }) => ({
+  "always reports that a target has no value": broken(() => ({ held: async () => null })),
+  "always reports that a target had no value before": broken(({ apply }) => ({
     apply: async (change, signal) => ({ ...(await apply(change, signal)), previous: null }),
   })),
   "never answers superseded": broken(({ rollback }) => ({
@@ -78,7 +78,7 @@ const BROKEN: Record<string, MakeAdapter> = {
       verify: async (change, signal) => (lost.has(change.change_id) ? "rolled_back" : verify(change, signal)),
     };
   }),
-  "shows a foreign value as applied": broken(({ verify }) => ({
+  "reports another program's value as applied": broken(({ verify }) => ({
     verify: async (change, signal) => {
       const state = await verify(change, signal);
       return state === "unknown" ? "applied" : state;
@@ -95,23 +95,23 @@ const BROKEN: Record<string, MakeAdapter> = {
     };
   }),
   "forgets tenants": broken(({ apply, verify, rollback }) => {
-    const one = <C extends { tenant_id: string }>(change: C): C => ({ ...change, tenant_id: "t1" });
+    const withTenant1 = <C extends { tenant_id: string }>(change: C): C => ({ ...change, tenant_id: "t1" });
     let last = "";
     return {
-      apply: (change, signal) => ((last = change.change_id), apply(one(change), signal)),
-      verify: async (change, signal) => (last === change.change_id ? verify(one(change), signal) : "absent"),
-      rollback: (change, signal) => rollback(one(change), signal),
+      apply: (change, signal) => ((last = change.change_id), apply(withTenant1(change), signal)),
+      verify: async (change, signal) => (last === change.change_id ? verify(withTenant1(change), signal) : "absent"),
+      rollback: (change, signal) => rollback(withTenant1(change), signal),
     };
   }),
 };
 
-test("the case about a foreign value works without overwrite too", async () => {
-  const makeBlind: MakeAdapter = async () => {
-    const { overwrite: _, ...made } = await BROKEN["shows a foreign value as applied"]!();
-    return made;
+test("the case about another program's value also works without overwrite", async () => {
+  const withoutOverwrite: MakeAdapter = async () => {
+    const { overwrite: _, ...host } = await BROKEN["reports another program's value as applied"]!();
+    return host;
   };
   const { run } = adapterCases.find(({ name }) => name.startsWith("a value that the change did not set"))!;
-  await expect(run(makeBlind)).rejects.toThrow("verify answers applied");
+  await expect(run(withoutOverwrite)).rejects.toThrow("verify answers applied");
 });
 
 test.each(Object.entries(BROKEN))("an adapter that %s fails the contract", async (_, make) => {

@@ -31,7 +31,7 @@ type Work = (host: {
 const NOT_IN_FORCE = ["rolled_back", "absent"];
 
 /** Creates a change that any host product can apply. */
-const change = (number: number, over: Partial<Change> = {}): Change => ({
+const change = (number: number, fields: Partial<Change> = {}): Change => ({
   change_id: `chg_00000000-0000-7000-8000-${String(number).padStart(12, "0")}`,
   tenant_id: "t1",
   kind: "config",
@@ -59,10 +59,10 @@ const change = (number: number, over: Partial<Change> = {}): Change => ({
   rolled_back_at: null,
   digest: "0".repeat(64),
   revision: 1,
-  ...over,
+  ...fields,
 });
 
-const named = (name: string, work: Work): AdapterCase => ({
+const adapterCase = (name: string, work: Work): AdapterCase => ({
   name,
   async run(make) {
     const { adapter, overwrite, dispose } = await make();
@@ -86,16 +86,15 @@ const named = (name: string, work: Work): AdapterCase => ({
   },
 });
 
-/** Requires a value that an adapter returned; `undefined` means that the adapter cannot tell. */
-function agreeValue(stated: { value: unknown } | null | undefined, expected: unknown, what: string): void {
-  if (stated === undefined) return;
-  const value = stated === null ? null : stated.value;
-  agree(JSON.stringify(value) === JSON.stringify(expected), `${what} is ${JSON.stringify(value)}`);
+/** Requires that an adapter reports a value; `undefined` means that the adapter does not know the value. */
+function agreeValue(report: { value: unknown } | null | undefined, expected: unknown, description: string): void {
+  if (report === undefined) return;
+  const value = report === null ? null : report.value;
+  agree(JSON.stringify(value) === JSON.stringify(expected), `${description} is ${JSON.stringify(value)}`);
 }
 
-/** All cases. */
 export const adapterCases: readonly AdapterCase[] = [
-  named(
+  adapterCase(
     "a change that was never applied is absent, and validating it changes nothing",
     async ({ run, expectState }) => {
       await expectState(change(1), "absent");
@@ -103,13 +102,16 @@ export const adapterCases: readonly AdapterCase[] = [
       await expectState(change(1), "absent");
     },
   ),
-  named("an applied change is reported as applied, also when it is applied twice", async ({ run, expectState }) => {
-    await run("apply", change(1));
-    await expectState(change(1), "applied");
-    await run("apply", change(1));
-    await expectState(change(1), "applied");
-  }),
-  named(
+  adapterCase(
+    "an applied change is reported as applied, also when it is applied twice",
+    async ({ run, expectState }) => {
+      await run("apply", change(1));
+      await expectState(change(1), "applied");
+      await run("apply", change(1));
+      await expectState(change(1), "applied");
+    },
+  ),
+  adapterCase(
     "a change that was rolled back is not reported as applied, also after a second rollback",
     async ({ run, expectState }) => {
       await run("apply", change(1));
@@ -119,34 +121,37 @@ export const adapterCases: readonly AdapterCase[] = [
       await expectState(change(1), ...NOT_IN_FORCE);
     },
   ),
-  named("rolling back a change that was never applied changes nothing", async ({ run, expectState }) => {
+  adapterCase("rolling back a change that was never applied changes nothing", async ({ run, expectState }) => {
     await run("apply", change(1));
     await run("rollback", change(2));
     await expectState(change(2), ...NOT_IN_FORCE);
     await expectState(change(1), "applied");
   }),
-  named("a change that was rolled back may be applied again", async ({ run, expectState }) => {
+  adapterCase("a change that was rolled back may be applied again", async ({ run, expectState }) => {
     await run("apply", change(1));
     await run("rollback", change(1));
     await run("apply", change(1));
     await expectState(change(1), "applied");
   }),
-  named("a rollback does not affect changes of other targets and tenants", async ({ run, expectState }) => {
+  adapterCase("a rollback does not affect changes of other targets and tenants", async ({ run, expectState }) => {
     const others = [change(2), change(3, { target: change(1).target, tenant_id: "t2" })];
-    for (const one of [change(1), ...others]) await run("apply", one);
+    for (const each of [change(1), ...others]) await run("apply", each);
     await run("rollback", change(1));
     for (const other of others) await expectState(other, "applied");
   }),
-  named("rolling back the later of two changes of a target restores the earlier one", async ({ run, expectState }) => {
-    const later = change(2, { target: change(1).target });
-    await run("apply", change(1));
-    await run("apply", later);
-    await expectState(later, "applied");
-    await run("rollback", later);
-    await expectState(later, ...NOT_IN_FORCE);
-    await expectState(change(1), "applied");
-  }),
-  named(
+  adapterCase(
+    "rolling back the later of two changes of a target restores the earlier one",
+    async ({ run, expectState }) => {
+      const later = change(2, { target: change(1).target });
+      await run("apply", change(1));
+      await run("apply", later);
+      await expectState(later, "applied");
+      await run("rollback", later);
+      await expectState(later, ...NOT_IN_FORCE);
+      await expectState(change(1), "applied");
+    },
+  ),
+  adapterCase(
     "rolling back the earlier of two changes of a target does not affect the later one",
     async ({ run, expectState }) => {
       const later = change(2, { target: change(1).target });
@@ -159,13 +164,16 @@ export const adapterCases: readonly AdapterCase[] = [
       await expectState(change(1), ...NOT_IN_FORCE);
     },
   ),
-  named("rolling back the earlier of two changes of a target answers superseded", async ({ run, adapter, signal }) => {
-    await run("apply", change(1));
-    await run("apply", change(2, { target: change(1).target }));
-    const { result } = await adapter.rollback(change(1, { status: "applied" }), signal);
-    agree(result === "superseded", `rollback answers ${result}, not superseded`);
-  }),
-  named("targets are compared without case", async ({ run, adapter, signal }) => {
+  adapterCase(
+    "rolling back the earlier of two changes of a target answers superseded",
+    async ({ run, adapter, signal }) => {
+      await run("apply", change(1));
+      await run("apply", change(2, { target: change(1).target }));
+      const { result } = await adapter.rollback(change(1, { status: "applied" }), signal);
+      agree(result === "superseded", `rollback answers ${result}, not superseded`);
+    },
+  ),
+  adapterCase("targets are compared without case", async ({ run, adapter, signal }) => {
     const [earlier, later] = [change(1), change(2, { target: change(1).target.toUpperCase() })];
     await run("apply", earlier);
     await run("apply", later);
@@ -176,38 +184,44 @@ export const adapterCases: readonly AdapterCase[] = [
       `rollback of ${earlier.target} answers ${result}: ${later.target} is the same target`,
     );
   }),
-  named("an applied change that the host has lost is not reported as rolled back", async ({ adapter, signal }) => {
-    const lost = change(1, { status: "applied" });
-    const answer = await adapter.rollback(lost, signal).catch(() => undefined);
-    if (answer) agree(false, `rollback answers ${answer.result} for a change of which the host shows nothing; throw`);
-    const state = await adapter.verify(lost, signal);
-    agree(
-      state !== "applied" && state !== "rolled_back",
-      `verify answers ${state} for a change that the host has lost`,
-    );
-  }),
-  named(
-    "a value that the change did not set is reported as unknown",
-    async ({ run, expectState, adapter, overwrite, signal }) => {
-      const [applied, foreign] = [change(1), { limit: "set by another program" }];
-      await run("apply", applied);
-      // Without `overwrite`, the change is passed with another value than the one that was applied.
-      if (!overwrite) return expectState({ ...applied, value: foreign }, "unknown");
-      await overwrite(applied, foreign);
-      await expectState(applied, "unknown");
-      agreeValue(await adapter.held?.(applied, signal), foreign, "held");
+  adapterCase(
+    "an applied change that the host has lost is not reported as rolled back",
+    async ({ adapter, signal }) => {
+      const lost = change(1, { status: "applied" });
+      const answer = await adapter.rollback(lost, signal).catch(() => undefined);
+      if (answer) agree(false, `rollback answers ${answer.result} for a change of which the host shows nothing; throw`);
+      const state = await adapter.verify(lost, signal);
+      agree(
+        state !== "applied" && state !== "rolled_back",
+        `verify answers ${state} for a change that the host has lost`,
+      );
     },
   ),
-  named("the previous and the current value of a target are reported exactly", async ({ run, adapter, signal }) => {
-    const [earlier, later] = [change(1), change(2, { target: change(1).target })];
-    const expectHeld = async (value: unknown) => agreeValue(await adapter.held?.(earlier, signal), value, "held");
-    agreeValue((await adapter.apply(earlier, signal)).previous, null, "previous of the first change");
-    await expectHeld(earlier.value);
-    agreeValue((await adapter.apply(later, signal)).previous, earlier.value, "previous of the second change");
-    await expectHeld(later.value);
-    await run("rollback", later);
-    await expectHeld(earlier.value);
-    await run("rollback", earlier);
-    await expectHeld(null);
-  }),
+  adapterCase(
+    "a value that the change did not set is reported as unknown",
+    async ({ run, expectState, adapter, overwrite, signal }) => {
+      const [applied, otherValue] = [change(1), { limit: "set by another program" }];
+      await run("apply", applied);
+      // Without `overwrite`, the change is passed with another value than the one that was applied.
+      if (!overwrite) return expectState({ ...applied, value: otherValue }, "unknown");
+      await overwrite(applied, otherValue);
+      await expectState(applied, "unknown");
+      agreeValue(await adapter.held?.(applied, signal), otherValue, "held");
+    },
+  ),
+  adapterCase(
+    "the previous and the current value of a target are reported exactly",
+    async ({ run, adapter, signal }) => {
+      const [earlier, later] = [change(1), change(2, { target: change(1).target })];
+      const expectHeld = async (value: unknown) => agreeValue(await adapter.held?.(earlier, signal), value, "held");
+      agreeValue((await adapter.apply(earlier, signal)).previous, null, "previous of the first change");
+      await expectHeld(earlier.value);
+      agreeValue((await adapter.apply(later, signal)).previous, earlier.value, "previous of the second change");
+      await expectHeld(later.value);
+      await run("rollback", later);
+      await expectHeld(earlier.value);
+      await run("rollback", earlier);
+      await expectHeld(null);
+    },
+  ),
 ];

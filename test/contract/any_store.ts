@@ -8,7 +8,6 @@ import type { Listed, ListOptions, Stored, Text } from "../../lib/store/store.ts
 // oxlint-disable-next-line no-explicit-any -- each case knows the types of what it put
 type Anything = any;
 
-/** Reads without types. */
 export interface AnyReads {
   get(collection: string, id: string): Promise<Stored<Anything> | undefined>;
   getMany(collection: string, ids: readonly string[]): Promise<(Stored<Anything> | undefined)[]>;
@@ -22,7 +21,6 @@ export interface AnyTx extends AnyReads {
   delete(collection: string, id: string, expected?: number): void;
 }
 
-/** A store without types. */
 export interface AnyStore extends AnyReads {
   transact<T>(decide: (tx: AnyTx) => T | Promise<T>): Promise<T>;
   close(): Promise<void>;

@@ -1,18 +1,19 @@
+/** Stores with wrong lists, which the contract must find. In this file `c` is a collection. */
 import type { ListOptions, Stored } from "../../lib/store/store.ts";
 import { type BrokenStores, onLists, onPages, onReads, onTx, readPage } from "./wrapped_store.ts";
 
-const MANY = 1_000_000;
+const NO_LIMIT = 1_000_000;
 type Options = ListOptions<boolean>;
-const same = (options: Options): Options => options;
+const keepOptions = (options: Options): Options => options;
 
-const sortedBy =
+const sortPage =
   (compare: (a: string, b: string) => number) =>
   (page: Stored[], { reverse }: Options): Stored[] =>
     page.sort((a, b) => compare(a.id, b.id) * (reverse ? -1 : 1));
 
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
-/** Stores whose lists are out of order, begin or end at the wrong place, or show the wrong records. */
+/** Stores whose lists are out of order, begin or end at a wrong id, or contain wrong records. */
 export const brokenPages: BrokenStores = {
   "list ignores after": () => onPages(({ after: _, ...options }) => options),
   "list includes after": () =>
@@ -24,8 +25,9 @@ export const brokenPages: BrokenStores = {
     onLists(async (reads, c, options) =>
       options.after && !(await reads.get(c, options.after)) ? [] : readPage(reads, c, options),
     ),
-  "list ignores limit": () => onPages((options) => ({ ...options, limit: MANY })),
-  "list treats a limit of 0 as no limit": () => onPages((options) => ({ ...options, limit: options.limit || MANY })),
+  "list ignores limit": () => onPages((options) => ({ ...options, limit: NO_LIMIT })),
+  "list treats a limit of 0 as no limit": () =>
+    onPages((options) => ({ ...options, limit: options.limit || NO_LIMIT })),
   "list accepts any limit": () =>
     onPages((options) => ({ ...options, limit: Math.max(0, Math.trunc(options.limit) || 0) })),
   "list returns at most 10 records": () => onPages((options) => ({ ...options, limit: Math.min(10, options.limit) })),
@@ -37,21 +39,21 @@ export const brokenPages: BrokenStores = {
     ),
   "list uses the order of a locale": () =>
     onPages(
-      same,
-      sortedBy((a, b) => a.localeCompare(b)),
+      keepOptions,
+      sortPage((a, b) => a.localeCompare(b)),
     ),
-  "list uses the order of UTF-8 bytes": () => onPages(same, sortedBy(byBytes)),
+  "list uses the order of UTF-8 bytes": () => onPages(keepOptions, sortPage(byBytes)),
   "list uses numeric order": () =>
     onPages(
-      same,
-      sortedBy((a, b) => Number(a) - Number(b) || 0),
+      keepOptions,
+      sortPage((a, b) => Number(a) - Number(b) || 0),
     ),
   "list returns every record with revision 1": () =>
-    onPages(same, (page) => page.map((stored) => ({ ...stored, revision: 1 }))),
+    onPages(keepOptions, (page) => page.map((stored) => ({ ...stored, revision: 1 }))),
   "list returns values as text": () =>
-    onPages(same, (page) => page.map((stored) => ({ ...stored, value: String(stored.value) }))),
+    onPages(keepOptions, (page) => page.map((stored) => ({ ...stored, value: String(stored.value) }))),
   "list leaves large records out": () =>
-    onPages(same, (page) => page.filter(({ value }) => JSON.stringify(value).length < 150_000)),
+    onPages(keepOptions, (page) => page.filter(({ value }) => JSON.stringify(value).length < 150_000)),
   "list repeats a record across pages": () =>
     onPages(
       ({ limit, ...rest }) => ({ ...rest, limit: limit && limit - 1 }),
@@ -76,7 +78,7 @@ export const brokenPages: BrokenStores = {
   "a transaction's deletes shorten its pages": () =>
     onTx((tx, store) => ({
       async list(c, options) {
-        const own = new Set((await tx.list(c, { limit: MANY })).map(({ id }) => id));
+        const own = new Set((await tx.list(c, { limit: NO_LIMIT })).map(({ id }) => id));
         const page = await store.list(c, options);
         const hidden = page.filter(({ id }) => !own.has(id)).length;
         return (await tx.list(c, options)).slice(0, options.limit - hidden);
@@ -89,10 +91,10 @@ export const brokenPages: BrokenStores = {
       (page, { prefix = "" }) => page.filter(({ id }) => id.startsWith(prefix)),
     ),
   "list leaves out the id that equals the prefix": () =>
-    onPages(same, (page, { prefix }) => page.filter(({ id }) => id !== prefix)),
+    onPages(keepOptions, (page, { prefix }) => page.filter(({ id }) => id !== prefix)),
   "list treats prefix as after": () => onPages(({ prefix, ...options }) => ({ after: prefix ?? "", ...options })),
   "list ends a prefix range at the basic plane": () =>
-    onPages(same, (page, { prefix }) => page.filter(({ id }) => !prefix || !id.endsWith("\uffff"))),
+    onPages(keepOptions, (page, { prefix }) => page.filter(({ id }) => !prefix || !id.endsWith("\uffff"))),
   "keysOnly is ignored": () => onPages(({ keysOnly: _, ...options }) => options),
   "keysOnly shows deleted records": () =>
     onTx((tx, store) => ({ list: (c, options) => (options.keysOnly ? store : tx).list(c, options) })),

@@ -1,3 +1,4 @@
+/** Stores that treat records wrongly, which the contract must find. In this file `c` is a collection. */
 import { Json } from "../../lib/store/json.ts";
 import type { Listed, ListOptions, Stored } from "../../lib/store/store.ts";
 import {
@@ -13,7 +14,7 @@ import {
   onValues,
 } from "./wrapped_store.ts";
 
-const parsedIfJson = (text: string): unknown => {
+const parseIfJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
@@ -21,13 +22,12 @@ const parsedIfJson = (text: string): unknown => {
   }
 };
 
-const nullForWhatJsonLacks = (value: unknown): unknown =>
+const replaceUnrepresentable = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_, member) => (typeof member === "bigint" ? null : member)) ?? "null");
 
-/** A record whose value is a copy that can be changed. */
-const thawed = (stored: Stored): Stored => ({ ...stored, value: structuredClone(stored.value) });
+/** Returns a record whose value is a copy that is not frozen. */
+const unfreeze = (stored: Stored): Stored => ({ ...stored, value: structuredClone(stored.value) });
 
-/** Stores that lose, change, share or misnumber records. */
 export const brokenRecords: BrokenStores = {
   "put does nothing": () => onPut(() => () => undefined),
   "put ignores the expected revision": () => onPut((put) => (c, id, value) => put(c, id, value)),
@@ -40,13 +40,13 @@ export const brokenRecords: BrokenStores = {
           put(c, id, value, expected),
     ),
   "put merges objects": () => {
-    const last = new Map<string, object>();
+    const lastValues = new Map<string, object>();
     return onTx((tx) => ({
       put(c, id, value, expected) {
         const merged =
-          typeof value === "object" && value && !Array.isArray(value) ? { ...last.get(c + id), ...value } : value;
+          typeof value === "object" && value && !Array.isArray(value) ? { ...lastValues.get(c + id), ...value } : value;
         tx.put(c, id, merged, expected);
-        if (typeof merged === "object" && merged) last.set(c + id, merged);
+        if (typeof merged === "object" && merged) lastValues.set(c + id, merged);
       },
     }));
   },
@@ -58,7 +58,7 @@ export const brokenRecords: BrokenStores = {
         for (const other of ["a", "b", "c"]) tx.delete(c, other);
       },
     })),
-  "delete of what is absent throws": () =>
+  "a delete of an absent record throws": () =>
     onTx((tx) => ({ delete: (c, id, expected) => tx.delete(c, id, expected ?? 1) })),
   "delete ignores the expected revision": () => onTx((tx) => ({ delete: (c, id) => tx.delete(c, id) })),
   "a conflict is another error": () =>
@@ -71,43 +71,46 @@ export const brokenRecords: BrokenStores = {
     }),
   "absent records are null": () =>
     onReads(({ get }) => ({ get: async (c, id) => (await get(c, id)) ?? (null as never) })),
-  "returned values are not frozen": () => onRecords(thawed),
+  "returned values are not frozen": () => onRecords(unfreeze),
   "only the top level of returned values is frozen": () =>
     onRecords((stored) => {
-      const own = thawed(stored);
+      const own = unfreeze(stored);
       Object.freeze(own.value);
       return own;
     }),
   "only values returned by get are frozen": () =>
     onReads(({ getMany, list }) => ({
-      getMany: async (c, ids) => (await getMany(c, ids)).map((stored) => stored && thawed(stored)),
+      getMany: async (c, ids) => (await getMany(c, ids)).map((stored) => stored && unfreeze(stored)),
       list: async <K extends boolean>(c: string, options: ListOptions<K>) =>
-        (await list(c, options)).map((row) => (options.keysOnly ? row : thawed(row as Stored))) as Listed<K, unknown>[],
+        (await list(c, options)).map((row) => (options.keysOnly ? row : unfreeze(row as Stored))) as Listed<
+          K,
+          unknown
+        >[],
     })),
   "a Json is stored as an ordinary value": () =>
     onValues((value) => (value instanceof Json ? { text: value.text } : value)),
   "a Json is stored as its text": () => onValues((value) => (value instanceof Json ? value.text : value)),
   "a put value is shared with its caller": () => {
-    const given = new Map<string, unknown>();
+    const putValues = new Map<string, unknown>();
     return onTx((tx) => ({
       put(c, id, value, expected) {
         tx.put(c, id, value, expected);
-        given.set(c + id, value);
+        putValues.set(c + id, value);
       },
       async get(c, id) {
         const stored = await tx.get(c, id);
-        return stored && { ...stored, value: given.get(c + id) ?? stored.value };
+        return stored && { ...stored, value: putValues.get(c + id) ?? stored.value };
       },
     }));
   },
   "text that reads like JSON is parsed": () =>
-    onRecords((stored) => ({ ...stored, value: mapTexts(stored.value, parsedIfJson) })),
+    onRecords((stored) => ({ ...stored, value: mapTexts(stored.value, parseIfJson) })),
   "text is trimmed": () => onTexts((text) => text.trim()),
   "text is normalised": () => onTexts((text) => text.normalize("NFC")),
   "text is cut at 64 KiB": () => onTexts((text) => text.slice(0, 65_536)),
   "members are sorted": () => onMembers((members) => Object.fromEntries(Object.entries(members).sort())),
   "an own __proto__ is lost": () => onMembers((members) => Object.assign({}, members)),
-  "a value that JSON cannot represent becomes null": () => onValues(nullForWhatJsonLacks),
+  "a value that JSON cannot represent becomes null": () => onValues(replaceUnrepresentable),
   "an undefined member is rejected": () =>
     onMembers((members) => {
       if (Object.values(members).includes(undefined)) throw new TypeError("undefined");

@@ -1,11 +1,15 @@
+/** Stores with wrong transactions, which the contract must find. In this file `c` is a collection. */
 import { memoryStore } from "../../lib/store/memory.ts";
 import type { ListOptions, Stored } from "../../lib/store/store.ts";
 import type { AnyStore, AnyTx } from "./any_store.ts";
 import type { Subject } from "./store_cases.ts";
 import { type BrokenStores, onPut, onTransact, onTx } from "./wrapped_store.ts";
 
-/** Runs decisions side by side on what is there when they read; what each has written follows at its end. */
-function sideBySide(keepExpected: boolean): Subject {
+/**
+ * Creates a store whose decisions run concurrently on the current data; the writes of each are committed when it ends,
+ * with the expected revisions or without them.
+ */
+function createUnserialized(keepExpected: boolean): Subject {
   return onTransact((store) => async (decide) => {
     const writes: ((tx: AnyTx) => void)[] = [];
     const scratch: AnyStore = memoryStore();
@@ -30,8 +34,8 @@ function sideBySide(keepExpected: boolean): Subject {
   });
 }
 
-/** Does a write, unless the transaction has ended. */
-function unlessEnded(write: () => void): void {
+/** Ignores the error of a write after the end of its transaction. */
+function ignoreIfEnded(write: () => void): void {
   try {
     write();
   } catch (error) {
@@ -39,8 +43,8 @@ function unlessEnded(write: () => void): void {
   }
 }
 
-/** Returns a store's content as after a reopening; `puts` is the number of times each record is put again. */
-async function copyOf(store: AnyStore, puts: (stored: Stored) => number): Promise<AnyStore> {
+/** Copies a store into a new one; `puts` returns how many times a record is put there, which is its new revision. */
+async function copyStore(store: AnyStore, puts: (stored: Stored) => number): Promise<AnyStore> {
   const copy: AnyStore = memoryStore();
   await copy.transact(async (tx) => {
     for (const collection of ["things", "others"])
@@ -50,7 +54,6 @@ async function copyOf(store: AnyStore, puts: (stored: Stored) => number): Promis
   return copy;
 }
 
-/** Stores that are not all or nothing, not one after another, or not durable. */
 export const brokenTransactions: BrokenStores = {
   "another process has records of its own": () => ({ store: memoryStore(), another: async () => memoryStore() }),
   "the result of a decision is lost": () =>
@@ -142,29 +145,29 @@ export const brokenTransactions: BrokenStores = {
       },
     };
   },
-  "decisions are not serialized": () => sideBySide(false),
-  "decisions are not serialized, and only expected revisions are checked": () => sideBySide(true),
+  "decisions are not serialized": () => createUnserialized(false),
+  "decisions are not serialized, and only expected revisions are checked": () => createUnserialized(true),
   "a transaction reads the state before the last transaction": () => {
     const versions = new Map<string, (Stored | undefined)[]>();
     return onTx((tx) => ({
       async get(c, id) {
-        const seen = [...(versions.get(c + id) ?? []), await tx.get(c, id)].slice(-2);
-        versions.set(c + id, seen);
-        return seen[0];
+        const lastTwo = [...(versions.get(c + id) ?? []), await tx.get(c, id)].slice(-2);
+        versions.set(c + id, lastTwo);
+        return lastTwo[0];
       },
     }));
   },
   "a transaction lists records that an earlier one deleted": () => {
-    const ghosts = new Map<string, Stored>();
+    const deleted = new Map<string, Stored>();
     return onTransact(
       (store) => (decide) =>
         store.transact(async (tx) => {
           const before = await tx.list("things", { limit: 100 });
           const list = async (c: string, options: ListOptions) =>
-            c === "things" && ghosts.size > 0 ? [...ghosts.values()] : tx.list(c, options);
+            c === "things" && deleted.size > 0 ? [...deleted.values()] : tx.list(c, options);
           const remove: AnyTx["delete"] = (c, id, expected) => {
             tx.delete(c, id, expected);
-            for (const stored of before) ghosts.set(stored.id, stored);
+            for (const stored of before) deleted.set(stored.id, stored);
           };
           return decide({ ...tx, list: list as AnyTx["list"], delete: remove });
         }),
@@ -183,9 +186,9 @@ export const brokenTransactions: BrokenStores = {
       };
     }),
   "late puts are ignored without an error": () =>
-    onTx((tx) => ({ put: (...call) => unlessEnded(() => tx.put(...call)) })),
+    onTx((tx) => ({ put: (...call) => ignoreIfEnded(() => tx.put(...call)) })),
   "late deletes are ignored without an error": () =>
-    onTx((tx) => ({ delete: (...call) => unlessEnded(() => tx.delete(...call)) })),
+    onTx((tx) => ({ delete: (...call) => ignoreIfEnded(() => tx.delete(...call)) })),
   "each transaction has a sync of its own": () => {
     let syncs = 0;
     const subject = onTransact((store) => (decide) => store.transact(decide).finally(() => syncs++));
@@ -196,11 +199,11 @@ export const brokenTransactions: BrokenStores = {
   "everything is forgotten when reopened": () => ({ store: memoryStore(), reopen: async () => memoryStore() }),
   "revisions are forgotten when reopened": () => {
     const store: AnyStore = memoryStore();
-    return { store, reopen: () => copyOf(store, () => 1) };
+    return { store, reopen: () => copyStore(store, () => 1) };
   },
   "deleted records are forgotten when reopened": () => {
     const store: AnyStore = memoryStore();
-    return { store, reopen: () => copyOf(store, ({ revision }) => revision) };
+    return { store, reopen: () => copyStore(store, ({ revision }) => revision) };
   },
   "a second close throws": () => {
     const store: AnyStore = memoryStore();

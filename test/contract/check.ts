@@ -4,41 +4,45 @@ import { agree } from "./agree.ts";
 /**
  * Requires that two values are deeply equal: -0 differs from 0, and an `undefined` member differs from an absent one.
  */
-export function equal(actual: unknown, expected: unknown, what = "the value"): void {
-  agree(same(actual, expected), `${what} is ${format(actual)}, not ${format(expected)}`);
+export function equal(actual: unknown, expected: unknown, description = "the value"): void {
+  agree(deepEqual(actual, expected), `${description} is ${format(actual)}, not ${format(expected)}`);
 }
 
 type ExpectedError = Error | (abstract new (...args: never[]) => Error);
 
 /** Requires that a promise rejects, with exactly the `expected` error or an instance of the `expected` class. */
-export async function rejects(work: Promise<unknown>, expected: ExpectedError, what = "the work"): Promise<void> {
+export async function rejects(
+  work: Promise<unknown>,
+  expected: ExpectedError,
+  description = "the work",
+): Promise<void> {
   const rejection = await work.then(
     () => undefined,
     (error: unknown) => ({ error }),
   );
-  agree(rejection !== undefined, `${what} was not refused`);
+  agree(rejection !== undefined, `${description} was not rejected`);
   const { error } = rejection;
   const matches = typeof expected === "function" ? error instanceof expected : error === expected;
-  agree(matches, `${what} was refused with ${format(error)}, not ${format(expected)}`);
+  agree(matches, `${description} was rejected with ${format(error)}, not ${format(expected)}`);
 }
 
 /** Requires that a call throws. */
-export function throws(call: () => unknown, what = "the call"): void {
+export function throws(call: () => unknown, description = "the call"): void {
   try {
     call();
   } catch {
     return;
   }
-  agree(false, `${what} did not throw`);
+  agree(false, `${description} did not throw`);
 }
 
-function same(a: unknown, b: unknown): boolean {
+function deepEqual(a: unknown, b: unknown): boolean {
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return Object.is(a, b);
   if (Array.isArray(a) !== Array.isArray(b)) return false;
   const keys = Object.keys(a);
   return (
     keys.length === Object.keys(b).length &&
-    keys.every((key) => Object.hasOwn(b, key) && same(a[key as keyof typeof a], b[key as keyof typeof b]))
+    keys.every((key) => Object.hasOwn(b, key) && deepEqual(a[key as keyof typeof a], b[key as keyof typeof b]))
   );
 }
 

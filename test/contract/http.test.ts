@@ -1,3 +1,4 @@
+/** The handlers pass the HTTP contract without a host. */
 import { app } from "../../handlers/index.ts";
 import { ORIGIN } from "../support/requests.ts";
 import { ALL, httpContract } from "./http_contract.ts";

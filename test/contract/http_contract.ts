@@ -15,7 +15,7 @@ import { fieldRules } from "./http/fields.ts";
 import { identityRules } from "./http/identity.ts";
 import { idempotencyRules } from "./http/idempotency.ts";
 import { kpiRules } from "./http/kpi.ts";
-import { lifeRules } from "./http/life.ts";
+import { lifecycleRules } from "./http/lifecycle.ts";
 import { mcpRules } from "./http/mcp.ts";
 import { noteRules } from "./http/notes.ts";
 import { outcomeRules } from "./http/outcomes.ts";
@@ -53,7 +53,7 @@ export type Make = (options: ContractOptions) => Promise<ContractService>;
 export type Open = (options?: ContractOptions) => Promise<Client & { fetch: Fetch; advance(ms: number): void }>;
 
 const SECTIONS = {
-  life: lifeRules,
+  lifecycle: lifecycleRules,
   transitions: transitionRules,
   endpoints: endpointRules,
   errors: errorRules,
@@ -82,9 +82,9 @@ export type Section = keyof typeof SECTIONS;
 /** All sections except `streams`, which needs a real address. */
 export const ALL = (Object.keys(SECTIONS) as Section[]).filter((section) => section !== "streams");
 
-/** The sections that a host can break: it passes on bodies, headers, paths and responses. */
+/** The sections that a host can break, since it passes on bodies, headers, paths and responses. */
 export const OF_A_HOST: readonly Section[] = [
-  "life",
+  "lifecycle",
   "errors",
   "bodies",
   "access",
@@ -94,10 +94,10 @@ export const OF_A_HOST: readonly Section[] = [
   "mcp",
 ];
 
-/** The sections that a web framework in front of the handlers can break; the full run has more of them. */
+/** The sections that a web framework in front of the handlers can break; the short run omits some of them. */
 export const OF_A_FRAMEWORK: readonly Section[] = FULL
   ? [...OF_A_HOST, "streams"]
-  : ["life", "bodies", "access", "streams"];
+  : ["lifecycle", "bodies", "access", "streams"];
 
 /** Runs sections of the contract on services that `make` starts, and prints how many cases pass. */
 export function httpContract(name: string, sections: readonly Section[], make: Make): void {
@@ -106,8 +106,8 @@ export function httpContract(name: string, sections: readonly Section[], make: M
     onTestFinished(close);
     const secrets = options.adminToken ? [options.adminToken] : [];
     const base = new URL(origin).pathname.replace(/\/$/, "");
-    const checked = checkedFetch(fetch, secrets, base);
-    return { ...client(checked, origin), fetch: checked, advance };
+    const checkingFetch = checkedFetch(fetch, secrets, base);
+    return { ...client(checkingFetch, origin), fetch: checkingFetch, advance };
   };
   describe(name, () => {
     let [passed, cases] = [0, 0];

@@ -1,3 +1,4 @@
+/** A Worker passes the HTTP contract although its Durable Object is reset at random. */
 import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { manifest } from "../support/intents.ts";
@@ -13,8 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => workerd.dispose());
 
-/** The settings of a service, as the variables of a Worker; an empty one is unset. */
-const envOf = ({
+/** Returns the variables of a Worker for the options of a service; an empty variable counts as absent. */
+const toVariables = ({
   intent = {},
   adminToken,
   identityHeader,
@@ -30,8 +31,8 @@ const envOf = ({
   SVC_ALLOWED_HOSTS: allowedHosts?.join(",") ?? "",
 });
 
-/** Random numbers from 0 to 1, the same in each run. */
-function chance(seed: number): () => number {
+/** Returns pseudo-random numbers from 0 to 1, the same in each run. */
+function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -40,27 +41,28 @@ function chance(seed: number): () => number {
 }
 
 /** Probability that an object is reset between requests. */
-const RESETS = 0.3;
-let started = 0;
+const RESET_PROBABILITY = 0.3;
+let startedServices = 0;
 let resets = 0;
 
-/** The sections of any host, and those that fail if a reset object loses data. */
-const FORGETFUL: Section[] = ["transitions", "idempotency"];
+/** Sections that fail if a reset object loses data, in addition to those of any host. */
+const DURABILITY_SECTIONS: Section[] = ["transitions", "idempotency"];
 
 httpContract(
   "a Worker whose object is reset between requests",
-  [...new Set([...OF_A_HOST, ...FORGETFUL])],
+  [...new Set([...OF_A_HOST, ...DURABILITY_SECTIONS])],
   async (options) => {
-    const service = startSetupService(url, envOf(options));
-    const next = chance(++started);
-    let underWay = 0;
-    let ready: Promise<void> | undefined;
+    const service = startSetupService(url, toVariables(options));
+    const nextRandom = createRandom(++startedServices);
+    let runningRequests = 0;
+    let resetting: Promise<void> | undefined;
     return {
       origin: url,
       async fetch(request) {
-        if (underWay++ === 0 && next() < RESETS) ready = service.reset().then(() => void resets++);
-        await ready;
-        return service.fetch(request).finally(() => underWay--);
+        if (runningRequests++ === 0 && nextRandom() < RESET_PROBABILITY)
+          resetting = service.reset().then(() => void resets++);
+        await resetting;
+        return service.fetch(request).finally(() => runningRequests--);
       },
       advance: service.advance,
       close: async () => undefined,

@@ -1,3 +1,4 @@
+/** The handlers pass the HTTP contract in an Express application. */
 import type * as express from "express";
 import { app, endpoints } from "../../handlers/index.ts";
 import { BASE, inExpress, onNode } from "../support/host_apps.ts";
@@ -9,7 +10,7 @@ httpContract(
   inExpress((host, deps) => {
     const governance = onNode(app(deps, { base: BASE }));
     host.use(BASE, (req, res) => {
-      req.url = req.originalUrl; // Express has taken the prefix off
+      req.url = req.originalUrl; // Express has removed the prefix from `url`
       governance(req, res);
     });
   }),
@@ -17,20 +18,20 @@ httpContract(
 
 httpContract(
   "an Express application, each endpoint by itself",
-  ["life", "endpoints"],
+  ["lifecycle", "endpoints"],
   inExpress((host, deps) => {
     for (const endpoint of endpoints)
       host[endpoint.method === "GET" ? "get" : "post"](BASE + endpoint.path, onNode(endpoint(deps)));
-    // Other paths and methods are the host's to answer; this one leaves them to the service, and nothing else.
+    // Only errors of unknown paths and methods come from the service; this detects endpoints that are not mounted.
     const governance = app(deps, { base: BASE });
-    const refuse = onNode(async (request) => {
+    const respondToUnmounted = onNode(async (request) => {
       const response = await governance(request);
       return [404, 405].includes(response.status) ? response : new Response("an endpoint is not mounted");
     });
-    host.use(refuse);
-    // Express itself refuses a path that cannot be decoded.
+    host.use(respondToUnmounted);
+    // Express rejects a path that cannot be decoded before the handlers get it.
     host.use((_error: Error, req: express.Request, res: express.Response, _next: express.NextFunction) =>
-      refuse(req, res),
+      respondToUnmounted(req, res),
     );
   }),
 );

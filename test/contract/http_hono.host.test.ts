@@ -1,3 +1,4 @@
+/** The handlers pass the HTTP contract in a Hono application. */
 import { app, endpoints } from "../../handlers/index.ts";
 import { BASE, inHono } from "../support/host_apps.ts";
 import { httpContract, OF_A_FRAMEWORK } from "./http_contract.ts";
@@ -13,13 +14,13 @@ httpContract(
 
 httpContract(
   "a Hono application, each endpoint by itself",
-  ["life", "endpoints"],
+  ["lifecycle", "endpoints"],
   inHono((host, deps) => {
     for (const endpoint of endpoints) {
       const handler = endpoint(deps);
       host.on(endpoint.method, BASE + endpoint.path, (c) => handler(c.req.raw));
     }
-    // Other paths and methods are the host's to answer; this one leaves them to the service, and nothing else.
+    // Only errors of unknown paths and methods come from the service; this detects endpoints that are not mounted.
     const governance = app(deps, { base: BASE });
     host.notFound(async (c) => {
       const response = await governance(c.req.raw);

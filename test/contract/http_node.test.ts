@@ -1,3 +1,4 @@
+/** A Node server passes the HTTP contract. */
 import { FastResponse } from "srvx/node";
 import { app } from "../../handlers/index.ts";
 import { createHostGuard } from "../../lib/http/host_guard.ts";
@@ -7,10 +8,10 @@ import { FULL } from "../support/run_length.ts";
 import { ALL, httpContract, OF_A_HOST } from "./http_contract.ts";
 import { openDeps } from "../support/deps.ts";
 
-/** The rules of the product, which the short run tests on the handlers only and the long run here too. */
-const RULES = ALL.filter((section) => !OF_A_HOST.includes(section));
+/** The sections that no host can break; the short run tests them only on the handlers without a host. */
+const HOST_INDEPENDENT = ALL.filter((section) => !OF_A_HOST.includes(section));
 
-httpContract("a listening Node server", FULL ? RULES : [...OF_A_HOST, "streams"], async (options) => {
+httpContract("a listening Node server", FULL ? HOST_INDEPENDENT : [...OF_A_HOST, "streams"], async (options) => {
   const deps = await openDeps({ ...options, sha256, Response: FastResponse as unknown as typeof Response });
   const server = await serveHttp(createHostGuard(deps)(app(deps)), { host: "127.0.0.1", port: 0, deps });
   return {

@@ -26,7 +26,6 @@ export interface StoreCase {
   run(subject: Subject): Promise<void>;
 }
 
-/** All cases. */
 export const storeCases: readonly StoreCase[] = [...recordCases, ...pageCases, ...transactionCases];
 
 /** Runs one case on a fresh subject. */

@@ -1,3 +1,4 @@
+/** Registers the store contract with vitest. */
 import { describe, test } from "vitest";
 import { runCase, type StoreCase, storeCases, type Subject } from "./store_cases.ts";
 

@@ -1,3 +1,4 @@
+/** Cases of the store contract about lists: order, limits, pages, prefixes, and the transaction's own writes. */
 import type { ListOptions } from "../../lib/store/store.ts";
 import type { AnyReads, AnyStore } from "./any_store.ts";
 import { equal, rejects } from "./check.ts";
@@ -7,7 +8,7 @@ import { put, remove } from "./store_records.ts";
 const UNSORTED = ["m", "B", "b", "a", "10", "9", "é", "z", "aa", "~", "Z", " "];
 const SORTED = [" ", "10", "9", "B", "Z", "a", "aa", "b", "m", "z", "~", "é"];
 
-/** As many as one decision may write, at once. */
+/** Puts records with these ids, in concurrent transactions of 50 records. */
 const fill = async (store: AnyStore, ids: readonly string[]): Promise<void> => {
   const parts = Array.from({ length: Math.ceil(ids.length / 50) }, (_, part) => ids.slice(part * 50, part * 50 + 50));
   await Promise.all(
@@ -19,26 +20,25 @@ const fill = async (store: AnyStore, ids: readonly string[]): Promise<void> => {
   );
 };
 
-const ids = async (reader: AnyReads, options: ListOptions): Promise<string[]> =>
+const listIds = async (reader: AnyReads, options: ListOptions): Promise<string[]> =>
   (await reader.list("things", options)).map(({ id }) => id);
 
-/** Pages: order, where they begin and end, and what a transaction sees of its own. */
 export const pageCases: readonly StoreCase[] = [
   {
     name: "a list is in order of ids, whatever order they were put in",
     async run({ store }) {
       await fill(store, UNSORTED);
-      equal(await ids(store, { limit: 100 }), SORTED);
-      equal(await store.transact((tx) => ids(tx, { limit: 100 })), SORTED);
+      equal(await listIds(store, { limit: 100 }), SORTED);
+      equal(await store.transact((tx) => listIds(tx, { limit: 100 })), SORTED);
       await put(store, "things", "A", 1);
-      equal(await ids(store, { limit: 5 }), [" ", "10", "9", "A", "B"]);
+      equal(await listIds(store, { limit: 5 }), [" ", "10", "9", "A", "B"]);
     },
   },
   {
     name: "ids are ordered by UTF-16 code units, also beyond the basic plane",
     async run({ store }) {
       await fill(store, ["\uff5e", "🙂", "é", "\ufffd", "𝒳"]);
-      equal(await ids(store, { limit: 9 }), ["é", "𝒳", "🙂", "\uff5e", "\ufffd"]);
+      equal(await listIds(store, { limit: 9 }), ["é", "𝒳", "🙂", "\uff5e", "\ufffd"]);
     },
   },
   {
@@ -55,8 +55,8 @@ export const pageCases: readonly StoreCase[] = [
     name: "limit bounds a list, and must be a whole number of 0 or more",
     async run({ store }) {
       await fill(store, UNSORTED);
-      for (const limit of [0, 1, 5, 12]) equal(await ids(store, { limit }), SORTED.slice(0, limit));
-      equal(await ids(store, { limit: 1000 }), SORTED);
+      for (const limit of [0, 1, 5, 12]) equal(await listIds(store, { limit }), SORTED.slice(0, limit));
+      equal(await listIds(store, { limit: 1000 }), SORTED);
       for (const limit of [-1, 1.5, Number.NaN]) {
         await rejects(store.list("things", { limit }), RangeError, `${limit}`);
         await rejects(
@@ -68,26 +68,26 @@ export const pageCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a list starts behind the id in after, whether or not that id exists",
+    name: "a list starts after the id in after, whether or not that id exists",
     async run({ store }) {
       await fill(store, UNSORTED);
-      equal(await ids(store, { after: "a", limit: 3 }), ["aa", "b", "m"]);
-      equal(await ids(store, { after: "ab", limit: 2 }), ["b", "m"]);
-      equal(await ids(store, { after: "", limit: 2 }), [" ", "10"]);
-      equal(await ids(store, { after: "é", limit: 2 }), []);
-      equal(await store.transact((tx) => ids(tx, { after: "a", limit: 3 })), ["aa", "b", "m"]);
+      equal(await listIds(store, { after: "a", limit: 3 }), ["aa", "b", "m"]);
+      equal(await listIds(store, { after: "ab", limit: 2 }), ["b", "m"]);
+      equal(await listIds(store, { after: "", limit: 2 }), [" ", "10"]);
+      equal(await listIds(store, { after: "é", limit: 2 }), []);
+      equal(await store.transact((tx) => listIds(tx, { after: "a", limit: 3 })), ["aa", "b", "m"]);
     },
   },
   {
     name: "with reverse, a list is in descending order and starts below the id in after",
     async run({ store }) {
       await fill(store, UNSORTED);
-      equal(await ids(store, { limit: 100, reverse: true }), [...SORTED].reverse());
-      equal(await ids(store, { limit: 2, reverse: true }), ["é", "~"]);
-      equal(await ids(store, { after: "b", limit: 3, reverse: true }), ["aa", "a", "Z"]);
-      equal(await ids(store, { after: "ab", limit: 2, reverse: true }), ["aa", "a"]);
-      equal(await ids(store, { after: " ", limit: 2, reverse: true }), []);
-      equal(await store.transact((tx) => ids(tx, { after: "b", limit: 2, reverse: true })), ["aa", "a"]);
+      equal(await listIds(store, { limit: 100, reverse: true }), [...SORTED].reverse());
+      equal(await listIds(store, { limit: 2, reverse: true }), ["é", "~"]);
+      equal(await listIds(store, { after: "b", limit: 3, reverse: true }), ["aa", "a", "Z"]);
+      equal(await listIds(store, { after: "ab", limit: 2, reverse: true }), ["aa", "a"]);
+      equal(await listIds(store, { after: " ", limit: 2, reverse: true }), []);
+      equal(await store.transact((tx) => listIds(tx, { after: "b", limit: 2, reverse: true })), ["aa", "a"]);
     },
   },
   {
@@ -102,14 +102,14 @@ export const pageCases: readonly StoreCase[] = [
         tx.put("things", "f", "again");
         tx.put("things", "gone", "soon");
         tx.delete("things", "gone");
-        equal(await ids(tx, { limit: 100 }), ["a", "c", "d", "f", "g"]);
-        equal(await ids(tx, { limit: 2 }), ["a", "c"]);
-        equal(await ids(tx, { after: "c", limit: 2 }), ["d", "f"]);
-        equal(await ids(tx, { after: "f", limit: 2, reverse: true }), ["d", "c"]);
+        equal(await listIds(tx, { limit: 100 }), ["a", "c", "d", "f", "g"]);
+        equal(await listIds(tx, { limit: 2 }), ["a", "c"]);
+        equal(await listIds(tx, { after: "c", limit: 2 }), ["d", "f"]);
+        equal(await listIds(tx, { after: "f", limit: 2, reverse: true }), ["d", "c"]);
         const values = (await tx.list("things", { limit: 100 })).map(({ value }) => value);
         equal(values, ["own", "own", "own", "again", "own"]);
       });
-      equal(await ids(store, { limit: 100 }), ["a", "c", "d", "f", "g"]);
+      equal(await listIds(store, { limit: 100 }), ["a", "c", "d", "f", "g"]);
     },
   },
   {
@@ -118,7 +118,7 @@ export const pageCases: readonly StoreCase[] = [
       await fill(store, ["a", "b", "c", "d", "e"]);
       const page = await store.transact(async (tx) => {
         for (const id of ["a", "b", "c"]) tx.delete("things", id);
-        return ids(tx, { limit: 2 });
+        return listIds(tx, { limit: 2 });
       });
       equal(page, ["d", "e"]);
     },
@@ -129,12 +129,12 @@ export const pageCases: readonly StoreCase[] = [
       const all = Array.from({ length: 5000 }, (_, index) => `id-${String(index).padStart(5, "0")}`);
       await fill(store, all);
       for (const reverse of [false, true]) {
-        const seen: string[] = [];
+        const listed: string[] = [];
         for (let pages = 0; pages < 9; pages++) {
-          const after = seen.at(-1);
-          seen.push(...(await ids(store, { limit: 700, reverse, ...(after !== undefined && { after }) })));
+          const after = listed.at(-1);
+          listed.push(...(await listIds(store, { limit: 700, reverse, ...(after !== undefined && { after }) })));
         }
-        equal(seen, reverse ? [...all].reverse() : all);
+        equal(listed, reverse ? [...all].reverse() : all);
       }
     },
   },
@@ -169,25 +169,25 @@ export const pageCases: readonly StoreCase[] = [
     async run({ store }) {
       await fill(store, ["a", "a/", "a/1", "a/2", "a/3", "a0", "b/1", "a/\uffff", "a/🙂"]);
       const all = ["a/", "a/1", "a/2", "a/3", "a/🙂", "a/\uffff"];
-      const pages = async (reader: AnyReads): Promise<void> => {
-        equal(await ids(reader, { prefix: "a/", limit: 9 }), all);
-        equal(await ids(reader, { prefix: "a/", limit: 9, reverse: true }), [...all].reverse());
-        equal(await ids(reader, { prefix: "a/", limit: 2 }), ["a/", "a/1"]);
-        equal(await ids(reader, { prefix: "a/", after: "a/1", limit: 2 }), ["a/2", "a/3"]);
-        equal(await ids(reader, { prefix: "a/", after: "a", limit: 1 }), ["a/"]);
-        equal(await ids(reader, { prefix: "a/", after: "a0", limit: 9 }), []);
-        equal(await ids(reader, { prefix: "a/", after: "a/2", limit: 9, reverse: true }), ["a/1", "a/"]);
-        equal(await ids(reader, { prefix: "a/", after: "b/1", limit: 1, reverse: true }), ["a/\uffff"]);
-        equal(await ids(reader, { prefix: "a/", after: "a/", limit: 9, reverse: true }), []);
-        equal(await ids(reader, { prefix: "a/", after: "a", limit: 9, reverse: true }), []);
-        equal(await ids(reader, { prefix: "c", limit: 9 }), []);
-        equal((await ids(reader, { prefix: "", limit: 99 })).length, 9);
+      const checkPages = async (reader: AnyReads): Promise<void> => {
+        equal(await listIds(reader, { prefix: "a/", limit: 9 }), all);
+        equal(await listIds(reader, { prefix: "a/", limit: 9, reverse: true }), [...all].reverse());
+        equal(await listIds(reader, { prefix: "a/", limit: 2 }), ["a/", "a/1"]);
+        equal(await listIds(reader, { prefix: "a/", after: "a/1", limit: 2 }), ["a/2", "a/3"]);
+        equal(await listIds(reader, { prefix: "a/", after: "a", limit: 1 }), ["a/"]);
+        equal(await listIds(reader, { prefix: "a/", after: "a0", limit: 9 }), []);
+        equal(await listIds(reader, { prefix: "a/", after: "a/2", limit: 9, reverse: true }), ["a/1", "a/"]);
+        equal(await listIds(reader, { prefix: "a/", after: "b/1", limit: 1, reverse: true }), ["a/\uffff"]);
+        equal(await listIds(reader, { prefix: "a/", after: "a/", limit: 9, reverse: true }), []);
+        equal(await listIds(reader, { prefix: "a/", after: "a", limit: 9, reverse: true }), []);
+        equal(await listIds(reader, { prefix: "c", limit: 9 }), []);
+        equal((await listIds(reader, { prefix: "", limit: 99 })).length, 9);
       };
-      await pages(store);
+      await checkPages(store);
       await store.transact(async (tx) => {
         for (const id of ["a", "a/2", "b/1"]) tx.delete("things", id);
         for (const id of ["a", "a/2", "b/1"]) tx.put("things", id, 1);
-        await pages(tx);
+        await checkPages(tx);
       });
     },
   },
@@ -226,13 +226,13 @@ export const pageCases: readonly StoreCase[] = [
     async run({ store }) {
       await fill(store, ["a", "b", "🙂"]);
       equal(await store.getMany("things", []), []);
-      const asked = ["🙂", "x", "a", "a"];
+      const requested = ["🙂", "x", "a", "a"];
       const record = (id: string) => ({ id, revision: 1, value: { id } });
-      equal(await store.getMany("things", asked), [record("🙂"), undefined, record("a"), record("a")]);
+      equal(await store.getMany("things", requested), [record("🙂"), undefined, record("a"), record("a")]);
       await store.transact(async (tx) => {
         tx.put("things", "x", "own");
         tx.delete("things", "a");
-        const page = await tx.getMany("things", asked);
+        const page = await tx.getMany("things", requested);
         equal(
           page.map((stored) => stored?.value),
           [{ id: "🙂" }, "own", undefined, undefined],

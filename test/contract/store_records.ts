@@ -1,3 +1,4 @@
+/** Cases of the store contract about single records: values, ids, isolation and revisions. */
 import { json } from "../../lib/store/json.ts";
 import { RevisionConflict } from "../../lib/store/store.ts";
 import { agree } from "./agree.ts";
@@ -43,7 +44,7 @@ const VALUES: Record<string, unknown> = {
   "an own __proto__ key": JSON.parse('{"__proto__":{"admin":true},"constructor":1,"toString":"x"}'),
 };
 
-const REFUSED: Record<string, unknown> = {
+const UNREPRESENTABLE: Record<string, unknown> = {
   undefined: undefined,
   NaN: Number.NaN,
   Infinity: Number.POSITIVE_INFINITY,
@@ -57,7 +58,7 @@ const REFUSED: Record<string, unknown> = {
   "a Map": new Map([[1, 2]]),
 };
 
-const ODD_IDS = [
+const UNUSUAL_IDS = [
   " ",
   "  leading",
   "trailing ",
@@ -98,7 +99,6 @@ const ODD_IDS = [
 
 const longId = (last: string): string => `${"é".repeat(449)}${last}`;
 
-/** Single records: what comes back, isolation, revisions. */
 export const recordCases: readonly StoreCase[] = [
   {
     name: "an empty store has no records",
@@ -137,9 +137,9 @@ export const recordCases: readonly StoreCase[] = [
       });
       const listed = new Map((await store.list("values", { limit: 100 })).map(({ id, value }) => [id, value]));
       for (const [id, value] of Object.entries(VALUES)) {
-        const got = await store.get("values", id);
-        equal(got?.value, value, id);
-        equal(JSON.stringify(got?.value), JSON.stringify(value), id);
+        const stored = await store.get("values", id);
+        equal(stored?.value, value, id);
+        equal(JSON.stringify(stored?.value), JSON.stringify(value), id);
         equal(JSON.stringify(listed.get(id)), JSON.stringify(value), id);
       }
     },
@@ -159,14 +159,14 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a value that JSON cannot represent is rejected, with the whole transaction",
+    name: "a value that JSON cannot represent is rejected, with the complete transaction",
     async run({ store }) {
-      for (const [name, value] of Object.entries(REFUSED)) {
-        const refused = store.transact((tx) => {
+      for (const [name, value] of Object.entries(UNREPRESENTABLE)) {
+        const rejected = store.transact((tx) => {
           tx.put("things", "before", 1);
-          tx.put("things", "refused", value);
+          tx.put("things", "invalid", value);
         });
-        await rejects(refused, TypeError, name);
+        await rejects(rejected, TypeError, name);
         equal(await store.list("things", { limit: 10 }), [], name);
       }
     },
@@ -189,38 +189,38 @@ export const recordCases: readonly StoreCase[] = [
     async run({ store }) {
       const value = { list: [{ deep: [1] }] };
       await put(store, "things", "a", value);
-      const frozen = async (reads: AnyReads, what: string): Promise<void> => {
+      const requireFrozen = async (reads: AnyReads, where: string): Promise<void> => {
         const stored = [
           await reads.get("things", "a"),
           (await reads.getMany("things", ["a"]))[0],
           (await reads.list("things", { limit: 1 }))[0],
         ];
         for (const read of stored) {
-          throws(() => read!.value.list[0].deep.push(2), `a change of a value read ${what}`);
-          throws(() => Object.assign(read!.value, { more: 1 }), `a further member of a value read ${what}`);
-          equal(read?.value, value, `what was read ${what}`);
+          throws(() => read!.value.list[0].deep.push(2), `a change of a value read ${where}`);
+          throws(() => Object.assign(read!.value, { more: 1 }), `a further member of a value read ${where}`);
+          equal(read?.value, value, `the value read ${where}`);
         }
       };
-      await frozen(store, "outside");
+      await requireFrozen(store, "outside");
       await store.transact(async (tx) => {
-        await frozen(tx, "in a transaction");
+        await requireFrozen(tx, "in a transaction");
         tx.put("things", "a", value);
-        await frozen(tx, "of an own write");
+        await requireFrozen(tx, "of an own write");
       });
     },
   },
   {
     name: "a value put as a Json is stored with its text unchanged",
     async run({ store }) {
-      const made = Object.entries(VALUES).map(([id, value]) => [id, json(value)] as const);
+      const jsonValues = Object.entries(VALUES).map(([id, value]) => [id, json(value)] as const);
       await store.transact(async (tx) => {
-        for (const [id, one] of made) tx.put("values", id, one);
-        for (const [id, one] of made) equal((await tx.get("values", id))?.value, one.value, id);
+        for (const [id, jsonValue] of jsonValues) tx.put("values", id, jsonValue);
+        for (const [id, { value }] of jsonValues) equal((await tx.get("values", id))?.value, value, id);
       });
-      for (const [id, { text, value }] of made) {
-        const got = await store.get("values", id);
-        equal(got?.value, value, id);
-        equal(JSON.stringify(got?.value), text, id);
+      for (const [id, { text, value }] of jsonValues) {
+        const stored = await store.get("values", id);
+        equal(stored?.value, value, id);
+        equal(JSON.stringify(stored?.value), text, id);
       }
       await store.transact((tx) => tx.put("things", "odd", json({ kept: [-0], gone: undefined })));
       equal((await store.get("things", "odd"))?.value, { kept: [0] });
@@ -230,12 +230,12 @@ export const recordCases: readonly StoreCase[] = [
     name: "ids with unusual characters stay distinct and are returned unchanged",
     async run({ store }) {
       await store.transact((tx) => {
-        for (const id of ODD_IDS) tx.put("odd", id, { id });
+        for (const id of UNUSUAL_IDS) tx.put("odd", id, { id });
       });
-      for (const id of ODD_IDS) equal(await store.get("odd", id), { id, revision: 1, value: { id } });
+      for (const id of UNUSUAL_IDS) equal(await store.get("odd", id), { id, revision: 1, value: { id } });
       equal(
         (await store.list("odd", { limit: 100 })).map(({ id }) => id),
-        [...ODD_IDS].sort(),
+        [...UNUSUAL_IDS].sort(),
       );
     },
   },

@@ -1,3 +1,4 @@
+/** Cases of the store contract about transactions: atomic, serialized, durable. */
 import { RevisionConflict, StoreUnavailable } from "../../lib/store/store.ts";
 import { agree } from "./agree.ts";
 import type { AnyStore, AnyTx } from "./any_store.ts";
@@ -12,28 +13,27 @@ const increment = (store: AnyStore, id = "n"): Promise<number> =>
     return next;
   });
 
-const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T>[] =>
-  Array.from({ length: count }, (_, index) => make(index));
+const repeat = <T>(count: number, start: (index: number) => Promise<T>): Promise<T>[] =>
+  Array.from({ length: count }, (_, index) => start(index));
 
-const numbered = (count: number): string[] => Array.from({ length: count }, (_, index) => `r${index}`);
+const numberedIds = (count: number): string[] => Array.from({ length: count }, (_, index) => `r${index}`);
 
-/** Requires that work is rejected with a `RangeError` that names a number. */
-async function refusedWith(work: Promise<unknown>, number: number): Promise<void> {
+/** Requires that work is rejected with a `RangeError` whose message has a number. */
+async function rejectsWithNumber(work: Promise<unknown>, number: number): Promise<void> {
   const error = await work.catch((error: unknown) => error);
   agree(
     error instanceof RangeError && new RegExp(`\\b${number}\\b`).test(error.message),
-    `${number} is refused: ${error}`,
+    `${number} is not rejected with its number: ${error}`,
   );
 }
 
-/** A moment that can be waited for. */
-function signal(): { given: Promise<void>; give(): void } {
-  let give = (): void => undefined;
-  const given = new Promise<void>((resolve) => (give = resolve));
-  return { given, give: () => give() };
+/** Creates a promise, `sent`, that `send` resolves. */
+function createSignal(): { sent: Promise<void>; send(): void } {
+  let send = (): void => undefined;
+  const sent = new Promise<void>((resolve) => (send = resolve));
+  return { sent, send: () => send() };
 }
 
-/** Decisions: all or nothing, one after another, durable. */
 export const transactionCases: readonly StoreCase[] = [
   {
     name: "a transaction resolves to the result of its decision, synchronous or not",
@@ -48,14 +48,14 @@ export const transactionCases: readonly StoreCase[] = [
     async run({ store }) {
       await put(store, "things", "kept", 1);
       const error = new Error("no");
-      const refused = store.transact(async (tx) => {
+      const rejected = store.transact(async (tx) => {
         tx.put("things", "a", 1);
         tx.put("things", "kept", 2);
         tx.delete("things", "kept");
         await tx.get("things", "a");
         throw error;
       });
-      await rejects(refused, error);
+      await rejects(rejected, error);
       equal(await store.list("things", { limit: 10 }), [{ id: "kept", revision: 1, value: 1 }]);
       await put(store, "things", "kept", 3, 1);
     },
@@ -63,10 +63,10 @@ export const transactionCases: readonly StoreCase[] = [
   {
     name: "an error that a decision throws synchronously is passed on too",
     async run({ store }) {
-      const refused = store.transact(() => {
-        throw new RangeError("at once");
+      const rejected = store.transact(() => {
+        throw new RangeError("synchronous");
       });
-      await rejects(refused, RangeError);
+      await rejects(rejected, RangeError);
     },
   },
   {
@@ -74,13 +74,13 @@ export const transactionCases: readonly StoreCase[] = [
     async run({ store }) {
       await put(store, "things", "a", 1);
       await put(store, "others", "b", 1);
-      const refused = store.transact((tx) => {
+      const rejected = store.transact((tx) => {
         tx.put("things", "a", 2);
         tx.delete("others", "b");
         tx.put("others", "new", 1);
         tx.put("things", "c", 1, 5);
       });
-      await rejects(refused, RevisionConflict);
+      await rejects(rejected, RevisionConflict);
       equal((await store.get("things", "a"))?.value, 1);
       equal((await store.get("others", "b"))?.value, 1);
       equal(await store.get("others", "new"), undefined);
@@ -89,7 +89,7 @@ export const transactionCases: readonly StoreCase[] = [
   {
     name: "a conflict undoes the transaction even when its decision catches it",
     async run({ store }) {
-      const refused = store.transact(async (tx) => {
+      const rejected = store.transact(async (tx) => {
         tx.put("things", "a", 1);
         try {
           tx.put("things", "b", 1, 5);
@@ -98,7 +98,7 @@ export const transactionCases: readonly StoreCase[] = [
         }
         return "unnoticed";
       });
-      await rejects(refused, RevisionConflict);
+      await rejects(rejected, RevisionConflict);
       equal(await store.list("things", { limit: 10 }), []);
     },
   },
@@ -115,14 +115,14 @@ export const transactionCases: readonly StoreCase[] = [
     name: "a decision may write 99 records, counting each record once, deletes included",
     async run({ store }) {
       await store.transact((tx) => {
-        for (let round = 0; round < 3; round++) for (const id of numbered(99)) tx.put("things", id, round);
+        for (let round = 0; round < 3; round++) for (const id of numberedIds(99)) tx.put("things", id, round);
       });
       await store.transact((tx) => {
-        for (const id of numbered(99)) tx.delete("things", id);
+        for (const id of numberedIds(99)) tx.delete("things", id);
       });
       equal(await store.list("things", { limit: 1 }), []);
       await store.transact((tx) => {
-        for (const id of numbered(99)) tx.put("things", id, "again", 0);
+        for (const id of numberedIds(99)) tx.put("things", id, "again", 0);
       });
       equal((await store.list("things", { limit: 120 })).length, 99);
     },
@@ -135,13 +135,13 @@ export const transactionCases: readonly StoreCase[] = [
         [0, 100],
         [60, 60],
       ] as const) {
-        for (const id of numbered(deletes)) await put(store, "things", `old-${id}`, 1);
+        for (const id of numberedIds(deletes)) await put(store, "things", `old-${id}`, 1);
         const before = await store.list("things", { limit: 120 });
-        const refused = store.transact((tx) => {
-          for (const id of numbered(puts)) tx.put("things", id, 1);
-          for (const id of numbered(deletes)) tx.delete("things", `old-${id}`);
+        const rejected = store.transact((tx) => {
+          for (const id of numberedIds(puts)) tx.put("things", id, 1);
+          for (const id of numberedIds(deletes)) tx.delete("things", `old-${id}`);
         });
-        await refusedWith(refused, puts + deletes);
+        await rejectsWithNumber(rejected, puts + deletes);
         equal(await store.list("things", { limit: 120 }), before, `${puts} puts and ${deletes} deletes`);
       }
     },
@@ -153,11 +153,11 @@ export const transactionCases: readonly StoreCase[] = [
       await store.transact((tx) => {
         for (const id of ["a", "b", "c", "d"]) tx.put("things", id, quarter);
       });
-      const refused = store.transact((tx) => {
+      const rejected = store.transact((tx) => {
         for (const id of ["a", "b", "c"]) tx.put("things", id, quarter);
         tx.put("things", "d", `${quarter}x`);
       });
-      await refusedWith(refused, 1_000_001);
+      await rejectsWithNumber(rejected, 1_000_001);
       equal((await store.get("things", "d"))?.value, quarter);
       equal((await store.get("things", "a"))?.revision, 1);
     },
@@ -183,7 +183,7 @@ export const transactionCases: readonly StoreCase[] = [
       await store.transact(async (tx) => {
         tx.put("things", "a", 2, 1);
         const { revision } = (await tx.get("things", "a"))!;
-        agree(revision > 1, "an own write has the revision of before");
+        agree(revision > 1, "an own write has the previous revision");
         tx.put("things", "a", 3, revision);
         tx.delete("things", "a");
         tx.put("things", "a", 4, 0);
@@ -212,21 +212,21 @@ export const transactionCases: readonly StoreCase[] = [
     name: "uncommitted writes are not visible to other reads",
     async run({ store }) {
       await put(store, "things", "a", 1);
-      const written = signal();
-      const mayEnd = signal();
-      const done = store.transact(async (tx) => {
+      const written = createSignal();
+      const mayEnd = createSignal();
+      const writing = store.transact(async (tx) => {
         tx.put("things", "a", 2);
         tx.put("things", "b", 2);
-        written.give();
-        await mayEnd.given;
+        written.send();
+        await mayEnd.sent;
       });
       try {
-        await Promise.race([written.given, done]);
+        await Promise.race([written.sent, writing]);
         equal((await store.get("things", "a"))?.value, 1);
         equal((await store.list("things", { limit: 10 })).length, 1);
       } finally {
-        mayEnd.give();
-        await done;
+        mayEnd.send();
+        await writing;
       }
       equal((await store.get("things", "b"))?.value, 2);
     },
@@ -236,11 +236,11 @@ export const transactionCases: readonly StoreCase[] = [
     async run({ store }) {
       for (let index = 0; index < 20; index++) {
         await put(store, "things", `r${index}`, index);
-        const seen = await store.transact(
+        const [record, page] = await store.transact(
           async (tx) => [await tx.get("things", `r${index}`), await tx.list("things", { limit: 100 })] as const,
         );
-        equal(seen[0]?.value, index);
-        equal(seen[1].length, index + 1);
+        equal(record?.value, index);
+        equal(page.length, index + 1);
       }
     },
   },
@@ -249,12 +249,12 @@ export const transactionCases: readonly StoreCase[] = [
     async run({ store }) {
       await put(store, "things", "a", 1);
       await put(store, "things", "b", 1);
-      const [, seen] = await Promise.all([
+      const [, page] = await Promise.all([
         remove(store, "things", "a"),
         store.transact((tx) => tx.list("things", { limit: 10 })),
       ]);
       equal(
-        seen.map(({ id }) => id),
+        page.map(({ id }) => id),
         ["b"],
       );
     },
@@ -262,7 +262,7 @@ export const transactionCases: readonly StoreCase[] = [
   {
     name: "200 concurrent increments return each number from 1 to 200 once",
     async run({ store }) {
-      const numbers = await Promise.all(times(200, () => increment(store)));
+      const numbers = await Promise.all(repeat(200, () => increment(store)));
       equal(
         [...numbers].sort((a, b) => a - b),
         Array.from({ length: 200 }, (_, index) => index + 1),
@@ -273,7 +273,7 @@ export const transactionCases: readonly StoreCase[] = [
   {
     name: "only one of 50 concurrent creations of a record succeeds",
     async run({ store }) {
-      const outcomes = await Promise.allSettled(times(50, (index) => put(store, "things", "one", index, 0)));
+      const outcomes = await Promise.allSettled(repeat(50, (index) => put(store, "things", "one", index, 0)));
       const won = outcomes.flatMap(({ status }, index) => (status === "fulfilled" ? [index] : []));
       equal(won.length, 1);
       for (const outcome of outcomes)
@@ -283,21 +283,21 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a revision check on one record prevents two decisions from taking the last place",
+    name: "a revision check on one record prevents two decisions from taking the last seat",
     async run({ store }) {
       await put(store, "meta", "head", 0);
       const take = (name: string): Promise<boolean> =>
         store.transact(async (tx) => {
           const head = (await tx.get("meta", "head"))!;
-          const taken = await tx.list("places", { limit: 10 });
+          const taken = await tx.list("seats", { limit: 10 });
           if (taken.length >= 3) return false;
-          tx.put("places", name, true);
+          tx.put("seats", name, true);
           tx.put("meta", "head", head.value + 1, head.revision);
           return true;
         });
-      const outcomes = await Promise.all(times(20, (index) => take(`p${index}`)));
+      const outcomes = await Promise.all(repeat(20, (index) => take(`p${index}`)));
       equal(outcomes.filter(Boolean).length, 3);
-      equal((await store.list("places", { limit: 10 })).length, 3);
+      equal((await store.list("seats", { limit: 10 })).length, 3);
       equal((await store.get("meta", "head"))?.value, 3);
     },
   },
@@ -305,7 +305,7 @@ export const transactionCases: readonly StoreCase[] = [
     name: "a failed decision does not affect concurrent decisions",
     async run({ store }) {
       const outcomes = await Promise.allSettled(
-        times(30, (index) =>
+        repeat(30, (index) =>
           store.transact(async (tx) => {
             const next = ((await tx.get("counters", "n"))?.value ?? 0) + 1;
             tx.put("counters", "n", next);
@@ -320,13 +320,13 @@ export const transactionCases: readonly StoreCase[] = [
   {
     name: "a write after the end of its decision is rejected",
     async run({ store }) {
-      let kept: AnyTx | undefined;
+      let endedTx: AnyTx | undefined;
       await store.transact((tx) => {
-        kept = tx;
+        endedTx = tx;
         tx.put("things", "a", 1);
       });
-      throws(() => kept!.put("things", "late", 1));
-      throws(() => kept!.delete("things", "a"));
+      throws(() => endedTx!.put("things", "late", 1));
+      throws(() => endedTx!.delete("things", "a"));
       equal(
         (await store.list("things", { limit: 10 })).map(({ id }) => id),
         ["a"],
@@ -339,7 +339,7 @@ export const transactionCases: readonly StoreCase[] = [
     async run({ store, syncs }) {
       await increment(store);
       const before = syncs!();
-      await Promise.all(times(200, () => increment(store)));
+      await Promise.all(repeat(200, () => increment(store)));
       agree(syncs!() > before, "nothing was synced");
       agree(syncs!() - before <= 20, `there were ${syncs!() - before} syncs`);
     },
@@ -351,41 +351,42 @@ export const transactionCases: readonly StoreCase[] = [
       await put(store, "things", "a", 1);
       const release = stall!();
       const answers: string[] = [];
-      const noted = (name: string, work: Promise<unknown>): Promise<unknown> =>
+      /** Adds a name to `answers` when the work ends. */
+      const recordEnd = (name: string, work: Promise<unknown>): Promise<unknown> =>
         work.catch(() => undefined).finally(() => answers.push(name));
-      const reading = signal();
-      const refusing = signal();
-      let seen: unknown[] = [];
-      const done = Promise.all([
-        noted(
+      const hasRead = createSignal();
+      const willReject = createSignal();
+      let readByTransaction: unknown[] = [];
+      const allEnded = Promise.all([
+        recordEnd(
           "write",
           store.transact((tx) => (tx.put("things", "a", 2), tx.put("things", "b", 1))),
         ),
-        noted(
+        recordEnd(
           "read",
           store.transact(async (tx) => {
-            seen = [(await tx.get("things", "a"))?.value, (await tx.list("things", { limit: 9 })).length];
-            reading.give();
+            readByTransaction = [(await tx.get("things", "a"))?.value, (await tx.list("things", { limit: 9 })).length];
+            hasRead.send();
           }),
         ),
-        noted(
-          "refusal",
+        recordEnd(
+          "rejection",
           store.transact(async (tx) => {
             await tx.get("things", "a");
-            refusing.give();
+            willReject.send();
             throw new Error("decided from data that is not durable");
           }),
         ),
       ]);
       try {
-        await Promise.race([Promise.all([reading.given, refusing.given]), done]);
-        equal(seen, [2, 2]);
+        await Promise.race([Promise.all([hasRead.sent, willReject.sent]), allEnded]);
+        equal(readByTransaction, [2, 2]);
         equal((await store.get("things", "a"))?.value, 1);
         equal((await store.list("things", { limit: 9 })).length, 1);
         equal(answers, []);
       } finally {
         release();
-        await done;
+        await allEnded;
       }
       equal((await store.get("things", "a"))?.value, 2);
     },
@@ -402,17 +403,17 @@ export const transactionCases: readonly StoreCase[] = [
       await put(store, "others", "x", 2);
       const [things, others] = [await store.list("things", { limit: 10 }), await store.list("others", { limit: 10 })];
 
-      const again = await reopen!();
-      equal(await again.list("things", { limit: 10 }), things);
-      equal(await again.list("others", { limit: 10 }), others);
-      equal(await again.get("things", "c"), undefined);
-      await put(again, "things", "c", "new", 0);
-      agree((await again.get("things", "c"))!.revision > 1, "the revision of a deleted record was forgotten");
-      await put(again, "things", "a", "third", 2);
+      const reopened = await reopen!();
+      equal(await reopened.list("things", { limit: 10 }), things);
+      equal(await reopened.list("others", { limit: 10 }), others);
+      equal(await reopened.get("things", "c"), undefined);
+      await put(reopened, "things", "c", "new", 0);
+      agree((await reopened.get("things", "c"))!.revision > 1, "the revision of a deleted record was forgotten");
+      await put(reopened, "things", "a", "third", 2);
 
-      const third = await reopen!();
-      equal((await third.get("things", "a"))?.revision, 3);
-      equal((await third.get("things", "c"))?.value, "new");
+      const reopenedAgain = await reopen!();
+      equal((await reopenedAgain.get("things", "a"))?.revision, 3);
+      equal((await reopenedAgain.get("things", "c"))?.value, "new");
     },
   },
   {
@@ -420,44 +421,48 @@ export const transactionCases: readonly StoreCase[] = [
     needs: "another",
     async run({ store, another }) {
       const other = await another!();
-      const counts = await Promise.all(times(40, (index) => increment(index % 2 === 0 ? store : other)));
+      const counts = await Promise.all(repeat(40, (index) => increment(index % 2 === 0 ? store : other)));
       equal(
         counts.sort((a, b) => a - b),
         counts.map((_, index) => index + 1),
-        "what was counted",
+        "the list of counts",
       );
-      for (const each of [store, other]) equal((await each.get("counters", "n"))?.value, 40);
+      for (const process of [store, other]) equal((await process.get("counters", "n"))?.value, 40);
       await other.close();
     },
   },
   {
-    name: "a process that wrote alone for long sees what another then puts or deletes",
+    name: "a process that was the only writer sees later puts and deletes of another process",
     needs: "another",
     async run({ store, another }) {
       const other = await another!();
-      const beAlone = async (): Promise<void> => {
-        for (const id of numbered(5)) await increment(store, id);
+      /** Writes several times without writes of the other process in between. */
+      const writeAlone = async (): Promise<void> => {
+        for (const id of numberedIds(5)) await increment(store, id);
       };
-      await beAlone();
+      await writeAlone();
       await put(other, "things", "a", 1);
       await rejects(put(store, "things", "a", 9, 0), RevisionConflict);
       equal(await store.get("things", "a"), { id: "a", revision: 1, value: 1 });
 
-      await beAlone();
+      await writeAlone();
       await remove(other, "things", "a");
       await put(store, "things", "a", 2, 0);
-      agree((await store.get("things", "a"))!.revision > 1, "the revision restarted after another's delete");
-      await increment(store, "known");
+      agree((await store.get("things", "a"))!.revision > 1, "the revision restarted after a delete by another process");
+      await increment(store, "cached");
       await put(other, "things", "b", 1);
       const { revision } = (await other.get("things", "b"))!;
       await remove(other, "things", "b");
       await store.transact(async (tx) => {
-        await tx.get("counters", "known");
+        await tx.get("counters", "cached");
         tx.put("things", "b", 2, 0);
       });
-      agree((await store.get("things", "b"))!.revision > revision, "the revision of what another deleted restarted");
+      agree(
+        (await store.get("things", "b"))!.revision > revision,
+        "the revision of a record that another process deleted restarted",
+      );
 
-      await beAlone();
+      await writeAlone();
       await increment(other, "r0");
       equal(await store.transact(async (tx) => (await tx.get("counters", "r0"))?.value), 4);
       equal(await increment(store, "r0"), 5);
@@ -467,22 +472,22 @@ export const transactionCases: readonly StoreCase[] = [
   {
     name: "close waits for running transactions, can be called twice, and ends the store",
     async run({ store }) {
-      const mayEnd = signal();
+      const mayEnd = createSignal();
       const slow = store.transact(async (tx) => {
-        await mayEnd.given;
+        await mayEnd.sent;
         tx.put("counters", "n", 1);
         return 1;
       });
-      const counted = Promise.allSettled([slow, ...times(20, () => increment(store))]);
+      const counted = Promise.allSettled([slow, ...repeat(20, () => increment(store))]);
       let closed = false;
-      const closing = Promise.allSettled([store.close(), store.close()]).finally(() => (closed = true));
-      // Time for a close that does not wait to be done too early.
+      const closes = Promise.allSettled([store.close(), store.close()]).finally(() => (closed = true));
+      // A close that does not wait would end within this time.
       await new Promise((resolve) => setTimeout(resolve, 20));
       equal(closed, false);
-      mayEnd.give();
+      mayEnd.send();
       equal((await counted).at(-1), { status: "fulfilled", value: 21 });
       equal(
-        (await closing).map(({ status }) => status),
+        (await closes).map(({ status }) => status),
         ["fulfilled", "fulfilled"],
       );
       await store.close();

@@ -1,4 +1,4 @@
-/** The target systems pass the contract of target systems; broken ones fail it. */
+/** The file and memory target systems pass the contract of target systems; broken ones fail it. */
 import * as nodeFiles from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -61,14 +61,15 @@ test.each(adapterCases)("the adapter of a target system: $name", ({ run }) =>
   }),
 );
 
+/** Returns the memory target system with some of its methods replaced. */
 const broken =
-  (over: (whole: TargetSystem) => Partial<TargetSystem>): MakeTarget =>
+  (replaceMethods: (system: TargetSystem) => Partial<TargetSystem>): MakeTarget =>
   async () => {
-    const made = await onMemory();
-    return { ...made, system: { ...made.system, ...over(made.system) } };
+    const target = await onMemory();
+    return { ...target, system: { ...target.system, ...replaceMethods(target.system) } };
   };
 
-const spelled = (entry: Entry): Entry => ({ ...entry, tenant_id: "t1" });
+const withTenant1 = (entry: Entry): Entry => ({ ...entry, tenant_id: "t1" });
 
 const BROKEN = {
   "sets nothing": broken(() => ({ compareAndSet: async () => ({ done: true, version: "1" }) })),
@@ -76,7 +77,7 @@ const BROKEN = {
     compareAndSet: async (entry, next, _, attempt, signal) =>
       compareAndSet(entry, next, await read(entry, signal), attempt, signal),
   })),
-  "answers a conflict without the current value": broken(({ compareAndSet }) => ({
+  "reports a conflict without the current value": broken(({ compareAndSet }) => ({
     async compareAndSet(...args) {
       const result = await compareAndSet(...args);
       return "conflict" in result ? { done: false, conflict: args[2] } : result;
@@ -101,8 +102,8 @@ const BROKEN = {
       compareAndSet(entry, next, await read(entry, signal), attempt, signal),
   })),
   "forgets tenants": broken(({ read, compareAndSet }) => ({
-    read: (entry, signal) => read(spelled(entry), signal),
-    compareAndSet: (entry, ...rest) => compareAndSet(spelled(entry), ...rest),
+    read: (entry, signal) => read(withTenant1(entry), signal),
+    compareAndSet: (entry, ...rest) => compareAndSet(withTenant1(entry), ...rest),
   })),
   "has one place": broken(() => ({ place: () => "memory" })),
   "ignores its signal": broken(({ read, compareAndSet }) => {
@@ -121,23 +122,23 @@ const BROKEN = {
       ),
   })),
   "resolves every attempt as done": broken(() => ({ resolve: async () => "done" })),
-  "says that a write is done before it is": broken(({ compareAndSet }) => ({
+  "reports a write as done before it is": broken(({ compareAndSet }) => ({
     async compareAndSet(...args) {
       setTimeout(() => void compareAndSet(...args).catch(() => undefined));
       return { done: true, version: "soon" };
     },
   })),
-  "answers done when the request was lost": async () => {
+  "reports done when the request was lost": async () => {
     const { system, overwrite, faults } = memoryTarget();
-    const setMany: TargetSystem["setMany"] = (writes, one) =>
-      system.setMany!(writes, one).catch(() => ({ done: true, versions: writes.map(() => "0") }));
+    const setMany: TargetSystem["setMany"] = (writes, signal) =>
+      system.setMany!(writes, signal).catch(() => ({ done: true, versions: writes.map(() => "0") }));
     return {
       system: { ...system, setMany },
       overwrite: (entry) => overwrite(entry, '{"limit": 1.50}'),
       interrupt: () => void faults.push("lost request"),
     };
   },
-  "sets a set one by one": broken(({ compareAndSet, read }) => ({
+  "sets the values of a plan one by one": broken(({ compareAndSet, read }) => ({
     async setMany(writes, signal) {
       const versions: string[] = [];
       for (const [index, { entry, next, expected, attempt }] of writes.entries()) {
@@ -148,21 +149,21 @@ const BROKEN = {
       return { done: true, versions };
     },
   })),
-  "names the wrong write of a set": broken(({ setMany }) => ({
+  "reports the wrong write of a plan": broken(({ setMany }) => ({
     async setMany(...args) {
       const set = await setMany!(...args);
       return "index" in set ? { ...set, index: 1 - set.index } : set;
     },
   })),
-  "restores the values of a set, not their texts": broken(({ setMany }) => ({
+  "restores the values of a plan, not their texts": broken(({ setMany }) => ({
     setMany: (writes, signal) =>
       setMany!(
         writes.map(({ next, ...write }) => ({ ...write, next: next && { value: next.value, version: "" } })),
         signal,
       ),
   })),
-  "gives every share the value": broken(() => ({ split: ({ value }) => ({ value, version: "" }) })),
-  "gives the last step a split": broken(({ split }) => ({
+  "returns the value for every share": broken(() => ({ split: ({ value }) => ({ value, version: "" }) })),
+  "returns a split for the last step": broken(({ split }) => ({
     split: (entry, by, before) => split!(entry, { ...by, share: Math.min(by.share, 9999) }, before),
   })),
   "restores the values of splits, not their texts": broken(({ compareAndSet }) => ({
@@ -192,7 +193,7 @@ const SET_INTERRUPTED = "an interrupted setMany has set all values or none";
 const FAILED_CASES: Record<keyof typeof BROKEN, readonly string[]> = {
   "sets nothing": [READ_AS_SET, ...ONE_WRITE],
   "does not compare": ONE_WRITE,
-  "answers a conflict without the current value": [ONE_WRITE[0]!],
+  "reports a conflict without the current value": [ONE_WRITE[0]!],
   "reports a conflict as done": ONE_WRITE,
   "sets null in place of nothing": [ONE_WRITE[1]!],
   "restores a value, not its text": [RESTORED],
@@ -202,18 +203,18 @@ const FAILED_CASES: Record<keyof typeof BROKEN, readonly string[]> = {
   "ignores its signal": ["an operation with an aborted signal throws and sets nothing"],
   "rounds numbers": [READ_AS_SET],
   "resolves every attempt as done": ["resolving an attempt reports whether it was done, if the system knows"],
-  "says that a write is done before it is": [READ_AS_SET, ...ONE_WRITE],
-  "answers done when the request was lost": [SET_INTERRUPTED],
-  "sets a set one by one": [SET_CONFLICT, SET_INTERRUPTED],
-  "names the wrong write of a set": [SET_CONFLICT],
-  "restores the values of a set, not their texts": ["setMany restores replaced values exactly and removes new ones"],
-  "gives every share the value": [SPLIT],
-  "gives the last step a split": [SPLIT],
+  "reports a write as done before it is": [READ_AS_SET, ...ONE_WRITE],
+  "reports done when the request was lost": [SET_INTERRUPTED],
+  "sets the values of a plan one by one": [SET_CONFLICT, SET_INTERRUPTED],
+  "reports the wrong write of a plan": [SET_CONFLICT],
+  "restores the values of a plan, not their texts": ["setMany restores replaced values exactly and removes new ones"],
+  "returns the value for every share": [SPLIT],
+  "returns a split for the last step": [SPLIT],
   "restores the values of splits, not their texts": ["the value before a split is restored exactly, from each share"],
 };
 
 test.each(Object.entries(BROKEN))("a target system that %s fails the contract", async (name, make) => {
   const failed: string[] = [];
-  for (const { name: promise, run } of targetCases) await run(make).catch(() => failed.push(promise));
+  for (const { name: caseName, run } of targetCases) await run(make).catch(() => failed.push(caseName));
   expect(failed).toEqual(expect.arrayContaining([...FAILED_CASES[name as keyof typeof BROKEN]]));
 });

@@ -46,35 +46,41 @@ const ANY_JSON = [
 
 const signal = new AbortController().signal;
 
-const entry = (over: Partial<Entry> = {}): Entry => ({
+const makeEntry = (fields: Partial<Entry> = {}): Entry => ({
   tenant_id: "t1",
   target: "limits.seats",
   kind: "config",
   value: null,
-  ...over,
+  ...fields,
 });
 
 let attempts = 0;
-const attempt = (over: Partial<AttemptContext> = {}): AttemptContext => ({
+const makeAttempt = (fields: Partial<AttemptContext> = {}): AttemptContext => ({
   change_id: `chg_00000000-0000-7000-8000-${String(++attempts).padStart(12, "0")}`,
   operation: "apply",
   attempt: `attempt-${attempts}`,
   at: "2026-01-02T03:04:05.678Z",
-  ...over,
+  ...fields,
 });
 
-interface Bench extends Omit<MadeTarget, "values"> {
+/** The helpers of a case: a target system with shorter calls. */
+interface TargetHelpers extends Omit<MadeTarget, "values"> {
   values: readonly unknown[];
-  read(one: Entry): Promise<TargetValue>;
-  set(one: Entry, expected: TargetValue, over?: Partial<AttemptContext>): Promise<SetResult>;
-  /** As the system's, with one attempt; undefined where it has no transactions. */
-  setMany: ((writes: readonly Omit<Write, "attempt">[], one?: AttemptContext) => Promise<SetManyResult>) | undefined;
+  read(entry: Entry): Promise<TargetValue>;
+  /** Sets the value of an entry if the target has the expected one. */
+  set(entry: Entry, expected: TargetValue, attempt?: Partial<AttemptContext>): Promise<SetResult>;
+  /** Calls `setMany` of the system with the same attempt for all writes; undefined if the system has no transactions. */
+  setMany:
+    ((writes: readonly Omit<Write, "attempt">[], attempt?: AttemptContext) => Promise<SetManyResult>) | undefined;
 }
 
-const text = (value: unknown): string => (value === undefined ? "nothing" : canonicalJson(value));
+const format = (value: unknown): string => (value === undefined ? "nothing" : canonicalJson(value));
 
-function agreeHolds(held: TargetValue, value: unknown, when: string): void {
-  agree(text(held.value) === text(value), `the target holds ${text(held.value)} ${when}, not ${text(value)}`);
+function agreeHasValue(current: TargetValue, value: unknown, when: string): void {
+  agree(
+    format(current.value) === format(value),
+    `the target has ${format(current.value)} ${when}, not ${format(value)}`,
+  );
 }
 
 function agreeDone<R extends SetResult | SetManyResult>(
@@ -91,200 +97,210 @@ function agreeConflict(
   agree("conflict" in result, `the write ${when} answers ${JSON.stringify(result)}, not a conflict`);
 }
 
-const named = (name: string, work: (bench: Bench) => Promise<void>): TargetCase => ({
+const targetCase = (name: string, work: (helpers: TargetHelpers) => Promise<void>): TargetCase => ({
   name,
   async run(make) {
-    const made = await make();
-    const { system, values = ANY_JSON } = made;
+    const target = await make();
+    const { system, values = ANY_JSON } = target;
     try {
       await work({
-        ...made,
+        ...target,
         values,
-        read: (one) => system.read(one, signal),
-        set: (one, expected, over) =>
-          system.compareAndSet(one, { value: one.value, version: "" }, expected, attempt(over), signal),
+        read: (entry) => system.read(entry, signal),
+        set: (entry, expected, attempt) =>
+          system.compareAndSet(entry, { value: entry.value, version: "" }, expected, makeAttempt(attempt), signal),
         setMany:
           system.setMany &&
-          ((writes, shared = attempt()) =>
+          ((writes, shared = makeAttempt()) =>
             system.setMany!(
               writes.map((write) => ({ ...write, attempt: shared })),
               signal,
             )),
       });
     } finally {
-      await made.dispose?.();
+      await target.dispose?.();
     }
   },
 });
 
-/** All cases. */
 export const targetCases: readonly TargetCase[] = [
-  named("a target that was never set has no value", async ({ read }) => {
-    agreeHolds(await read(entry()), undefined, "before any write");
+  targetCase("a target that was never set has no value", async ({ read }) => {
+    agreeHasValue(await read(makeEntry()), undefined, "before any write");
   }),
-  named("a set value is read unchanged, with the version that the write returned", async (bench) => {
-    const { values, read, set } = bench;
+  targetCase("a set value is read unchanged, with the version that the write returned", async (helpers) => {
+    const { values, read, set } = helpers;
     for (const value of values) {
-      const one = entry({ value });
+      const one = makeEntry({ value });
       const result = await set(one, await read(one));
-      agreeDone(result, `of ${text(value)}`);
+      agreeDone(result, `of ${format(value)}`);
       const held = await read(one);
-      agreeHolds(held, value, "after it was set");
+      agreeHasValue(held, value, "after it was set");
       agree(held.version === result.version, `the write answers version ${result.version}, a read ${held.version}`);
     }
   }),
-  named("different values have different versions", async ({ values, read, set }) => {
+  targetCase("different values have different versions", async ({ values, read, set }) => {
     const versions = new Set<string>();
     for (const value of values) {
-      await set(entry({ value }), await read(entry({ value })));
-      versions.add((await read(entry({ value }))).version);
+      await set(makeEntry({ value }), await read(makeEntry({ value })));
+      versions.add((await read(makeEntry({ value }))).version);
     }
     agree(versions.size === values.length, `${values.length} values have ${versions.size} versions`);
   }),
-  named("a write that expects an older value is a conflict with the current one and sets nothing", async (bench) => {
-    const { values, read, set } = bench;
-    const [first, second, third] = values.map((value) => entry({ value }));
-    const nothing = await read(first!);
-    await set(first!, nothing);
-    const older = await read(first!);
-    await set(second!, older);
-    for (const expected of [older, nothing]) {
-      const result = await set(third!, expected);
-      agreeConflict(result, "with an older version");
-      agreeHolds(result.conflict, second!.value, "by the conflict");
-      agreeHolds(await read(second!), second!.value, "after the conflict");
-    }
-  }),
-  named("a write after an edit by another program is a conflict and does not overwrite it", async (bench) => {
-    const { values, read, set, overwrite } = bench;
-    const [first, second] = values.map((value) => entry({ value }));
+  targetCase(
+    "a write that expects an older value is a conflict with the current one and sets nothing",
+    async (helpers) => {
+      const { values, read, set } = helpers;
+      const [first, second, third] = values.map((value) => makeEntry({ value }));
+      const nothing = await read(first!);
+      await set(first!, nothing);
+      const older = await read(first!);
+      await set(second!, older);
+      for (const expected of [older, nothing]) {
+        const result = await set(third!, expected);
+        agreeConflict(result, "with an older version");
+        agreeHasValue(result.conflict, second!.value, "by the conflict");
+        agreeHasValue(await read(second!), second!.value, "after the conflict");
+      }
+    },
+  ),
+  targetCase("a write after an edit by another program is a conflict and does not overwrite it", async (helpers) => {
+    const { values, read, set, overwrite } = helpers;
+    const [first, second] = values.map((value) => makeEntry({ value }));
     await set(first!, await read(first!));
     const expected = await read(second!);
     await overwrite(first!);
     const edited = await read(second!);
     agreeConflict(await set(second!, expected), "after an edit by another program");
-    agreeHolds(await read(second!), edited.value, "after the conflict");
+    agreeHasValue(await read(second!), edited.value, "after the conflict");
   }),
-  named("only one of several concurrent writes that expect the same value succeeds", async ({ values, read, set }) => {
-    const expected = await read(entry());
-    const writes = values.slice(0, 3).map((value) => set(entry({ value }), expected));
-    const done = (await Promise.all(writes)).filter((result) => result.done);
-    agree(done.length === 1, `${done.length} of three writes at the same time are done`);
-  }),
-  named("a value is removed, if it is the expected one", async ({ system, values, read, set }) => {
-    const [first, second] = values.map((value) => entry({ value }));
+  targetCase(
+    "only one of several concurrent writes that expect the same value succeeds",
+    async ({ values, read, set }) => {
+      const expected = await read(makeEntry());
+      const writes = values.slice(0, 3).map((value) => set(makeEntry({ value }), expected));
+      const done = (await Promise.all(writes)).filter((result) => result.done);
+      agree(done.length === 1, `${done.length} of three writes at the same time are done`);
+    },
+  ),
+  targetCase("a value is removed, if it is the expected one", async ({ system, values, read, set }) => {
+    const [first, second] = values.map((value) => makeEntry({ value }));
     await set(first!, await read(first!));
     const older = await read(first!);
     await set(second!, older);
     const remove = (expected: TargetValue) =>
-      system.compareAndSet(first!, undefined, expected, attempt({ operation: "rollback" }), signal);
+      system.compareAndSet(first!, undefined, expected, makeAttempt({ operation: "rollback" }), signal);
     agreeConflict(await remove(older), "that removes an older value");
     agreeDone(await remove(await read(first!)), "that removes the value");
-    agreeHolds(await read(first!), undefined, "after it was removed");
+    agreeHasValue(await read(first!), undefined, "after it was removed");
   }),
-  named("a value that was read can be restored exactly, even if another program wrote it", async (bench) => {
-    const { system, values, read, set, overwrite } = bench;
-    const [first, second] = values.map((value) => entry({ value }));
+  targetCase("a value that was read can be restored exactly, even if another program wrote it", async (helpers) => {
+    const { system, values, read, set, overwrite } = helpers;
+    const [first, second] = values.map((value) => makeEntry({ value }));
     await set(first!, await read(first!));
     await overwrite(first!);
     const before = await read(first!);
     agreeDone(await set(second!, before), "over the edit");
-    const over = { operation: "rollback" } as const;
-    const restored = await system.compareAndSet(second!, before, await read(second!), attempt(over), signal);
+    const rollback = { operation: "rollback" } as const;
+    const restored = await system.compareAndSet(second!, before, await read(second!), makeAttempt(rollback), signal);
     agreeDone(restored, "that restores the edit");
     const after = await read(first!);
-    agreeHolds(after, before.value, "after the rollback");
+    agreeHasValue(after, before.value, "after the rollback");
     agree(after.raw === before.raw, "the text after the rollback is not the text before");
   }),
-  named("each target of each tenant has its own value and key", async ({ system, values, read, set }) => {
+  targetCase("each target of each tenant has its own value and key", async ({ system, values, read, set }) => {
     const all = [
-      entry({ value: values[0] }),
-      entry({ value: values[1], target: "limits.rooms" }),
-      ...(system.check(entry({ tenant_id: "t2" })) === undefined ? [entry({ value: values[2], tenant_id: "t2" })] : []),
+      makeEntry({ value: values[0] }),
+      makeEntry({ value: values[1], target: "limits.rooms" }),
+      ...(system.check(makeEntry({ tenant_id: "t2" })) === undefined
+        ? [makeEntry({ value: values[2], tenant_id: "t2" })]
+        : []),
     ];
     for (const one of all) agreeDone(await set(one, await read(one)), `of ${one.tenant_id} ${one.target}`);
-    for (const one of all) agreeHolds(await read(one), one.value, `at ${one.tenant_id} ${one.target}`);
+    for (const one of all) agreeHasValue(await read(one), one.value, `at ${one.tenant_id} ${one.target}`);
     const places = new Set(all.map((one) => system.place(one)));
     agree(places.size === all.length, "two targets have one place");
   }),
-  named("an operation with an aborted signal throws and sets nothing", async ({ system, values, read, set }) => {
-    const [first, second] = values.map((value) => entry({ value }));
+  targetCase("an operation with an aborted signal throws and sets nothing", async ({ system, values, read, set }) => {
+    const [first, second] = values.map((value) => makeEntry({ value }));
     await set(first!, await read(first!));
     const expected = await read(first!);
     const stopped = AbortSignal.abort(new Error("time is up"));
-    const set2 = { value: second!.value, version: "" };
-    const calls = [system.read(first!, stopped), system.compareAndSet(second!, set2, expected, attempt(), stopped)];
+    const nextValue = { value: second!.value, version: "" };
+    const calls = [
+      system.read(first!, stopped),
+      system.compareAndSet(second!, nextValue, expected, makeAttempt(), stopped),
+    ];
     for (const { status } of await Promise.allSettled(calls))
       agree(status === "rejected", "an operation answers although its signal has aborted");
-    agreeHolds(await read(first!), first!.value, "after the aborted write");
+    agreeHasValue(await read(first!), first!.value, "after the aborted write");
   }),
-  named(
+  targetCase(
     "resolving an attempt reports whether it was done, if the system knows",
     async ({ system, values, read, set }) => {
       if (!system.resolve) return;
-      const one = entry({ value: values[0] });
-      const [done, never] = [attempt(), attempt()];
+      const one = makeEntry({ value: values[0] });
+      const [done, never] = [makeAttempt(), makeAttempt()];
       agreeDone(await set(one, await read(one), done), "to be resolved");
       const answers = [await system.resolve(one, done, signal), await system.resolve(one, never, signal)];
-      const isTrue = (answers[0] ?? "done") === "done" && (answers[1] ?? "not_done") === "not_done";
-      agree(isTrue, `the attempts are resolved as ${answers.join()}`);
+      const isCorrect = (answers[0] ?? "done") === "done" && (answers[1] ?? "not_done") === "not_done";
+      agree(isCorrect, `the attempts are resolved as ${answers.join()}`);
     },
   ),
-  named("setMany sets all values together and returns the version of each", async (bench) => {
-    const { values, read, setMany } = bench;
+  targetCase("setMany sets all values together and returns the version of each", async (helpers) => {
+    const { values, read, setMany } = helpers;
     if (!setMany) return;
     const pair = makePair(values);
-    agreeDone(await setMany(await writesOf(bench, pair.old)), "of two new targets");
-    const result = await setMany(await writesOf(bench, pair.new));
+    agreeDone(await setMany(await expectingWrites(helpers, pair.old)), "of two new targets");
+    const result = await setMany(await expectingWrites(helpers, pair.new));
     agreeDone(result, "of two targets");
     for (const [index, one] of pair.new.entries()) {
       const held = await read(one);
-      agreeHolds(held, one.value, `at ${one.target}`);
+      agreeHasValue(held, one.value, `at ${one.target}`);
       agree(held.version === result.versions[index], `the set answers another version of ${one.target} than a read`);
     }
   }),
-  named("setMany with a conflict in one write returns its index and sets nothing", async (bench) => {
-    const { values, read, set, setMany } = bench;
+  targetCase("setMany with a conflict in one write returns its index and sets nothing", async (helpers) => {
+    const { values, read, set, setMany } = helpers;
     if (!setMany) return;
     const pair = makePair(values);
     for (const index of [1, 0]) {
       for (const one of pair.old) await set(one, await read(one));
-      const writes = await writesOf(bench, pair.new);
+      const writes = await expectingWrites(helpers, pair.new);
       const edited = { ...pair.old[index]!, value: values[2] };
       await set(edited, await read(edited));
       const result = await setMany(writes);
       agreeConflict(result, "with an older version");
       agree("index" in result && result.index === index, `the conflict is in write ${index}, not as it answers`);
-      agreeHolds(result.conflict, edited.value, "by the conflict");
-      for (const one of [pair.old[1 - index]!, edited]) agreeHolds(await read(one), one.value, "after the conflict");
+      agreeHasValue(result.conflict, edited.value, "by the conflict");
+      for (const one of [pair.old[1 - index]!, edited]) agreeHasValue(await read(one), one.value, "after the conflict");
     }
   }),
-  named("setMany restores replaced values exactly and removes new ones", async (bench) => {
-    const { values, read, set, setMany, overwrite } = bench;
+  targetCase("setMany restores replaced values exactly and removes new ones", async (helpers) => {
+    const { values, read, set, setMany, overwrite } = helpers;
     if (!setMany) return;
     const pair = makePair(values);
     await set(pair.old[0], await read(pair.old[0]));
     await overwrite(pair.old[0]);
     const before = [await read(pair.new[0]), await read(pair.new[1])];
-    agreeDone(await setMany(await writesOf(bench, pair.new)), "over the edit");
-    const restore = await writesOf(bench, pair.new);
-    const back = restore.map((write, index) => ({
+    agreeDone(await setMany(await expectingWrites(helpers, pair.new)), "over the edit");
+    const restore = await expectingWrites(helpers, pair.new);
+    const restores = restore.map((write, index) => ({
       ...write,
       next: before[index]!.value === undefined ? undefined : before[index],
     }));
-    agreeDone(await setMany(back, attempt({ operation: "rollback" })), "that restores");
+    agreeDone(await setMany(restores, makeAttempt({ operation: "rollback" })), "that restores");
     for (const [index, one] of pair.new.entries()) {
       const after = await read(one);
-      agreeHolds(after, before[index]!.value, "after the rollback");
+      agreeHasValue(after, before[index]!.value, "after the rollback");
       agree(after.raw === before[index]!.raw, "the text after the rollback is not the text before");
     }
   }),
-  named("an interrupted setMany has set all values or none", async (bench) => {
-    const { system, values, read, setMany, interrupt } = bench;
+  targetCase("an interrupted setMany has set all values or none", async (helpers) => {
+    const { system, values, read, setMany, interrupt } = helpers;
     if (!setMany || !interrupt) return;
     const pair = makePair(values);
-    agreeDone(await setMany(await writesOf(bench, pair.old)), "of two new targets");
-    const [writes, one] = [await writesOf(bench, pair.new), attempt()];
+    agreeDone(await setMany(await expectingWrites(helpers, pair.old)), "of two new targets");
+    const [writes, one] = [await expectingWrites(helpers, pair.new), makeAttempt()];
     await interrupt();
     const failure = await setMany(writes, one).then(
       (result) => (result.done ? undefined : new Error("rejected")),
@@ -292,78 +308,90 @@ export const targetCases: readonly TargetCase[] = [
     );
     const outcome = await system.resolve?.(pair.new[0], one, signal);
     const held = [await read(pair.new[0]), await read(pair.new[1])];
-    const isAll = (of: readonly Entry[]) => of.every(({ value }, index) => text(held[index]!.value) === text(value));
-    agree(isAll(pair.new) || isAll(pair.old), `a part is set: ${held.map(({ value }) => text(value)).join()}`);
-    if (failure === undefined || outcome === "done") agree(isAll(pair.new), "a set that is done is not there");
+    const haveValuesOf = (entries: readonly Entry[]) =>
+      entries.every(({ value }, index) => format(held[index]!.value) === format(value));
+    agree(
+      haveValuesOf(pair.new) || haveValuesOf(pair.old),
+      `a part is set: ${held.map(({ value }) => format(value)).join()}`,
+    );
+    if (failure === undefined || outcome === "done") agree(haveValuesOf(pair.new), "a set that is done is not there");
     if (outcome === "not_done" || !(failure === undefined || failure instanceof Unanswered))
-      agree(isAll(pair.old), "a set that was not done is there, and its error is not Unanswered");
+      agree(haveValuesOf(pair.old), "a set that was not done is there, and its error is not Unanswered");
   }),
-  named("each split of a growing share is read as it was set, and at last the full value", async (bench) => {
-    const { system, read } = bench;
+  targetCase("each split of a growing share is read as it was set, and at last the full value", async (helpers) => {
+    const { system, read } = helpers;
     if (!system.split) return;
-    const { before, goal } = await findSplittable(bench);
-    const { salt, ...by } = shareOf(0);
-    const one = attempt({ change_id: salt, operation: "advance" });
-    const held = new Set([text(before.value)]);
+    const { before, goal } = await findSplittable(helpers);
+    const { salt, ...unit } = makeShare(0);
+    const one = makeAttempt({ change_id: salt, operation: "advance" });
+    const values = new Set([format(before.value)]);
     for (const share of [100, 5000, 10_000]) {
-      const next = system.split(goal, { ...by, salt, share }, before);
+      const next = system.split(goal, { ...unit, salt, share }, before);
       const expected = await read(goal);
       agreeDone(await system.compareAndSet(goal, next, expected, one, signal), `of a share of ${share}`);
-      agreeHolds(await read(goal), next.value, `at a share of ${share}`);
-      held.add(text(next.value));
+      agreeHasValue(await read(goal), next.value, `at a share of ${share}`);
+      values.add(format(next.value));
       agreeConflict(await system.compareAndSet(goal, next, expected, one, signal), "that expects the step before");
     }
-    agreeHolds(await read(goal), goal.value, "after the last step");
-    agree(held.size === 4, "the splits of two shares are the same");
+    agreeHasValue(await read(goal), goal.value, "after the last step");
+    agree(values.size === 4, "the splits of two shares are the same");
   }),
-  named("the value before a split is restored exactly, from each share", async (bench) => {
-    const { system, read, overwrite } = bench;
+  targetCase("the value before a split is restored exactly, from each share", async (helpers) => {
+    const { system, read, overwrite } = helpers;
     if (!system.split) return;
-    const { goal } = await findSplittable(bench);
+    const { goal } = await findSplittable(helpers);
     await overwrite(goal);
     const before = await read(goal);
-    if (system.findSplitProblem?.(goal, shareOf(100), before) !== undefined) return;
+    if (system.findSplitProblem?.(goal, makeShare(100), before) !== undefined) return;
     for (const share of [100, 10_000]) {
-      const by = shareOf(share);
+      const by = makeShare(share);
       const set = (next: TargetValue, held: TargetValue, operation: "apply" | "rollback") =>
-        system.compareAndSet(goal, next, held, attempt({ change_id: by.salt, operation }), signal);
+        system.compareAndSet(goal, next, held, makeAttempt({ change_id: by.salt, operation }), signal);
       agreeDone(await set(system.split(goal, by, before), await read(goal), "apply"), `of a share of ${share}`);
       agreeDone(await set(before, await read(goal), "rollback"), "that restores");
       const after = await read(goal);
-      agreeHolds(after, before.value, "after the rollback");
+      agreeHasValue(after, before.value, "after the rollback");
       agree(after.raw === before.raw, "the text after the rollback is not the text before");
     }
   }),
 ];
 
 /** Finds two values between which the target system can split the users. */
-async function findSplittable({ system, values, read, set }: Bench): Promise<{ before: TargetValue; goal: Entry }> {
+async function findSplittable({
+  system,
+  values,
+  read,
+  set,
+}: TargetHelpers): Promise<{ before: TargetValue; goal: Entry }> {
   for (const value of values) {
-    const first = entry({ value });
+    const first = makeEntry({ value });
     await set(first, await read(first));
     for (const other of values) {
-      const goal = entry({ value: other });
+      const goal = makeEntry({ value: other });
       const before = await read(goal);
-      const isSame = text(other) === text(before.value);
-      if (!isSame && system.findSplitProblem?.(goal, shareOf(5000), before) === undefined) return { before, goal };
+      const isSame = format(other) === format(before.value);
+      if (!isSame && system.findSplitProblem?.(goal, makeShare(5000), before) === undefined) return { before, goal };
     }
   }
   throw new Error("the target system can split none of its values");
 }
 
-const shareOf = (share: number): UserShare => ({ unit: "userId", salt: attempt().change_id, share });
+const makeShare = (share: number): UserShare => ({ unit: "userId", salt: makeAttempt().change_id, share });
 
 /** Returns entries of two targets: with old values and with new ones. */
 function makePair(values: readonly unknown[]) {
   const entries = (first: unknown, second: unknown): [Entry, Entry] => [
-    entry({ value: first }),
-    entry({ value: second, target: "limits.rooms" }),
+    makeEntry({ value: first }),
+    makeEntry({ value: second, target: "limits.rooms" }),
   ];
   return { old: entries(values[0], values[1]), new: entries(values[1], values[0]) };
 }
 
 /** Returns writes of entries that expect the current values of their targets. */
-const writesOf = ({ read }: Pick<Bench, "read">, entries: readonly Entry[]): Promise<Omit<Write, "attempt">[]> =>
+const expectingWrites = (
+  { read }: Pick<TargetHelpers, "read">,
+  entries: readonly Entry[],
+): Promise<Omit<Write, "attempt">[]> =>
   Promise.all(
     entries.map(async (one) => ({ entry: one, next: { value: one.value, version: "" }, expected: await read(one) })),
   );

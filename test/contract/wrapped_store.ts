@@ -1,4 +1,4 @@
-/** Wrappers that make a correct store break one rule of the contract. */
+/** Wrappers that make the memory store break one rule of the contract. */
 import { memoryStore } from "../../lib/store/memory.ts";
 import type { Listed, ListOptions, Stored } from "../../lib/store/store.ts";
 import type { AnyReads, AnyStore, AnyTx } from "./any_store.ts";
@@ -74,10 +74,10 @@ export const onTexts = (change: (text: string) => unknown): Subject => onValues(
 
 /** Replaces the members of the objects that are put. */
 export const onMembers = (change: (members: object) => unknown): Subject =>
-  onValues((value) => (isMembers(value) ? change(value) : value));
+  onValues((value) => (isPlainObject(value) ? change(value) : value));
 
-/** Returns whether a value is an object made by a literal. */
-const isMembers = (value: unknown): value is object =>
+/** Returns whether a value is a plain object. */
+const isPlainObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
 /** Replaces the collections and ids of all reads and writes. */
@@ -104,6 +104,6 @@ export function onKeys(key: (collection: string, id: string) => [collection: str
 export function mapTexts(value: unknown, change: (text: string) => unknown): unknown {
   if (typeof value === "string") return change(value);
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, change));
-  if (!isMembers(value)) return value;
+  if (!isPlainObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, mapTexts(member, change)]));
 }

@@ -1,14 +1,14 @@
-/** Who may write: the admin token, the same site, and the person a proxy names. */
+/** Permission to write: the admin token, the site of the request, and the person whom a proxy names. */
 import { expect, test } from "vitest";
 import { FOLLOWUP, PROPOSAL } from "../../support/client.ts";
 import type { Open } from "../http_contract.ts";
 
 /** Returns the UTF-8 bytes of a text as a header value, one character for each byte. */
-const utf8 = (text: string): string => Buffer.from(text).toString("latin1");
+const toHeaderValue = (text: string): string => Buffer.from(text).toString("latin1");
 
 const TOKEN = "correct horse battery staple";
 export function accessRules(open: Open): void {
-  test("a missing token and a wrong one get the same answer", async () => {
+  test("a missing token and a wrong one get the same response", async () => {
     const api = await open({ adminToken: TOKEN });
     const send = (headers: HeadersInit) => api.post("kpi", { csat: 1 }, { "x-request-id": "same", ...headers });
     const missing = await send({});
@@ -16,8 +16,8 @@ export function accessRules(open: Open): void {
     expect([missing.status, missing.body.code]).toEqual([401, "unauthorized"]);
     expect([wrong.status, wrong.text]).toEqual([401, missing.text]);
     expect(missing.headers.get("www-authenticate")).toBe(wrong.headers.get("www-authenticate"));
-    for (const near of [TOKEN.slice(0, 7), `${TOKEN}!`, TOKEN.toUpperCase()])
-      expect((await send({ "x-svc-admin-token": near })).text).toBe(missing.text);
+    for (const similar of [TOKEN.slice(0, 7), `${TOKEN}!`, TOKEN.toUpperCase()])
+      expect((await send({ "x-svc-admin-token": similar })).text).toBe(missing.text);
   });
 
   test("with the token, changes and KPI feeds are accepted", async () => {
@@ -61,10 +61,10 @@ export function accessRules(open: Open): void {
     [{ origin: "https://evil-console.example" }, 403],
   ] as [Record<string, string>, number][])("a write with %o: %i", async (headers, status) => {
     const api = await open({ allowedHosts: ["console.example"] });
-    const sent = { ...headers };
-    if (sent["origin"] === "SELF") sent["origin"] = api.origin;
-    if (sent["origin"] === "SELF-UPPER") sent["origin"] = api.origin.toUpperCase();
-    const reply = await api.post("kpi", { csat: 1 }, sent);
+    const sentHeaders = { ...headers };
+    if (sentHeaders["origin"] === "SELF") sentHeaders["origin"] = api.origin;
+    if (sentHeaders["origin"] === "SELF-UPPER") sentHeaders["origin"] = api.origin.toUpperCase();
+    const reply = await api.post("kpi", { csat: 1 }, sentHeaders);
     expect(reply.status).toBe(status);
     if (status === 403) expect(reply.body.code).toBe("cross_site");
     expect(await api.steps()).toHaveLength(status === 200 ? 1 : 0);
@@ -85,8 +85,8 @@ export function accessRules(open: Open): void {
     const reply = await api.post("approve", { change_id, approver }, headers);
     expect(reply.status).toBe(status);
     if (code) expect(reply.body.code).toBe(code);
-    const { status: now } = await api.change(change_id);
-    expect(now).toBe(status === 200 ? "approved" : "pending_consent");
+    const { status: changeStatus } = await api.change(change_id);
+    expect(changeStatus).toBe(status === 200 ? "approved" : "pending_consent");
   });
 
   test("with a trusted proxy, every write but a KPI feed needs a person", async () => {
@@ -132,25 +132,25 @@ export function accessRules(open: Open): void {
 
   test("the identity header is read as UTF-8 on every host", async () => {
     const api = await open({ identityHeader: PERSON, intent: { policy: { approvers: ["josé", "日本"] } } });
-    const { change_id, proposer } = (await api.post("propose", PROPOSAL, { [PERSON]: utf8("Zoë 💡") })).body;
+    const { change_id, proposer } = (await api.post("propose", PROPOSAL, { [PERSON]: toHeaderValue("Zoë 💡") })).body;
     expect(proposer).toBe("Zoë 💡");
-    const approved = await api.post("approve", { change_id }, { [PERSON]: utf8("josé") });
+    const approved = await api.post("approve", { change_id }, { [PERSON]: toHeaderValue("josé") });
     expect(approved.body.approvals).toMatchObject([{ approver: "josé" }]);
-    const second = (await api.post("propose", PROPOSAL, { [PERSON]: utf8("日本") })).body;
+    const second = (await api.post("propose", PROPOSAL, { [PERSON]: toHeaderValue("日本") })).body;
     expect(second.proposer).toBe("日本");
   });
 
   test.each([
     ["that is not UTF-8", "jos\xe9"],
     ["with an overlong form", "jos\xc1\xa9"],
-    ["with U+FFFD", utf8("jos\ufffd")],
+    ["with U+FFFD", toHeaderValue("jos\ufffd")],
     ["with a comma", "ana, bo"],
-    ["with a comma in full width", utf8("ana，bo")],
-    ["with a soft hyphen", utf8("a\u00adna")],
-    ["with a zero-width space at its end", utf8("ana\u200b")],
+    ["with a comma in full width", toHeaderValue("ana，bo")],
+    ["with a soft hyphen", toHeaderValue("a\u00adna")],
+    ["with a zero-width space at its end", toHeaderValue("ana\u200b")],
     ["of 201 characters", "a".repeat(201)],
     ...["llm:", "Policy:", "mandate:", "idp:", "group:", "agent:", "peer:", "agent："].map(
-      (prefix): [string, string] => [`that begins with ${prefix}`, utf8(`${prefix}x`)],
+      (prefix): [string, string] => [`that begins with ${prefix}`, toHeaderValue(`${prefix}x`)],
     ),
   ])("an identity header %s is 400 invalid_identity", async (_, value) => {
     const api = await open({ identityHeader: PERSON });

@@ -8,9 +8,10 @@ import type { Open } from "../http_contract.ts";
 
 const ZEROS = "0".repeat(64);
 
-/** Writes a log: the entry of the manifest, a change in another status for each of three tenants, and two feeds. */
+/** Number of entries that `writeLog` writes. */
 const LENGTH = 12;
-async function history(api: Client): Promise<Reply["body"][]> {
+/** Writes the entry of the manifest, changes of three tenants in three statuses, and two feeds; returns the entries. */
+async function writeLog(api: Client): Promise<Reply["body"][]> {
   await api.bring("rolled_back", { tenant_id: "t1" });
   await api.post("kpi", { csat: 4 });
   await api.bring("denied", { tenant_id: "t2" });
@@ -20,7 +21,7 @@ async function history(api: Client): Promise<Reply["body"][]> {
 }
 
 /** Returns the ids on all pages of a query, following `next`. */
-async function walk(api: Client, query: string, cursor: "before" | "after", start?: number): Promise<number[][]> {
+async function readPages(api: Client, query: string, cursor: "before" | "after", start?: number): Promise<number[][]> {
   const pages: number[][] = [];
   let next: number | null = start ?? null;
   do {
@@ -37,22 +38,22 @@ export function auditRules(open: Open): void {
   test("every write returns its entry as it is in the log", async () => {
     const api = await open();
     const receipts: Reply["body"][] = [];
-    const keep = async (reply: Promise<Reply>) => {
+    const storeReceipt = async (reply: Promise<Reply>) => {
       const { body } = await reply;
       receipts.push(body.audit_entry);
       return body.change_id;
     };
-    const first = await keep(
+    const first = await storeReceipt(
       api.post("propose-crm-followup", { tenant_id: "t", affected_users: 1, expected_delta_k: 1 }),
     );
-    const second = await keep(api.post("propose", PROPOSAL));
-    const third = await keep(api.post("propose", PROPOSAL));
-    await keep(api.act("approve", first));
-    await keep(api.act("deny", second));
-    await keep(api.act("withdraw", third));
-    await keep(api.act("apply", first));
-    await keep(api.post("kpi", { csat: 1 }));
-    await keep(api.act("rollback", first));
+    const second = await storeReceipt(api.post("propose", PROPOSAL));
+    const third = await storeReceipt(api.post("propose", PROPOSAL));
+    await storeReceipt(api.act("approve", first));
+    await storeReceipt(api.act("deny", second));
+    await storeReceipt(api.act("withdraw", third));
+    await storeReceipt(api.act("apply", first));
+    await storeReceipt(api.post("kpi", { csat: 1 }));
+    await storeReceipt(api.act("rollback", first));
     expect(receipts).toHaveLength(9);
     expect(await api.steps()).toEqual(receipts);
   });
@@ -66,7 +67,7 @@ export function auditRules(open: Open): void {
 
   test("an independent implementation finds the chain valid", async () => {
     const api = await open();
-    const entries = await history(api);
+    const entries = await writeLog(api);
     expect(chainFault(entries)).toBeNull();
     expect(entries[0].previous_hash).toBe(ZEROS);
     expect(entries[0].origin).toMatch(/^acme-crm\/audit\/[0-9a-f]{16,}$/);
@@ -81,7 +82,7 @@ export function auditRules(open: Open): void {
 
   test("the export has every entry in order, one a line", async () => {
     const api = await open();
-    const entries = await history(api);
+    const entries = await writeLog(api);
     const { text, headers } = await api.get("audit?format=jsonl");
     expect(headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
     expect(text.endsWith("\n")).toBe(true);
@@ -134,11 +135,11 @@ export function auditRules(open: Open): void {
       expect(text, path).not.toMatch(/wombat/i);
     }
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
-    const refused = await api.post("erase", { change_id: await api.bring("applied", { value: "1" }), actor: "dpo" });
-    expect(refused).toMatchObject({ status: 409, body: { code: "content_needed" } });
+    const rejected = await api.post("erase", { change_id: await api.bring("applied", { value: "1" }), actor: "dpo" });
+    expect(rejected).toMatchObject({ status: 409, body: { code: "content_needed" } });
   });
 
-  test("200 concurrent proposals make one valid chain", async () => {
+  test("the entries of 200 concurrent proposals form one valid chain", async () => {
     const api = await open();
     const replies = await Promise.all(Array.from({ length: 200 }, () => api.post("propose", PROPOSAL)));
     expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([201]));
@@ -153,14 +154,14 @@ export function auditRules(open: Open): void {
 
   test.each([1, 2, 3, 5, 10, 11, 12, 1000])("pages of %i visit every entry once, in both directions", async (limit) => {
     const api = await open();
-    const { length } = await history(api);
-    const back = await walk(api, `limit=${limit}`, "before");
-    expect(back.reverse().flat()).toEqual(upTo(length));
-    expect(back.every((page) => page.length <= limit)).toBe(true);
-    const desc = await walk(api, `limit=${limit}&order=desc`, "before");
-    expect(desc.flat()).toEqual(upTo(length).reverse());
-    const forth = await walk(api, `limit=${limit}`, "after", 0);
-    expect(forth.flat()).toEqual(upTo(length));
+    const { length } = await writeLog(api);
+    const backward = await readPages(api, `limit=${limit}`, "before");
+    expect(backward.reverse().flat()).toEqual(upTo(length));
+    expect(backward.every((page) => page.length <= limit)).toBe(true);
+    const descending = await readPages(api, `limit=${limit}&order=desc`, "before");
+    expect(descending.flat()).toEqual(upTo(length).reverse());
+    const forward = await readPages(api, `limit=${limit}`, "after", 0);
+    expect(forward.flat()).toEqual(upTo(length));
   });
 
   test.each([
@@ -171,47 +172,47 @@ export function auditRules(open: Open): void {
     "tenant=nobody",
   ])("pages with %s visit every match once", async (filter) => {
     const api = await open();
-    const all = await history(api);
+    const all = await writeLog(api);
     const query = new URLSearchParams(filter);
-    const wanted = all
+    const expectedIds = all
       .filter((entry) => [...query].every(([key, value]) => entry[key] === value))
       .map(({ id }: { id: number }) => id);
     for (const limit of [1, 2, 1000]) {
-      expect((await walk(api, `${filter}&limit=${limit}`, "before")).reverse().flat()).toEqual(wanted);
-      expect((await walk(api, `${filter}&limit=${limit}`, "after", 0)).flat()).toEqual(wanted);
+      expect((await readPages(api, `${filter}&limit=${limit}`, "before")).reverse().flat()).toEqual(expectedIds);
+      expect((await readPages(api, `${filter}&limit=${limit}`, "after", 0)).flat()).toEqual(expectedIds);
     }
   });
 
   test("pages by change visit its entries once, with and without another filter", async () => {
     const api = await open();
-    const all = await history(api);
+    const all = await writeLog(api);
     const { change_id } = all.find(({ event_type }) => event_type === "change_proposed");
-    const wanted = all.filter((entry) => entry.change_id === change_id).map(({ id }) => id);
-    expect(wanted).toHaveLength(4);
+    const expectedIds = all.filter((entry) => entry.change_id === change_id).map(({ id }) => id);
+    expect(expectedIds).toHaveLength(4);
     for (const limit of [1, 3, 4]) {
       const filter = `change_id=${change_id}&limit=${limit}`;
-      expect((await walk(api, filter, "before")).reverse().flat()).toEqual(wanted);
-      expect((await walk(api, filter, "after", 0)).flat()).toEqual(wanted);
-      expect((await walk(api, `${filter}&event_type=change_applied`, "before")).flat()).toEqual([wanted[2]]);
-      expect((await walk(api, `${filter}&tenant=t2`, "before")).flat()).toEqual([]);
+      expect((await readPages(api, filter, "before")).reverse().flat()).toEqual(expectedIds);
+      expect((await readPages(api, filter, "after", 0)).flat()).toEqual(expectedIds);
+      expect((await readPages(api, `${filter}&event_type=change_applied`, "before")).flat()).toEqual([expectedIds[2]]);
+      expect((await readPages(api, `${filter}&tenant=t2`, "before")).flat()).toEqual([]);
     }
     expect((await api.get("audit?change_id=chg_none")).body).toMatchObject({ entries: [], next: null, length: LENGTH });
   });
 
   test("before and after are exclusive, and may be outside the log", async () => {
     const api = await open();
-    await history(api);
-    const ids = async (query: string) => (await api.audit(`?${query}`)).map(({ id }) => id);
+    await writeLog(api);
+    const readIds = async (query: string) => (await api.audit(`?${query}`)).map(({ id }) => id);
     const lastTwo = [LENGTH - 1, LENGTH];
-    expect(await ids("before=3")).toEqual([1, 2]);
-    expect(await ids("before=1")).toEqual([]);
-    expect(await ids("before=0")).toEqual([]);
-    expect(await ids("before=999")).toEqual(upTo(LENGTH));
-    expect(await ids(`after=${LENGTH - 2}`)).toEqual(lastTwo);
-    expect(await ids(`after=${LENGTH}`)).toEqual([]);
-    expect(await ids("after=999")).toEqual([]);
-    expect(await ids("limit=2")).toEqual(lastTwo);
-    expect(await ids("after=3&limit=2&order=desc")).toEqual([5, 4]);
+    expect(await readIds("before=3")).toEqual([1, 2]);
+    expect(await readIds("before=1")).toEqual([]);
+    expect(await readIds("before=0")).toEqual([]);
+    expect(await readIds("before=999")).toEqual(upTo(LENGTH));
+    expect(await readIds(`after=${LENGTH - 2}`)).toEqual(lastTwo);
+    expect(await readIds(`after=${LENGTH}`)).toEqual([]);
+    expect(await readIds("after=999")).toEqual([]);
+    expect(await readIds("limit=2")).toEqual(lastTwo);
+    expect(await readIds("after=3&limit=2&order=desc")).toEqual([5, 4]);
   });
 
   test.each([
@@ -231,22 +232,25 @@ export function auditRules(open: Open): void {
 
   test("verify reports not_checked unless it gets the expected length and head", async () => {
     const api = await open();
-    const entries = await history(api);
+    const entries = await writeLog(api);
     const head = entries.at(-1).current_hash;
     const verify = async (query = "") => (await api.get(`audit/verify${query}`)).body;
     const state = { compared: expect.any(Number), mismatched: 0, mismatches: [], unsettled: 0 };
-    const sound = { valid: true, length: LENGTH, head, first_invalid: null, reason: null, state, losses: [] };
-    expect(await verify()).toEqual({ ...sound, not_checked: ["tail_truncation", "full_rewrite"] });
-    expect(await verify(`?expected_length=${LENGTH}`)).toEqual({ ...sound, not_checked: ["full_rewrite"] });
-    expect(await verify(`?expected_head=${head}`)).toEqual({ ...sound, not_checked: [] });
-    expect(await verify(`?expected_length=${LENGTH}&expected_head=${head}`)).toEqual({ ...sound, not_checked: [] });
+    const validReport = { valid: true, length: LENGTH, head, first_invalid: null, reason: null, state, losses: [] };
+    expect(await verify()).toEqual({ ...validReport, not_checked: ["tail_truncation", "full_rewrite"] });
+    expect(await verify(`?expected_length=${LENGTH}`)).toEqual({ ...validReport, not_checked: ["full_rewrite"] });
+    expect(await verify(`?expected_head=${head}`)).toEqual({ ...validReport, not_checked: [] });
+    expect(await verify(`?expected_length=${LENGTH}&expected_head=${head}`)).toEqual({
+      ...validReport,
+      not_checked: [],
+    });
   });
 
   test("an earlier expected length and head are still valid after the log has grown", async () => {
     const api = await open();
-    const entries = await history(api);
-    for (const kept of [entries[0], entries[6], entries.at(-1)]) {
-      const query = `expected_length=${kept.id}&expected_head=${kept.current_hash}`;
+    const entries = await writeLog(api);
+    for (const stored of [entries[0], entries[6], entries.at(-1)]) {
+      const query = `expected_length=${stored.id}&expected_head=${stored.current_hash}`;
       expect((await api.get(`audit/verify?${query}`)).body.valid).toBe(true);
     }
     expect((await api.get(`audit/verify?expected_length=0&expected_head=${ZEROS}`)).body.valid).toBe(true);
@@ -260,10 +264,10 @@ export function auditRules(open: Open): void {
     [`expected_length=0&expected_head=${"a".repeat(64)}`, 0],
   ])("verify?%s finds the log invalid", async (query, first_invalid) => {
     const api = await open();
-    await history(api);
+    await writeLog(api);
     const { body } = await api.get(`audit/verify?${query}`);
     expect(body).toMatchObject({ valid: false, first_invalid, reason: expect.any(String), length: LENGTH });
-    expect((await api.post("kpi", { csat: 4 })).status, "a caller's mistake breaks nothing").toBe(200);
+    expect((await api.post("kpi", { csat: 4 })).status, "wrong expectations of a caller do not stop writes").toBe(200);
   });
 
   test.each(["expected_head=abc", `expected_head=${"A".repeat(64)}`, "expected_length=-1", "expected_length=x"])(

@@ -54,17 +54,17 @@ export function conflictRules(open: Open): void {
     expect((await api.propose()).conflicts).toEqual([approved]);
   });
 
-  test("a proposal names ten of many open changes of its target, and later ones name the rest", async () => {
+  test("a proposal lists ten of many conflicting open changes; later proposals list the others", async () => {
     const api = await open();
-    const made: string[] = [];
-    for (let one = 0; one < 12; one++) made.push((await api.propose()).change_id);
+    const changeIds: string[] = [];
+    for (let count = 0; count < 12; count++) changeIds.push((await api.propose()).change_id);
     const { conflicts } = await api.propose({ target: "UI.BANNER" });
     expect(conflicts).toHaveLength(10);
-    expect(made).toEqual(expect.arrayContaining(conflicts));
-    for (const change_id of made.slice(0, 10)) await api.must("deny", change_id);
-    const left = (await api.propose()).conflicts;
-    expect(left).toEqual(expect.arrayContaining(made.slice(10)));
-    expect(left).toHaveLength(3);
+    expect(changeIds).toEqual(expect.arrayContaining(conflicts));
+    for (const change_id of changeIds.slice(0, 10)) await api.must("deny", change_id);
+    const remaining = (await api.propose()).conflicts;
+    expect(remaining).toEqual(expect.arrayContaining(changeIds.slice(10)));
+    expect(remaining).toHaveLength(3);
   });
 
   test("with on_conflict: block, a second open change of a target is rejected", async () => {

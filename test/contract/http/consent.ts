@@ -5,7 +5,7 @@ import { DAY, HOUR, MINUTE } from "../../support/clock.ts";
 import type { Open } from "../http_contract.ts";
 
 const ANA = "ana@acme.example";
-/** Spellings of one name. */
+/** Spellings that count as the name ANA. */
 const VARIANTS = ["ANA@acme.example", " ana@acme.example ", "ａｎａ@acme.example", "Ana@Acme.Example"];
 const policy = (rules: object) => ({ intent: { policy: rules } });
 
@@ -90,8 +90,8 @@ export function consentRules(open: Open): void {
       status: 400,
       body: { fields: [{ field: "proposer" }] },
     });
-    const claim = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
-    expect((await api.propose(claim)).status).toBe("approved");
+    const minorProposal = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
+    expect((await api.propose(minorProposal)).status).toBe("approved");
   });
 
   test("self-approval is allowed by default", async () => {
@@ -133,16 +133,16 @@ export function consentRules(open: Open): void {
   });
 
   const TTL = policy({ consent_ttl_hours: 72 });
-  type Api = Awaited<ReturnType<Open>>;
+  type ContractClient = Awaited<ReturnType<Open>>;
   /** Advances the clock and runs cycles until the elapsed time counts as certain. */
-  const pass = async (api: Api, ms: number): Promise<void> => {
+  const pass = async (api: ContractClient, ms: number): Promise<void> => {
     api.advance(ms);
     await api.post("/api/action/run-now");
     api.advance(10 * MINUTE);
   };
 
   test.each(["approve", "deny", "withdraw", "apply"] as const)(
-    "%s after the time limit: the change is denied",
+    "%s after the time limit is rejected, and the change is denied",
     async (action) => {
       const api = await open(TTL);
       const { change_id } = await api.propose();
@@ -166,13 +166,13 @@ export function consentRules(open: Open): void {
       const api = await open(TTL);
       const { change_id } = await api.propose();
       api.advance(72 * HOUR + 1);
-      const refused = { status: 400, body: { code: "illegal_transition", current_status: "pending_consent" } };
+      const rejection = { status: 400, body: { code: "illegal_transition", current_status: "pending_consent" } };
       for (let minute = 0; minute < 10; minute++) {
-        expect(await api.act(action, change_id)).toMatchObject(refused);
+        expect(await api.act(action, change_id)).toMatchObject(rejection);
         await api.post("/api/action/run-now");
-        const shown = await api.change(change_id);
-        expect(shown).toMatchObject({ status: "pending_consent", allowed_actions: ["deny", "withdraw"] });
-        expect(shown.gates).toContainEqual(expect.objectContaining({ gate: "deadline", state: "block" }));
+        const change = await api.change(change_id);
+        expect(change).toMatchObject({ status: "pending_consent", allowed_actions: ["deny", "withdraw"] });
+        expect(change.gates).toContainEqual(expect.objectContaining({ gate: "deadline", state: "block" }));
         api.advance(MINUTE);
       }
       expect(await api.change(change_id)).toMatchObject({ status: "denied", resolution: "expired" });
@@ -201,12 +201,12 @@ export function consentRules(open: Open): void {
     ["runtime", (body: { changes: { status: string }[] }) => body.changes[0]!.status],
   ] as [string, (body: never) => string][])(
     "a read of %s shows an overdue change as denied",
-    async (path, statusIn) => {
+    async (path, readStatus) => {
       const api = await open(TTL);
       const { change_id } = await api.propose();
       await pass(api, 73 * HOUR);
       const { body } = await api.get(path.replace("ID", change_id));
-      expect(statusIn(body as never)).toBe("denied");
+      expect(readStatus(body as never)).toBe("denied");
       expect(events(await api.steps()), "a read writes nothing").toEqual(["change_proposed"]);
       await api.post("/api/action/run-now");
       const [, entry] = await api.steps();
@@ -220,8 +220,8 @@ export function consentRules(open: Open): void {
     const path = `/api/product/changes/${change_id}`;
     const pending = await api.get(path);
     await pass(api, 73 * HOUR);
-    const { headers, body: shown } = await api.get(path, { "if-none-match": pending.headers.get("etag")! });
-    expect(shown).toMatchObject({
+    const { headers, body: shownChange } = await api.get(path, { "if-none-match": pending.headers.get("etag")! });
+    expect(shownChange).toMatchObject({
       status: "denied",
       resolution: "expired",
       approver: "policy:expiry",
@@ -229,8 +229,8 @@ export function consentRules(open: Open): void {
       allowed_actions: [],
       revision: 1,
     });
-    expect(shown.audit_entries).toHaveLength(1);
-    expect(headers.get("etag"), "a tag would say that it is recorded").toBeNull();
+    expect(shownChange.audit_entries).toHaveLength(1);
+    expect(headers.get("etag"), "the shown status is not recorded yet").toBeNull();
     expect((await api.get("runtime?status=pending_consent")).body).toMatchObject({ changes: [], total: 0 });
     expect((await api.get("runtime?status=denied")).body).toMatchObject({ changes: [{ change_id }], total: 1 });
     expect((await api.get("/api/inbox")).body.totals).toMatchObject({ pending: 0, expiring: 0 });
@@ -238,7 +238,7 @@ export function consentRules(open: Open): void {
     expect((await api.get("/api/find?q=expiry+hours+is:denied")).body.total).toBe(1);
     await api.post("/api/action/run-now");
     const recorded = await api.get(path);
-    const { decided_at: _, ...same } = shown;
+    const { decided_at: _, ...same } = shownChange;
     expect(recorded.body).toMatchObject({ ...same, revision: 2, audit_entries: expect.any(Array) });
     expect(recorded.headers.get("etag")).toBe('"2"');
   });

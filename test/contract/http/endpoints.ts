@@ -14,22 +14,31 @@ const product = endpoints.filter(({ product }) => product);
 const WRITES = product.filter(isWrite).map(({ path }) => path);
 /** Writes that check the token before the fields; requests of CI jobs and GitHub are authenticated by their content. */
 const TOKEN_FIRST = WRITES.filter((path) => !path.startsWith("/api/gate"));
-const POSTED_READS = product.filter((one) => one.method === "POST" && !isWrite(one)).map(({ path }) => path);
+const POSTED_READS = product
+  .filter((endpoint) => endpoint.method === "POST" && !isWrite(endpoint))
+  .map(({ path }) => path);
 const FLAGS = POSTED_READS.filter((path) => path.startsWith("/ofrep/"));
 const POSTS = endpoints.filter(({ method }) => method === "POST").map(({ path }) => path);
 /** POST endpoints whose bodies other protocols define. */
 const OTHER_PROTOCOLS = [...POSTED_READS, "/add-checkpoint", "/api/gate/github"];
 const WITH_FIELDS = WRITES.filter((path) => !OTHER_PROTOCOLS.includes(path));
-/** Endpoints that accept unknown query parameters: probes, and the one that identifies the caller. */
+/** Endpoints that accept unknown query parameters: the probes and `whoami`. */
 const ANY_QUERY = ["/livez", "/readyz", "/api/whoami"];
-const at = (path: string): string => path.replace(/:[a-z_]+/, UNKNOWN);
+const fillPath = (path: string): string => path.replace(/:[a-z_]+/, UNKNOWN);
 
 /** The methods of each path, in alphabetical order. */
 const METHODS = new Map<string, string[]>();
 for (const { method, path } of endpoints)
   METHODS.set(path, [...(METHODS.get(path) ?? []), ...(method === "GET" ? ["GET", "HEAD"] : [method])].sort());
 
-const WRONG = ["", "wrong", `${TOKEN} `.trimEnd().slice(0, -1), `${TOKEN}x`, TOKEN.toUpperCase(), TOKEN.repeat(2)];
+const WRONG_TOKENS = [
+  "",
+  "wrong",
+  `${TOKEN} `.trimEnd().slice(0, -1),
+  `${TOKEN}x`,
+  TOKEN.toUpperCase(),
+  TOKEN.repeat(2),
+];
 
 export function endpointRules(open: Open): void {
   test("every POST of the product runtime is a write, except those of other protocols", () => {
@@ -69,7 +78,7 @@ export function endpointRules(open: Open): void {
     "%s %s without an intent gets 503",
     async (method, path) => {
       const api = await open({ intent: null });
-      const { status, body } = await (method === "GET" ? api.get(at(path!)) : api.post(at(path!)));
+      const { status, body } = await (method === "GET" ? api.get(fillPath(path!)) : api.post(fillPath(path!)));
       expect(status).toBe(503);
       expect(body.code ?? body.errorCode).toBe(FLAGS.includes(path!) ? "GENERAL" : "product_runtime_disabled");
       expect(body.error ?? body.errorDetails).toBe(
@@ -78,34 +87,34 @@ export function endpointRules(open: Open): void {
     },
   );
 
-  test.each([...METHODS])("%s: any other method gets 405 with Allow", async (path, allowed) => {
+  test.each([...METHODS])("any other method at %s gets 405 with Allow", async (path, allowed) => {
     const api = await open();
     for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"]) {
       if (allowed.includes(method)) continue;
-      const refused = await api.send(new Request(api.origin + at(path), { method }));
-      expect(refused.status, method).toBe(405);
-      expect(refused.headers.get("allow")?.split(", ").sort()).toEqual(allowed);
-      if (method !== "HEAD") expect(refused.body.code).toBe("method_not_allowed");
+      const rejected = await api.send(new Request(api.origin + fillPath(path), { method }));
+      expect(rejected.status, method).toBe(405);
+      expect(rejected.headers.get("allow")?.split(", ").sort()).toEqual(allowed);
+      if (method !== "HEAD") expect(rejected.body.code).toBe("method_not_allowed");
     }
   });
 
-  test.each(WITH_FIELDS)("%s rejects an unknown field and names it", async (path) => {
+  test.each(WITH_FIELDS)("%s rejects an unknown field, and the error has its name", async (path) => {
     const api = await open();
-    const refused = await api.send(json(path, { dryrun: 1 }, {}, api.origin));
-    expect(refused).toMatchObject({ status: 400, body: { code: "invalid_field" } });
+    const rejected = await api.send(json(path, { dryrun: 1 }, {}, api.origin));
+    expect(rejected).toMatchObject({ status: 400, body: { code: "invalid_field" } });
     const message = expect.stringMatching(/^is not a field of this request: did you mean \w+\?$/);
-    expect(refused.body.fields).toContainEqual({ field: "dryrun", message });
-    expect(refused.body.error).toContain("dryrun");
+    expect(rejected.body.fields).toContainEqual({ field: "dryrun", message });
+    expect(rejected.body.error).toContain("dryrun");
   });
 
-  test.each(TOKEN_FIRST)("%s with a token set: missing and wrong tokens get the same answer", async (path) => {
+  test.each(TOKEN_FIRST)("at %s missing and wrong tokens get the same response", async (path) => {
     const api = await open({ adminToken: TOKEN });
     const send = (token?: string) =>
       api.post(path, {}, { "x-request-id": "same", ...(token === undefined ? {} : { "x-svc-admin-token": token }) });
     const missing = await send();
     expect(missing).toMatchObject({ status: 401, body: { code: "unauthorized" } });
     expect(missing.headers.get("www-authenticate")).toMatch(/^[A-Za-z]+/);
-    for (const token of WRONG) {
+    for (const token of WRONG_TOKENS) {
       const wrong = await send(token);
       expect([wrong.status, wrong.text, wrong.headers.get("www-authenticate")]).toEqual([
         401,
@@ -125,7 +134,7 @@ export function endpointRules(open: Open): void {
     expect(status).toBe(path.includes("FILE") ? 404 : 200);
   });
 
-  test.each(GET_PATHS)("%s: an unknown query parameter gets 400 and is named, except for probes", async (path) => {
+  test.each(GET_PATHS)("an unknown query parameter of %s gets 400 with its name, except for probes", async (path) => {
     const api = await open();
     const { status, body } = await api.get(`${path}${path.includes("?") ? "&" : "?"}limt=1`);
     if (ANY_QUERY.includes(path)) return expect(status).toBe(200);
@@ -133,11 +142,11 @@ export function endpointRules(open: Open): void {
     expect(body.error).toMatch(/^limt is not a field of this request(: did you mean \w+\?|, which has none)$/);
   });
 
-  test.each(POSTS)("%s: a query parameter or an unknown field gets 400 and is named", async (path) => {
+  test.each(POSTS)("a query parameter or an unknown field of %s gets 400 with its name", async (path) => {
     const api = await open();
-    const inAddress = await api.send(json(`${at(path)}?dryrun=1`, {}, {}, api.origin));
-    expect(inAddress.status).toBe(400);
-    expect(inAddress.text).toContain("dryrun");
+    const inQuery = await api.send(json(`${fillPath(path)}?dryrun=1`, {}, {}, api.origin));
+    expect(inQuery.status).toBe(400);
+    expect(inQuery.text).toContain("dryrun");
     if (OTHER_PROTOCOLS.includes(path)) return;
     const { status, body } = await api.send(json(path, { dryrun: 1 }, {}, api.origin));
     expect([status, body.code, body.fields.map(({ field }: { field: string }) => field)]).toEqual([
@@ -168,19 +177,19 @@ export function endpointRules(open: Open): void {
   });
 
   test.each(POSTED_READS)("%s, a read by POST, rejects requests of pages of another site too", async (path) => {
-    const reply = await (await open()).post(at(path), {}, { "sec-fetch-site": "cross-site" });
+    const reply = await (await open()).post(fillPath(path), {}, { "sec-fetch-site": "cross-site" });
     expect(reply.status).toBe(403);
     expect(reply.text === "").toBe(FLAGS.includes(path));
   });
 
-  test.each(GET_PATHS)("HEAD %s answers as GET does, without a body", async (path) => {
+  test.each(GET_PATHS)("HEAD %s has the status and headers of GET, without a body", async (path) => {
     const api = await open();
-    const at = path.replace("CHANGE", await api.bring("applied"));
+    const filledPath = path.replace("CHANGE", await api.bring("applied"));
     const headers = { "x-request-id": "same" };
-    const got = await api.get(at, headers);
-    const headed = await api.send(new Request(api.origin + at, { method: "HEAD", headers }));
-    expect([headed.status, headed.text]).toEqual([got.status, ""]);
+    const getReply = await api.get(filledPath, headers);
+    const headReply = await api.send(new Request(api.origin + filledPath, { method: "HEAD", headers }));
+    expect([headReply.status, headReply.text]).toEqual([getReply.status, ""]);
     for (const name of ["content-type", "etag", "cache-control", "x-request-id"])
-      expect(headed.headers.get(name), name).toBe(got.headers.get(name));
+      expect(headReply.headers.get(name), name).toBe(getReply.headers.get(name));
   });
 }

@@ -10,28 +10,39 @@ const CROSS_SITE = { "sec-fetch-site": "cross-site" };
 const AUTHORISED = { "x-svc-admin-token": TOKEN };
 const XML = { "content-type": "application/xml" };
 const STALE = { "if-match": '"99"' };
-const OFF: ContractOptions = { intent: null, adminToken: TOKEN };
-const ON: ContractOptions = { adminToken: TOKEN, intent: { policy: { approvers: ["ana"] } } };
+const WITHOUT_PRODUCT: ContractOptions = { intent: null, adminToken: TOKEN };
+const WITH_PRODUCT: ContractOptions = { adminToken: TOKEN, intent: { policy: { approvers: ["ana"] } } };
 
 /** Requests in the order of checks: each has its own fault and all faults of later checks. */
 const ORDER: [code: string, status: number, options: ContractOptions, request: (origin: string) => Request][] = [
-  ["not_found", 404, OFF, (o) => raw("/api/product/aprove", "{", { ...CROSS_SITE, ...XML }, o)],
+  ["not_found", 404, WITHOUT_PRODUCT, (origin) => raw("/api/product/aprove", "{", { ...CROSS_SITE, ...XML }, origin)],
   [
     "method_not_allowed",
     405,
-    OFF,
-    (o) => new Request(`${o}/api/product/approve`, { method: "PUT", body: "{", headers: { ...CROSS_SITE, ...XML } }),
+    WITHOUT_PRODUCT,
+    (origin) =>
+      new Request(`${origin}/api/product/approve`, { method: "PUT", body: "{", headers: { ...CROSS_SITE, ...XML } }),
   ],
-  ["product_runtime_disabled", 503, OFF, (o) => raw("approve", "{", { ...CROSS_SITE, ...XML }, o)],
-  ["cross_site", 403, ON, (o) => raw("approve", "{", { ...CROSS_SITE, ...XML }, o)],
-  ["unauthorized", 401, ON, (o) => raw("approve", "{", XML, o)],
-  ["unsupported_media_type", 415, ON, (o) => raw("approve", "{", { ...AUTHORISED, ...XML }, o)],
-  ["invalid_field", 400, ON, (o) => form("approve", { change_id: UNKNOWN }, { ...AUTHORISED, ...STALE }, o)],
+  [
+    "product_runtime_disabled",
+    503,
+    WITHOUT_PRODUCT,
+    (origin) => raw("approve", "{", { ...CROSS_SITE, ...XML }, origin),
+  ],
+  ["cross_site", 403, WITH_PRODUCT, (origin) => raw("approve", "{", { ...CROSS_SITE, ...XML }, origin)],
+  ["unauthorized", 401, WITH_PRODUCT, (origin) => raw("approve", "{", XML, origin)],
+  ["unsupported_media_type", 415, WITH_PRODUCT, (origin) => raw("approve", "{", { ...AUTHORISED, ...XML }, origin)],
+  [
+    "invalid_field",
+    400,
+    WITH_PRODUCT,
+    (origin) => form("approve", { change_id: UNKNOWN }, { ...AUTHORISED, ...STALE }, origin),
+  ],
   [
     "change_not_found",
     404,
-    ON,
-    (o) => form("approve", { change_id: UNKNOWN, approver: "eve" }, { ...AUTHORISED, ...STALE }, o),
+    WITH_PRODUCT,
+    (origin) => form("approve", { change_id: UNKNOWN, approver: "eve" }, { ...AUTHORISED, ...STALE }, origin),
   ],
 ];
 
@@ -45,13 +56,16 @@ export function errorRules(open: Open): void {
     ["approved", "deny", { approver: "eve" }, "illegal_transition", 400],
     ["pending_consent", "approve", { approver: "eve" }, "not_an_approver", 403],
     ["pending_consent", "approve", { approver: "ana" }, "version_mismatch", 412],
-  ] as const)("a %s change, %s: %o: %s", async (status, action, fields, code, expected) => {
-    const { adminToken: _, ...options } = ON;
-    const api = await open(options);
-    const change_id = await api.bring(status);
-    const refused = await api.post(action, { change_id, ...fields }, STALE);
-    expect(refused).toMatchObject({ status: expected, body: { code } });
-  });
+  ] as const)(
+    "for a %s change, %s with %o and an old revision is %s",
+    async (status, action, fields, code, expected) => {
+      const { adminToken: _, ...options } = WITH_PRODUCT;
+      const api = await open(options);
+      const change_id = await api.bring(status);
+      const rejected = await api.post(action, { change_id, ...fields }, STALE);
+      expect(rejected).toMatchObject({ status: expected, body: { code } });
+    },
+  );
 
   test.each(["/api/state", "/api/capabilities", "/livez", "/readyz"])("%s answers without an intent", async (path) => {
     expect((await (await open({ intent: null })).get(path)).status).toBe(200);
@@ -60,8 +74,8 @@ export function errorRules(open: Open): void {
   test("any other method gets 405 with Allow", async () => {
     const api = await open();
     for (const method of ["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"]) {
-      const refused = await api.send(new Request(`${api.origin}/api/product/approve`, { method }));
-      expect([refused.status, refused.headers.get("allow")], method).toEqual([405, "POST"]);
+      const rejected = await api.send(new Request(`${api.origin}/api/product/approve`, { method }));
+      expect([rejected.status, rejected.headers.get("allow")], method).toEqual([405, "POST"]);
     }
   });
 
@@ -74,14 +88,15 @@ export function errorRules(open: Open): void {
 
   test("a request id is generated, or taken from the request if it is well-formed", async () => {
     const api = await open();
-    const idOf = async (given?: string) => {
-      const { headers } = await api.get("/livez", given === undefined ? {} : { "x-request-id": given });
+    const readRequestId = async (sent?: string) => {
+      const { headers } = await api.get("/livez", sent === undefined ? {} : { "x-request-id": sent });
       return headers.get("x-request-id");
     };
-    expect(await idOf("req-7.a_B")).toBe("req-7.a_B");
-    expect(await idOf("x".repeat(100))).toBe("x".repeat(100));
-    for (const refused of ["", "a b", "<script>", "x".repeat(101)]) expect(await idOf(refused)).not.toBe(refused);
-    expect(await idOf()).not.toBe(await idOf());
+    expect(await readRequestId("req-7.a_B")).toBe("req-7.a_B");
+    expect(await readRequestId("x".repeat(100))).toBe("x".repeat(100));
+    for (const malformed of ["", "a b", "<script>", "x".repeat(101)])
+      expect(await readRequestId(malformed)).not.toBe(malformed);
+    expect(await readRequestId()).not.toBe(await readRequestId());
   });
 
   test("a write with a field in its query is rejected", async () => {
@@ -103,8 +118,8 @@ export function errorRules(open: Open): void {
 
   test("all invalid fields are reported together", async () => {
     const api = await open();
-    const refused = await api.post("propose", { ...PROPOSAL, kind: "x", target: "-", reversible: "maybe" });
-    expect(refused.body.fields.map(({ field }: { field: string }) => field).sort()).toEqual([
+    const rejected = await api.post("propose", { ...PROPOSAL, kind: "x", target: "-", reversible: "maybe" });
+    expect(rejected.body.fields.map(({ field }: { field: string }) => field).sort()).toEqual([
       "kind",
       "reversible",
       "target",

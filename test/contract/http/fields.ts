@@ -82,8 +82,8 @@ const INVISIBLE = [
 
 export function fieldRules(open: Open): void {
   const propose = async (fields: Fields) => (await open()).post("propose", { ...PROPOSAL, ...fields });
-  const accepted = async (fields: Fields) => expect((await propose(fields)).status).toBe(201);
-  const refused = async (fields: Fields, field: string) =>
+  const expectAccepted = async (fields: Fields) => expect((await propose(fields)).status).toBe(201);
+  const expectRejected = async (fields: Fields, field: string) =>
     expect(await propose(fields)).toMatchObject({ status: 400, body: { code: "invalid_field", fields: [{ field }] } });
 
   test.each(MISSING)("%s needs %s", async (path, field) => {
@@ -104,12 +104,12 @@ export function fieldRules(open: Open): void {
 
   test.each(NUMBERS)("the number %s is read", async (text, value) => {
     const api = await open();
-    const stated = await api.propose({ expected_delta_k: text });
-    expect(stated.expected_delta_k).toBe(value);
-    const typed = await api.raw("propose", `${JSON.stringify(PROPOSAL).slice(0, -1)},"expected_delta_k":${text}}`, {
+    const inForm = await api.propose({ expected_delta_k: text });
+    expect(inForm.expected_delta_k).toBe(value);
+    const inJson = await api.raw("propose", `${JSON.stringify(PROPOSAL).slice(0, -1)},"expected_delta_k":${text}}`, {
       "content-type": "application/json",
     });
-    expect(typed.body.digest).toBe(stated.digest);
+    expect(inJson.body.digest).toBe(inForm.digest);
   });
 
   test.each(NOT_NUMBERS)("the text %j is rejected as a number", async (text) => {
@@ -129,10 +129,10 @@ export function fieldRules(open: Open): void {
   });
 
   test.each(["0", "100000000", "1e2", "9007199254740991"])("affected_users may be %s", (text) =>
-    accepted({ affected_users: text }),
+    expectAccepted({ affected_users: text }),
   );
   test.each(["-1", "1.5", "1e-1", "9007199254740992", "1e300"])("affected_users may not be %s", (text) =>
-    refused({ affected_users: text }, "affected_users"),
+    expectRejected({ affected_users: text }, "affected_users"),
   );
 
   test.each([
@@ -146,7 +146,7 @@ export function fieldRules(open: Open): void {
     expect((await api.json("propose", { ...PROPOSAL, reversible: value })).body.reversible).toBe(value);
   });
   test.each(["", "TRUE", "yes", "on", "2", " true", "null"])("reversible=%j is rejected", (text) =>
-    refused({ reversible: text }, "reversible"),
+    expectRejected({ reversible: text }, "reversible"),
   );
 
   test.each([
@@ -154,13 +154,13 @@ export function fieldRules(open: Open): void {
     ["tier", "major", "huge"],
     ["risk", "high", ""],
     ["kpi", "incident_rate", "revenue"],
-  ])("%s accepts %s and rejects %j", async (field, good, bad) => {
-    await accepted({ [field]: good });
-    await refused({ [field]: bad }, field);
+  ])("%s accepts %s and rejects %j", async (field, valid, invalid) => {
+    await expectAccepted({ [field]: valid });
+    await expectRejected({ [field]: invalid }, field);
   });
 
   test.each(["a", "A.b_c:d/e-f", "9", "a/.b/c..d", "x".repeat(200)])("the target %s is accepted", (target) =>
-    accepted({ target }),
+    expectAccepted({ target }),
   );
   test.each([
     "",
@@ -179,7 +179,7 @@ export function fieldRules(open: Open): void {
     "ui/./a",
     "ui/",
     "x".repeat(201),
-  ])("the target %j is rejected", (target) => refused({ target }, "target"));
+  ])("the target %j is rejected", (target) => expectRejected({ target }, "target"));
 
   test.each([
     ["tenant_id", 200],
@@ -187,8 +187,8 @@ export function fieldRules(open: Open): void {
     ["rationale", 4000],
     ["proposer", 200],
   ])("%s has at most %i characters", async (field, max) => {
-    await accepted({ [field]: "é".repeat(max) });
-    await refused({ [field]: "é".repeat(max + 1) }, field);
+    await expectAccepted({ [field]: "é".repeat(max) });
+    await expectRejected({ [field]: "é".repeat(max + 1) }, field);
   });
 
   test.each([
@@ -210,7 +210,7 @@ export function fieldRules(open: Open): void {
   });
 
   test.each(INVISIBLE)("%j is rejected as tenant, summary and name", async (text) => {
-    for (const field of ["tenant_id", "summary", "proposer"]) await refused({ [field]: text }, field);
+    for (const field of ["tenant_id", "summary", "proposer"]) await expectRejected({ [field]: text }, field);
     const api = await open();
     const change_id = await api.bring("pending_consent");
     expect(await api.post("approve", { change_id, approver: text })).toMatchObject({
@@ -223,7 +223,7 @@ export function fieldRules(open: Open): void {
     "the name %j is reserved",
     async (name) => {
       const api = await open();
-      await refused({ proposer: name }, "proposer");
+      await expectRejected({ proposer: name }, "proposer");
       const change_id = await api.bring("pending_consent");
       for (const action of ["approve", "deny"]) {
         const reply = await api.post(action, { change_id, approver: name });
@@ -235,7 +235,7 @@ export function fieldRules(open: Open): void {
   );
 
   test.each(["⚠️ seats", "1️⃣", "👩‍💻", "علی‌رضا", "ශ්‍රී"])("%s is accepted as tenant, summary and name", (text) =>
-    accepted({ tenant_id: text, summary: text, proposer: text }),
+    expectAccepted({ tenant_id: text, summary: text, proposer: text }),
   );
 
   test("spellings of a tenant that look alike are one tenant", async () => {
@@ -243,7 +243,7 @@ export function fieldRules(open: Open): void {
     for (const tenant_id of ["cafe\u0301", " caf\u00e9", "caf\u00e9\u00a0"])
       await api.propose({ tenant_id, summary: " Cafe\u0301 " });
     const { body } = await api.get("runtime?tenant_id=cafe%CC%81%20");
-    expect(body.changes.map((one: Fields) => [one["tenant_id"], one["summary"]])).toEqual(
+    expect(body.changes.map((change: Fields) => [change["tenant_id"], change["summary"]])).toEqual(
       Array.from({ length: 3 }, () => ["caf\u00e9", "Caf\u00e9"]),
     );
   });
@@ -251,12 +251,12 @@ export function fieldRules(open: Open): void {
   const ROUNDED = ["9007199254740993", '{"id":[12345678901234567890]}', "1e-400"];
   test.each(ROUNDED)("the value %s, which would be rounded, is rejected in a form and in JSON", async (value) => {
     const api = await open();
-    const refusal = { status: 400, body: { code: "invalid_field", fields: [{ field: "value" }] } };
-    expect(await api.post("propose", { ...PROPOSAL, value })).toMatchObject(refusal);
-    const typed = await api.raw("propose", `${JSON.stringify(PROPOSAL).slice(0, -1)},"value":${value}}`, {
+    const rejection = { status: 400, body: { code: "invalid_field", fields: [{ field: "value" }] } };
+    expect(await api.post("propose", { ...PROPOSAL, value })).toMatchObject(rejection);
+    const inJson = await api.raw("propose", `${JSON.stringify(PROPOSAL).slice(0, -1)},"value":${value}}`, {
       "content-type": "application/json",
     });
-    expect(typed).toMatchObject(refusal);
+    expect(inJson).toMatchObject(rejection);
   });
 
   test("null counts as absent for every optional field except value", async () => {
@@ -272,17 +272,17 @@ export function fieldRules(open: Open): void {
       "proposer",
     ];
     const nulls = Object.fromEntries([...optional, "supersedes", "proof", "at"].map((field) => [field, null]));
-    const stated = await api.json("propose", { ...PROPOSAL, ...nulls });
-    expect([stated.status, stated.body.digest]).toEqual([201, (await api.propose()).digest]);
+    const withNulls = await api.json("propose", { ...PROPOSAL, ...nulls });
+    expect([withNulls.status, withNulls.body.digest]).toEqual([201, (await api.propose()).digest]);
     expect((await api.json("propose", { ...PROPOSAL, value: null })).body).toHaveProperty("value", null);
     expect(await api.json("propose", { ...PROPOSAL, unknown: null })).toMatchObject({ status: 400 });
     const proposal = { ...PROPOSAL, ...Object.fromEntries(optional.map((field) => [field, null])) };
-    const asked = await api.json("consent-statement", { decision: "propose", approver: "pat", proposal });
-    expect(asked.status).toBe(200);
+    const statement = await api.json("consent-statement", { decision: "propose", approver: "pat", proposal });
+    expect(statement.status).toBe(200);
   });
 
   test("the length of a name is checked after normalisation", () =>
-    refused({ proposer: "\ufdfa".repeat(200) }, "proposer"));
+    expectRejected({ proposer: "\ufdfa".repeat(200) }, "proposer"));
 
   test("names are stored trimmed and normalised", async () => {
     const api = await open();

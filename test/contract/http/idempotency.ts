@@ -12,13 +12,13 @@ export function idempotencyRules(open: Open): void {
     const first = await api.post("propose-crm-followup", FOLLOWUP, KEY);
     await api.act("approve", first.body.change_id);
     api.advance(HOUR);
-    const again = await api.post("propose-crm-followup", FOLLOWUP, KEY);
-    expect([again.status, again.text, again.headers.get("etag")]).toEqual([
+    const replayed = await api.post("propose-crm-followup", FOLLOWUP, KEY);
+    expect([replayed.status, replayed.text, replayed.headers.get("etag")]).toEqual([
       first.status,
       first.text,
       first.headers.get("etag"),
     ]);
-    expect(again.headers.get("content-type")).toBe(first.headers.get("content-type"));
+    expect(replayed.headers.get("content-type")).toBe(first.headers.get("content-type"));
     expect((await api.get("runtime")).body.total).toBe(1);
     expect(await api.steps()).toHaveLength(2);
   });
@@ -26,8 +26,8 @@ export function idempotencyRules(open: Open): void {
   test("a replay has its own request id", async () => {
     const api = await open();
     await api.post("propose", PROPOSAL, { ...KEY, "x-request-id": "one" });
-    const again = await api.post("propose", PROPOSAL, { ...KEY, "x-request-id": "two" });
-    expect(again.headers.get("x-request-id")).toBe("two");
+    const replayed = await api.post("propose", PROPOSAL, { ...KEY, "x-request-id": "two" });
+    expect(replayed.headers.get("x-request-id")).toBe("two");
   });
 
   test("20 concurrent requests with one key write once and get the same response", async () => {
@@ -97,8 +97,8 @@ export function idempotencyRules(open: Open): void {
 
   test.each(["", " ", "a b", "ä", "x".repeat(256), "a\tb"])("the key %j is rejected as malformed", async (key) => {
     const api = await open();
-    const refused = await api.post("propose", PROPOSAL, { "idempotency-key": key });
-    expect(refused).toMatchObject({ status: 400, body: { fields: [{ field: "Idempotency-Key" }] } });
+    const rejected = await api.post("propose", PROPOSAL, { "idempotency-key": key });
+    expect(rejected).toMatchObject({ status: 400, body: { fields: [{ field: "Idempotency-Key" }] } });
     expect(await api.audit()).toEqual([]);
   });
 

@@ -11,8 +11,8 @@ const ISSUER = "https://id.acme.example";
 const HEADER = "x-token";
 const CLAIMS = { iss: ISSUER, aud: "gov", email: "ana@acme.example", exp: NOW_S + 600 };
 
-/** Serves a key set on this machine, and returns the file that names it. */
-async function identityFile(): Promise<string> {
+/** Serves a key set on this machine, and returns an identity file with its address. */
+async function serveKeys(): Promise<string> {
   const keys = [await publicJwk("k1", "ES256")];
   const server = createServer((_request, response) => response.end(JSON.stringify({ keys }))).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -28,10 +28,11 @@ async function identityFile(): Promise<string> {
 }
 
 export function identityRules(open: Open): void {
-  test("a valid token names the person; without one a bare header names nobody", async () => {
-    const api = await open({ identityJwt: await identityFile(), identityHeader: "x-person" });
-    const token = (over: object = {}, kid = "k1", by = kid) =>
-      signedToken({ ...CLAIMS, ...over }, { alg: "ES256", kid }, by);
+  test("a valid token identifies the person; a plain identity header does not", async () => {
+    const api = await open({ identityJwt: await serveKeys(), identityHeader: "x-person" });
+    /** Signs a token with the key `signer` under the key id `kid`. */
+    const token = (claims: object = {}, kid = "k1", signer = kid) =>
+      signedToken({ ...CLAIMS, ...claims }, { alg: "ES256", kid }, signer);
     const { status, body } = await api.post("propose", PROPOSAL, { [HEADER]: await token() });
     expect([status, body.proposer, body.proposer_kind]).toEqual([201, CLAIMS.email, "person"]);
     expect(JSON.parse((await api.get("audit")).body.entries.at(-1).detail)).toMatchObject({ authenticated: "jwt" });
@@ -40,7 +41,7 @@ export function identityRules(open: Open): void {
       kind: "person",
       authenticated: "jwt",
     });
-    const refused: [Record<string, string>, string][] = [
+    const rejections: [Record<string, string>, string][] = [
       [{ "x-person": "ana@acme.example" }, `must name one in ${HEADER}`],
       [{ [HEADER]: "ana@acme.example" }, "was refused: Invalid Compact JWS"],
       [{ [HEADER]: await token({ exp: NOW_S - 60 }) }, `was refused: "exp" claim timestamp check failed`],
@@ -49,14 +50,14 @@ export function identityRules(open: Open): void {
       [{ [HEADER]: await token({ email: 7 }) }, "it names nobody in email"],
       [{ [HEADER]: await token({ email_verified: false }) }, "its email is not verified"],
     ];
-    for (const [headers, error] of refused) {
+    for (const [headers, error] of rejections) {
       const answer = await api.post("propose", PROPOSAL, headers);
       expect(answer).toMatchObject({ status: 403, body: { code: "person_required" } });
       expect(answer.body.error).toContain(error);
       expect((await api.get("/api/whoami", headers)).body).toMatchObject({ name: null, authenticated: null });
     }
-    const odd = await api.post("propose", PROPOSAL, { [HEADER]: await token({ email: "agent:a" }) });
-    expect(odd).toMatchObject({ status: 400, body: { code: "invalid_identity" } });
+    const asAgent = await api.post("propose", PROPOSAL, { [HEADER]: await token({ email: "agent:a" }) });
+    expect(asAgent).toMatchObject({ status: 400, body: { code: "invalid_identity" } });
     const other = await api.act("approve", body.change_id, { [HEADER]: await token({ email: "zoë@acme.example" }) });
     expect(other.body.code).toBe("identity_mismatch");
     expect(other.body.error).toContain(`the person named by the token in ${HEADER}`);

@@ -10,8 +10,8 @@ const GOALS = {
   },
 };
 
-/** Under GOALS: floors are 0.92 and 0.07. */
-const STATED: [Fields, E: number][] = [
+/** Feeds under GOALS. At a KPI's floor its part of E is 0; the floors are 0.92 and 0.07. */
+const FEEDS_WITH_GOALS: [Fields, E: number][] = [
   [{ nrr_quarterly: 1.02 }, 0.5],
   [{ nrr_quarterly: 1.12 }, 1],
   [{ nrr_quarterly: 1.07 }, 0.75],
@@ -26,8 +26,8 @@ const STATED: [Fields, E: number][] = [
   [{ nrr_quarterly: 2, incident_rate: 0.5 }, 0.6],
 ];
 
-/** Without goals: the first value is the baseline, the target 20 % better. */
-const DEFAULTS: [kpi: string, first: number, then: number, E: number][] = [
+/** Feeds without goals: the first value is the baseline, and the target is 20 % better. */
+const FEEDS_WITHOUT_GOALS: [kpi: string, first: number, second: number, E: number][] = [
   ["csat", 4, 4, 0.5],
   ["csat", 4, 4.4, 0.75],
   ["csat", 4, 4.8, 1],
@@ -43,19 +43,19 @@ const DEFAULTS: [kpi: string, first: number, then: number, E: number][] = [
 ];
 
 export function kpiRules(open: Open): void {
-  test.each(STATED)("%o gives E = %f", async (fed, effect) => {
+  test.each(FEEDS_WITH_GOALS)("%o gives E = %f", async (feed, effect) => {
     const api = await open({ intent: GOALS });
-    const { status, body } = await api.post("kpi", fed);
+    const { status, body } = await api.post("kpi", feed);
     expect(status).toBe(200);
     expect(body.E).toBeCloseTo(effect, 12);
-    expect(body).toMatchObject({ refreshed: true, accepted: fed });
+    expect(body).toMatchObject({ refreshed: true, accepted: feed });
     expect((await api.get("/api/state")).body.E).toBe(body.E);
   });
 
-  test.each(DEFAULTS)("%s: first %f, then %f gives E = %f", async (kpi, first, then, effect) => {
+  test.each(FEEDS_WITHOUT_GOALS)("%s with first %f, then %f gives E = %f", async (kpi, first, second, effect) => {
     const api = await open();
     expect((await api.post("kpi", { [kpi]: first })).body).toMatchObject({ E: 0.5, refreshed: true });
-    expect((await api.post("kpi", { [kpi]: then })).body.E).toBeCloseTo(effect, 12);
+    expect((await api.post("kpi", { [kpi]: second })).body.E).toBeCloseTo(effect, 12);
   });
 
   test("E uses the last value of a KPI that is not fed again", async () => {
@@ -115,17 +115,17 @@ export function kpiRules(open: Open): void {
 
   test("one feed is one kpi_refreshed entry, and the intent shows its time", async () => {
     const api = await open({ intent: GOALS });
-    const fed = { nrr_quarterly: 1.07, csat: 4.5 };
-    const { body } = await api.post("kpi", fed);
+    const feed = { nrr_quarterly: 1.07, csat: 4.5 };
+    const { body } = await api.post("kpi", feed);
     expect(await api.steps()).toEqual([body.audit_entry]);
     expect(body.audit_entry).toMatchObject({ event_type: "kpi_refreshed", change_id: "", tenant: "" });
-    expect(JSON.parse(body.audit_entry.detail)).toMatchObject({ values: fed });
+    expect(JSON.parse(body.audit_entry.detail)).toMatchObject({ values: feed });
     expect((await api.get("intent")).body.last_kpi_at).toBe(body.at);
     expect(body.at).toBe(body.audit_entry.timestamp);
   });
 
   test("the six KPIs of the specification and those of the intent are accepted", async () => {
-    const six = {
+    const standardKpis = {
       nrr_quarterly: 1.1,
       deal_win_rate: 0.3,
       sales_cycle_days_p50: 40,
@@ -133,19 +133,19 @@ export function kpiRules(open: Open): void {
       csat: 4.4,
       incident_rate: 0.02,
     };
-    expect((await (await open()).post("kpi", six)).body.accepted).toEqual(six);
+    expect((await (await open()).post("kpi", standardKpis)).body.accepted).toEqual(standardKpis);
     const api = await open({ intent: { kpis: { page_load_ms: { baseline: 900, target: 300 } } } });
-    expect((await api.post("kpi", { ...six, page_load_ms: 600 })).status).toBe(200);
+    expect((await api.post("kpi", { ...standardKpis, page_load_ms: 600 })).status).toBe(200);
   });
 
   test.each([
     ["no field", {}],
-    ["a KPI nobody named", { csat: 4, revenue: 1 }],
+    ["an unknown KPI", { csat: 4, revenue: 1 }],
     ["one bad value", { csat: 4, nrr_quarterly: "good" }],
     ["an empty value", { csat: 4, nrr_quarterly: "" }],
-  ])("%s causes the whole feed to be rejected", async (_, fed) => {
+  ])("a feed with %s is rejected completely", async (_, feed) => {
     const api = await open();
-    expect(await api.post("kpi", fed as Fields)).toMatchObject({ status: 400, body: { code: "invalid_field" } });
+    expect(await api.post("kpi", feed as Fields)).toMatchObject({ status: 400, body: { code: "invalid_field" } });
     expect((await api.get("/api/state")).body.dimensions.E.parts).toEqual([]);
     expect(await api.audit()).toEqual([]);
   });

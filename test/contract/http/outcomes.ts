@@ -1,4 +1,4 @@
-/** Expected against realised KPI movement. */
+/** Outcomes: the realised movement of a KPI, compared with the expected one. */
 import { expect, test } from "vitest";
 import type { Client } from "../../support/client.ts";
 import { DAY, HOUR } from "../../support/clock.ts";
@@ -31,18 +31,18 @@ const CASES: Case[] = [
 ];
 
 /** Feeds a KPI, then applies a change that names it. */
-async function applied(api: Client, before: Fields, change: Fields): Promise<string> {
+async function applyChange(api: Client, before: Fields, change: Fields): Promise<string> {
   if (Object.keys(before).length > 0) await api.post("kpi", before);
   return api.bring("applied", change);
 }
 
 export function outcomeRules(open: Open): void {
   test.each(CASES)(
-    "%s from %f, expected %s, then %f: realised %f, %s",
+    "%s from %f with expected gain %s and then %f has the realised gain %f and the verdict %s",
     async (kpi, before, expected, after, realised, verdict) => {
       const api = await open();
-      const stated: Fields = expected === undefined ? { kpi } : { kpi, expected_delta_k: expected };
-      const change_id = await applied(api, { [kpi]: before }, stated);
+      const expectation: Fields = expected === undefined ? { kpi } : { kpi, expected_delta_k: expected };
+      const change_id = await applyChange(api, { [kpi]: before }, expectation);
       await api.post("kpi", { [kpi]: after });
       expect((await api.change(change_id)).outcome).toMatchObject({ realised_delta: realised, verdict: "too_early" });
       api.advance(7 * DAY);
@@ -68,19 +68,19 @@ export function outcomeRules(open: Open): void {
     ["before the first feed after the apply", { csat: 4 }, { kpi: "csat" }, {}],
     ["when another KPI was fed", { csat: 4 }, { kpi: "csat" }, { nrr_quarterly: 1 }],
     ["without a value at the apply", {}, { kpi: "csat" }, { csat: 5 }],
-  ] as [string, Fields, Fields, Fields][])("inconclusive %s", async (_, before, change, after) => {
+  ] as [string, Fields, Fields, Fields][])("an outcome is inconclusive %s", async (_, before, change, after) => {
     const api = await open();
-    const change_id = await applied(api, before, { ...change, expected_delta_k: 0.1 });
+    const change_id = await applyChange(api, before, { ...change, expected_delta_k: 0.1 });
     if (Object.keys(after).length > 0) await api.post("kpi", after);
-    const early = { realised_delta: null, verdict: "inconclusive" };
-    expect((await api.change(change_id)).outcome).toMatchObject(early);
+    const inconclusive = { realised_delta: null, verdict: "inconclusive" };
+    expect((await api.change(change_id)).outcome).toMatchObject(inconclusive);
     api.advance(8 * DAY);
-    expect((await api.change(change_id)).outcome).toMatchObject({ realised_delta: null, verdict: "inconclusive" });
+    expect((await api.change(change_id)).outcome).toMatchObject(inconclusive);
   });
 
   test("the direction of a KPI in the intent is used", async () => {
     const api = await open({ intent: { kpis: { page_load_ms: { baseline: 900, target: 300 } } } });
-    const change_id = await applied(api, { page_load_ms: 900 }, { kpi: "page_load_ms", expected_delta_k: 100 });
+    const change_id = await applyChange(api, { page_load_ms: 900 }, { kpi: "page_load_ms", expected_delta_k: 100 });
     await api.post("kpi", { page_load_ms: 700 });
     api.advance(7 * DAY);
     expect((await api.change(change_id)).outcome).toMatchObject({ realised_delta: 200, verdict: "met" });
@@ -88,12 +88,12 @@ export function outcomeRules(open: Open): void {
 
   test("a verdict is fixed at the horizon; later movement is reported separately", async () => {
     const api = await open();
-    const change_id = await applied(api, { csat: 4, incident_rate: 0.04 }, { kpi: "csat", expected_delta_k: 1 });
-    const shown = async () => (await api.change(change_id)).outcome;
+    const change_id = await applyChange(api, { csat: 4, incident_rate: 0.04 }, { kpi: "csat", expected_delta_k: 1 });
+    const readOutcome = async () => (await api.change(change_id)).outcome;
     await api.post("kpi", { csat: 5 });
-    expect(await shown()).toMatchObject({ state: "open", ended_by: null, later: null, realised_delta: 1 });
+    expect(await readOutcome()).toMatchObject({ state: "open", ended_by: null, later: null, realised_delta: 1 });
     await api.post("kpi", { csat: 3.5, incident_rate: 0.05 });
-    expect(await shown()).toMatchObject({
+    expect(await readOutcome()).toMatchObject({
       verdict: "too_early",
       realised_delta: -0.5,
       words: "csat: expected to rise by 1, it fell by 0.5 (worse), a KPI of the whole product.",
@@ -103,7 +103,7 @@ export function outcomeRules(open: Open): void {
     await api.post("kpi", { csat: 6, incident_rate: 0.01 });
     await api.must("rollback", change_id);
     await api.post("kpi", { csat: 6.5 });
-    expect(await shown()).toMatchObject({
+    expect(await readOutcome()).toMatchObject({
       verdict: "regressed",
       current: 3.5,
       realised_delta: -0.5,
@@ -116,9 +116,9 @@ export function outcomeRules(open: Open): void {
 
   test("an outcome ends as too_early when another change of its target is applied", async () => {
     const api = await open();
-    const first = await applied(api, { csat: 4 }, { kpi: "csat", expected_delta_k: 0.1 });
+    const first = await applyChange(api, { csat: 4 }, { kpi: "csat", expected_delta_k: 0.1 });
     await api.post("kpi", { csat: 4.5 });
-    const second = await applied(api, {}, { kpi: "csat", expected_delta_k: 0.1 });
+    const second = await applyChange(api, {}, { kpi: "csat", expected_delta_k: 0.1 });
     api.advance(8 * DAY);
     await api.post("kpi", { csat: 5 });
     expect((await api.change(first)).outcome).toMatchObject({
@@ -133,7 +133,7 @@ export function outcomeRules(open: Open): void {
 
   test("an outcome of a change rolled back before its horizon is final and too_early", async () => {
     const api = await open();
-    const change_id = await applied(api, { csat: 4 }, { kpi: "csat", expected_delta_k: 1 });
+    const change_id = await applyChange(api, { csat: 4 }, { kpi: "csat", expected_delta_k: 1 });
     await api.post("kpi", { csat: 4.2 });
     await api.must("rollback", change_id);
     api.advance(8 * DAY);
@@ -147,56 +147,56 @@ export function outcomeRules(open: Open): void {
 
   test("a KPI deadline shortens the horizon, unless it was over at the apply", async () => {
     const kpi = { baseline: 4, target: 5 };
-    const clock = await open();
-    const { as_of } = (await clock.get("/api/state")).body;
-    const day = (days: number) => new Date(Date.parse(as_of) + days * DAY).toISOString();
+    const { as_of } = (await (await open()).get("/api/state")).body;
+    const inDays = (days: number) => new Date(Date.parse(as_of) + days * DAY).toISOString();
     const deadlines: [string, number][] = [
-      [day(2), 2],
-      [day(20), 7],
-      [day(-2), 7],
+      [inDays(2), 2],
+      [inDays(20), 7],
+      [inDays(-2), 7],
     ];
     for (const [deadline, days] of deadlines) {
       const api = await open({ intent: { kpis: { csat: { ...kpi, deadline } } } });
-      const change_id = await applied(api, { csat: 4 }, { kpi: "csat", expected_delta_k: 0.1 });
+      const change_id = await applyChange(api, { csat: 4 }, { kpi: "csat", expected_delta_k: 0.1 });
       await api.post("kpi", { csat: 5 });
       api.advance(days * DAY - HOUR);
       expect((await api.change(change_id)).outcome.verdict, deadline).toBe("too_early");
       api.advance(HOUR);
       expect((await api.change(change_id)).outcome.verdict, deadline).toBe("met");
     }
-    const { outcome } = await (async () => {
-      const api = await open({ intent: { kpis: { csat: { ...kpi, deadline: day(1).slice(0, 10) } } } });
-      return api.change(await applied(api, { csat: 4 }, { kpi: "csat" }));
-    })();
-    expect(outcome.judged_from, "a date is over with its day").toBe(`${day(2).slice(0, 10)}T00:00:00.000Z`);
+    const api = await open({ intent: { kpis: { csat: { ...kpi, deadline: inDays(1).slice(0, 10) } } } });
+    const { outcome } = await api.change(await applyChange(api, { csat: 4 }, { kpi: "csat" }));
+    expect(outcome.judged_from, "a deadline without a time includes its day").toBe(
+      `${inDays(2).slice(0, 10)}T00:00:00.000Z`,
+    );
   });
 
   test("overlapping changes of a KPI are reported as sharing its movement, others are not", async () => {
     const api = await open();
-    const one = (target: string) => applied(api, {}, { target, kpi: "nrr_quarterly", expected_delta_k: 0.01 });
+    const applyOn = (target: string) => applyChange(api, {}, { target, kpi: "nrr_quarterly", expected_delta_k: 0.01 });
     await api.post("kpi", { nrr_quarterly: 1 });
-    const taken = await one("ui.taken");
+    const rolledBack = await applyOn("ui.rolled_back");
     await api.post("kpi", { nrr_quarterly: 1.01 });
-    await api.must("rollback", taken);
-    const four: string[] = [];
+    await api.must("rollback", rolledBack);
+    const overlapping: string[] = [];
     for (const target of ["ui.a", "ui.b", "ui.c", "ui.d"]) {
-      four.push(await one(target));
+      overlapping.push(await applyOn(target));
       api.advance(HOUR);
     }
-    const csat = await applied(api, { csat: 4 }, { target: "ui.e", kpi: "csat" });
+    const csat = await applyChange(api, { csat: 4 }, { target: "ui.e", kpi: "csat" });
     await api.post("kpi", { nrr_quarterly: 1.016 });
     api.advance(7 * DAY);
-    const outcomeOf = async (id: string) => (await api.change(id)).outcome;
-    for (const id of four) {
-      const { shared_with, ...outcome } = await outcomeOf(id);
+    const readOutcome = async (id: string) => (await api.change(id)).outcome;
+    for (const id of overlapping) {
+      const { shared_with, ...outcome } = await readOutcome(id);
       expect(outcome).toMatchObject({ realised_delta: 0.006, verdict: "missed", shared_count: 3 });
-      expect(shared_with.toSorted()).toEqual(four.filter((other) => other !== id).sort());
+      expect(shared_with.toSorted()).toEqual(overlapping.filter((other) => other !== id).sort());
     }
-    for (const id of [taken, csat]) expect(await outcomeOf(id)).toMatchObject({ shared_with: [], shared_count: 0 });
+    for (const id of [rolledBack, csat])
+      expect(await readOutcome(id)).toMatchObject({ shared_with: [], shared_count: 0 });
     api.advance(30 * DAY);
-    const after = await one("ui.f");
-    expect(await outcomeOf(after)).toMatchObject({ shared_count: 0 });
-    expect(await outcomeOf(four[0]!)).toMatchObject({ shared_count: 3, state: "final" });
+    const later = await applyOn("ui.f");
+    expect(await readOutcome(later)).toMatchObject({ shared_count: 0 });
+    expect(await readOutcome(overlapping[0]!)).toMatchObject({ shared_count: 3, state: "final" });
     const { outcomes, calibration } = (await api.get("outcomes")).body;
     expect(outcomes.filter(({ shared_count }: { shared_count: number }) => shared_count > 0)).toHaveLength(4);
     // Calibration uses only final outcomes that no other change shares; the one rolled back has no verdict.
@@ -218,20 +218,28 @@ export function outcomeRules(open: Open): void {
     await api.post("kpi", { sales_cycle_days_p50: 36, csat: 4 });
     api.advance(2 * HOUR + HOUR / 2);
     const fields = { tenant_id: "t1", expected_delta_k: 1 };
-    const shown = async (kpi: string) =>
-      (await api.change(await applied(api, {}, { ...fields, target: `ui.${kpi}`, kpi }))).outcome;
-    expect(await shown("sales_cycle_days_p50")).toMatchObject({
+    const applyAndReadOutcome = async (kpi: string) =>
+      (await api.change(await applyChange(api, {}, { ...fields, target: `ui.${kpi}`, kpi }))).outcome;
+    expect(await applyAndReadOutcome("sales_cycle_days_p50")).toMatchObject({
       baseline: 36,
       baseline_age_hours: 2.5,
       trend_before: 4,
       trend_days: 30,
       scope: "tenant",
     });
-    expect(await shown("csat")).toMatchObject({ trend_before: null, trend_days: null, scope: "other_tenant" });
-    expect(await shown("nrr_quarterly")).toMatchObject({ baseline_age_hours: null, scope: "product" });
+    expect(await applyAndReadOutcome("csat")).toMatchObject({
+      trend_before: null,
+      trend_days: null,
+      scope: "other_tenant",
+    });
+    expect(await applyAndReadOutcome("nrr_quarterly")).toMatchObject({ baseline_age_hours: null, scope: "product" });
     api.advance(DAY - 2.5 * HOUR);
     await api.post("kpi", { csat: 4.5 });
-    expect(await shown("csat")).toMatchObject({ trend_before: 0.5, trend_days: 1, baseline_age_hours: 0 });
+    expect(await applyAndReadOutcome("csat")).toMatchObject({
+      trend_before: 0.5,
+      trend_days: 1,
+      baseline_age_hours: 0,
+    });
   });
 
   test("calibration compares unshared expectations with effects by KPI, kind and proposer", async () => {
@@ -241,13 +249,13 @@ export function outcomeRules(open: Open): void {
       ["ui.b", 0.4, 4, 4.1],
     ] as const) {
       const change = { target, kpi: "csat", expected_delta_k: expected, proposer: "Pat", kind: "workflow" };
-      await applied(api, { csat: before }, change);
+      await applyChange(api, { csat: before }, change);
       api.advance(DAY);
       await api.post("kpi", { csat: after });
       api.advance(30 * DAY);
       await api.post("kpi", { nrr_quarterly: 1 });
     }
-    const sums = {
+    const figures = {
       kpi: "csat",
       n: 2,
       met: 1,
@@ -259,9 +267,9 @@ export function outcomeRules(open: Open): void {
     };
     const { calibration, next } = (await api.get("outcomes?limit=1")).body;
     expect(calibration).toEqual([
-      { by: "kind", group: "workflow", ...sums },
-      { by: "proposer_kind", group: "unknown", ...sums },
-      { by: "proposer", group: "pat", ...sums },
+      { by: "kind", group: "workflow", ...figures },
+      { by: "proposer_kind", group: "unknown", ...figures },
+      { by: "proposer", group: "pat", ...figures },
     ]);
     expect((await api.get(`outcomes?before=${next}`)).body.calibration).toBeNull();
   });
@@ -275,18 +283,18 @@ export function outcomeRules(open: Open): void {
 
   test("pages visit every outcome once, newest first", async () => {
     const api = await open();
-    const made: string[] = [];
-    for (let one = 0; one < 5; one++) made.push(await api.bring("applied", { target: `ui.x${one}` }));
+    const changeIds: string[] = [];
+    for (let index = 0; index < 5; index++) changeIds.push(await api.bring("applied", { target: `ui.x${index}` }));
     for (const limit of [1, 2, 5, 6]) {
-      const seen: string[] = [];
+      const listed: string[] = [];
       let before = "";
       do {
         const { body } = await api.get(`outcomes?limit=${limit}${before && `&before=${before}`}`);
         expect(body.outcomes.length).toBeLessThanOrEqual(limit);
-        seen.push(...body.outcomes.map((outcome: { change_id: string }) => outcome.change_id));
+        listed.push(...body.outcomes.map((outcome: { change_id: string }) => outcome.change_id));
         before = body.next ?? "";
       } while (before);
-      expect(seen, `limit ${limit}`).toEqual([...made].reverse());
+      expect(listed, `limit ${limit}`).toEqual([...changeIds].reverse());
     }
   });
 }

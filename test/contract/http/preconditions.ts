@@ -1,4 +1,4 @@
-/** ETag, If-Match and HEAD. */
+/** Conditional requests (ETag, If-Match, waits), HEAD and caching. */
 import { expect, test } from "vitest";
 import type { Action, Reachable } from "../../support/client.ts";
 import type { Open } from "../http_contract.ts";
@@ -16,14 +16,14 @@ export function preconditionRules(open: Open): void {
   test("the ETag is the revision, which increases with every step", async () => {
     const api = await open();
     const { change_id } = await api.propose();
-    const seen = [(await api.get(`changes/${change_id}`)).headers.get("etag")];
+    const tags = [(await api.get(`changes/${change_id}`)).headers.get("etag")];
     for (const action of ["approve", "apply", "rollback"] as const) {
       const reply = await api.act(action, change_id);
       expect(reply.headers.get("etag")).toBe(`"${reply.body.change.revision}"`);
       expect((await api.get(`changes/${change_id}`)).headers.get("etag")).toBe(reply.headers.get("etag"));
-      seen.push(reply.headers.get("etag"));
+      tags.push(reply.headers.get("etag"));
     }
-    expect(seen).toEqual(['"1"', '"2"', '"3"', '"4"']);
+    expect(tags).toEqual(['"1"', '"2"', '"3"', '"4"']);
   });
 
   test("the response to a proposal has its ETag", async () => {
@@ -36,18 +36,18 @@ export function preconditionRules(open: Open): void {
     expect(headers.get("etag")).toBe('"1"');
   });
 
-  test.each(STEPS)("a %s change, %s: If-Match is honoured", async (from, action) => {
+  test.each(STEPS)("for a %s change, %s honours If-Match", async (from, action) => {
     const api = await open();
     const change_id = await api.bring(from);
     const { revision } = await api.change(change_id);
     const entries = await api.audit();
     for (const stale of [`"${revision + 1}"`, `"${revision - 1}"`, `W/"${revision + 1}"`, `${revision}`, "", '"x"']) {
-      const refused = await api.act(action, change_id, { "if-match": stale });
-      expect(refused, stale).toMatchObject({
+      const rejected = await api.act(action, change_id, { "if-match": stale });
+      expect(rejected, stale).toMatchObject({
         status: 412,
         body: { code: "version_mismatch", current_revision: revision },
       });
-      expect(refused.headers.get("etag")).toBe(`"${revision}"`);
+      expect(rejected.headers.get("etag")).toBe(`"${revision}"`);
     }
     expect(await api.audit()).toEqual(entries);
     expect((await api.change(change_id)).status).toBe(from);
@@ -77,21 +77,21 @@ export function preconditionRules(open: Open): void {
     expect((await api.change(change_id)).approvals).toHaveLength(1);
   });
 
-  test("a wait is answered by the awaited step, or immediately if the caller missed the last one", async () => {
+  test("a wait ends with the next step, or immediately if the caller missed the last step", async () => {
     const api = await open();
     const change_id = await api.bring("pending_consent");
     const waiting = api.get(`changes/${change_id}?wait=60`, { "if-none-match": '"1"' });
     await api.must("approve", change_id);
     expect((await waiting).body).toMatchObject({ status: "approved", revision: 2 });
-    const late = await api.get(`changes/${change_id}?wait=60`, { "if-none-match": '"1"' });
-    expect([late.status, late.headers.get("etag")]).toEqual([200, '"2"']);
+    const immediate = await api.get(`changes/${change_id}?wait=60`, { "if-none-match": '"1"' });
+    expect([immediate.status, immediate.headers.get("etag")]).toEqual([200, '"2"']);
   });
 
-  test("HEAD answers as GET does, without a body", async () => {
+  test("HEAD has the status and headers of GET, without a body", async () => {
     const api = await open();
     const change_id = await api.bring("applied");
-    const headed = await api.send(new Request(`${api.origin}/api/product/changes/${change_id}`, { method: "HEAD" }));
-    expect([headed.status, headed.text, headed.headers.get("etag")]).toEqual([200, "", '"3"']);
+    const head = await api.send(new Request(`${api.origin}/api/product/changes/${change_id}`, { method: "HEAD" }));
+    expect([head.status, head.text, head.headers.get("etag")]).toEqual([200, "", '"3"']);
   });
 
   test("HEAD has the status and headers of the export, of a missing change and of an error", async () => {

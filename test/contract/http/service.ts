@@ -1,9 +1,9 @@
-/** The endpoints other than the runtime: state, metrics, chat with memory, tasks, actions, trend, peers, health, description. */
+/** The endpoints outside the product runtime: state, metrics, chat, memory, tasks, actions, trend, peers, health, OpenAPI. */
 import { expect, test } from "vitest";
 import type { Open } from "../http_contract.ts";
 
 export function serviceRules(open: Open): void {
-  test("the state has its values and what they are computed from", async () => {
+  test("the state has its values and the data that they are computed from", async () => {
     const api = await open();
     await api.bring("applied");
     const { status, body } = await api.get("/api/state");
@@ -68,12 +68,17 @@ export function serviceRules(open: Open): void {
     const { task_id } = task.body;
     expect((await api.post("/api/task/feedback", { task_id, rating: 5 })).body.code).toBe("task_not_completed");
     await api.post("/api/action/run-now", { action: "run_next_task" });
-    const [done] = (await api.get("/api/tasks")).body.tasks;
-    expect(done).toMatchObject({ task_id, status: "completed", mode: "rules", result: expect.stringMatching(/\w/) });
+    const [completedTask] = (await api.get("/api/tasks")).body.tasks;
+    expect(completedTask).toMatchObject({
+      task_id,
+      status: "completed",
+      mode: "rules",
+      result: expect.stringMatching(/\w/),
+    });
     expect((await api.post("/api/task/feedback", { task_id, rating: 4 })).body).toMatchObject({ mean_rating: 4 });
   });
 
-  test("the trend counts who decided", async () => {
+  test("the trend counts changes by their level of autonomy", async () => {
     const api = await open();
     await api.bring("approved");
     expect((await api.get("/api/l1l5_trend?days=2")).body.totals).toMatchObject({ L1: 1, L5: 0 });

@@ -1,10 +1,10 @@
-/** Streamed responses: a host passes on each piece immediately, and ends the stream when its reader leaves. */
+/** Streamed responses: a host passes on each chunk immediately, and ends the stream when the client disconnects. */
 import { expect, onTestFinished, test } from "vitest";
 import { readEvents } from "../../support/worker/event_reader.ts";
 import type { Open } from "../http_contract.ts";
 
 export function streamRules(open: Open): void {
-  test("events arrive while the stream is open, and a reader can resume from the last id", async () => {
+  test("events arrive while the stream is open, and a client can resume from the last id", async () => {
     const api = await open();
     const listen = async (headers?: Record<string, string>) => {
       const reader = await readEvents(`${api.origin}/api/events`, headers);

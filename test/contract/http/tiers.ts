@@ -12,32 +12,40 @@ const MINOR = {
   max_risk: "low",
   max_per_day: 3,
 };
-const CLAIM: Fields = { tier: "minor", target: "ui.banner", affected_users: 50, risk: "low", reversible: true };
+/** A proposal that asks for `minor` at all limits of MINOR. */
+const MINOR_PROPOSAL: Fields = {
+  tier: "minor",
+  target: "ui.banner",
+  affected_users: 50,
+  risk: "low",
+  reversible: true,
+};
 
-const without = (field: string): Fields => Object.fromEntries(Object.entries(CLAIM).filter(([key]) => key !== field));
+const omitField = (field: string): Fields =>
+  Object.fromEntries(Object.entries(MINOR_PROPOSAL).filter(([key]) => key !== field));
 
 const GRANTED: [string, Fields][] = [
-  ["at the limits", CLAIM],
-  ["of another covered kind", { ...CLAIM, kind: "feature_flag" }],
-  ["on a target in capitals", { ...CLAIM, target: "UI.Banner" }],
-  ["on the pattern's shortest target", { ...CLAIM, target: "limits." }],
-  ["for nobody", { ...CLAIM, affected_users: 0 }],
+  ["at the limits", MINOR_PROPOSAL],
+  ["of another covered kind", { ...MINOR_PROPOSAL, kind: "feature_flag" }],
+  ["on a target in capitals", { ...MINOR_PROPOSAL, target: "UI.Banner" }],
+  ["on the pattern's shortest target", { ...MINOR_PROPOSAL, target: "limits." }],
+  ["for no user", { ...MINOR_PROPOSAL, affected_users: 0 }],
 ];
 
-const LOST: [string, Fields, tier: string][] = [
-  ["not asked for", without("tier"), "standard"],
-  ["asked as standard", { ...CLAIM, tier: "standard" }, "standard"],
-  ["users not stated", without("affected_users"), "standard"],
-  ["one user too many", { ...CLAIM, affected_users: 51 }, "standard"],
-  ["risk not stated", without("risk"), "standard"],
-  ["risk above the limit", { ...CLAIM, risk: "medium" }, "standard"],
-  ["high risk", { ...CLAIM, risk: "high" }, "major"],
-  ["reversibility not stated", without("reversible"), "standard"],
-  ["not reversible", { ...CLAIM, reversible: false }, "major"],
-  ["a kind that is not covered", { ...CLAIM, kind: "code_patch" }, "standard"],
-  ["a target that is not covered", { ...CLAIM, target: "billing.rate" }, "standard"],
-  ["a target before the pattern's dot", { ...CLAIM, target: "uix" }, "standard"],
-  ["a target that only contains the pattern", { ...CLAIM, target: "xui.banner" }, "standard"],
+const NOT_GRANTED: [string, Fields, tier: string][] = [
+  ["tier not stated", omitField("tier"), "standard"],
+  ["standard requested", { ...MINOR_PROPOSAL, tier: "standard" }, "standard"],
+  ["users not stated", omitField("affected_users"), "standard"],
+  ["one user too many", { ...MINOR_PROPOSAL, affected_users: 51 }, "standard"],
+  ["risk not stated", omitField("risk"), "standard"],
+  ["risk above the limit", { ...MINOR_PROPOSAL, risk: "medium" }, "standard"],
+  ["high risk", { ...MINOR_PROPOSAL, risk: "high" }, "major"],
+  ["reversibility not stated", omitField("reversible"), "standard"],
+  ["not reversible", { ...MINOR_PROPOSAL, reversible: false }, "major"],
+  ["a kind that is not covered", { ...MINOR_PROPOSAL, kind: "code_patch" }, "standard"],
+  ["a target that is not covered", { ...MINOR_PROPOSAL, target: "billing.rate" }, "standard"],
+  ["a target before the pattern's dot", { ...MINOR_PROPOSAL, target: "uix" }, "standard"],
+  ["a target that only contains the pattern", { ...MINOR_PROPOSAL, target: "xui.banner" }, "standard"],
 ];
 
 export function tierRules(open: Open): void {
@@ -50,46 +58,46 @@ export function tierRules(open: Open): void {
     expect((await api.must("apply", change.change_id)).status).toBe("applied");
   });
 
-  test.each(LOST)("minor is not granted: %s", async (_, fields, tier) => {
+  test.each(NOT_GRANTED)("minor is not granted (%s)", async (_, fields, tier) => {
     const api = await open({ intent: { policy: { minor: MINOR } } });
     expect(await api.propose(fields)).toMatchObject({ tier, status: "pending_consent", approver: null });
   });
 
   test("without policy.minor nothing is minor", async () => {
-    expect(await (await open()).propose(CLAIM)).toMatchObject({ tier: "standard", status: "pending_consent" });
+    expect(await (await open()).propose(MINOR_PROPOSAL)).toMatchObject({ tier: "standard", status: "pending_consent" });
   });
 
   test.each([
     ["kinds", { ...MINOR, kinds: undefined }],
     ["targets", { ...MINOR, targets: undefined }],
   ])("a policy.minor without %s covers nothing", async (_, minor) => {
-    expect((await (await open({ intent: { policy: { minor } } })).propose(CLAIM)).tier).toBe("standard");
+    expect((await (await open({ intent: { policy: { minor } } })).propose(MINOR_PROPOSAL)).tier).toBe("standard");
   });
 
   test("max_risk covers that risk and lower ones", async () => {
     const api = await open({ intent: { policy: { minor: { ...MINOR, max_risk: "medium" } } } });
-    expect((await api.propose({ ...CLAIM, risk: "medium" })).tier).toBe("minor");
-    expect((await api.propose({ ...CLAIM, risk: "high" })).tier).toBe("major");
+    expect((await api.propose({ ...MINOR_PROPOSAL, risk: "medium" })).tier).toBe("minor");
+    expect((await api.propose({ ...MINOR_PROPOSAL, risk: "high" })).tier).toBe("major");
   });
 
   test("the daily limit is per UTC day and counts granted minor changes only", async () => {
     const api = await open({ intent: { policy: { minor: MINOR } } });
-    const tiers = async (fields: Fields, times: number) => {
-      const granted: string[] = [];
-      for (let time = 0; time < times; time++) granted.push((await api.propose(fields)).tier);
-      return granted;
+    const proposeTimes = async (fields: Fields, times: number) => {
+      const tiers: string[] = [];
+      for (let count = 0; count < times; count++) tiers.push((await api.propose(fields)).tier);
+      return tiers;
     };
-    await tiers({ ...CLAIM, affected_users: 51 }, 3);
-    expect(await tiers(CLAIM, 4)).toEqual(["minor", "minor", "minor", "standard"]);
+    await proposeTimes({ ...MINOR_PROPOSAL, affected_users: 51 }, 3);
+    expect(await proposeTimes(MINOR_PROPOSAL, 4)).toEqual(["minor", "minor", "minor", "standard"]);
     api.advance(20 * HOUR);
-    expect(await tiers(CLAIM, 1)).toEqual(["standard"]);
+    expect(await proposeTimes(MINOR_PROPOSAL, 1)).toEqual(["standard"]);
     api.advance(HOUR);
-    expect(await tiers(CLAIM, 4)).toEqual(["minor", "minor", "minor", "standard"]);
+    expect(await proposeTimes(MINOR_PROPOSAL, 4)).toEqual(["minor", "minor", "minor", "standard"]);
   });
 
   test("concurrent proposals do not exceed the daily limit", async () => {
     const api = await open({ intent: { policy: { minor: MINOR } } });
-    const changes = await Promise.all(Array.from({ length: 10 }, () => api.propose(CLAIM)));
+    const changes = await Promise.all(Array.from({ length: 10 }, () => api.propose(MINOR_PROPOSAL)));
     expect(changes.filter(({ tier }) => tier === "minor")).toHaveLength(3);
   });
 
@@ -108,10 +116,13 @@ export function tierRules(open: Open): void {
     [{ tier: "standard" }, "standard", 1],
     [{}, "standard", 1],
     [{ tier: "standard", risk: "high" }, "major", 2],
-  ] as [Fields, string, number][])("%o is %s and needs %i", async (fields, tier, required_approvers) => {
-    const api = await open({ intent: { policy: { required_approvers: { standard: 1, major: 2 } } } });
-    expect(await api.propose(fields)).toMatchObject({ tier, required_approvers, status: "pending_consent" });
-  });
+  ] as [Fields, string, number][])(
+    "a proposal with %o is %s and needs %i approvals",
+    async (fields, tier, required_approvers) => {
+      const api = await open({ intent: { policy: { required_approvers: { standard: 1, major: 2 } } } });
+      expect(await api.propose(fields)).toMatchObject({ tier, required_approvers, status: "pending_consent" });
+    },
+  );
 
   test("without a policy every tier needs one approval", async () => {
     const api = await open();

@@ -35,12 +35,12 @@ export function transitionRules(open: Open): void {
 
   test("a minor proposal is approved immediately, and only change_proposed is written", async () => {
     const api = await open({ intent: { policy: { minor: { kinds: ["config"], targets: ["ui.*"] } } } });
-    const stated = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
-    expect(await api.propose(stated)).toMatchObject({ status: "approved", tier: "minor" });
+    const minorProposal = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
+    expect(await api.propose(minorProposal)).toMatchObject({ status: "approved", tier: "minor" });
     expect(events(await api.steps())).toEqual(["change_proposed"]);
   });
 
-  test.each(TABLE)("%s + %s: %s, audited as %s", async (from, action, to, event) => {
+  test.each(TABLE)("from %s, %s leads to %s and is audited as %s", async (from, action, to, event) => {
     const api = await open();
     const change_id = await api.bring(from);
     const before = await api.audit();
@@ -53,19 +53,19 @@ export function transitionRules(open: Open): void {
     expect(await api.change(change_id)).toMatchObject({ ...body.change, allowed_actions: LEGAL[to] });
   });
 
-  test.each(ILLEGAL)("%s + %s: rejected, and nothing changes", async (status, action) => {
+  test.each(ILLEGAL)("from %s, %s is rejected and changes nothing", async (status, action) => {
     const api = await open();
     const change_id = await api.bring(status);
     const before = [await api.change(change_id), await api.audit()];
-    const refused = await api.act(action, change_id);
-    expect(refused).toMatchObject({
+    const rejected = await api.act(action, change_id);
+    expect(rejected).toMatchObject({
       status: 400,
       body: { code: "illegal_transition", change_id, current_status: status, allowed: LEGAL[status] },
     });
     expect([await api.change(change_id), await api.audit()]).toEqual(before);
   });
 
-  test.each(ACTIONS)("%s of an unknown change: 404", async (action) => {
+  test.each(ACTIONS)("%s of an unknown change is 404", async (action) => {
     const api = await open();
     const change_id = "chg_00000000-0000-7000-8000-0000000000ff";
     expect(await api.act(action, change_id)).toMatchObject({
@@ -75,7 +75,7 @@ export function transitionRules(open: Open): void {
     expect(await api.audit()).toEqual([]);
   });
 
-  test("without an adapter, apply and rollback are rejected with that reason", async () => {
+  test("without an adapter, apply and rollback succeed and their response has no adapter", async () => {
     const api = await open();
     const change_id = await api.bring("approved");
     expect((await api.must("apply", change_id)).adapter).toBeNull();

@@ -26,16 +26,16 @@ export function valueRules(open: Open): void {
         status: 200,
         body: { key: "ui/banner", value: true, reason: "TARGETING_MATCH" },
       });
-    const none = await api.json(`${FLAGS}/ui/none`, evaluation);
-    expect([none.status, none.body.key, none.body.errorCode]).toEqual([404, "ui/none", "FLAG_NOT_FOUND"]);
+    const notFound = await api.json(`${FLAGS}/ui/none`, evaluation);
+    expect([notFound.status, notFound.body.key, notFound.body.errorCode]).toEqual([404, "ui/none", "FLAG_NOT_FOUND"]);
     expect((await api.json(`${FLAGS}/a`, { context: 1 })).body).toMatchObject({
       key: "a",
       errorCode: "INVALID_CONTEXT",
     });
     const all = await api.json(FLAGS, evaluation);
     expect(all.body.flags).toMatchObject([{ key: "ui/banner", value: true }]);
-    const again = await api.json(FLAGS, evaluation, { "if-none-match": all.headers.get("etag")! });
-    expect([again.status, again.text]).toEqual([304, ""]);
+    const unchanged = await api.json(FLAGS, evaluation, { "if-none-match": all.headers.get("etag")! });
+    expect([unchanged.status, unchanged.text]).toEqual([304, ""]);
   });
 
   test("evaluating a flag needs no token and no name", async () => {

@@ -3,33 +3,34 @@ import { expect, test } from "vitest";
 import type { Client } from "../../support/client.ts";
 import type { Open } from "../http_contract.ts";
 
-const ids = (changes: { change_id: string }[]): string[] => changes.map(({ change_id }) => change_id);
+const listIds = (changes: { change_id: string }[]): string[] => changes.map(({ change_id }) => change_id);
 
-/** Follows `next` to the end; every page has at most `limit`. */
-async function pages(api: Client, path: string, cursor: string, limit: number, of: (body: never) => string[]) {
-  const seen: string[] = [];
+/** Reads all pages and returns the ids of their changes; requires that no page has more than `limit` changes. */
+async function readPages(api: Client, path: string, cursor: string, limit: number, idsIn: (body: never) => string[]) {
+  const listed: string[] = [];
   let next = "";
   for (let page = 0; page < 50; page++) {
     const { body } = await api.get(`${path}limit=${limit}${next && `&${cursor}=${next}`}`);
-    expect(of(body as never).length).toBeLessThanOrEqual(limit);
-    seen.push(...of(body as never));
+    expect(idsIn(body as never).length).toBeLessThanOrEqual(limit);
+    listed.push(...idsIn(body as never));
     if (body.next === null) break;
     next = body.next;
   }
-  return seen;
+  return listed;
 }
 
-async function population(api: Client): Promise<string[]> {
-  const made: string[] = [];
+/** Creates six changes in different statuses, for two tenants, and returns their ids. */
+async function createChanges(api: Client): Promise<string[]> {
+  const changeIds: string[] = [];
   for (const [index, status] of (
     ["approved", "pending_consent", "applied", "pending_consent", "approved", "denied"] as const
   ).entries())
-    made.push(await api.bring(status, { target: `ui.x${index}`, tenant_id: index % 2 ? "odd" : "even" }));
-  return made;
+    changeIds.push(await api.bring(status, { target: `ui.x${index}`, tenant_id: index % 2 ? "odd" : "even" }));
+  return changeIds;
 }
 
 export function viewRules(open: Open): void {
-  test("identity", async () => {
+  test("the identity has product, instance and node", async () => {
     expect((await (await open()).get("identity")).body).toEqual({
       product_id: "acme-crm",
       instance_id: "acme-crm@local",
@@ -38,7 +39,7 @@ export function viewRules(open: Open): void {
     });
   });
 
-  test("intent", async () => {
+  test("the intent has its fields, hash and policy with defaults", async () => {
     const { body } = await (await open({ intent: { product_type: "crm" } })).get("intent");
     expect(body).toMatchObject({
       product_id: "acme-crm",
@@ -63,14 +64,15 @@ export function viewRules(open: Open): void {
 
   test("runtime shows identity, intent, changes newest first, and the audit log", async () => {
     const api = await open();
-    const made = await population(api);
+    const changeIds = await createChanges(api);
     const { body } = await api.get("runtime");
     expect(body.identity).toEqual((await api.get("identity")).body);
     expect(body.intent).toEqual((await api.get("intent")).body);
-    expect(ids(body.changes)).toEqual([...made].reverse());
+    expect(listIds(body.changes)).toEqual([...changeIds].reverse());
     expect([body.total, body.next]).toEqual([6, null]);
     const { origin, length, head, entries } = (await api.get("audit")).body;
     expect(body.audit).toEqual({ origin, length, head, entries });
+    // The list omits the members that only the page of a change has.
     const {
       audit_entries: _a,
       outcome: _o,
@@ -83,24 +85,24 @@ export function viewRules(open: Open): void {
       drift: _d,
       related: _r,
       ...change
-    } = await api.change(made[0]!);
+    } = await api.change(changeIds[0]!);
     expect(body.changes.at(-1)).toEqual(change);
   });
 
   test.each([1, 2, 5, 6, 7])("pages of %i visit every change once", async (limit) => {
     const api = await open();
-    const made = (await population(api)).reverse();
-    const changes = ({ changes }: { changes: { change_id: string }[] }) => ids(changes);
-    expect(await pages(api, "runtime?", "before", limit, changes)).toEqual(made);
-    const odd = await pages(api, "runtime?tenant_id=odd&", "before", limit, changes);
-    expect(odd).toEqual([made[0], made[2], made[4]]);
-    const approved = await pages(api, "runtime?status=approved&", "before", limit, changes);
-    expect(approved).toEqual([made[1], made[5]]);
+    const changeIds = (await createChanges(api)).reverse();
+    const changes = ({ changes }: { changes: { change_id: string }[] }) => listIds(changes);
+    expect(await readPages(api, "runtime?", "before", limit, changes)).toEqual(changeIds);
+    const odd = await readPages(api, "runtime?tenant_id=odd&", "before", limit, changes);
+    expect(odd).toEqual([changeIds[0], changeIds[2], changeIds[4]]);
+    const approved = await readPages(api, "runtime?status=approved&", "before", limit, changes);
+    expect(approved).toEqual([changeIds[1], changeIds[5]]);
   });
 
   test("total is the number of changes that match the filters", async () => {
     const api = await open();
-    await population(api);
+    await createChanges(api);
     for (const [status, total] of Object.entries({
       approved: 2,
       pending_consent: 2,
@@ -137,16 +139,21 @@ export function viewRules(open: Open): void {
         blocked_by: [{ gate: "consent", state: "block", message: "0 of 2 consents" }],
       },
     ]);
-    expect(ids(body.approved)).toEqual([approved.change_id]);
+    expect(listIds(body.approved)).toEqual([approved.change_id]);
     expect(body.approved[0].blocked_by).toEqual([]);
   });
 
   test.each([1, 2, 3, 4, 5])("pages of %i visit every approval once", async (limit) => {
     const api = await open();
-    const made = await population(api);
+    const changeIds = await createChanges(api);
     const both = ({ pending, approved }: Record<string, { change_id: string }[]>) =>
-      ids([...pending!, ...approved!]).sort();
-    expect(await pages(api, "approvals?", "after", limit, both)).toEqual([made[0], made[1], made[3], made[4]]);
+      listIds([...pending!, ...approved!]).sort();
+    expect(await readPages(api, "approvals?", "after", limit, both)).toEqual([
+      changeIds[0],
+      changeIds[1],
+      changeIds[3],
+      changeIds[4],
+    ]);
   });
 
   test("a change is returned with its entries, in order", async () => {
@@ -166,11 +173,11 @@ export function viewRules(open: Open): void {
   });
 
   test.each(["runtime?limit=0", "runtime?limit=1001", "runtime?status=gone", "approvals?limit=x", "outcomes?limit=-1"])(
-    "%s is refused",
+    "%s is rejected",
     async (path) => expect((await (await open()).get(path)).status).toBe(400),
   );
 
-  test("health", async () => {
+  test("the service is live and ready", async () => {
     const api = await open();
     expect((await api.get("/livez")).body).toEqual({ status: "ok" });
     expect((await api.get("/readyz")).body).toMatchObject({ ready: true });
@@ -180,7 +187,7 @@ export function viewRules(open: Open): void {
     const { capabilities } = (await (await open({ intent: null })).get("/api/capabilities")).body;
     const runtime = capabilities.find(({ id }: { id: string }) => id === "product_runtime");
     expect(runtime).toMatchObject({ status: "disabled", enable_with: "--product-intent PATH" });
-    const on = (await (await open()).get("/api/capabilities")).body.capabilities;
-    expect(on.find(({ id }: { id: string }) => id === "product_runtime").status).toBe("available");
+    const withIntent = (await (await open()).get("/api/capabilities")).body.capabilities;
+    expect(withIntent.find(({ id }: { id: string }) => id === "product_runtime").status).toBe("available");
   });
 }

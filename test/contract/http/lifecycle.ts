@@ -10,7 +10,7 @@ const STEPS: [action: Action, to: string][] = [
   ["rollback", "rolled_back"],
 ];
 
-export function lifeRules(open: Open): void {
+export function lifecycleRules(open: Open): void {
   test("each step of a change from proposal to rollback has its entry in one chain", async () => {
     const api = await open();
     const proposed = await api.post("propose-crm-followup", FOLLOWUP);
@@ -54,7 +54,7 @@ export function lifeRules(open: Open): void {
     const api = await open();
     const { change_id } = await api.propose();
     const answers = [];
-    // The requests are sequential because a small host serves one reader of the log at a time.
+    // The requests are sequential, since a service streams the complete log to one caller at a time.
     for (const path of [`pack?change_id=${change_id}`, `pack?change_id=${change_id}&format=html`, "audit?format=csv"]) {
       const { status, headers, text } = await api.get(path);
       expect(text, path).toContain(change_id);
