@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { chatAnswer } from "../../lib/chat/reply.ts";
 import type { Log } from "../../lib/kit/platform.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
-import { chatService, readMemories } from "../lib/chat/fixture.ts";
+import { chatService, readMemories } from "../lib/chat/chat_service.ts";
 import { failingStore } from "../support/failing_store.ts";
 import { unsureStore } from "../support/unsure_store.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { addTurn, MAX_TURNS } from "../../lib/memory/history.ts";
-import { chatService, type ChatService } from "../lib/chat/fixture.ts";
+import { chatService, type ChatService } from "../lib/chat/chat_service.ts";
 import { writeInBatches } from "../support/write_in_batches.ts";
 import { START } from "../support/clock.ts";
 

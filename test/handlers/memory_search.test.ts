@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { DAY } from "../support/clock.ts";
-import { chatService } from "../lib/chat/fixture.ts";
+import { chatService } from "../lib/chat/chat_service.ts";
 
 test("a search returns matching memories, the best first", async () => {
   const service = await chatService();

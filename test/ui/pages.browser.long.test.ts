@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { DAY_MS } from "../../lib/kit/days.ts";
-import { provider } from "../lib/chat/provider.ts";
+import { provider } from "../lib/chat/model_server.ts";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
 

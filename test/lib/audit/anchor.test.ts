@@ -1,3 +1,4 @@
+/** Checkpoints are computed as the log grows and sent to the anchor; at start the log is verified against the anchor. */
 import { EventEmitter, once } from "node:events";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { type CheckpointAnchor, storeCurrentCheckpoint, readLastCheckpoint } from "../../../lib/audit/checkpoint.ts";
@@ -16,42 +17,45 @@ import { failingStore } from "../../support/failing_store.ts";
 import { copyStore } from "../../tamper/world.ts";
 import { lengthen, makeLog } from "./synthetic_log.ts";
 
-let anchors = 0;
+let anchorCount = 0;
 
-/** An anchor in memory that can be made to fail. */
-function testAnchor(...kept: string[]) {
-  const state = { kept, problem: undefined as string | undefined };
+/** Creates an anchor in memory. It fails while `state.problem` is set. */
+function testAnchor(...notes: string[]) {
+  const state = { notes, problem: undefined as string | undefined };
   const anchor: CheckpointAnchor = {
-    name: `anchor ${++anchors}`,
+    name: `anchor ${++anchorCount}`,
     append: async (note) => {
       if (state.problem) throw new Error(state.problem);
-      state.kept.push(note);
+      state.notes.push(note);
     },
     async *readAll() {
       if (state.problem) throw new Error(state.problem);
-      yield state.kept;
+      yield state.notes;
     },
   };
   return { ...state, state, anchor };
 }
 
-const lengthCovered = async (deps: TestDeps) => (await readLastCheckpoint(deps))?.length;
+const readCheckpointLength = async (deps: TestDeps) => (await readLastCheckpoint(deps))?.length;
 
-test("the first checkpoint is made immediately, later ones after 1,024 entries or one second", async () => {
+const readAnchorCapability = async (deps: TestDeps) =>
+  (await listCapabilities(deps)).find(({ id }) => id === "audit_anchor");
+
+test("the first checkpoint is stored immediately, later ones after 1,024 entries or one second", async () => {
   const deps = await makeLog(1);
   await maintainCheckpoint(deps);
-  expect(await lengthCovered(deps)).toBe(1);
+  expect(await readCheckpointLength(deps)).toBe(1);
   await lengthen(deps, 1023);
   deps.clock.advance(SECOND - 1);
   await maintainCheckpoint(deps);
-  expect(await lengthCovered(deps)).toBe(1);
+  expect(await readCheckpointLength(deps)).toBe(1);
   await lengthen(deps, 1);
   await maintainCheckpoint(deps);
-  expect(await lengthCovered(deps)).toBe(1025);
+  expect(await readCheckpointLength(deps)).toBe(1025);
   await lengthen(deps, 1);
   deps.clock.advance(SECOND);
   await maintainCheckpoint(deps);
-  expect(await lengthCovered(deps)).toBe(1026);
+  expect(await readCheckpointLength(deps)).toBe(1026);
 });
 
 test("a clock that was set back delays neither checkpoints nor the anchor", async () => {
@@ -63,32 +67,32 @@ test("a clock that was set back delays neither checkpoints nor the anchor", asyn
   deps.clock.advance(-3600 * SECOND);
   await lengthen(deps, 1);
   await maintainCheckpoint(deps);
-  expect(await lengthCovered(deps)).toBe(2);
-  expect(state.kept.map((note) => note.split("\n")[1])).toEqual(["2"]);
+  expect(await readCheckpointLength(deps)).toBe(2);
+  expect(state.notes.map((note) => note.split("\n")[1])).toEqual(["2"]);
 });
 
-test("no checkpoint is made of an empty log, of a broken chain or without a product", async () => {
+test("no checkpoint is stored for an empty log, for a broken chain or without a product", async () => {
   const empty = await makeLog(0);
   await maintainCheckpoint(empty);
-  expect(await lengthCovered(empty)).toBeUndefined();
-  const without = await openDeps({ intent: null });
-  await maintainCheckpoint(without);
-  expect(await lengthCovered(without)).toBeUndefined();
+  expect(await readCheckpointLength(empty)).toBeUndefined();
+  const withoutProduct = await openDeps({ intent: null });
+  await maintainCheckpoint(withoutProduct);
+  expect(await readCheckpointLength(withoutProduct)).toBeUndefined();
   const broken = await makeLog(70);
   broken.integrity.breach = { first_invalid: 1, reason: "broken" };
   await maintainCheckpoint(broken);
-  expect(await lengthCovered(broken)).toBeUndefined();
+  expect(await readCheckpointLength(broken)).toBeUndefined();
 });
 
 test("each new checkpoint is sent to the anchor once", async () => {
-  const { anchor, kept } = testAnchor();
+  const { anchor, notes } = testAnchor();
   const deps = { ...(await makeLog(1)), anchor };
   for (const entries of [0, 0, 64, 0, 64]) {
     await lengthen(deps, entries);
     deps.clock.advance(SECOND);
     await maintainCheckpoint(deps);
   }
-  expect(kept.map((note) => note.split("\n")[1])).toEqual(["1", "65", "129"]);
+  expect(notes.map((note) => note.split("\n")[1])).toEqual(["1", "65", "129"]);
 });
 
 test("a failed anchor is retried after a minute with the newest checkpoint only", async () => {
@@ -96,20 +100,23 @@ test("a failed anchor is retried after a minute with the newest checkpoint only"
   const deps = { ...(await makeLog(1)), anchor };
   state.problem = "the anchor answered 500";
   await maintainCheckpoint(deps);
-  const anchored = async () => (await deps.store.get("meta", "anchor"))!.value;
-  expect(await anchored()).toMatchObject({ length: 0, last_error: "the anchor answered 500", at: deps.clock.iso() });
-  const anchorCapability = async () => (await listCapabilities(deps)).find(({ id }) => id === "audit_anchor");
-  expect(await anchorCapability()).toMatchObject({ status: "failing", reason: "the anchor answered 500" });
+  const readAnchorRecord = async () => (await deps.store.get("meta", "anchor"))!.value;
+  expect(await readAnchorRecord()).toMatchObject({
+    length: 0,
+    last_error: "the anchor answered 500",
+    at: deps.clock.iso(),
+  });
+  expect(await readAnchorCapability(deps)).toMatchObject({ status: "failing", reason: "the anchor answered 500" });
   await lengthen(deps, 64);
   expect(await storeCurrentCheckpoint(deps)).toMatchObject({ length: 65 });
   state.problem = undefined;
   await maintainCheckpoint(deps);
-  expect(state.kept).toEqual([]);
+  expect(state.notes).toEqual([]);
   deps.clock.advance(60 * SECOND);
   await maintainCheckpoint(deps);
-  expect(state.kept.map((note) => note.split("\n")[1])).toEqual(["65"]);
-  expect(await anchored()).toMatchObject({ length: 65, last_error: null });
-  expect(await anchorCapability()).toMatchObject({ status: "available", reason: null });
+  expect(state.notes.map((note) => note.split("\n")[1])).toEqual(["65"]);
+  expect(await readAnchorRecord()).toMatchObject({ length: 65, last_error: null });
+  expect(await readAnchorCapability(deps)).toMatchObject({ status: "available", reason: null });
 });
 
 test("an anchor that never responds delays no checkpoint", async () => {
@@ -135,25 +142,25 @@ test("a store that cannot write is logged and causes no exception", async () => 
 test("in a long-lived process commits trigger checkpoints until the process stops", async () => {
   const commits = createCommitSignal();
   const deps = await makeLog(1, { store: notifyOnCommit(memoryStore(), commits) });
-  const made: string[] = [];
+  const lengths: string[] = [];
   const events = new EventEmitter();
   const anchor: CheckpointAnchor = {
     ...testAnchor().anchor,
     append: async (note) => {
-      made.push(note.split("\n")[1]!);
-      events.emit("kept");
+      lengths.push(note.split("\n")[1]!);
+      events.emit("appended");
     },
   };
-  const first = once(events, "kept");
+  const first = once(events, "appended");
   const running = runCheckpointLoop({ ...deps, anchor }, commits);
   await first;
-  const second = once(events, "kept");
+  const second = once(events, "appended");
   await lengthen(deps, 10);
   await lengthen(deps, 1014);
   await second;
   commits.close();
   await running;
-  expect(made).toEqual(["1", "1025"]);
+  expect(lengths).toEqual(["1", "1025"]);
 });
 
 test("in a long-lived process the last of many entries has a checkpoint after one second", async () => {
@@ -165,37 +172,37 @@ test("in a long-lived process the last of many entries has a checkpoint after on
   await vi.advanceTimersByTimeAsync(SECOND);
   await lengthen(deps, 1);
   await vi.advanceTimersByTimeAsync(SECOND - 1);
-  expect(await lengthCovered(deps)).toBe(1);
+  expect(await readCheckpointLength(deps)).toBe(1);
   deps.clock.advance(SECOND);
   await vi.advanceTimersByTimeAsync(10);
-  expect(await lengthCovered(deps)).toBe(2);
+  expect(await readCheckpointLength(deps)).toBe(2);
   commits.close();
   await running;
 });
 
-test("checkpoints are still made while an anchor does not respond", async () => {
+test("checkpoints are still stored while an anchor does not respond", async () => {
   const commits = createCommitSignal();
   const deps = await makeLog(1, { store: notifyOnCommit(memoryStore(), commits) });
   const events = new EventEmitter();
-  let giveUp = (_: Error): void => {};
-  let givenUp: AbortSignal | undefined;
+  let failAppend = (_: Error): void => {};
+  let appendSignal: AbortSignal | undefined;
   const anchor: CheckpointAnchor = {
     append: (_, signal) => {
-      givenUp = signal;
-      events.emit("asked");
-      return new Promise((_, reject) => (giveUp = reject));
+      appendSignal = signal;
+      events.emit("append");
+      return new Promise((_, reject) => (failAppend = reject));
     },
     readAll: () => undefined,
   };
-  const asked = once(events, "asked");
+  const appendCalled = once(events, "append");
   const running = runCheckpointLoop({ ...deps, anchor }, commits);
-  await asked;
+  await appendCalled;
   await lengthen(deps, 1024);
-  for (let { count } = commits; (await lengthCovered(deps)) !== 1025; { count } = commits)
+  for (let { count } = commits; (await readCheckpointLength(deps)) !== 1025; { count } = commits)
     await commits.wait(count, 60 * SECOND);
-  expect(givenUp?.aborted, "the anchor is still awaited").toBe(false);
+  expect(appendSignal?.aborted, "the anchor is still awaited").toBe(false);
   commits.close();
-  giveUp(new Error("too late"));
+  failAppend(new Error("too late"));
   await running;
 });
 
@@ -217,76 +224,74 @@ test("a stopping process does not wait for a silent anchor, and counts no failur
 });
 
 test("a broken log sends no checkpoint to its anchor, not even an older one", async () => {
-  const { anchor, kept } = testAnchor();
+  const { anchor, notes } = testAnchor();
   const deps = { ...(await makeLog(10)), anchor };
   const older = await storeCurrentCheckpoint(deps);
-  kept.push(older.note.replace("\n10\n", "\n12\n"));
+  notes.push(older.note.replace("\n10\n", "\n12\n"));
   await verifyAgainstAnchor(deps);
   expect(deps.integrity.breach).toMatchObject({ first_invalid: 11 });
   await maintainCheckpoint(deps);
-  expect(kept).toHaveLength(1);
+  expect(notes).toHaveLength(1);
 });
 
-const lengthsIn = (kept: string[]) => kept.map((note) => Number(note.split("\n")[1]));
+const listLengths = (notes: string[]) => notes.map((note) => Number(note.split("\n")[1]));
 
-/** A log of 140 entries, anchored at 1, 70 and 140, and a copy of its store from when it had 70. */
-async function logAndCopyAt70() {
+/** Creates a log of 140 entries with anchored checkpoints at 1, 70 and 140, and a copy of its store at 70 entries. */
+async function createLogAndCopyAt70() {
   const { anchor, state } = testAnchor();
   const deps = { ...(await makeLog(1)), anchor };
-  let older = memoryStore();
+  let storeAt70 = memoryStore();
   for (const entries of [0, 69, 70]) {
     await lengthen(deps, entries);
     deps.clock.advance(SECOND);
     await maintainCheckpoint(deps);
-    if (entries === 69) older = await copyStore(deps.store);
+    if (entries === 69) storeAt70 = await copyStore(deps.store);
   }
-  expect(lengthsIn(state.kept)).toEqual([1, 70, 140]);
-  return { state, deps, older: { ...deps, store: older, integrity: {} } };
+  expect(listLengths(state.notes)).toEqual([1, 70, 140]);
+  return { state, deps, copyAt70: { ...deps, store: storeAt70, integrity: {} } };
 }
 
 const isReady = async (deps: TestDeps) => (await checkReadiness(deps)).ready;
-const readAnchorCapability = async (deps: TestDeps) =>
-  (await listCapabilities(deps)).find(({ id }) => id === "audit_anchor");
 
 test("a store that was set back stays rejected after it appends an old line to its anchor", async () => {
-  const { state, older } = await logAndCopyAt70();
-  state.kept.push(state.kept[1]!);
-  await verifyAgainstAnchor(older);
-  expect(older.integrity).toMatchObject({
+  const { state, copyAt70 } = await createLogAndCopyAt70();
+  state.notes.push(state.notes[1]!);
+  await verifyAgainstAnchor(copyAt70);
+  expect(copyAt70.integrity).toMatchObject({
     breach: { first_invalid: 71, reason: expect.stringContaining("tail was cut") },
   });
 });
 
 test("a rewritten log stays rejected after it appends its own longer checkpoint to the anchor", async () => {
-  const { state, older } = await logAndCopyAt70();
-  older.clock.advance(SECOND);
-  await lengthen(older, 80);
-  state.kept.push((await storeCurrentCheckpoint(older)).note);
-  expect(lengthsIn(state.kept)).toEqual([1, 70, 140, 150]);
-  await verifyAgainstAnchor(older);
-  expect(older.integrity).toMatchObject({
+  const { state, copyAt70 } = await createLogAndCopyAt70();
+  copyAt70.clock.advance(SECOND);
+  await lengthen(copyAt70, 80);
+  state.notes.push((await storeCurrentCheckpoint(copyAt70)).note);
+  expect(listLengths(state.notes)).toEqual([1, 70, 140, 150]);
+  await verifyAgainstAnchor(copyAt70);
+  expect(copyAt70.integrity).toMatchObject({
     breach: { first_invalid: 140, reason: expect.stringContaining("does not continue") },
   });
 });
 
 test("a new anchor receives the newest checkpoint after the next start", async () => {
   const deps = await makeLog(10);
-  const startWith = async ({ anchor, kept }: ReturnType<typeof testAnchor>) => {
-    const again = { ...deps, anchor, integrity: {} };
-    await verifyAgainstAnchor(again);
-    await maintainCheckpoint(again);
-    expect(await isReady(again)).toBe(true);
-    return lengthsIn(kept);
+  const startWith = async ({ anchor, notes }: ReturnType<typeof testAnchor>) => {
+    const restarted = { ...deps, anchor, integrity: {} };
+    await verifyAgainstAnchor(restarted);
+    await maintainCheckpoint(restarted);
+    expect(await isReady(restarted)).toBe(true);
+    return listLengths(notes);
   };
   const first = testAnchor();
   expect(await startWith(first)).toEqual([10]);
-  expect(await startWith(first), "the same again").toEqual([10]);
+  expect(await startWith(first), "the same anchor again").toEqual([10]);
   expect(await startWith(testAnchor())).toEqual([10]);
 });
 
 test("an anchor that lost checkpoints makes the service unready and gets none until repaired", async () => {
-  const { deps, state } = await logAndCopyAt70();
-  const [longest] = state.kept.splice(-1);
+  const { deps, state } = await createLogAndCopyAt70();
+  const [longest] = state.notes.splice(-1);
   await verifyAgainstAnchor(deps);
   expect(deps.integrity.breach).toBeUndefined();
   expect(await isReady(deps)).toBe(false);
@@ -296,21 +301,21 @@ test("an anchor that lost checkpoints makes the service unready and gets none un
   await lengthen(deps, 5);
   deps.clock.advance(60 * SECOND);
   await maintainCheckpoint(deps);
-  expect(lengthsIn(state.kept)).toEqual([1, 70]);
-  state.kept.push(longest!);
+  expect(listLengths(state.notes)).toEqual([1, 70]);
+  state.notes.push(longest!);
   deps.clock.advance(60 * SECOND);
   await maintainCheckpoint(deps);
-  expect(lengthsIn(state.kept)).toEqual([1, 70, 140, 145]);
+  expect(listLengths(state.notes)).toEqual([1, 70, 140, 145]);
   expect(await isReady(deps)).toBe(true);
   expect(await readAnchorCapability(deps)).toMatchObject({ status: "available" });
 });
 
 test("an empty store with an anchor of an existing log is rejected; the error says what to do", async () => {
-  const { deps, state } = await logAndCopyAt70();
+  const { deps, state } = await createLogAndCopyAt70();
   const opening = openDeps({ anchor: deps.anchor });
   await expect(opening).rejects.toThrow(LogMissing);
   await expect(opening).rejects.toThrow(/the store is empty.*140 entries.*restore the store.*or name another anchor/);
-  state.kept.length = 0;
+  state.notes.length = 0;
   expect(await readHead((await openDeps({ anchor: deps.anchor })).store)).toMatchObject({ length: 0 });
 });
 
@@ -332,7 +337,7 @@ test("at start the log must continue the last checkpoint of its anchor", async (
   await verifyAgainstAnchor(shorterLog);
   expect(shorterLog.integrity.breach?.reason, "another log").toContain("against the anchor");
 
-  state.kept.push((await storeCurrentCheckpoint(deps)).note.replace("\n15\n", "\n16\n"));
+  state.notes.push((await storeCurrentCheckpoint(deps)).note.replace("\n15\n", "\n16\n"));
   await verifyAgainstAnchor(deps);
   expect(deps.integrity.breach).toMatchObject({
     first_invalid: 16,
@@ -343,7 +348,7 @@ test("at start the log must continue the last checkpoint of its anchor", async (
 test("a rewritten log is rejected by its anchor", async () => {
   const { anchor, state } = testAnchor();
   const deps = { ...(await makeLog(10)), anchor };
-  state.kept.push((await storeCurrentCheckpoint(deps)).note.replace(/\n.{44}\n/, `\n${"A".repeat(43)}=\n`));
+  state.notes.push((await storeCurrentCheckpoint(deps)).note.replace(/\n.{44}\n/, `\n${"A".repeat(43)}=\n`));
   await verifyAgainstAnchor(deps);
   expect(deps.integrity.breach).toMatchObject({
     first_invalid: 10,
@@ -373,8 +378,8 @@ test("an anchor that never responds delays the start by ten seconds at most", as
   const warnings: string[] = [];
   const deps = await makeLog(3);
   const log = { ...deps.log, warn: (message: string) => void warnings.push(message) };
-  const never = () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) });
-  const silent: CheckpointAnchor = { append: async () => {}, readAll: never };
+  const readForever = () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) });
+  const silent: CheckpointAnchor = { append: async () => {}, readAll: readForever };
   const verifying = verifyAgainstAnchor({ ...deps, log, anchor: silent });
   await vi.advanceTimersByTimeAsync(10_000);
   await verifying;

@@ -1,3 +1,4 @@
+/** The endpoint for checkpoints, the stored checkpoint and its signature, and rewritten logs that get none. */
 import { writeRecords } from "../../support/write_records.ts";
 import { generateKeyPairSync, sign } from "node:crypto";
 import { expect, test } from "vitest";
@@ -29,19 +30,19 @@ function newSigner(): CheckpointSigner {
   };
 }
 
-/** Adds a key to a process. */
+/** Returns the dependencies of a process with a signing key. */
 const withSigner = (deps: TestDeps, checkpointSigner = newSigner()) => ({ ...deps, checkpointSigner });
 
-const ask = async (deps: TestDeps, headers: HeadersInit = {}) =>
+const requestCheckpoint = async (deps: TestDeps, headers: HeadersInit = {}) =>
   auditCheckpoint(deps)(get("audit/checkpoint", headers));
 const readOrigin = async ({ store }: TestDeps) => (await store.get("meta", "chain"))!.value.origin;
-const rootAt = async (deps: TestDeps, length: number) =>
+const computeReferenceRoot = async (deps: TestDeps, length: number) =>
   MTH((await readLeaves(deps)).map(data), 0, length).toString("base64");
 
 test("an unsigned checkpoint has origin, length and root, and no signature", async () => {
   const deps = await makeLog(3);
-  const response = await ask(deps);
-  const [origin, root] = [await readOrigin(deps), await rootAt(deps, 3)];
+  const response = await requestCheckpoint(deps);
+  const [origin, root] = [await readOrigin(deps), await computeReferenceRoot(deps, 3)];
   expect(await response.json()).toEqual({
     checkpoint: `${origin}\n3\n${root}\n\n`,
     origin,
@@ -56,7 +57,7 @@ test("an unsigned checkpoint has origin, length and root, and no signature", asy
 
 test("a signed checkpoint verifies under its key, whose name is the origin", async () => {
   const deps = withSigner(await makeLog(3));
-  const body = (await (await ask(deps)).json()) as { checkpoint: string; key: string; signed: boolean };
+  const body = (await (await requestCheckpoint(deps)).json()) as { checkpoint: string; key: string; signed: boolean };
   const origin = await readOrigin(deps);
   expect(body).toMatchObject({
     signed: true,
@@ -70,20 +71,20 @@ test("a signed checkpoint verifies under its key, whose name is the origin", asy
 
 test("Accept: text/plain returns the note as text", async () => {
   const deps = withSigner(await makeLog(2));
-  const response = await ask(deps, { accept: "text/plain" });
+  const response = await requestCheckpoint(deps, { accept: "text/plain" });
   expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
   expect(await response.text()).toBe((await storeCurrentCheckpoint(deps)).note);
-  expect((await ask(deps, { accept: "text/plain, application/json" })).headers.get("content-type")).toBe(
+  expect((await requestCheckpoint(deps, { accept: "text/plain, application/json" })).headers.get("content-type")).toBe(
     "application/json",
   );
 });
 
 test("an empty log has the empty tree's root", async () => {
-  const { checkpoint } = (await (await ask(await makeLog(0))).json()) as { checkpoint: string };
+  const { checkpoint } = (await (await requestCheckpoint(await makeLog(0))).json()) as { checkpoint: string };
   expect(checkpoint.split("\n").slice(1, 3)).toEqual(["0", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="]);
 });
 
-test("a checkpoint covers all entries, and stays the same until another is written", async () => {
+test("a checkpoint covers all entries, and stays the same until another entry is written", async () => {
   const deps = withSigner(await makeLog(5));
   const first = await storeCurrentCheckpoint(deps);
   deps.clock.advance(1000);
@@ -91,14 +92,14 @@ test("a checkpoint covers all entries, and stays the same until another is writt
   await lengthen(deps, 1);
   const second = await storeCurrentCheckpoint(deps);
   expect(second).toMatchObject({ length: 6, at: deps.clock.iso() });
-  expect(second.note.split("\n")[2]).toBe(await rootAt(deps, 6));
+  expect(second.note.split("\n")[2]).toBe(await computeReferenceRoot(deps, 6));
 });
 
 test("a read computes the checkpoint without storing it, also while the store cannot write", async () => {
   const store = failingStore(memoryStore());
   const deps = withSigner(await makeLog(5, { store }));
   store.fail();
-  const read = (await (await ask(deps)).json()) as { checkpoint: string; length: number };
+  const read = (await (await requestCheckpoint(deps)).json()) as { checkpoint: string; length: number };
   expect(read.length).toBe(5);
   expect(await readLastCheckpoint(deps)).toBeUndefined();
   store.recover();
@@ -106,21 +107,21 @@ test("a read computes the checkpoint without storing it, also while the store ca
   expect(first.note).toBe(read.checkpoint);
   await lengthen(deps, 70);
   store.fail();
-  const grown = (await (await ask(deps)).json()) as { checkpoint: string; length: number };
+  const grown = (await (await requestCheckpoint(deps)).json()) as { checkpoint: string; length: number };
   expect(grown.length).toBe(75);
-  expect(await storeCurrentCheckpoint(deps), "one that cannot be stored is not made").toEqual(first);
+  expect(await storeCurrentCheckpoint(deps), "a checkpoint that cannot be stored is not used").toEqual(first);
   store.recover();
   expect((await storeCurrentCheckpoint(deps)).note).toBe(grown.checkpoint);
 });
 
 test("concurrent requests share one signed checkpoint", async () => {
   const deps = await makeLog(100);
-  let signed = 0;
+  let signatures = 0;
   const signer = newSigner();
-  const counting = withSigner(deps, { ...signer, sign: (text) => (signed++, signer.sign(text)) });
-  const all = await Promise.all(Array.from({ length: 20 }, () => storeCurrentCheckpoint(counting)));
-  expect(new Set(all.map(({ note }) => note)).size).toBe(1);
-  expect(signed).toBe(1);
+  const counting = withSigner(deps, { ...signer, sign: (text) => (signatures++, signer.sign(text)) });
+  const checkpoints = await Promise.all(Array.from({ length: 20 }, () => storeCurrentCheckpoint(counting)));
+  expect(new Set(checkpoints.map(({ note }) => note)).size).toBe(1);
+  expect(signatures).toBe(1);
 });
 
 test("two processes on one store return the same checkpoint", async () => {
@@ -131,8 +132,8 @@ test("two processes on one store return the same checkpoint", async () => {
     withSigner({ ...(await makeLog(0, { store: deps.store, clock: deps.clock })) }, signer),
   ];
   for (let round = 0; round < 5; round++) {
-    const [one, two] = await Promise.all(processes.map(storeCurrentCheckpoint));
-    expect(one!.note).toBe(two!.note);
+    const [first, second] = await Promise.all(processes.map(storeCurrentCheckpoint));
+    expect(first!.note).toBe(second!.note);
     await lengthen(deps, 70);
   }
 });
@@ -152,13 +153,13 @@ test("a new key signs the same tree again, under its own name", async () => {
 
 /** Rewrites the log from entry `from` on with valid hashes, as a person with access to the store could. */
 async function rewrite(deps: TestDeps, from: number): Promise<void> {
-  const other = await makeLog(from - 1, { clock: deps.clock });
+  const rewritten = await makeLog(from - 1, { clock: deps.clock });
   const { store } = deps;
   const head = (await store.get("meta", "chain"))!.value;
-  const before = from === 1 ? [] : await store.list("audit", { limit: from - 1 });
-  const last = before.at(-1)?.value;
-  await writeRecords(other.store, before, (tx, { id, value }) => tx.put("audit", id, value));
-  await other.store.transact((tx) =>
+  const unchanged = from === 1 ? [] : await store.list("audit", { limit: from - 1 });
+  const last = unchanged.at(-1)?.value;
+  await writeRecords(rewritten.store, unchanged, (tx, { id, value }) => tx.put("audit", id, value));
+  await rewritten.store.transact((tx) =>
     tx.put("meta", "chain", {
       origin: head.origin,
       length: from - 1,
@@ -166,40 +167,40 @@ async function rewrite(deps: TestDeps, from: number): Promise<void> {
       at: last?.timestamp ?? "",
     }),
   );
-  other.clock.advance(1);
-  await lengthen(other, head.length - from + 1);
-  const entries = await other.store.list("audit", { limit: 100_000 });
-  const chain = (await other.store.get("meta", "chain"))!.value;
+  rewritten.clock.advance(1);
+  await lengthen(rewritten, head.length - from + 1);
+  const entries = await rewritten.store.list("audit", { limit: 100_000 });
+  const chain = (await rewritten.store.get("meta", "chain"))!.value;
   await writeRecords(store, entries, (tx, { id, value }) => tx.put("audit", id, value));
   await store.transact((tx) => tx.put("meta", "chain", chain));
 }
 
-function recordingLog(): Log & { lines: string[] } {
+function createRecordingLog(): Log & { lines: string[] } {
   const lines: string[] = [];
-  const line = (message: string) => void lines.push(message);
-  return { lines, info: line, warn: line, error: line };
+  const addLine = (message: string) => void lines.push(message);
+  return { lines, info: addLine, warn: addLine, error: addLine };
 }
 
 test("of two processes with different keys, only the one that started last signs", async () => {
   const first = withSigner(await makeLog(1));
-  const key = async ({ store }: TestDeps) => (await store.get("meta", "checkpoint"))!.value.key;
+  const readStoredKey = async ({ store }: TestDeps) => (await store.get("meta", "checkpoint"))!.value.key;
   await storeCurrentCheckpoint(first);
-  const ours = await key(first);
+  const firstKey = await readStoredKey(first);
   const second = withSigner(await restartDeps(first));
   const keyCapability = async (deps: TestDeps) => (await listCapabilities(deps)).find(({ id }) => id === "audit_key");
   const keys: (string | null)[] = [];
   for (const deps of [second, first, second, first]) {
     await lengthen(deps, 1);
     await storeCurrentCheckpoint(deps);
-    keys.push(await key(deps));
+    keys.push(await readStoredKey(deps));
   }
   expect(new Set(keys).size).toBe(1);
-  expect(keys[0]).not.toBe(ours);
+  expect(keys[0]).not.toBe(firstKey);
   expect(await readLastCheckpoint(first)).toMatchObject({ length: 4 });
   expect(await keyCapability(first)).toMatchObject({ status: "degraded", reason: expect.stringContaining(keys[0]!) });
   expect(await keyCapability(second)).toBeUndefined();
   expect(await storeCurrentCheckpoint(withSigner(await restartDeps(first), first.checkpointSigner))).toMatchObject({
-    key: ours,
+    key: firstKey,
   });
 });
 
@@ -217,26 +218,26 @@ test("a process without a key does not remove the signature of another process",
 test.each([1, 40, 64, 128])(
   "a log rewritten from entry %i gets no checkpoint, and the breach is reported",
   async (from) => {
-    const deps = { ...withSigner(await makeLog(128)), log: recordingLog() };
-    const kept = await storeCurrentCheckpoint(deps);
+    const deps = { ...withSigner(await makeLog(128)), log: createRecordingLog() };
+    const lastCheckpoint = await storeCurrentCheckpoint(deps);
     await rewrite(deps, from);
-    expect(await storeCurrentCheckpoint(deps)).toEqual(kept);
+    expect(await storeCurrentCheckpoint(deps)).toEqual(lastCheckpoint);
     expect(deps.integrity.breach).toBeDefined();
     expect(deps.log.lines).toContain("audit chain broken");
     delete deps.integrity.breach;
     await lengthen(deps, 3);
-    expect(await storeCurrentCheckpoint(deps), "nor when it has grown since").toEqual(kept);
+    expect(await storeCurrentCheckpoint(deps), "nor after the log grew").toEqual(lastCheckpoint);
     expect(deps.integrity.breach).toBeDefined();
   },
 );
 
 test("a log rewritten together with its tree does not continue its last checkpoint", async () => {
   const deps = withSigner(await makeLog(100));
-  const kept = await storeCurrentCheckpoint(deps);
+  const lastCheckpoint = await storeCurrentCheckpoint(deps);
   await rewrite(deps, 30);
   await deps.store.transact((tx) => tx.delete("meta", "merkle"));
   await lengthen(deps, 10);
-  expect(await storeCurrentCheckpoint(deps)).toEqual(kept);
+  expect(await storeCurrentCheckpoint(deps)).toEqual(lastCheckpoint);
   expect(deps.integrity.breach).toMatchObject({
     first_invalid: 100,
     reason: expect.stringContaining("does not continue"),
@@ -247,7 +248,7 @@ test("with a key, a rewritten log is detected although its stored checkpoint was
   const deps = withSigner(await makeLog(100));
   const { note, key } = await storeCurrentCheckpoint(deps);
   await rewrite(deps, 30);
-  const forged = note.replace(/\n.{44}\n/, `\n${await rootAt(deps, 100)}\n`);
+  const forged = note.replace(/\n.{44}\n/, `\n${await computeReferenceRoot(deps, 100)}\n`);
   await deps.store.transact((tx) => {
     tx.delete("meta", "merkle");
     tx.put("meta", "checkpoint", { note: forged, key, at: deps.clock.iso() });
@@ -282,7 +283,7 @@ test.each<[string, (deps: TestDeps) => Promise<void>]>([
   await damageTree(deps);
   await lengthen(deps, 3);
   expect(await storeCurrentCheckpoint(deps)).toMatchObject({ length: 203 });
-  expect((await storeCurrentCheckpoint(deps)).note.split("\n")[2]).toBe(await rootAt(deps, 203));
+  expect((await storeCurrentCheckpoint(deps)).note.split("\n")[2]).toBe(await computeReferenceRoot(deps, 203));
   expect(deps.integrity.breach).toBeUndefined();
   const { status } = await auditProof(deps)(get("audit/proof?id=2"));
   expect(status).toBe(200);
@@ -290,14 +291,14 @@ test.each<[string, (deps: TestDeps) => Promise<void>]>([
 
 test("a truncated log gets no shorter checkpoint", async () => {
   const deps = withSigner(await makeLog(100));
-  const kept = await storeCurrentCheckpoint(deps);
+  const lastCheckpoint = await storeCurrentCheckpoint(deps);
   const last = (await deps.store.get("audit", entryKey(90)))!.value;
   const head = (await deps.store.get("meta", "chain"))!.value;
   await deps.store.transact((tx) => {
     for (let id = 91; id <= 100; id++) tx.delete("audit", entryKey(id));
     tx.put("meta", "chain", { ...head, length: 90, head: last.current_hash });
   });
-  expect(await storeCurrentCheckpoint(deps)).toEqual(kept);
+  expect(await storeCurrentCheckpoint(deps)).toEqual(lastCheckpoint);
   expect(deps.integrity.breach).toMatchObject({ first_invalid: 91 });
 });
 
@@ -306,7 +307,7 @@ test("a malformed record of the last checkpoint is a breach", async () => {
   await storeCurrentCheckpoint(deps);
   await deps.store.transact((tx) => tx.put("meta", "checkpoint", { note: "x", key: null, at: deps.clock.iso() }));
   await lengthen(deps, 1);
-  const response = await ask(deps);
+  const response = await requestCheckpoint(deps);
   expect([response.status, await response.json()]).toMatchObject([503, { code: "chain_broken" }]);
   expect(deps.integrity.breach?.reason).toContain("no checkpoint");
 });
@@ -314,7 +315,7 @@ test("a malformed record of the last checkpoint is a breach", async () => {
 test("a broken chain without a checkpoint gets 503 chain_broken, for proofs too", async () => {
   const deps = await makeLog(10);
   deps.integrity.breach = { first_invalid: 4, reason: "its current_hash does not cover its fields" };
-  for (const response of [await ask(deps), await auditProof(deps)(get("audit/proof?id=1"))]) {
+  for (const response of [await requestCheckpoint(deps), await auditProof(deps)(get("audit/proof?id=1"))]) {
     expect(response.status).toBe(503);
     expect(await response.json()).toMatchObject({ code: "chain_broken", first_invalid: 4 });
   }

@@ -1,4 +1,4 @@
-/** Edits of the log by a person who can write the store, and the findings of verify. */
+/** `audit/verify` finds edits of the log by a person who can write the store. */
 import { expect, test } from "vitest";
 import { type ChainHead, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
@@ -11,8 +11,8 @@ import { service, makeService } from "../../support/service.ts";
 
 const LENGTH = 10;
 
-/** A log of ten entries, and the query with its length and head that a careful reader would verify it with. */
-async function tenEntryLog() {
+/** Creates a log of ten entries, and the query with which an auditor who stored its length and head verifies it. */
+async function createTenEntryLog() {
   const api = await service();
   await api.bring("rolled_back");
   await api.bring("applied");
@@ -48,7 +48,7 @@ async function verifyAfterRestart(api: Awaited<ReturnType<typeof service>>, quer
 const proposeAfterRestart = async (api: Awaited<ReturnType<typeof service>>): Promise<Reply> =>
   makeService(await restartDeps(api.deps)).post("propose", PROPOSAL);
 
-const EDITS: [what: string, edit: Record<string, unknown>][] = [
+const EDITS: [description: string, edit: Record<string, unknown>][] = [
   ["origin", { origin: "acme-crm/audit/00" }],
   ["id", { id: 40 }],
   ["id as text", { id: "4" }],
@@ -72,13 +72,13 @@ const EDITS: [what: string, edit: Record<string, unknown>][] = [
     "current_hash",
   ].flatMap((field): [string, Record<string, unknown>][] => [
     [`${field} to null`, { [field]: null }],
-    [`${field} away`, { [field]: undefined }],
+    [`${field}, which is removed`, { [field]: undefined }],
     [`${field} to an object`, { [field]: {} }],
   ]),
 ];
 
 test.each(EDITS)("an edit of %s is found at the edited entry", async (_, edit) => {
-  const { api, entries } = await tenEntryLog();
+  const { api, entries } = await createTenEntryLog();
   for (const at of [1, 4, LENGTH]) {
     await damage(api.deps.store, (tx) => put(tx, at, { ...entries[at - 1]!, ...edit }));
     expect(await verifyAfterRestart(api), `entry ${at}`).toMatchObject({ valid: false, first_invalid: at });
@@ -88,31 +88,31 @@ test.each(EDITS)("an edit of %s is found at the edited entry", async (_, edit) =
 });
 
 test("an additional field that the hash does not cover is found", async () => {
-  const { api, entries } = await tenEntryLog();
+  const { api, entries } = await createTenEntryLog();
   await damage(api.deps.store, (tx) => put(tx, 4, { ...entries[3]!, note: "approved by the board" }));
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 4 });
 });
 
 test("an edit with a recomputed hash is found at the next entry", async () => {
-  const { api, entries } = await tenEntryLog();
+  const { api, entries } = await createTenEntryLog();
   await damage(api.deps.store, (tx) => put(tx, 4, withNewHash({ ...entries[3]!, tenant: "t9" })));
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 5 });
 });
 
 test("an edit of the last entry with a recomputed hash is found by the head", async () => {
-  const { api, entries } = await tenEntryLog();
+  const { api, entries } = await createTenEntryLog();
   await damage(api.deps.store, (tx) => put(tx, LENGTH, withNewHash({ ...entries.at(-1)!, tenant: "t9" })));
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: LENGTH });
 });
 
 test.each([1, 5, LENGTH])("a deleted entry %i is found", async (at) => {
-  const { api } = await tenEntryLog();
+  const { api } = await createTenEntryLog();
   await damage(api.deps.store, (tx) => tx.delete("audit", entryKey(at)));
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: at });
 });
 
 test("a deleted entry is found although later entries were renumbered", async () => {
-  const { api, entries } = await tenEntryLog();
+  const { api, entries } = await createTenEntryLog();
   await damage(api.deps.store, (tx) => {
     for (let id = 5; id < LENGTH; id++) put(tx, id, { ...entries[id]!, id });
     tx.delete("audit", entryKey(LENGTH));
@@ -121,7 +121,7 @@ test("a deleted entry is found although later entries were renumbered", async ()
 });
 
 test("swapped entries are found, also when they were renumbered", async () => {
-  const { api, entries } = await tenEntryLog();
+  const { api, entries } = await createTenEntryLog();
   for (const renumbered of [true, false]) {
     await damage(api.deps.store, (tx) => {
       put(tx, 4, renumbered ? { ...entries[4]!, id: 4 } : entries[4]);
@@ -132,7 +132,7 @@ test("swapped entries are found, also when they were renumbered", async () => {
 });
 
 test("an inserted entry is found", async () => {
-  const { api, entries } = await tenEntryLog();
+  const { api, entries } = await createTenEntryLog();
   await damage(api.deps.store, (tx) => {
     const head = { origin: entries[0]!.origin, length: 4, head: entries[3]!.current_hash, at: entries[3]!.timestamp };
     const { entry } = nextEntry(head, { event_type: "change_applied", detail: "" }, head.at, portableSha256);
@@ -144,8 +144,8 @@ test("an inserted entry is found", async () => {
 });
 
 test("entries of another log are found, whether one or all are replaced", async () => {
-  const { api, entries } = await tenEntryLog();
-  const other = await tenEntryLog();
+  const { api, entries } = await createTenEntryLog();
+  const other = await createTenEntryLog();
   await damage(api.deps.store, (tx) => put(tx, 4, other.entries[3]));
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 4 });
   await damage(api.deps.store, (tx) => {
@@ -157,7 +157,7 @@ test("entries of another log are found, whether one or all are replaced", async 
 });
 
 test("a truncated log with a corrected head is found by its changes and by stored checkpoints", async () => {
-  const { api, entries, expectedQuery } = await tenEntryLog();
+  const { api, entries, expectedQuery } = await createTenEntryLog();
   await damage(api.deps.store, (tx) => {
     for (let id = 6; id <= LENGTH; id++) tx.delete("audit", entryKey(id));
     const { id: length, current_hash: head, timestamp: at, origin } = entries[4]!;
@@ -175,13 +175,13 @@ test("a truncated log with a corrected head is found by its changes and by store
 });
 
 test("a truncated log without a corrected head is found", async () => {
-  const { api } = await tenEntryLog();
+  const { api } = await createTenEntryLog();
   await damage(api.deps.store, (tx) => tx.delete("audit", entryKey(LENGTH)));
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: LENGTH });
 });
 
 test("a complete rewrite is found only by comparison with a stored head", async () => {
-  const { api, entries, expectedQuery } = await tenEntryLog();
+  const { api, entries, expectedQuery } = await createTenEntryLog();
   await damage(api.deps.store, (tx) => rewrite(tx, entries, (entry) => ({ ...entry, tenant: "t9" })));
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: true, length: LENGTH });
   expect(await verifyAfterRestart(api, `?expected_length=${LENGTH}`)).toMatchObject({
@@ -192,7 +192,7 @@ test("a complete rewrite is found only by comparison with a stored head", async 
 });
 
 test("a skipped id is found although every hash matches", async () => {
-  const { api, entries } = await tenEntryLog();
+  const { api, entries } = await createTenEntryLog();
   await damage(api.deps.store, (tx) => {
     let previous = entries[3]!.current_hash;
     for (const old of entries.slice(4)) {
@@ -207,7 +207,7 @@ test("a skipped id is found although every hash matches", async () => {
 });
 
 test("a timestamp before the previous one is found although every hash matches", async () => {
-  const { api, entries } = await tenEntryLog();
+  const { api, entries } = await createTenEntryLog();
   const setBackEntry5 = (entry: AuditEntry): AuditEntry =>
     entry.id === 5 ? { ...entry, timestamp: "2026-01-02T03:04:05.677Z" } : entry;
   await damage(api.deps.store, (tx) => rewrite(tx, entries, setBackEntry5));
@@ -217,27 +217,27 @@ test("a timestamp before the previous one is found although every hash matches",
 test.each([
   [4, "immediately", 0],
   [1, "immediately", 0],
-  [1, "in the next full pass", 60_000],
+  [1, "in the next complete verification", 60_000],
 ])("a truncation by %i entries is reported %s by a process that has read the longer log", async (cut, _, later) => {
-  const { api, entries } = await tenEntryLog();
-  const left = LENGTH - cut;
+  const { api, entries } = await createTenEntryLog();
+  const remaining = LENGTH - cut;
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: LENGTH });
   await damage(api.deps.store, (tx) => {
-    for (let id = left + 1; id <= LENGTH; id++) tx.delete("audit", entryKey(id));
-    const { id: length, current_hash: head, timestamp: at, origin } = entries[left - 1]!;
+    for (let id = remaining + 1; id <= LENGTH; id++) tx.delete("audit", entryKey(id));
+    const { id: length, current_hash: head, timestamp: at, origin } = entries[remaining - 1]!;
     tx.put("meta", "chain", { origin, length, head, at });
   });
   api.deps.clock.advance(later);
   const { body } = await api.get("audit/verify");
   expect(body).toMatchObject({
     valid: false,
-    first_invalid: left + 1,
+    first_invalid: remaining + 1,
     reason: expect.stringContaining("tail was cut"),
   });
 });
 
 test("a process that has read the log reports a rewrite, also later", async () => {
-  const { api, entries } = await tenEntryLog();
+  const { api, entries } = await createTenEntryLog();
   expect((await api.get("audit/verify")).body.valid).toBe(true);
   await damage(api.deps.store, (tx) => rewrite(tx, entries, (entry) => ({ ...entry, tenant: "t9" })));
   api.deps.clock.advance(60_000);
@@ -245,7 +245,7 @@ test("a process that has read the log reports a rewrite, also later", async () =
 });
 
 test("entries beyond the head are found", async () => {
-  const { api, entries } = await tenEntryLog();
+  const { api, entries } = await createTenEntryLog();
   await damage(api.deps.store, (tx) => {
     const { id: length, current_hash: head, timestamp: at, origin } = entries[4]!;
     tx.put("meta", "chain", { origin, length, head, at });
@@ -256,7 +256,7 @@ test("entries beyond the head are found", async () => {
 });
 
 test("a missing head is found, and no new log replaces the old one", async () => {
-  const { api } = await tenEntryLog();
+  const { api } = await createTenEntryLog();
   await damage(api.deps.store, (tx) => tx.delete("meta", "chain"));
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 1 });
   const { status, body } = await proposeAfterRestart(api);
@@ -264,22 +264,22 @@ test("a missing head is found, and no new log replaces the old one", async () =>
 });
 
 test("a breach rejects writes and fails readiness; reads continue; a restart finds it again", async () => {
-  const { api, entries } = await tenEntryLog();
+  const { api, entries } = await createTenEntryLog();
   await damage(api.deps.store, (tx) => put(tx, 4, { ...entries[3]!, detail: "" }));
   const { change_id } = entries.at(-1)!;
-  const found = makeService(await restartDeps(api.deps));
-  for (const one of [found, await verifyAgain(api)]) {
+  const restarted = makeService(await restartDeps(api.deps));
+  for (const service of [restarted, await verifyAgain(api)]) {
     for (const [path, fields] of [
       ["propose", PROPOSAL],
       ["kpi", { csat: 1 }],
     ] as const)
-      expect(await one.post(path, fields)).toMatchObject({
+      expect(await service.post(path, fields)).toMatchObject({
         status: 503,
         body: { code: "chain_broken", first_invalid: 4 },
       });
     for (const action of ["approve", "deny", "withdraw"] as const)
-      expect((await one.act(action, change_id)).body.code).toBe("chain_broken");
-    expect(await one.get("/readyz")).toMatchObject({
+      expect((await service.act(action, change_id)).body.code).toBe("chain_broken");
+    expect(await service.get("/readyz")).toMatchObject({
       status: 503,
       body: { ready: false, checks: { chain: { ok: false } } },
     });
@@ -292,15 +292,15 @@ test("a breach rejects writes and fails readiness; reads continue; a restart fin
       "/livez",
       "/api/state",
     ])
-      expect((await one.get(path)).status, path).toBe(200);
-    expect((await one.get("audit/verify")).body).toMatchObject({ valid: false, first_invalid: 4 });
-    const { capabilities } = (await one.get("/api/capabilities")).body;
+      expect((await service.get(path)).status, path).toBe(200);
+    expect((await service.get("audit/verify")).body).toMatchObject({ valid: false, first_invalid: 4 });
+    const { capabilities } = (await service.get("/api/capabilities")).body;
     expect(capabilities.find(({ id }: { id: string }) => id === "audit_chain")).toMatchObject({ status: "failing" });
   }
   expect((await api.deps.store.get("meta", "chain"))?.value.length).toBe(LENGTH);
 });
 
-/** The service that was running when the damage was done, after it verified the log again. */
+/** Returns the service, which was running when the log was damaged, after it verified the log again. */
 async function verifyAgain(api: Awaited<ReturnType<typeof service>>) {
   api.deps.clock.advance(6000);
   await api.get("audit/verify");

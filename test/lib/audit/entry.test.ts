@@ -1,3 +1,4 @@
+/** The hash of an entry. */
 import { expect, test } from "vitest";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
@@ -29,7 +30,7 @@ const SECOND_HASH = "a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b
 test.each([
   ["portable", portableSha256],
   ["node", nodeSha256],
-])("the vectors of countersign-audit/v1, hashed by %s", (_, sha256) => {
+])("the published entries have their published hashes, with the SHA-256 of %s", (_, sha256) => {
   expect(entryHash(FIRST, sha256)).toBe(FIRST_HASH);
   expect(entryHash(SECOND, sha256)).toBe(SECOND_HASH);
 });
@@ -65,16 +66,16 @@ test.each(["", "a", "é", "李", "😀", "\u0000", "x".repeat(70_000), "😀".re
 );
 
 test("an entry that was verified before is reported when it is invalid or was edited since", () => {
-  const isSound = createCachedHashCheck();
+  const hasValidHash = createCachedHashCheck();
   const forged = Object.freeze({ ...FIRST, tenant: "t2", current_hash: FIRST_HASH });
-  expect([1, 2].map(() => isSound(forged, nodeSha256))).toEqual([false, false]);
-  const kept = Object.freeze({ ...FIRST, current_hash: FIRST_HASH });
-  let hashed = 0;
-  const counted = (data: string | Uint8Array) => (hashed++, nodeSha256(data));
-  expect([1, 2].map(() => isSound(kept, counted))).toEqual([true, true]);
-  expect(hashed).toBe(1);
-  const loose = { ...FIRST, current_hash: FIRST_HASH };
-  expect(isSound(loose, nodeSha256)).toBe(true);
-  loose.tenant = "t2";
-  expect(isSound(loose, nodeSha256)).toBe(false);
+  expect([1, 2].map(() => hasValidHash(forged, nodeSha256))).toEqual([false, false]);
+  const frozen = Object.freeze({ ...FIRST, current_hash: FIRST_HASH });
+  let hashCount = 0;
+  const countingSha256 = (data: string | Uint8Array) => (hashCount++, nodeSha256(data));
+  expect([1, 2].map(() => hasValidHash(frozen, countingSha256))).toEqual([true, true]);
+  expect(hashCount, "the result for a frozen entry is cached").toBe(1);
+  const editable = { ...FIRST, current_hash: FIRST_HASH };
+  expect(hasValidHash(editable, nodeSha256)).toBe(true);
+  editable.tenant = "t2";
+  expect(hasValidHash(editable, nodeSha256)).toBe(false);
 });

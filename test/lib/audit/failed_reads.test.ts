@@ -9,22 +9,22 @@ import { withFaults, systemError } from "../../local/store/faults.ts";
 import { opened, temporaryFolder } from "../../local/store/opened.ts";
 import { service } from "../../support/service.ts";
 
-/** A store whose reads of the log fail while an error is set. */
-function failingReads() {
-  const kept = memoryStore();
+/** Creates a store whose reads of the log fail while an error is set. */
+function createStoreWithFailingReads() {
+  const memory = memoryStore();
   let failure: Error | undefined;
-  const orFail = <T>(collection: string, read: () => Promise<T>): Promise<T> =>
+  const unlessFailing = <T>(collection: string, read: () => Promise<T>): Promise<T> =>
     failure && collection === "audit" ? Promise.reject(failure) : read();
   const store: Store = {
-    ...kept,
-    get: (collection, id) => orFail(collection, () => kept.get(collection, id)),
-    list: (collection, options) => orFail(collection, () => kept.list(collection, options)),
+    ...memory,
+    get: (collection, id) => unlessFailing(collection, () => memory.get(collection, id)),
+    list: (collection, options) => unlessFailing(collection, () => memory.list(collection, options)),
   };
   return { store, fail: (error?: Error) => void (failure = error) };
 }
 
 test.each(["EIO", "ENOMEM", "ETIMEDOUT"])("reads that fail with %s are not reported as a breach", async (code) => {
-  const { store, fail } = failingReads();
+  const { store, fail } = createStoreWithFailingReads();
   const api = await service({ store });
   await api.propose();
   fail(systemError(code));
@@ -58,7 +58,7 @@ test.each(["EIO", "ENOMEM"])(
 );
 
 test("a damaged entry is a breach at any position", async () => {
-  const { store, fail } = failingReads();
+  const { store, fail } = createStoreWithFailingReads();
   const api = await service({ store });
   await api.propose();
   fail(new RecordDamaged("a record is not where the journal had it"));

@@ -1,3 +1,4 @@
+/** The Merkle tree of the log equals an independent implementation of RFC 6962, in memory and stored. */
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { entryKey } from "../../../lib/audit/chain.ts";
@@ -17,13 +18,13 @@ import { data, MTH } from "./reference_tree.ts";
 import { readLeaves, lengthen, makeLog } from "./synthetic_log.ts";
 
 const LEAVES = Array.from({ length: 130 }, (_, i) => createHash("sha256").update(`leaf ${i}`).digest("hex"));
-const treeOf = (leaves: readonly string[]) =>
+const buildTree = (leaves: readonly string[]) =>
   leaves.reduce((tree, leaf) => appendLeaf(tree, leaf, sha256, () => {}), EMPTY_TREE);
-const reference = (leaves: readonly string[]) => MTH(leaves.map(data)).toString("hex");
+const computeReferenceRoot = (leaves: readonly string[]) => MTH(leaves.map(data)).toString("hex");
 
 test("the root of the two entries of the published vector matches", () => {
   const root = computeRoot(
-    treeOf([
+    buildTree([
       "3cea597796c018493b524b1395eba040221149459234f34c711aaa83b648a906",
       "a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e",
     ]),
@@ -34,7 +35,9 @@ test("the root of the two entries of the published vector matches", () => {
 
 test("the root at every size up to 130 is that of RFC 6962", () => {
   for (let size = 0; size <= LEAVES.length; size++)
-    expect(computeRoot(treeOf(LEAVES.slice(0, size)), sha256), `size ${size}`).toBe(reference(LEAVES.slice(0, size)));
+    expect(computeRoot(buildTree(LEAVES.slice(0, size)), sha256), `size ${size}`).toBe(
+      computeReferenceRoot(LEAVES.slice(0, size)),
+    );
 });
 
 test("a growing tree reports every subtree that it completes, with its root", () => {
@@ -44,13 +47,13 @@ test("a growing tree reports every subtree that it completes, with its root", ()
       appendLeaf(tree, leaf, sha256, (height, root) => {
         const size = 2 ** height;
         const end = tree.length + 1;
-        expect(root).toBe(reference(LEAVES.slice(end - size, end)));
+        expect(root).toBe(computeReferenceRoot(LEAVES.slice(end - size, end)));
         reported.push(`${height}/${end / size - 1}`);
       }),
     EMPTY_TREE,
   );
   const expected = [0, 1, 2, 3, 4, 5, 6, 7].flatMap((height) =>
-    Array.from({ length: Math.floor(130 / 2 ** height) }, (_, place) => `${height}/${place}`),
+    Array.from({ length: Math.floor(130 / 2 ** height) }, (_, index) => `${height}/${index}`),
   );
   expect(reported.sort()).toEqual(expected.sort());
 });
@@ -122,14 +125,18 @@ test("a proof reads one page of entries and one tile per level, for any length o
   expect(reads).toBeLessThanOrEqual(4);
 });
 
-const rehashed = (entry: AuditEntry): AuditEntry => ({ ...entry, current_hash: hashEntry(entry) });
+const withNewHash = (entry: AuditEntry): AuditEntry => ({ ...entry, current_hash: hashEntry(entry) });
 
 test.each([
   ["an entry whose hash does not cover it", 70, (entry: AuditEntry) => ({ ...entry, tenant: "other" })],
-  ["an entry of another log", 70, (entry: AuditEntry) => rehashed({ ...entry, origin: "acme-crm/audit/ff" })],
-  ["an entry that does not continue", 65, (entry: AuditEntry) => rehashed({ ...entry, previous_hash: "0".repeat(64) })],
-  ["an entry under another id", 66, (entry: AuditEntry) => rehashed({ ...entry, id: 67 })],
-])("%s is not added to the tree, and is named", async (_, id, edit) => {
+  ["an entry of another log", 70, (entry: AuditEntry) => withNewHash({ ...entry, origin: "acme-crm/audit/ff" })],
+  [
+    "an entry that does not continue",
+    65,
+    (entry: AuditEntry) => withNewHash({ ...entry, previous_hash: "0".repeat(64) }),
+  ],
+  ["an entry under another id", 66, (entry: AuditEntry) => withNewHash({ ...entry, id: 67 })],
+])("%s is not added to the tree, and the error has its id", async (_, id, edit) => {
   const deps = await makeLog(64);
   await growTree(deps);
   await lengthen(deps, 20);
@@ -152,10 +159,10 @@ test("a log that is shorter than its tree, ends differently or has a gap is a br
   await expect(growTree(gap)).rejects.toMatchObject({ breach: { first_invalid: 10 } });
 });
 
-test("two processes that grow the tree concurrently make one tree", async () => {
+test("processes that grow the tree concurrently build one tree", async () => {
   const deps = await makeLog(2500);
-  const both = await Promise.all([growTree(deps), growTree(deps), growTree(deps)]);
-  for (const tree of both) expect(tree).toMatchObject({ length: 2500 });
+  const trees = await Promise.all([growTree(deps), growTree(deps), growTree(deps)]);
+  for (const tree of trees) expect(tree).toMatchObject({ length: 2500 });
   const root = await computeRangeHash({ start: 0, end: 2500 }, createNodeReader(deps), deps.sha256);
   expect(root).toBe(MTH((await readLeaves(deps)).map(data)).toString("hex"));
 });

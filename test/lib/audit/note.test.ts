@@ -1,3 +1,4 @@
+/** Signed notes: their format, keys and signatures. */
 import { createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto";
 import { expect, test } from "vitest";
 import {
@@ -19,7 +20,7 @@ const SIGNATURE =
 const VERIFIER_KEY = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW";
 const peter = { name: "PeterNeumann", publicKey: decodeBase64(VERIFIER_KEY.split("+").slice(2).join("+"))!.slice(1) };
 
-function signer(name: string) {
+function createSigner(name: string) {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const raw = new Uint8Array(Buffer.from(publicKey.export({ format: "jwk" }).x!, "base64url"));
   const key = { name, publicKey: raw };
@@ -50,11 +51,11 @@ test("every flipped bit of a note is rejected by its form, its name or its signa
 });
 
 test("signatures of unknown keys are ignored; an invalid signature of a known key is rejected", async () => {
-  const [own, other] = [signer("log.example/a"), signer("log.example/a")];
+  const [own, other] = [createSigner("log.example/a"), createSigner("log.example/a")];
   const text = "log.example/a\n1\nroot\n";
   const good = own.signature(text);
-  const strange = { ...other.signature(text), name: "witness.example" };
-  expect(await isSignedWithKey({ text, signatures: [strange, good] }, own.key, sha256)).toBe(true);
+  const unknownKey = { ...other.signature(text), name: "witness.example" };
+  expect(await isSignedWithKey({ text, signatures: [unknownKey, good] }, own.key, sha256)).toBe(true);
   expect(await isSignedWithKey({ text, signatures: [other.signature(text)] }, own.key, sha256)).toBe(false);
   expect(await isSignedWithKey({ text, signatures: [{ ...good, name: "log.example/b" }] }, own.key, sha256)).toBe(
     false,
@@ -64,8 +65,8 @@ test("signatures of unknown keys are ignored; an invalid signature of a known ke
   expect(await isSignedWithKey({ text, signatures: [] }, own.key, sha256)).toBe(false);
 });
 
-test("another implementation verifies a signature of this one", () => {
-  const { key, signature } = signer("log.example/a");
+test("Node's crypto verifies a signature made for a note", () => {
+  const { key, signature } = createSigner("log.example/a");
   const publicKey = createPublicKey({
     key: { kty: "OKP", crv: "Ed25519", x: Buffer.from(key.publicKey).toString("base64url") },
     format: "jwk",
@@ -89,7 +90,7 @@ test.each([
   ["no signature in the line", "a\n\n— name \n"],
   ["a signature that is no base64", "a\n\n— name !!!!\n"],
   ["base64 without its padding", `a\n\n${SIGNATURE.replace("=", "")}`],
-  ["a key id and nothing signed", `a\n\n— name ${toBase64(new Uint8Array(4))}\n`],
+  ["a key id without a signature", `a\n\n— name ${toBase64(new Uint8Array(4))}\n`],
   ["a control character", "a\tb\n\n"],
   ["a carriage return", "a\r\n\r\n\n"],
   ["more signatures than any log has", `a\n\n${SIGNATURE.repeat(101)}`],

@@ -1,3 +1,4 @@
+/** Inclusion and consistency proofs, computed in memory and returned by `audit/proof`. */
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { maintainCheckpoint } from "../../../lib/audit/anchor.ts";
@@ -31,13 +32,13 @@ test("every consistency proof up to 130 leaves equals PROOF of RFC 6962", async 
       );
 });
 
-// oxlint-disable-next-line no-explicit-any -- whatever the service answered
-async function ask(deps: TestDeps, query: string): Promise<{ status: number; body: any }> {
+// oxlint-disable-next-line no-explicit-any -- responses have no type
+async function requestProof(deps: TestDeps, query: string): Promise<{ status: number; body: any }> {
   const response = await auditProof(deps)(get(`audit/proof${query}`));
   return { status: response.status, body: await response.json() };
 }
 
-const bytes = (hashes: string[]) => hashes.map((hash) => Buffer.from(hash, "base64"));
+const decodeHashes = (hashes: string[]) => hashes.map((hash) => Buffer.from(hash, "base64"));
 
 test("proofs from a long stored tree verify against the checkpoint's root and no other", async () => {
   const deps = await makeLog(4500);
@@ -54,7 +55,7 @@ test("proofs from a long stored tree verify against the checkpoint's root and no
     [3001, 3500],
   ] as const;
   for (const [id, length] of cases) {
-    const { status, body } = await ask(deps, `?id=${id}&length=${length}`);
+    const { status, body } = await requestProof(deps, `?id=${id}&length=${length}`);
     expect(status).toBe(200);
     const root = MTH(leaves, 0, length);
     expect(body).toMatchObject({
@@ -66,7 +67,7 @@ test("proofs from a long stored tree verify against the checkpoint's root and no
     });
     expect(body.checkpoint).toBe(length === 4500 ? note : null);
     const leaf = data(body.leaf);
-    const path = bytes(body.proof);
+    const path = decodeHashes(body.proof);
     expect(includes(leaf, id - 1, length, path, root)).toBe(true);
     expect(includes(leaf, id - 1, length, path, MTH(leaves, 0, length - 1))).toBe(false);
     expect(includes(leaves[id % 4500]!, id - 1, length, path, root)).toBe(false);
@@ -80,7 +81,7 @@ test("proofs from a long stored tree verify against the checkpoint's root and no
     [4095, 4096],
     [4500, 4500],
   ] as const) {
-    const { body } = await ask(deps, `?from=${from}&length=${length}`);
+    const { body } = await requestProof(deps, `?from=${from}&length=${length}`);
     const [first, second] = [MTH(leaves, 0, from), MTH(leaves, 0, length)];
     expect(body).toMatchObject({
       kind: "consistency",
@@ -89,8 +90,8 @@ test("proofs from a long stored tree verify against the checkpoint's root and no
       from_root: first.toString("base64"),
       root: second.toString("base64"),
     });
-    expect(continues(from, first, length, second, bytes(body.proof))).toBe(true);
-    if (from < length) expect(continues(from, second, length, second, bytes(body.proof))).toBe(false);
+    expect(continues(from, first, length, second, decodeHashes(body.proof))).toBe(true);
+    if (from < length) expect(continues(from, second, length, second, decodeHashes(body.proof))).toBe(false);
   }
 });
 
@@ -98,9 +99,9 @@ test("without a length the proof covers the current log and includes its checkpo
   const deps = await makeLog(3);
   await storeCurrentCheckpoint(deps);
   await lengthen(deps, 4);
-  const { body } = await ask(deps, "?id=7");
+  const { body } = await requestProof(deps, "?id=7");
   expect(body).toMatchObject({ length: 7, checkpoint: (await storeCurrentCheckpoint(deps)).note });
-  expect((await ask(deps, "?from=3")).body).toMatchObject({ from: 3, length: 7, checkpoint: body.checkpoint });
+  expect((await requestProof(deps, "?from=3")).body).toMatchObject({ from: 3, length: 7, checkpoint: body.checkpoint });
 });
 
 test.each([
@@ -115,8 +116,8 @@ test.each([
   ["?id=1&length=4", "length"],
   ["?id=1&length=0", "length"],
   ["?id=x", "id"],
-])("audit/proof%s is rejected, and %s is named", async (query, field) => {
-  const { status, body } = await ask(await makeLog(3), query);
+])("audit/proof%s is rejected with an error about %s", async (query, field) => {
+  const { status, body } = await requestProof(await makeLog(3), query);
   expect({ status, code: body.code, field: body.fields[0].field }).toEqual({
     status: 400,
     code: "invalid_field",
@@ -127,12 +128,12 @@ test.each([
 test("a proof succeeds although a part of the stored tree is missing; the next cycle stores it", async () => {
   const deps = await makeLog(4200);
   await storeCurrentCheckpoint(deps);
-  const asked = "?id=70&length=3000";
-  const { body } = await ask(deps, asked);
+  const query = "?id=70&length=3000";
+  const { body } = await requestProof(deps, query);
   const tile = `1/${"0".repeat(16)}`;
   const stored = (await deps.store.get("merkle", tile))!.value;
   await deps.store.transact((tx) => tx.delete("merkle", tile));
-  expect(await ask(deps, asked)).toEqual({ status: 200, body });
+  expect(await requestProof(deps, query)).toEqual({ status: 200, body });
   expect(await deps.store.get("merkle", tile), "a read writes nothing").toBeUndefined();
   await maintainCheckpoint(deps);
   expect((await deps.store.get("merkle", tile))?.value).toEqual(stored);

@@ -1,4 +1,4 @@
-/** Reading the log while transactions append to it: entries that are not durable are neither read nor a breach. */
+/** Reads of the log while transactions append to it: entries that are not durable are neither read nor reported as a breach. */
 import { describe, expect, test } from "vitest";
 import { entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
 import { createLogIndex } from "../../../lib/audit/log_index.ts";
@@ -13,31 +13,36 @@ import { core, makeCore } from "../../support/core.ts";
 import { restartDeps, type TestDeps } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";
 
-/** A store that runs a function before it answers the next read outside transactions (`get`: the head, `list`: entries). */
+/** Wraps a store so that a function runs before the next `get` (of the head) or `list` (of entries) outside transactions returns. */
 function storeWithInterrupts(store: Store) {
-  let extra: { at: "get" | "list"; run: () => unknown } | undefined;
-  const meanwhile = async (at: "get" | "list"): Promise<void> => {
-    const due = extra?.at === at ? extra : undefined;
-    if (due) extra = undefined;
-    await due?.run();
+  let interrupt: { method: "get" | "list"; run: () => unknown } | undefined;
+  const runInterrupt = async (method: "get" | "list"): Promise<void> => {
+    if (interrupt?.method !== method) return;
+    const { run } = interrupt;
+    interrupt = undefined;
+    await run();
   };
   const reads: Pick<Store, "get" | "list"> = {
     async get(collection, id) {
-      const found = await store.get(collection, id);
-      await meanwhile("get");
-      return found;
+      const record = await store.get(collection, id);
+      await runInterrupt("get");
+      return record;
     },
     async list(collection, options) {
       const page = await store.list(collection, options);
-      await meanwhile("list");
+      await runInterrupt("list");
       return page;
     },
   };
-  return { ...store, ...reads, interrupt: (at: "get" | "list", run: () => unknown) => void (extra = { at, run }) };
+  return {
+    ...store,
+    ...reads,
+    interrupt: (method: "get" | "list", run: () => unknown) => void (interrupt = { method, run }),
+  };
 }
 
-/** Two processes on one store; the first one's reads can be interrupted, and its writes can fail. */
-async function twoProcesses() {
+/** Starts two processes on one store: `api`, whose reads can be interrupted and whose writes can fail, and `other`. */
+async function startTwoProcesses() {
   const disk = memoryStore();
   const other = await core({ store: disk });
   const failing = failingStore(disk);
@@ -46,7 +51,7 @@ async function twoProcesses() {
   return { other, failing, store, api };
 }
 
-/** Returns the next entry, of a transaction that never becomes durable. */
+/** Returns an entry that continues the log, as a transaction that never becomes durable would append it. */
 async function nextUndurableEntry(deps: TestDeps): Promise<AuditEntry> {
   const head = (await readHead(deps.store))!;
   return nextEntry(head, { event_type: "kpi_refreshed", detail: "in vain" }, head.at, deps.sha256).entry;
@@ -59,8 +64,8 @@ const expectNoBreach = async ({ deps }: { deps: TestDeps }): Promise<void> => {
 };
 
 describe("no breach is reported when, during a read of the log,", () => {
-  test("a transaction continues from it and cannot be committed", async () => {
-    const { other, failing, store, api } = await twoProcesses();
+  test("a transaction appends entries and cannot be committed", async () => {
+    const { other, failing, store, api } = await startTwoProcesses();
     const id = await api.bring("approved");
     await other.post("kpi", { csat: 4 });
     store.interrupt("list", async () => {
@@ -73,12 +78,12 @@ describe("no breach is reported when, during a read of the log,", () => {
     expect((await api.act("apply", id)).status).toBe(200);
   });
 
-  test.each([1, 2])("another process appends %i entries before a transaction commits", async (faster) => {
-    const { other, store, api } = await twoProcesses();
+  test.each([1, 2])("another process appends %i entries before a transaction commits", async (count) => {
+    const { other, store, api } = await startTwoProcesses();
     const id = await api.bring("approved");
     const { logIndex } = api.deps.integrity;
     const undurableEntry = await nextUndurableEntry(api.deps);
-    for (let entry = 0; entry < faster; entry++) await other.post("kpi", { csat: entry });
+    for (let entry = 0; entry < count; entry++) await other.post("kpi", { csat: entry });
     store.interrupt("list", () => expect(logIndex!.append(undurableEntry)).toBe(true));
     await extendLogIndex(api.deps, logIndex!, 1);
     await expectNoBreach(api);
@@ -86,7 +91,7 @@ describe("no breach is reported when, during a read of the log,", () => {
   });
 
   test("a transaction appends an entry that is not durable yet", async () => {
-    const { store, api } = await twoProcesses();
+    const { store, api } = await startTwoProcesses();
     await api.bring("approved");
     const { logIndex } = api.deps.integrity;
     const undurableEntry = await nextUndurableEntry(api.deps);
@@ -96,7 +101,7 @@ describe("no breach is reported when, during a read of the log,", () => {
   });
 
   test("a transaction appends to a log that the process has not read", async () => {
-    const { store, api } = await twoProcesses();
+    const { store, api } = await startTwoProcesses();
     await api.bring("approved");
     const { length, head } = (await readHead(api.deps.store))!;
     const logIndex = createLogIndex({ length, head }, findSubjects);
@@ -109,8 +114,8 @@ describe("no breach is reported when, during a read of the log,", () => {
 });
 
 describe("an entry that is not durable yet", () => {
-  /** A process whose index has such an entry, and the log as the transaction sees it. */
-  async function pending() {
+  /** Starts a process whose index has an entry that is not durable; `transaction` and `log` are what its transaction reads. */
+  async function startWithPendingEntry() {
     const api = await core();
     const id = await api.bring("pending_consent");
     const { store, sha256, integrity } = api.deps;
@@ -128,14 +133,14 @@ describe("an entry that is not durable yet", () => {
   }
 
   test("is not reported as missing when the cache is cleared during a decision", async () => {
-    const { id, transaction, logIndex, log } = await pending();
+    const { id, transaction, logIndex, log } = await startWithPendingEntry();
     const reading = createEvidence(transaction, log).entriesAbout(id, 1);
     logIndex.reset();
     await expect(reading).rejects.toThrow(LogNotIndexed);
   });
 
-  test("is not removed by a reader of durable entries, nor is any of these", async () => {
-    const { id, store, logIndex, durable, log } = await pending();
+  test("stays in the index when another caller reads the durable entries", async () => {
+    const { id, store, logIndex, durable, log } = await startWithPendingEntry();
     const entries = await createEvidence(store, { ...log, head: durable }).entriesAbout(id, 1);
     expect(entries.map(({ event_type }) => event_type)).toEqual(["change_proposed"]);
     expect(logIndex.tentative.length).toBe(durable.length + 1);

@@ -1,4 +1,4 @@
-/** RFC 6962, sections 2.1 to 2.1.2, implemented literally, and the proof checks of RFC 9162. */
+/** RFC 6962, sections 2.1 to 2.1.2, and the proof checks of RFC 9162, with the names and formulas of these RFCs. */
 import { createHash } from "node:crypto";
 
 const H = (...parts: (Buffer | number[])[]): Buffer =>
@@ -15,19 +15,19 @@ function largestPowerOfTwoBelow(n: number): number {
   return k;
 }
 
-const known = new WeakMap<readonly Buffer[], Map<string, Buffer>>();
+const cachedRoots = new WeakMap<readonly Buffer[], Map<string, Buffer>>();
 
 /** Computes MTH(D[start:end]); results are cached for each list. */
 export function MTH(D: readonly Buffer[], start = 0, end = D.length): Buffer {
-  const roots = known.get(D) ?? new Map<string, Buffer>();
-  known.set(D, roots);
+  const roots = cachedRoots.get(D) ?? new Map<string, Buffer>();
+  cachedRoots.set(D, roots);
   const key = `${start}:${end}`;
-  const root = roots.get(key) ?? makeMTH(D, start, end);
+  const root = roots.get(key) ?? computeMTH(D, start, end);
   roots.set(key, root);
   return root;
 }
 
-function makeMTH(D: readonly Buffer[], start: number, end: number): Buffer {
+function computeMTH(D: readonly Buffer[], start: number, end: number): Buffer {
   if (start === end) return H();
   if (end - start === 1) return H([0x00], D[start]!);
   const k = start + largestPowerOfTwoBelow(end - start);

@@ -1,4 +1,4 @@
-/** A start with a log that lost entries: it is readable, and changes are accepted once the loss is accepted. */
+/** A service that starts with a log that lost entries serves reads; it accepts changes after a person accepts the loss. */
 import { expect, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
 import { reportLoss } from "../../../lib/audit/report_loss.ts";
@@ -22,17 +22,17 @@ test("a log shorter than its backup states accepts no changes until the loss is 
   const { audit_entry } = (await propose(api)).body;
   const backup = { length: audit_entry.id + 5, head: HASH };
   await reportLoss(api.deps, backup);
-  const refused = await propose(api);
-  expect(refused).toMatchObject(BROKEN);
-  expect(refused.body.reason).toContain(`backup.json states that entry ${backup.length} has the hash ${HASH}`);
-  const again = makeCore(await restartDeps(api.deps));
-  expect(await propose(again)).toMatchObject(BROKEN);
-  expect((await again.get("audit")).status).toBe(200);
-  expect(await acceptLoss(again)).toMatchObject({ status: 200, body: { known: backup } });
-  for (let count = 0; count < 6; count++) await propose(again);
-  const third = makeCore(await restartDeps(again.deps));
-  await reportLoss(third.deps, backup);
-  expect((await propose(third)).status).toBe(201);
+  const rejected = await propose(api);
+  expect(rejected).toMatchObject(BROKEN);
+  expect(rejected.body.reason).toContain(`backup.json states that entry ${backup.length} has the hash ${HASH}`);
+  const restarted = makeCore(await restartDeps(api.deps));
+  expect(await propose(restarted)).toMatchObject(BROKEN);
+  expect((await restarted.get("audit")).status).toBe(200);
+  expect(await acceptLoss(restarted)).toMatchObject({ status: 200, body: { known: backup } });
+  for (let count = 0; count < 6; count++) await propose(restarted);
+  const restartedAgain = makeCore(await restartDeps(restarted.deps));
+  await reportLoss(restartedAgain.deps, backup);
+  expect((await propose(restartedAgain)).status).toBe(201);
 });
 
 test("a log that contains what its backup states accepts changes", async () => {
@@ -51,11 +51,11 @@ test("a store without its newest file accepts no changes until the loss is accep
   const faults = (): StoreFaults => ({ writes: null, damaged: [], lost, compaction: null, free_bytes: null });
   const api = await core({ store: { ...memoryStore(), faults } });
   await reportLoss(api.deps, undefined);
-  const refused = await propose(api);
-  expect(refused).toMatchObject(BROKEN);
-  expect(refused.body.reason).toContain(`${reason}: restore what is missing, or record its loss`);
-  const accepted = await acceptLoss(api);
-  expect(accepted).toMatchObject({ status: 200, body: { known: { length: 0, head: null } } });
+  const rejected = await propose(api);
+  expect(rejected).toMatchObject(BROKEN);
+  expect(rejected.body.reason).toContain(`${reason}: restore what is missing, or record its loss`);
+  const acceptance = await acceptLoss(api);
+  expect(acceptance).toMatchObject({ status: 200, body: { known: { length: 0, head: null } } });
   const { body } = await api.get("audit/verify");
   const message = "entries after 0, of which nobody knows how many there were, may have been acknowledged and are lost";
   expect(body).toMatchObject({ valid: true, losses: [{ known: { length: 0, head: null }, message }] });
@@ -72,9 +72,12 @@ test("a log that lost the record of its head continues after its last entry", as
   for (let count = 0; count < 2; count++) await propose(api);
   const end = await readHead(api.deps.store);
   await api.deps.store.transact((tx) => tx.delete("meta", "chain"));
-  const again = makeCore(await restartDeps(api.deps));
-  expect(await readHead(again.deps.store)).toEqual(end);
-  expect(await propose(again)).toMatchObject(BROKEN);
-  expect(await acceptLoss(again)).toMatchObject({ status: 200, body: { known: { length: end!.length, head: null } } });
-  expect((await propose(again)).status).toBe(201);
+  const restarted = makeCore(await restartDeps(api.deps));
+  expect(await readHead(restarted.deps.store)).toEqual(end);
+  expect(await propose(restarted)).toMatchObject(BROKEN);
+  expect(await acceptLoss(restarted)).toMatchObject({
+    status: 200,
+    body: { known: { length: end!.length, head: null } },
+  });
+  expect((await propose(restarted)).status).toBe(201);
 });

@@ -1,3 +1,4 @@
+/** Requests for cosignatures to the witnesses of a log, and the states of the witnesses. */
 import { createPrivateKey, sign } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
 import { auditCheckpoint } from "../../../handlers/product/audit_checkpoint.ts";
@@ -28,97 +29,99 @@ function createSigner({ pem, vkey }: ReturnType<typeof keyPair>): CheckpointSign
   };
 }
 
-/** A log, and witnesses that watch it and that it requests cosignatures from. */
-async function watchedLog(length: number, names: readonly string[] = ["w.example/one"]) {
+/** Creates a log and witnesses that watch it; `deps` requests their cosignatures. */
+async function createWatchedLog(length: number, names: readonly string[] = ["w.example/one"]) {
   const deps = { ...(await makeLog(length)), checkpointSigner: createSigner(keyPair("unnamed", 1)) } as TestDeps;
   const { origin } = (await deps.store.get("meta", "chain"))!.value;
   const { key } = await storeCurrentCheckpoint(deps);
-  const watched = [key!];
+  const logKeys = [key!];
   const witnessServers = await Promise.all(
-    names.map((name) => independentWitness(name, () => watched, deps.clock.now)),
+    names.map((name) => independentWitness(name, () => logKeys, deps.clock.now)),
   );
   onTestFinished(async () => void (await Promise.all(witnessServers.map((witness) => witness.close()))));
-  deps.witnesses = witnessServers.map((one): Witness => {
-    const verifier = parseVerifierKey(one.key.vkey, deps.sha256, COSIGNATURE)!;
-    return { url: one.url, key: verifier };
+  deps.witnesses = witnessServers.map((server): Witness => {
+    const verifier = parseVerifierKey(server.key.vkey, deps.sha256, COSIGNATURE)!;
+    return { url: server.url, key: verifier };
   });
-  return { deps, witnessServers, one: witnessServers[0]!, origin, watched };
+  return { deps, witnessServers, witness: witnessServers[0]!, origin };
 }
 
 const witnessCapability = async (deps: TestDeps) =>
   (await listCapabilities(deps)).find(({ id }) => id === "audit_witness");
-/** Appends entries, advances the clock and runs one pass, which may request cosignatures. */
+/** Appends entries, advances the clock, and stores and sends a checkpoint if it is time for one. */
 const growAndMaintain = async (deps: TestDeps, entries: number, seconds = 1) => {
   await lengthen(deps, entries);
   deps.clock.advance(seconds * SECOND);
   await maintainCheckpoint(deps);
 };
-const body = async (deps: TestDeps, query = "") =>
+const requestCheckpoint = async (deps: TestDeps, query = "") =>
   (await (await auditCheckpoint(deps)(get(`audit/checkpoint${query}`))).json()) as {
     checkpoint: string;
     witnesses: unknown;
   };
 
 test("checkpoints are cosigned as the log grows, and returned with the cosignatures", async () => {
-  const { deps, one, origin } = await watchedLog(1);
-  expect(await body(deps)).toMatchObject({ witnesses: [{ name: "w.example/one", length: 0, at: null }] });
+  const { deps, witness, origin } = await createWatchedLog(1);
+  expect(await requestCheckpoint(deps)).toMatchObject({ witnesses: [{ name: "w.example/one", length: 0, at: null }] });
   expect((await auditCheckpoint(deps)(get("audit/checkpoint?cosigned=1"))).status).toBe(404);
   for (const entries of [0, 1, 2, 60, 1, 64, 300]) await growAndMaintain(deps, entries);
-  expect(one.state.requests.map(({ old, status }) => [old, status])).toEqual(
+  expect(witness.state.requests.map(({ old, status }) => [old, status])).toEqual(
     [0, 1, 2, 4, 64, 65, 129].map((old) => [old, 200]),
   );
-  expect(one.state.latest.get(origin)).toMatchObject({ size: 429 });
-  const { checkpoint, witnesses } = await body(deps);
+  expect(witness.state.latest.get(origin)).toMatchObject({ size: 429 });
+  const { checkpoint, witnesses } = await requestCheckpoint(deps);
   const seconds = Math.floor(deps.clock.now() / 1000);
-  expect(readNote(checkpoint, one.key.vkey)).toEqual({
+  expect(readNote(checkpoint, witness.key.vkey)).toEqual({
     body: expect.stringContaining("\n429\n"),
     by: [{ seconds, isValid: true }],
   });
   expect(witnesses).toEqual([{ name: "w.example/one", length: 429, at: new Date(seconds * 1000).toISOString() }]);
   await lengthen(deps, 1);
-  expect((await body(deps)).checkpoint).not.toContain("w.example");
-  expect((await body(deps, "?cosigned=1")).checkpoint).toBe(checkpoint);
+  expect((await requestCheckpoint(deps)).checkpoint).not.toContain("w.example");
+  expect((await requestCheckpoint(deps, "?cosigned=1")).checkpoint).toBe(checkpoint);
   expect(await formatBusinessMetrics(deps)).toContain(
     'countersign_witness_cosigned_entries{witness="w.example/one"} 429',
   );
   expect(await witnessCapability(deps)).toMatchObject({ status: "available", reason: null });
 });
 
-test("a witness that cosigns the next checkpoint meanwhile still counts for the last one", async () => {
-  const { deps } = await watchedLog(3);
+test("a cosignature still counts for its checkpoint while the witness cosigns the next one", async () => {
+  const { deps } = await createWatchedLog(3);
   await growAndMaintain(deps, 1);
-  const { checkpoint } = await body(deps, "?cosigned=1");
+  const { checkpoint } = await requestCheckpoint(deps, "?cosigned=1");
   expect(checkpoint).toContain("— w.example/one ");
   const getMany: typeof deps.store.getMany = async (collection, ids) => {
-    const read = await deps.store.getMany(collection, ids);
+    const records = await deps.store.getMany(collection, ids);
     if (collection === "witnesses") await growAndMaintain(deps, 1);
-    return read;
+    return records;
   };
   const store = Object.assign(Object.create(deps.store) as typeof deps.store, { getMany });
-  expect((await body({ ...deps, store }, "?cosigned=1")).checkpoint).toBe(checkpoint);
+  expect((await requestCheckpoint({ ...deps, store }, "?cosigned=1")).checkpoint).toBe(checkpoint);
 });
 
 test("of checkpoints that are long enough, the one with most cosignatures wins, or the newest", async () => {
-  const { deps } = await watchedLog(3);
+  const { deps } = await createWatchedLog(3);
   await growAndMaintain(deps, 1);
-  const { state: seen } = (await readWitnessStates(deps))[0]!;
-  const at = (length: number) => ({ state: { ...seen, length, note: seen.note.replace("\n4\n", `\n${length}\n`) } });
-  const known = [at(4), at(9), at(7), at(4)];
-  expect([1, 4, 5, 8, 9].map((length) => findMostCosigned(known, length)?.length)).toEqual([4, 4, 9, 9, 9]);
-  expect([findMostCosigned(known, 10), findMostCosigned([], 1)]).toEqual([undefined, undefined]);
+  const { state } = (await readWitnessStates(deps))[0]!;
+  const cosignedAt = (length: number) => ({
+    state: { ...state, length, note: state.note.replace("\n4\n", `\n${length}\n`) },
+  });
+  const states = [cosignedAt(4), cosignedAt(9), cosignedAt(7), cosignedAt(4)];
+  expect([1, 4, 5, 8, 9].map((length) => findMostCosigned(states, length)?.length)).toEqual([4, 4, 9, 9, 9]);
+  expect([findMostCosigned(states, 10), findMostCosigned([], 1)]).toEqual([undefined, undefined]);
 });
 
 test("a witness that reports another size gets a new request from that size", async () => {
-  const { deps, one } = await watchedLog(5);
+  const { deps, witness } = await createWatchedLog(5);
   await growAndMaintain(deps, 0);
-  const forgetful = { ...deps, store: await copyStore(deps.store) };
+  const olderCopy = { ...deps, store: await copyStore(deps.store) };
   await growAndMaintain(deps, 3);
-  await growAndMaintain(forgetful as TestDeps, 0, 0);
-  one.state.requests.length = 0;
-  const known = (await deps.store.list("witnesses", { limit: 1 }))[0]!;
-  await deps.store.transact((tx) => tx.put("witnesses", known.id, { ...known.value, length: 2 }));
+  await growAndMaintain(olderCopy as TestDeps, 0, 0);
+  witness.state.requests.length = 0;
+  const record = (await deps.store.list("witnesses", { limit: 1 }))[0]!;
+  await deps.store.transact((tx) => tx.put("witnesses", record.id, { ...record.value, length: 2 }));
   await growAndMaintain(deps, 4);
-  expect(one.state.requests).toEqual([
+  expect(witness.state.requests).toEqual([
     { old: 2, status: 409 },
     { old: 8, status: 200 },
   ]);
@@ -126,7 +129,7 @@ test("a witness that reports another size gets a new request from that size", as
 });
 
 test("a log that was set back is detected by its witness and is not ready", async () => {
-  const { deps } = await watchedLog(70);
+  const { deps } = await createWatchedLog(70);
   await growAndMaintain(deps, 0);
   const older = await copyStore(deps.store);
   await growAndMaintain(deps, 70);
@@ -155,35 +158,35 @@ test.each<[string, { status: number; body: string }, RegExp]>([
   ["answers 403", { status: 403, body: "" }, /does not trust the key of --audit-key/],
   ["answers 400", { status: 400, body: "" }, /does not understand what it is asked/],
   ["answers 409 without a size", { status: 409, body: "many" }, /409 without the size/],
-  ["answers 409 for ever", { status: 409, body: "0\n" }, /another size each time/],
-  ["answers nothing that is signed", { status: 200, body: "" }, /not a cosignature of its key/],
+  ["always answers 409", { status: 409, body: "0\n" }, /another size each time/],
+  ["answers without a signature", { status: 200, body: "" }, /not a cosignature of its key/],
   ["answers too much", { status: 200, body: "x".repeat(20_000) }, /and too much/],
   ["signs with another key", { status: 200, body: keyPair("w.example/one", 4).cosigned("x", 1) }, /not a cosignature/],
-])("a witness that %s is degraded and retried; requests still succeed", async (_, instead, reason) => {
-  const { deps, one } = await watchedLog(3);
-  one.state.fixedResponse = instead;
+])("a witness that %s is degraded and retried; requests still succeed", async (_, response, reason) => {
+  const { deps, witness } = await createWatchedLog(3);
+  witness.state.fixedResponse = response;
   await growAndMaintain(deps, 0);
   expect(await witnessCapability(deps)).toMatchObject({ status: "degraded", reason: expect.stringMatching(reason) });
   expect((await checkReadiness(deps)).ready).toBe(true);
-  expect((await body(deps)).checkpoint).not.toContain("— w.example");
-  one.state.fixedResponse = undefined;
+  expect((await requestCheckpoint(deps)).checkpoint).not.toContain("— w.example");
+  witness.state.fixedResponse = undefined;
   await growAndMaintain(deps, 1);
-  expect(await witnessCapability(deps), "it waits twice as long").toMatchObject({ status: "degraded" });
+  expect(await witnessCapability(deps), "the second delay is twice as long").toMatchObject({ status: "degraded" });
   await growAndMaintain(deps, 1);
   expect(await witnessCapability(deps)).toMatchObject({ status: "available" });
 });
 
 test("an unreachable witness is retried after growing delays of up to five minutes", async () => {
-  const { deps, one } = await watchedLog(3);
-  await one.close();
+  const { deps, witness } = await createWatchedLog(3);
+  await witness.close();
   const times: number[] = [];
-  let before = "";
+  let lastRequestAt = "";
   for (let second = 0; second < 2000; second++) {
     deps.clock.advance(SECOND);
     await maintainCheckpoint(deps);
-    const at = (await deps.store.list("witnesses", { limit: 1 }))[0]!.value.asked_at;
-    if (at !== before) times.push(second);
-    before = at;
+    const requestAt = (await deps.store.list("witnesses", { limit: 1 }))[0]!.value.asked_at;
+    if (requestAt !== lastRequestAt) times.push(second);
+    lastRequestAt = requestAt;
   }
   expect(times.map((time, i) => time - (times[i - 1] ?? 0))).toEqual([
     0, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300, 300,
@@ -195,18 +198,18 @@ test("an unreachable witness is retried after growing delays of up to five minut
 });
 
 test("an idle log is cosigned again every hour", async () => {
-  const { deps, one } = await watchedLog(3);
+  const { deps, witness } = await createWatchedLog(3);
   for (let minute = 0; minute < 150; minute++) await growAndMaintain(deps, 0, 60);
-  expect(one.state.requests).toEqual(["0", "3", "3"].map((old) => ({ old: Number(old), status: 200 })));
+  expect(witness.state.requests).toEqual(["0", "3", "3"].map((old) => ({ old: Number(old), status: 200 })));
 });
 
 test("cosignatures of unknown keys are stored; lines that name another witness are not", async () => {
-  const { deps, witnessServers, origin } = await watchedLog(2, ["w.example/one", "w.example/two"]);
+  const { deps, witnessServers, origin } = await createWatchedLog(2, ["w.example/one", "w.example/two"]);
   const unknown = keyPair("elsewhere.example", 4).cosigned("x", 7);
   witnessServers[0]!.state.extraLines =
     unknown + keyPair(origin, 1).signed("x") + keyPair("w.example/two", 4).cosigned("x", 7);
   await growAndMaintain(deps, 0);
-  const { checkpoint } = await body(deps);
+  const { checkpoint } = await requestCheckpoint(deps);
   expect(checkpoint).toContain(unknown);
   expect(checkpoint.match(/^— .*? /gm)).toEqual([
     `— ${origin} `,
@@ -219,13 +222,13 @@ test("cosignatures of unknown keys are stored; lines that name another witness a
 });
 
 test("no cosignature is requested without a key, for a broken log or for an empty log", async () => {
-  const { deps, one } = await watchedLog(3);
+  const { deps, witness } = await createWatchedLog(3);
   await maintainCheckpoint({ ...deps, integrity: { breach: { first_invalid: 1, reason: "broken" } } });
   const unsigned = { ...deps, store: memoryStore() };
   await maintainCheckpoint(unsigned);
   const plain = await makeLog(3);
   await maintainCheckpoint({ ...plain, witnesses: deps.witnesses });
-  expect(one.state.requests).toEqual([]);
+  expect(witness.state.requests).toEqual([]);
 });
 
 test("a silent witness delays neither checkpoints nor shutdown, and gets one request at a time", async () => {
@@ -234,9 +237,9 @@ test("a silent witness delays neither checkpoints nor shutdown, and gets one req
   const deps = { ...plain, checkpointSigner: createSigner(keyPair("unnamed", 1)) } as TestDeps;
   const silent = await independentWitness("silent.example", () => []);
   let requests = 0;
-  const fetched = globalThis.fetch;
+  const originalFetch = globalThis.fetch;
   onTestFinished(async () => {
-    globalThis.fetch = fetched;
+    globalThis.fetch = originalFetch;
     await silent.close();
   });
   const requestSent = new Promise<void>((resolve) => {

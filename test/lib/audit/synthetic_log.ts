@@ -1,4 +1,4 @@
-/** A log of small entries in a memory store, for tests that need many entries of any content. */
+/** Creates logs of many small entries in a memory store, for tests to which the content of entries does not matter. */
 import { type ChainHead, entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
 import { writeRecords } from "../../support/write_records.ts";
 import { openDeps, type TestDeps, type TestOptions } from "../../support/deps.ts";

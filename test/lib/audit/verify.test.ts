@@ -1,4 +1,4 @@
-/** Passes of verify: in slices, incremental, and one at a time. */
+/** Verification of the chain: in slices, incremental, and shared by concurrent callers. */
 import { expect, test } from "vitest";
 import { entryKey } from "../../../lib/audit/chain.ts";
 import { findSubjects } from "../../../lib/changes/subjects.ts";
@@ -9,8 +9,8 @@ import { RecordDamaged, StoreUnavailable } from "../../../lib/store/store.ts";
 import { openDeps, type TestDeps } from "../../support/deps.ts";
 import { lengthen } from "./synthetic_log.ts";
 
-/** A log of `length` entries, and the limits of its reads. */
-async function longLog(
+/** Creates a log; `reads` lists the number of entries that each read of the log requests. */
+async function createLog(
   length: number,
 ): Promise<{ deps: TestDeps; reads: number[]; grow: (more: number) => Promise<void> }> {
   const store = memoryStore();
@@ -33,7 +33,7 @@ const damageEntry = (deps: TestDeps, id: number) =>
   });
 
 test("a long chain is verified in slices, between which other work runs", async () => {
-  const { deps, reads } = await longLog(600);
+  const { deps, reads } = await createLog(600);
   const order: string[] = [];
   const verifying = verifyChain(deps).then(() => order.push("verified"));
   await new Promise((resolve) => setTimeout(resolve)).then(() => order.push("other work"));
@@ -43,14 +43,14 @@ test("a long chain is verified in slices, between which other work runs", async 
 });
 
 test("concurrent callers share one verification", async () => {
-  const { deps, reads } = await longLog(400);
+  const { deps, reads } = await createLog(400);
   const answers = await Promise.all(Array.from({ length: 5 }, () => verifyChain(deps)));
   expect(reads).toEqual([250, 150]);
   expect(new Set(answers).size).toBe(1);
 });
 
 test("a verification soon after another reads new entries only, a later one all entries", async () => {
-  const { deps, reads, grow } = await longLog(30);
+  const { deps, reads, grow } = await createLog(30);
   await verifyChain(deps);
   await grow(5);
   expect(await verifyChain(deps)).toMatchObject({ length: 35 });
@@ -61,15 +61,15 @@ test("a verification soon after another reads new entries only, a later one all 
 });
 
 test("damage after a verification is found by the next complete verification", async () => {
-  const { deps } = await longLog(30);
+  const { deps } = await createLog(30);
   expect((await verifyChain(deps)).breach).toBeUndefined();
   await damageEntry(deps, 7);
   deps.clock.advance(60_000);
   expect((await verifyChain(deps)).breach).toMatchObject({ first_invalid: 7 });
 });
 
-test("the start verifies the configured number of last entries only", async () => {
-  const { deps, reads } = await longLog(30);
+test("the start verifies only the newest entries, as many as configured", async () => {
+  const { deps, reads } = await createLog(30);
   await damageEntry(deps, 20);
   await verifyNewestEntries(deps, { count: 10, findSubjects });
   expect(deps.integrity.breach).toBeUndefined();
@@ -79,7 +79,7 @@ test("the start verifies the configured number of last entries only", async () =
 });
 
 test("a breach is logged once and remains until a restart", async () => {
-  const { deps } = await longLog(3);
+  const { deps } = await createLog(3);
   const errors: string[] = [];
   deps.log = { ...deps.log, error: (message) => void errors.push(message) };
   await damageEntry(deps, 2);
@@ -90,7 +90,7 @@ test("a breach is logged once and remains until a restart", async () => {
 });
 
 test("a damaged record in a page is a breach at that record's entry", async () => {
-  const { deps } = await longLog(5);
+  const { deps } = await createLog(5);
   const { store } = deps;
   deps.store = {
     ...store,
@@ -104,7 +104,7 @@ test("a damaged record in a page is a breach at that record's entry", async () =
 });
 
 test("a store that does not respond is not reported as a breach", async () => {
-  const { deps } = await longLog(5);
+  const { deps } = await createLog(5);
   const { store } = deps;
   const rejectUnavailable = () => Promise.reject(new StoreUnavailable("the database is away"));
   const isAudit = (collection: string): boolean => collection === "audit";

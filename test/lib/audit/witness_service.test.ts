@@ -1,3 +1,4 @@
+/** A service as a witness of other logs: it cosigns checkpoints of logs that only grow, and rejects all others. */
 import { createHash, createPrivateKey, randomBytes, sign } from "node:crypto";
 import { expect, test } from "vitest";
 import { formatVerifierKey, parseVerifierKey } from "../../../lib/audit/note.ts";
@@ -21,8 +22,8 @@ const OTHER = keyPair(ORIGIN, 1);
 const SELF = keyPair("witness.example/w1", 4);
 const LEAVES = Array.from({ length: 200 }, () => randomBytes(32));
 
-/** Creates the watch of a service for the logs with these keys. */
-function watch(...vkeys: string[]): Watch {
+/** Creates the configuration with which a service watches the logs with these keys. */
+function createWatch(...vkeys: string[]): Watch {
   const raw = Buffer.from(SELF.vkey.split("+").slice(2).join("+"), "base64").subarray(1);
   const signer = {
     publicKey: new Uint8Array(raw),
@@ -31,20 +32,20 @@ function watch(...vkeys: string[]): Watch {
   return makeWatch({ name: SELF.name, signer, logs: vkeys.map((vkey) => parseVerifierKey(vkey, portableSha256)!) });
 }
 
-const witness = (over = {}) =>
-  service({ intent: null, watch: watch(LOG.vkey), adminToken: "0123456789abcdef", ...over });
-const noteOf = (size: number, key = LOG, leaves = LEAVES): string => {
+const startWitness = (options = {}) =>
+  service({ intent: null, watch: createWatch(LOG.vkey), adminToken: "0123456789abcdef", ...options });
+const signedNote = (size: number, key = LOG, leaves = LEAVES): string => {
   const text = checkpointText(ORIGIN, leaves.slice(0, size));
   return `${text}\n${key.signed(text)}`;
 };
-const bodyOf = (old: number, size: number, note = noteOf(size)): string =>
+const submissionBody = (old: number, size: number, note = signedNote(size)): string =>
   submission(old, consistencyProof(old, LEAVES.slice(0, size)), note);
-const send = ({ post: _, send: sent }: TestService, body: string) =>
-  sent(new Request("http://127.0.0.1:8420/add-checkpoint", { method: "POST", body }));
+const submit = (witness: TestService, body: string) =>
+  witness.send(new Request("http://127.0.0.1:8420/add-checkpoint", { method: "POST", body }));
 const HASH = createHash("sha256").update(ORIGIN).digest("hex");
 
 test("a log that only grows is cosigned without a token, and its last checkpoint can be read", async () => {
-  const witnessService = await witness({ protectReads: true });
+  const witnessService = await startWitness({ protectReads: true });
   expect((await witnessService.get(`/${HASH}/checkpoint`)).status).toBe(404);
   for (const [old, size] of [
     [0, 1],
@@ -55,10 +56,10 @@ test("a log that only grows is cosigned without a token, and its last checkpoint
     [65, 200],
   ] as const) {
     witnessService.deps.clock.advance(1000);
-    const reply = await send(witnessService, bodyOf(old, size));
+    const reply = await submit(witnessService, submissionBody(old, size));
     expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "text/plain; charset=utf-8"]);
     const seconds = Math.floor(witnessService.deps.clock.now() / 1000);
-    const cosigned = `${noteOf(size)}${reply.text}`;
+    const cosigned = `${signedNote(size)}${reply.text}`;
     expect(readNote(cosigned, SELF.vkey)).toEqual({
       body: checkpointText(ORIGIN, LEAVES.slice(0, size)),
       by: [{ seconds, isValid: true }],
@@ -68,36 +69,38 @@ test("a log that only grows is cosigned without a token, and its last checkpoint
 });
 
 test("two signature lines of one key are rejected", async () => {
-  const witnessService = await witness();
-  const note = noteOf(1);
+  const witnessService = await startWitness();
+  const note = signedNote(1);
   const [line] = note
     .split("\n\n")
     .at(-1)!
     .split(/(?<=\n)/);
-  expect(await send(witnessService, bodyOf(0, 1, `${note}${line}`))).toMatchObject({
+  expect(await submit(witnessService, submissionBody(0, 1, `${note}${line}`))).toMatchObject({
     status: 400,
     body: { code: "invalid_field" },
   });
-  expect((await send(witnessService, bodyOf(0, 1, note))).status).toBe(200);
+  expect((await submit(witnessService, submissionBody(0, 1, note))).status).toBe(200);
 });
 
 test("an empty log is cosigned with the empty tree's root, and again as it grows", async () => {
-  const witnessService = await witness();
-  expect((await send(witnessService, bodyOf(0, 0))).status).toBe(200);
-  expect((await send(witnessService, bodyOf(0, 0))).status).toBe(200);
-  expect((await send(witnessService, bodyOf(0, 3))).status).toBe(200);
-  const wrong = `${ORIGIN}\n0\n${Buffer.alloc(32).toString("base64")}\n`;
-  expect((await send(await witness(), submission(0, [], `${wrong}\n${LOG.signed(wrong)}`))).status).toBe(422);
+  const witnessService = await startWitness();
+  expect((await submit(witnessService, submissionBody(0, 0))).status).toBe(200);
+  expect((await submit(witnessService, submissionBody(0, 0))).status).toBe(200);
+  expect((await submit(witnessService, submissionBody(0, 3))).status).toBe(200);
+  const wrongRoot = `${ORIGIN}\n0\n${Buffer.alloc(32).toString("base64")}\n`;
+  expect((await submit(await startWitness(), submission(0, [], `${wrongRoot}\n${LOG.signed(wrongRoot)}`))).status).toBe(
+    422,
+  );
 });
 
 test("a submission from another size is answered with the size that was cosigned last", async () => {
-  const witnessService = await witness();
+  const witnessService = await startWitness();
   const conflict = async (old: number, size: number) => {
-    const { status, text, headers } = await send(witnessService, bodyOf(old, size));
+    const { status, text, headers } = await submit(witnessService, submissionBody(old, size));
     return [status, text, headers.get("content-type")];
   };
   expect(await conflict(3, 7)).toEqual([409, "0\n", "text/x.tlog.size"]);
-  expect((await send(witnessService, bodyOf(0, 100))).status).toBe(200);
+  expect((await submit(witnessService, submissionBody(0, 100))).status).toBe(200);
   for (const [old, size] of [
     [0, 150],
     [70, 70],
@@ -107,58 +110,66 @@ test("a submission from another size is answered with the size that was cosigned
     expect(await conflict(old, size)).toEqual([409, "100\n", "text/x.tlog.size"]);
 });
 
-const forged = [...LEAVES.slice(0, 50), ...Array.from({ length: 150 }, () => randomBytes(32))];
-const badRoot = checkpointText(ORIGIN, forged.slice(0, 100));
+const forgedLeaves = [...LEAVES.slice(0, 50), ...Array.from({ length: 150 }, () => randomBytes(32))];
+const badRoot = checkpointText(ORIGIN, forgedLeaves.slice(0, 100));
 
 test.each<[string, string, number]>([
-  ["a proof of another log", submission(100, consistencyProof(100, forged), noteOf(200, LOG, forged)), 422],
-  ["no proof", submission(100, [], noteOf(150)), 422],
-  ["half a proof", submission(100, consistencyProof(100, LEAVES).slice(1), noteOf(200)), 422],
-  ["more than a proof", submission(100, [...consistencyProof(100, LEAVES), randomBytes(32)], noteOf(200)), 422],
+  [
+    "a proof of another log",
+    submission(100, consistencyProof(100, forgedLeaves), signedNote(200, LOG, forgedLeaves)),
+    422,
+  ],
+  ["no proof", submission(100, [], signedNote(150)), 422],
+  ["half a proof", submission(100, consistencyProof(100, LEAVES).slice(1), signedNote(200)), 422],
+  [
+    "a proof with an additional hash",
+    submission(100, [...consistencyProof(100, LEAVES), randomBytes(32)], signedNote(200)),
+    422,
+  ],
   ["the same size with another root", submission(100, [], `${badRoot}\n${LOG.signed(badRoot)}`), 422],
-  ["the same size with a proof", submission(100, [randomBytes(32)], noteOf(100)), 422],
-  ["an old size beyond the checkpoint", bodyOf(0, 99).replace("old 0", "old 100"), 400],
-  ["an unknown log", bodyOf(100, 150).replaceAll(ORIGIN, "log.example/b"), 404],
-  ["another key", bodyOf(100, 150, noteOf(150, OTHER)), 403],
-  ["no signature", submission(100, consistencyProof(100, LEAVES.slice(0, 150)), noteOf(150).split("—")[0]!), 403],
-  ["an edited text", bodyOf(100, 150).replace("\n150\n", "\n151\n"), 403],
-  ["an invalid signature together with a valid one", bodyOf(100, 150, noteOf(150) + LOG.signed("x")), 403],
+  ["the same size with a proof", submission(100, [randomBytes(32)], signedNote(100)), 422],
+  ["an old size beyond the checkpoint", submissionBody(0, 99).replace("old 0", "old 100"), 400],
+  ["an unknown log", submissionBody(100, 150).replaceAll(ORIGIN, "log.example/b"), 404],
+  ["another key", submissionBody(100, 150, signedNote(150, OTHER)), 403],
+  ["no signature", submission(100, consistencyProof(100, LEAVES.slice(0, 150)), signedNote(150).split("—")[0]!), 403],
+  ["an edited text", submissionBody(100, 150).replace("\n150\n", "\n151\n"), 403],
+  ["an invalid signature together with a valid one", submissionBody(100, 150, signedNote(150) + LOG.signed("x")), 403],
   ["an empty body", "", 400],
   ["no checkpoint", "old 100\n\n", 400],
-  ["a size with a leading zero", bodyOf(100, 150).replace("old 100", "old 0100"), 400],
-  ["a size that is not a number", bodyOf(100, 150).replace("old 100", "old 1e2"), 400],
-  ["a proof line that is no hash", bodyOf(100, 150).replace("old 100\n", "old 100\nAAAA\n"), 400],
-  ["64 proof lines", submission(100, Array<Buffer>(64).fill(randomBytes(32)), noteOf(150)), 400],
-  ["CRLF", bodyOf(100, 150).replaceAll("\n", "\r\n"), 400],
-  ["more than 64 KiB", bodyOf(100, 150) + "— x ".padEnd(70_000, "A"), 413],
+  ["a size with a leading zero", submissionBody(100, 150).replace("old 100", "old 0100"), 400],
+  ["a size that is not a number", submissionBody(100, 150).replace("old 100", "old 1e2"), 400],
+  ["a proof line that is no hash", submissionBody(100, 150).replace("old 100\n", "old 100\nAAAA\n"), 400],
+  ["64 proof lines", submission(100, Array<Buffer>(64).fill(randomBytes(32)), signedNote(150)), 400],
+  ["CRLF", submissionBody(100, 150).replaceAll("\n", "\r\n"), 400],
+  ["more than 64 KiB", submissionBody(100, 150) + "— x ".padEnd(70_000, "A"), 413],
 ])("%s is rejected, and nothing is cosigned or stored", async (_, body, status) => {
-  const witnessService = await witness();
-  await send(witnessService, bodyOf(0, 100));
+  const witnessService = await startWitness();
+  await submit(witnessService, submissionBody(0, 100));
   const before = (await witnessService.get(`/${HASH}/checkpoint`)).text;
-  const reply = await send(witnessService, body);
+  const reply = await submit(witnessService, body);
   expect(reply.status, reply.text).toBe(status);
   expect(reply.text).not.toContain(SELF.name);
   expect((await witnessService.get(`/${HASH}/checkpoint`)).text).toBe(before);
 });
 
 test("signatures of unknown keys are skipped and not returned; a second key of a log is valid", async () => {
-  const witnessService = await witness({ watch: watch(LOG.vkey, OTHER.vkey) });
-  const note = noteOf(9, OTHER) + keyPair("elsewhere.example", 4).cosigned("x", 9);
-  expect((await send(witnessService, bodyOf(0, 9, note))).status).toBe(200);
-  const kept = (await witnessService.get(`/${HASH}/checkpoint`)).text;
-  expect(kept).not.toContain("elsewhere");
-  expect(readNote(kept, OTHER.vkey).by).toEqual([{ isValid: true }]);
+  const witnessService = await startWitness({ watch: createWatch(LOG.vkey, OTHER.vkey) });
+  const note = signedNote(9, OTHER) + keyPair("elsewhere.example", 4).cosigned("x", 9);
+  expect((await submit(witnessService, submissionBody(0, 9, note))).status).toBe(200);
+  const stored = (await witnessService.get(`/${HASH}/checkpoint`)).text;
+  expect(stored).not.toContain("elsewhere");
+  expect(readNote(stored, OTHER.vkey).by).toEqual([{ isValid: true }]);
 });
 
 test("an invalid signature of a trusted key is rejected although another signature is valid", async () => {
-  const witnessService = await witness({ watch: watch(LOG.vkey, OTHER.vkey) });
-  expect((await send(witnessService, bodyOf(0, 9, noteOf(9, OTHER) + LOG.signed("x")))).status).toBe(403);
+  const witnessService = await startWitness({ watch: createWatch(LOG.vkey, OTHER.vkey) });
+  expect((await submit(witnessService, submissionBody(0, 9, signedNote(9, OTHER) + LOG.signed("x")))).status).toBe(403);
 });
 
-test("of concurrent submissions one is cosigned, and none sets the size back", async () => {
-  const witnessService = await witness();
+test("only one of several concurrent submissions is cosigned", async () => {
+  const witnessService = await startWitness();
   const sizes = [3, 150, 7, 90, 200, 64];
-  const replies = await Promise.all(sizes.map((size) => send(witnessService, bodyOf(0, size))));
+  const replies = await Promise.all(sizes.map((size) => submit(witnessService, submissionBody(0, size))));
   expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
   const cosigned = sizes[replies.findIndex(({ status }) => status === 200)];
   for (const { status, text } of replies) if (status !== 200) expect([status, text]).toEqual([409, `${cosigned}\n`]);
@@ -166,36 +177,36 @@ test("of concurrent submissions one is cosigned, and none sets the size back", a
 
 test("a checkpoint that cannot be stored is not cosigned", async () => {
   const store = failingStore(memoryStore());
-  const witnessService = await witness({ store });
+  const witnessService = await startWitness({ store });
   store.fail();
-  const reply = await send(witnessService, bodyOf(0, 9));
+  const reply = await submit(witnessService, submissionBody(0, 9));
   expect(reply.status).toBe(503);
   expect(reply.text).not.toContain(SELF.name);
 });
 
 test("both contradicting checkpoints of a log are logged completely", async () => {
   const reported: unknown[] = [];
-  const witnessService = await witness({
-    log: { info() {}, warn() {}, error: (...said: unknown[]) => void reported.push(said) },
+  const witnessService = await startWitness({
+    log: { info() {}, warn() {}, error: (...args: unknown[]) => void reported.push(args) },
   });
-  await send(witnessService, bodyOf(0, 100));
-  await send(witnessService, submission(100, [], noteOf(150, LOG, forged)));
+  await submit(witnessService, submissionBody(0, 100));
+  await submit(witnessService, submission(100, [], signedNote(150, LOG, forgedLeaves)));
   expect(reported).toEqual([
     [
       "a log that is watched does not continue what was cosigned",
-      { cosigned: expect.stringContaining("\n100\n"), submitted: noteOf(150, LOG, forged) },
+      { cosigned: expect.stringContaining("\n100\n"), submitted: signedNote(150, LOG, forgedLeaves) },
     ],
   ]);
 });
 
 test("a service without watched logs has no witness endpoint", async () => {
-  expect(await send(await witness({ watch: undefined }), bodyOf(0, 1))).toMatchObject({
+  expect(await submit(await startWitness({ watch: undefined }), submissionBody(0, 1))).toMatchObject({
     status: 404,
     body: { code: "not_found" },
   });
 });
 
-test("the independent keys and trees equal those of the implementation", () => {
+test("keys and trees of the independent witness equal those of the implementation", () => {
   const key = parseVerifierKey(LOG.vkey, portableSha256)!;
   expect(formatVerifierKey(key, portableSha256)).toBe(LOG.vkey);
   expect(treeHash([]).toString("hex")).toBe(portableSha256(""));

@@ -1,10 +1,10 @@
-/** Entries of a period, by their times, their type and the person. */
+/** Queries of log entries by time, event type and person. */
 import { expect, test } from "vitest";
 import { queryEvents } from "../../../lib/chat/event_query.ts";
 import { DAY } from "../../support/clock.ts";
-import { counted, randomLog } from "../find/random_log.ts";
+import { countKeys, randomLog } from "../find/random_log.ts";
 
-test("entries of a period are found by their times, and counted by type", async () => {
+test("entries are found by time and by person, and counted by type", async () => {
   const product = await randomLog(6, 30);
   const entries = await product.audit("?limit=1000");
   const from = entries[20].timestamp;
@@ -13,13 +13,13 @@ test("entries of a period are found by their times, and counted by type", async 
   const answer = await queryEvents(product.deps.store, { from, to, tenant_id: "t1", limit: 3 });
   expect(answer.total).toBe(expected.length);
   expect(answer.entries.map(({ id }) => id)).toEqual(expected.slice(-3).map(({ id }) => id));
-  expect(answer.counts).toEqual(counted(expected.map(({ event_type }) => event_type)));
+  expect(answer.counts).toEqual(countKeys(expected.map(({ event_type }) => event_type)));
   expect(answer.complete).toBe(true);
-  const hers = await queryEvents(product.deps.store, { person: "DANA", limit: 1000 });
-  const named = entries.filter(({ detail, event_type }) => {
+  const byDana = await queryEvents(product.deps.store, { person: "DANA", limit: 1000 });
+  const expectedByDana = entries.filter(({ detail, event_type }) => {
     const { proposer, approver, actor } = JSON.parse(detail);
-    const doer = event_type === "change_proposed" ? proposer : event_type === "consent_decision" ? approver : actor;
-    return doer === "dana";
+    if (event_type === "change_proposed") return proposer === "dana";
+    return (event_type === "consent_decision" ? approver : actor) === "dana";
   });
-  expect(hers.entries.map(({ id }) => id)).toEqual(named.map(({ id }) => id));
+  expect(byDana.entries.map(({ id }) => id)).toEqual(expectedByDana.map(({ id }) => id));
 });

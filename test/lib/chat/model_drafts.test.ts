@@ -1,4 +1,4 @@
-/** A model's draft is held to what a client's proposal is, and is not filed again once people turned it down. */
+/** Drafts of a model pass the checks of a client's proposal, and are not stored again after people denied them. */
 import { describe, expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
@@ -10,13 +10,13 @@ import { DRAFT as BANNER, using, withModel } from "./with_model.ts";
 
 const DRAFT = { ...BANNER, value: { shown: true, colour: "red" } };
 
-/** Nested so deep. */
-const deep = (levels: number): unknown => JSON.parse(`${"[".repeat(levels)}${"]".repeat(levels)}`);
+/** Returns nested lists. */
+const nestedLists = (levels: number): unknown => JSON.parse(`${"[".repeat(levels)}${"]".repeat(levels)}`);
 
 test.each([
   ["of 900 KB", "x".repeat(900_000), "the request body is over 65536 bytes"],
-  ["a hundred levels deep", deep(100), "body is nested deeper than 64 levels"],
-  ["deeper than can be written", deep(20_000), "body is nested too deep to be read"],
+  ["a hundred levels deep", nestedLists(100), "body is nested deeper than 64 levels"],
+  ["deeper than can be written", nestedLists(20_000), "body is nested too deep to be read"],
   ["with text that is no Unicode", "\ud800", "body holds text that is not well-formed Unicode"],
 ])("a draft whose value is %s is rejected like a client's proposal", async (_, value, reason) => {
   const service = await withModel(using({ name: "draft_change", input: "{}" }));
@@ -38,17 +38,17 @@ test.each([
   expect(await service.audit()).toEqual([]);
 });
 
-test("a draft of the maximum request size is filed completely", async () => {
+test("a draft of the maximum request size is stored completely", async () => {
   const value = "x".repeat(65_000);
   const service = await withModel(using({ name: "draft_change", input: { ...DRAFT, value } }));
   const [draft] = await service.sayAndConfirm("draft");
   expect((await service.change(draft!.change_id!)).value).toBe(value);
 });
 
-/** The same tenant to a caller who reads it, and the same value. */
-const SAME = [{ tenant_id: "t1 " }, { tenant_id: "ｔ1" }, { value: { colour: "red", shown: true } }];
+/** Other spellings of the tenant and the value of `DRAFT`. */
+const SAME_CHANGE = [{ tenant_id: "t1 " }, { tenant_id: "ｔ1" }, { value: { colour: "red", shown: true } }];
 
-test("a pending draft is not filed twice, so that one denial suffices", async () => {
+test("a pending draft is not stored twice, so that one denial suffices", async () => {
   const service = await withModel(using({ name: "draft_change", input: DRAFT }));
   const change_id = (await service.sayAndConfirm("hi"))[0]!.change_id!;
   expect(await service.sayAndConfirm("hi")).toMatchObject([
@@ -60,34 +60,35 @@ test("a pending draft is not filed twice, so that one denial suffices", async ()
 });
 
 describe("a draft that people denied", () => {
-  const denying = async (over: object = {}, options: TestOptions = {}) => {
-    let input: object = { ...DRAFT, ...over };
+  const openService = async (options: TestOptions = {}) => {
+    let input: object = DRAFT;
     const service = await withModel(
       (received, round) => using({ name: "draft_change", input })(received, round),
       options,
     );
     let reason: string | null = null;
-    const sayAgain = async (next: object = input): Promise<{ change_id: string }[]> => {
+    /** Lets the model draft a change, by default the same as before; returns the change if the draft was stored. */
+    const draftAgain = async (next: object = input): Promise<{ change_id: string }[]> => {
       input = next;
       const drafts = await service.sayAndConfirm("hi");
       reason = drafts[0]!.reason;
       return drafts.flatMap(({ change_id }) => (change_id === null ? [] : [{ change_id }]));
     };
-    return { ...service, sayAgain, reason: () => reason };
+    return { ...service, draftAgain, reason: () => reason };
   };
 
-  test("is not filed again, even in other words, and the reply says who denied it and why", async () => {
-    const service = await denying();
-    const [first] = (await service.sayAgain()) as [{ change_id: string }];
+  test("is not stored again, even in other words, and the reply says who denied it and why", async () => {
+    const service = await openService();
+    const [first] = (await service.draftAgain()) as [{ change_id: string }];
     await service.post("deny", { change_id: first.change_id, approver: "ana", note: "too loud" });
     for (const words of [
       {},
       { summary: "A banner", rationale: "please" },
       { target: "UI.Banner" },
       { risk: "low" },
-      ...SAME,
+      ...SAME_CHANGE,
     ]) {
-      expect(await service.sayAgain({ ...DRAFT, ...words })).toEqual([]);
+      expect(await service.draftAgain({ ...DRAFT, ...words })).toEqual([]);
       expect(service.reason()).toBe(
         `people turned down this very change: ${first.change_id} was denied by ana (“too loud”). You may propose it yourself`,
       );
@@ -95,69 +96,70 @@ describe("a draft that people denied", () => {
     expect((await service.get("approvals")).body.pending).toEqual([]);
   });
 
-  test("is filed when it sets another value", async () => {
-    const service = await denying();
-    const [first] = (await service.sayAgain()) as [{ change_id: string }];
+  test("is stored when it sets another value, target or kind", async () => {
+    const service = await openService();
+    const [first] = (await service.draftAgain()) as [{ change_id: string }];
     await service.must("deny", first.change_id);
-    const others = [{ value: { shown: true } }, { tenant_id: "t2" }, { target: "ui.other" }, { kind: "config" }];
-    for (const over of others) expect(await service.sayAgain({ ...DRAFT, ...over })).toHaveLength(1);
+    const otherFields = [{ value: { shown: true } }, { tenant_id: "t2" }, { target: "ui.other" }, { kind: "config" }];
+    for (const fields of otherFields) expect(await service.draftAgain({ ...DRAFT, ...fields })).toHaveLength(1);
   });
 
-  test('thirty times "hi" file no more drafts than there are changes to draft', async () => {
+  test("is stored once, even if the model drafts the same four changes thirty times", async () => {
     const service = await withModel(
       using(...[1, 2, 3, 4].map((n) => ({ name: "draft_change", input: { ...DRAFT, value: n } }))),
     );
-    let filed = 0;
-    for (let at = 0; at < 30; at++) {
-      const filedNow = (await service.sayAndConfirm("hi")).flatMap(({ change_id }) => change_id ?? []);
-      filed += filedNow.length;
-      for (const change_id of filedNow) await service.must("deny", change_id);
+    let storedCount = 0;
+    for (let round = 0; round < 30; round++) {
+      const stored = (await service.sayAndConfirm("hi")).flatMap(({ change_id }) => change_id ?? []);
+      storedCount += stored.length;
+      for (const change_id of stored) await service.must("deny", change_id);
     }
-    expect(filed).toBe(4);
+    expect(storedCount).toBe(4);
   });
 
   test("stays rejected after a restart, for ninety days", async () => {
-    const service = await denying();
-    const [first] = (await service.sayAgain()) as [{ change_id: string }];
+    const service = await openService();
+    const [first] = (await service.draftAgain()) as [{ change_id: string }];
     await service.must("deny", first.change_id);
     const deps = await restartDeps(service.deps, { llm: service.deps.llm });
-    const ask = async (fields: Record<string, string>) =>
+    const postChat = async (fields: Record<string, string>) =>
       (await (await app(deps)(form("/api/chat", fields))).json()).drafts[0];
-    const again = async () => ask({ confirm_draft: (await ask({ message: "hi" })).draft_id });
-    expect(await again()).toMatchObject({ stored: false });
+    const draftAfterRestart = async () => postChat({ confirm_draft: (await postChat({ message: "hi" })).draft_id });
+    expect(await draftAfterRestart()).toMatchObject({ stored: false });
     service.deps.clock.advance(90 * 86_400_000);
-    expect(await again()).toMatchObject({ stored: false });
+    expect(await draftAfterRestart()).toMatchObject({ stored: false });
     service.deps.clock.advance(1);
-    expect(await again()).toMatchObject({ stored: true });
+    expect(await draftAfterRestart()).toMatchObject({ stored: true });
   });
 
-  test("counts as denied when it expired, and not when it was rolled back", async () => {
-    const service = await denying({}, { intent: { policy: { consent_ttl_hours: 1 } } });
-    const [first] = (await service.sayAgain()) as [{ change_id: string }];
+  test("is treated like one that expired, and unlike one that was rolled back", async () => {
+    const service = await openService({ intent: { policy: { consent_ttl_hours: 1 } } });
+    const [first] = (await service.draftAgain()) as [{ change_id: string }];
     for (const hours of [2, 1]) {
       service.deps.clock.advance(hours * 3_600_000);
       await runCycle(service.deps);
     }
     expect((await service.change(first.change_id)).resolution).toBe("expired");
-    expect(await service.sayAgain()).toEqual([]);
+    expect(await service.draftAgain()).toEqual([]);
     expect(service.reason()).toContain(`${first.change_id} was expired`);
-    const [other] = (await service.sayAgain({ ...DRAFT, value: 2 })) as [{ change_id: string }];
+    const [other] = (await service.draftAgain({ ...DRAFT, value: 2 })) as [{ change_id: string }];
     for (const action of ["approve", "apply", "rollback"] as const) await service.must(action, other.change_id);
-    expect(await service.sayAgain()).toHaveLength(1);
+    expect(await service.draftAgain()).toHaveLength(1);
   });
 });
 
 describe("the confirmation of a draft", () => {
-  const drafted = async (fields = {}, options: TestOptions = {}, headers = {}) => {
+  /** Opens a service in which the model has drafted a change; `confirm` confirms the draft. */
+  const openWithDraft = async (fields = {}, options: TestOptions = {}, headers = {}) => {
     const service = await withModel(using({ name: "draft_change", input: DRAFT }), options);
     const { body } = await service.say("draft", fields, headers);
-    const confirm = (more = {}, as = headers) =>
-      service.post("/api/chat", { confirm_draft: body.drafts[0].draft_id, ...fields, ...more }, as);
+    const confirm = (moreFields = {}, confirmHeaders = headers) =>
+      service.post("/api/chat", { confirm_draft: body.drafts[0].draft_id, ...fields, ...moreFields }, confirmHeaders);
     return { ...service, draft: body.drafts[0], confirm };
   };
 
   test("stores the change once, however often it is sent", async () => {
-    const service = await drafted();
+    const service = await openWithDraft();
     expect(service.draft).toMatchObject({ stored: false, draft_id: expect.stringMatching(/^draft_\d{16}$/) });
     expect(await service.audit()).toEqual([]);
     const first = (await service.confirm()).body;
@@ -170,25 +172,25 @@ describe("the confirmation of a draft", () => {
   });
 
   test("stores one change for three concurrent confirmations", async () => {
-    const service = await drafted();
+    const service = await openWithDraft();
     const replies = await Promise.all([1, 2, 3].map(() => service.confirm()));
     expect(new Set(replies.map(({ body }) => body.drafts[0].change_id)).size).toBe(1);
     expect(replies.every(({ body }) => body.drafts[0].stored)).toBe(true);
   });
 
-  test("in the name of a person with keys needs the proxy, also where self-approval is allowed", async () => {
+  test("for a person with keys stores the change only if the proxy names the person", async () => {
     const principals = { ana: person(passkey()) };
-    const service = await drafted({ author: "ana" }, { intent: { principals } });
+    const service = await openWithDraft({ author: "ana" }, { intent: { principals } });
     expect((await service.confirm()).body.drafts[0]).toMatchObject({
       stored: false,
       reason: expect.stringContaining("nothing but the request says that ana asked"),
     });
-    const named = await drafted({}, { intent: { principals }, identityHeader: "x-user" }, { "x-user": "ana" });
+    const named = await openWithDraft({}, { intent: { principals }, identityHeader: "x-user" }, { "x-user": "ana" });
     expect((await named.confirm()).body.drafts[0]).toMatchObject({ stored: true });
   });
 
   test("leaves no copy of the content that an erasure would miss", async () => {
-    const service = await drafted();
+    const service = await openWithDraft();
     const { change_id } = (await service.confirm()).body.drafts[0];
     await service.must("deny", change_id);
     await service.post("erase", { change_id, actor: "ana", note: "a request" });
@@ -203,16 +205,16 @@ describe("the confirmation of a draft", () => {
     expect((await service.confirm()).status).toBe(404);
   });
 
-  test("is not stored without a product intent", async () => {
-    const service = await drafted();
+  test("stores nothing without a product intent", async () => {
+    const service = await openWithDraft();
     const deps = await restartDeps(service.deps, { intent: null });
     const { draft_id } = service.draft;
-    const answered = await (await app(deps)(form("/api/chat", { confirm_draft: draft_id }))).json();
-    expect(answered.drafts[0]).toMatchObject({ stored: false, reason: "the service has no product intent" });
+    const reply = await (await app(deps)(form("/api/chat", { confirm_draft: draft_id }))).json();
+    expect(reply.drafts[0]).toMatchObject({ stored: false, reason: "the service has no product intent" });
   });
 
   test("is possible only for the person who requested the draft", async () => {
-    const service = await drafted({ author: "ana" });
+    const service = await openWithDraft({ author: "ana" });
     expect(await service.confirm({ author: "ben" })).toMatchObject({
       status: 403,
       body: { code: "identity_mismatch" },
@@ -221,17 +223,17 @@ describe("the confirmation of a draft", () => {
     expect((await service.confirm({ author: "Ana" })).body.drafts[0].stored).toBe(true);
   });
 
-  test("needs the same as a proposal: the token, and behind a proxy a person", async () => {
+  test("requires the same as a proposal: the token, and behind a proxy a person", async () => {
     const token = { "x-svc-admin-token": "hunter2hunter2" };
-    const withToken = await drafted({}, { adminToken: "hunter2hunter2" }, token);
+    const withToken = await openWithDraft({}, { adminToken: "hunter2hunter2" }, token);
     expect((await withToken.confirm({}, {})).status).toBe(401);
-    const named = await drafted({}, { identityHeader: "x-user" }, { "x-user": "ana" });
+    const named = await openWithDraft({}, { identityHeader: "x-user" }, { "x-user": "ana" });
     expect(await named.confirm({}, {})).toMatchObject({ status: 403, body: { code: "person_required" } });
     expect((await named.confirm()).body.drafts[0].stored).toBe(true);
   });
 
   test("of an unknown draft is 404 and says what to do", async () => {
-    const service = await drafted();
+    const service = await openWithDraft();
     for (const confirm_draft of ["draft_0000000000000099", "draft_", "chg_1"])
       expect(await service.confirm({ confirm_draft })).toMatchObject({
         status: 404,
@@ -240,8 +242,8 @@ describe("the confirmation of a draft", () => {
   });
 
   test("is possible for the last hundred drafts only", async () => {
-    const service = await drafted();
-    for (let more = 0; more < 100; more++) await service.say("draft");
+    const service = await openWithDraft();
+    for (let count = 0; count < 100; count++) await service.say("draft");
     expect((await service.confirm()).status).toBe(404);
   });
 });

@@ -1,10 +1,10 @@
-/** A service whose model follows a script, and the requests to the model. */
+/** Opens a chat service whose model follows a script. */
 import { openAiLlm } from "../../../lib/llm/openai.ts";
 import type { TestOptions } from "../../support/deps.ts";
-import { chatService, type ChatService } from "./fixture.ts";
-import { provider, type Received, type Said, type Script } from "./provider.ts";
+import { chatService, type ChatService } from "./chat_service.ts";
+import { provider, type Received, type Said, type Script } from "./model_server.ts";
 
-/** Opens one. */
+/** Opens the service; `received` lists the requests to the model. */
 export async function withModel(
   script: Script,
   options: TestOptions = {},
@@ -13,7 +13,7 @@ export async function withModel(
   return { ...(await chatService({ ...options, llm: openAiLlm({ model: "m1", baseUrl: url }) })), received };
 }
 
-/** A model that uses tools and then says what came of the last. */
+/** Returns a script that calls tools, and then replies with the result of the last call. */
 export const using =
   (...tools: NonNullable<Said["tools"]>): Script =>
   ({ body }) => {
@@ -28,7 +28,7 @@ export const listResults = (received: readonly Received[]): string[] =>
     .body.messages.filter(({ role }: { role: string }) => role === "tool")
     .map(({ content }: { content: string }) => content);
 
-/** A draft that fits. */
+/** A valid draft. */
 export const DRAFT = {
   tenant_id: "t1",
   kind: "feature_flag",

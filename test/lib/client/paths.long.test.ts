@@ -1,12 +1,12 @@
-/** The client's types in the repository are those generated from the API's description. */
+/** The client's types in the repository are generated from the API's description. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 // @ts-expect-error a build script without types
-import * as making from "../../../.ci/build/client_types.mjs";
+import * as clientTypes from "../../../.ci/build/client_types.mjs";
 import { buildServedDocument } from "../openapi/test_documents.ts";
 
-const { makeFiles } = making as { makeFiles(document: object): Promise<Record<string, string>> };
+const { makeFiles } = clientTypes as { makeFiles(document: object): Promise<Record<string, string>> };
 const ROOT = join(import.meta.dirname, "../../..");
 
 test("the client's types and the command line's fields are current: npm run client:types", async () => {
@@ -15,7 +15,7 @@ test("the client's types and the command line's fields are current: npm run clie
   for (const [path, text] of Object.entries(files)) expect(readFileSync(join(ROOT, path), "utf8"), path).toBe(text);
 });
 
-test("what a type says is what the schema says", async () => {
+test("a type is generated from each part of a schema", async () => {
   const schema = {
     type: "object",
     required: ["a", "b"],
@@ -44,12 +44,12 @@ test("what a type says is what the schema says", async () => {
     },
   };
   const { "lib/client/generated/paths.ts": text } = await makeFiles(document);
-  const [, sent, answered] = text!.split(/requestBody\?:|responses:/);
-  expect(answered!.replaceAll(/\s+/g, " ")).toContain(
+  const [, requestType, responseType] = text!.split(/requestBody\?:|responses:/);
+  expect(responseType!.replaceAll(/\s+/g, " ")).toContain(
     'a: string | null; b: 1 | components["schemas"]["B"][]; c?: Record<string, number>; d?: unknown; e?: ("x" | 2) & boolean;',
   );
-  expect(sent).toContain("c?: Record<string, number> | undefined;");
+  expect(requestType).toContain("c?: Record<string, number> | undefined;");
   expect(text).toContain("/** First *\u200b/ thing. */");
   expect(text).toContain("/** Does it */\n    post: {");
-  expect(answered).not.toContain("400");
+  expect(responseType).not.toContain("400");
 });

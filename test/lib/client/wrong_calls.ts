@@ -1,11 +1,11 @@
-/** Calls that must not compile, next to those that must: `npm run check` type-checks this file, and nothing runs it. */
+/** Calls of the client that compile and calls that must not: `npm run check` type-checks this file, and nothing runs it. */
 import { createClient, CountersignError, type Schema } from "../../../lib/client/client.ts";
 
 const client = createClient({ baseUrl: "https://gov.acme.example", headers: { "X-Svc-Admin-Token": "…" } });
 const proposal = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Show it" } as const;
 const params = { path: { change_id: "chg_1" } };
 
-export async function right(): Promise<Schema<"Change">> {
+export async function validCalls(): Promise<Schema<"Change">> {
   await client.get("/api/state");
   await client.get("/api/product/runtime", { params: { query: { status: "applied", limit: 3, before: undefined } } });
   await client.download("/api/product/changes/{change_id}/certificate", { params });
@@ -14,14 +14,14 @@ export async function right(): Promise<Schema<"Change">> {
   return client.get("/api/product/changes/{change_id}", { params, signal: AbortSignal.timeout(1000) });
 }
 
-export async function wrong(): Promise<void> {
+export async function invalidCalls(): Promise<void> {
   // @ts-expect-error there is no such path
   await client.get("/api/product/change");
-  // @ts-expect-error it is a POST
+  // @ts-expect-error the endpoint is a POST
   await client.get("/api/product/approve");
-  // @ts-expect-error it is a GET
+  // @ts-expect-error the endpoint is a GET
   await client.post("/api/product/runtime");
-  // @ts-expect-error it is no JSON
+  // @ts-expect-error the response is no JSON
   await client.get("/api/product/changes/{change_id}/certificate", { params });
   // @ts-expect-error the path needs its parameter
   await client.get("/api/product/changes/{change_id}");
@@ -43,8 +43,8 @@ export async function wrong(): Promise<void> {
   await client.get("/api/state", { abort: AbortSignal.timeout(1000) });
   // @ts-expect-error the answer has no such field
   void (await client.post("/api/product/propose", { body: proposal })).id;
-  // @ts-expect-error what may be null is not a number
-  (await right()).affected_users.toFixed();
+  // @ts-expect-error the field may be null
+  (await validCalls()).affected_users.toFixed();
   // @ts-expect-error there is no such code
   if (new CountersignError("unreachable", "").code === "unauthorised") return;
   // @ts-expect-error the address is needed

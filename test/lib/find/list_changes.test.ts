@@ -1,4 +1,4 @@
-/** Lists that clients narrow: over HTTP as over MCP. */
+/** Lists of changes with filters, over HTTP. */
 import { expect, test } from "vitest";
 import { randomLog, foldLog, type LoggedChange } from "./random_log.ts";
 import { service } from "../../support/service.ts";
@@ -7,12 +7,12 @@ test("a list is filtered by each parameter, page by page", async () => {
   const product = await randomLog(11, 30);
   const list = async (query: string) => (await product.get(`runtime?${query}`)).body;
   const all = [...(await foldLog(product)).values()];
-  const wanted = all.filter(({ proposer, tenant }) => proposer === "dana" && tenant === "t1").map(({ id }) => id);
+  const expected = all.filter(({ proposer, tenant }) => proposer === "dana" && tenant === "t1").map(({ id }) => id);
   const { changes, total, next } = await list("person=DANA&role=proposer&tenant_id=t1");
   const ids = changes.map(({ change_id }: { change_id: string }) => change_id);
   expect({ ids: ids.sort(), total, next }).toEqual({
-    ids: wanted.sort(),
-    total: wanted.length,
+    ids: expected.sort(),
+    total: expected.length,
     next: null,
   });
 
@@ -48,7 +48,7 @@ test("a page continues after its last change, even if that is no longer in the l
   expect(rest.changes).toHaveLength(first.total - 1);
 });
 
-test("punctuation alone is rejected, and an id is found as a whole and not by its parts", async () => {
+test("punctuation alone is rejected, and a change is found by its complete id only", async () => {
   const product = await randomLog(15, 12);
   const { changes: all } = (await product.get("runtime?limit=100")).body;
   const list = async (text: string) => product.get(`runtime?text=${encodeURIComponent(text)}`);
@@ -66,32 +66,31 @@ test("punctuation alone is rejected, and an id is found as a whole and not by it
   );
 });
 
-test("the list includes as many of the newest entries of the log as requested", async () => {
+test("the list includes the requested number of the newest entries of the log", async () => {
   const product = await randomLog(16, 6);
   const { length } = (await product.get("runtime")).body.audit;
-  for (const [asked, shown] of [
+  for (const [requested, returned] of [
     [0, 0],
     [1, 1],
     [1000, length],
   ]) {
-    const { audit } = (await product.get(`runtime?entries=${asked}`)).body;
-    expect([audit.length, audit.entries.length], String(asked)).toEqual([length, shown]);
+    const { audit } = (await product.get(`runtime?entries=${requested}`)).body;
+    expect([audit.length, audit.entries.length], String(requested)).toEqual([length, returned]);
   }
 });
 
 const within = (time: string | undefined, from: string, to: string): boolean =>
   time !== undefined && time >= from && time < to;
 
-test.each([1, 2, 3])("each field of a list of random log %i finds what the log holds", async (seed) => {
+test.each([1, 2, 3])("each filter of a list selects the changes that match in the random log %i", async (seed) => {
   const product = await randomLog(seed, 50);
-  const ask = async (query: string) => (await product.get(`runtime?${query}`)).body;
-  // A list expires what is overdue.
-  await ask("");
+  const list = async (query: string) => (await product.get(`runtime?${query}`)).body;
+  await list(""); // a list writes the denials of expired changes
   const all = [...(await foldLog(product)).values()];
   const [from, to] = [all[20]!.proposed, all[40]!.proposed];
-  const expectSame = async (query: string, wanted: (reported: LoggedChange) => boolean) => {
-    const { changes, total } = await ask(query);
-    const expected = all.filter(wanted).map(({ id }) => id);
+  const expectSame = async (query: string, isExpected: (change: LoggedChange) => boolean) => {
+    const { changes, total } = await list(query);
+    const expected = all.filter(isExpected).map(({ id }) => id);
     const ids = changes.map(({ change_id }: { change_id: string }) => change_id);
     expect({ ids: ids.toSorted(), total }, query).toEqual({ ids: expected.sort(), total: expected.length });
     expect(ids, "newest first").toEqual(ids.toSorted().toReversed());
@@ -116,7 +115,9 @@ test.each([1, 2, 3])("each field of a list of random log %i finds what the log h
   const { outcomes } = (await product.get("outcomes?limit=1000")).body;
   for (const verdict of ["met", "missed", "inconclusive"])
     await expectSame(`verdict=${verdict}`, ({ id }) =>
-      outcomes.some((one: { change_id: string; verdict: string }) => one.change_id === id && one.verdict === verdict),
+      outcomes.some(
+        (outcome: { change_id: string; verdict: string }) => outcome.change_id === id && outcome.verdict === verdict,
+      ),
     );
 });
 

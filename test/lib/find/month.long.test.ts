@@ -1,4 +1,4 @@
-/** Queries over the scripted month: what they find is counted a second time from its ledger, by none of the service's code. */
+/** Queries of the simulated month return what its ledger says; the expected results are computed without the service's code. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { type LedgerChange } from "../../support/month/ledger.ts";
 import { sharedMonth } from "../../support/month/month.ts";
@@ -9,7 +9,7 @@ const NOW = "2026-11-16T09:30:00.000Z";
 const HOUR = 3600;
 let month: Awaited<ReturnType<typeof sharedMonth>>;
 
-/** One change by the ledger. */
+/** A change of the ledger with its events. */
 interface Facts extends LedgerChange {
   proposed: string;
   decided: string[];
@@ -20,41 +20,41 @@ interface Facts extends LedgerChange {
   verdict: string | undefined;
   emergency: boolean;
   overdue: boolean;
+  /** For each missing consent, the people who may give it. */
   lacking: string[][];
   expires: string | undefined;
-  /** Everything that was written of it, and the names of who did so. */
+  /** All texts of the change and the names of their authors, in lower case. */
   text: string;
 }
 let all: Facts[];
 
-const later = (at: string, hours: number): string => new Date(Date.parse(at) + hours * HOUR * 1000).toISOString();
+const addHours = (at: string, hours: number): string => new Date(Date.parse(at) + hours * HOUR * 1000).toISOString();
 
-function factsOf(reckoning: ReturnType<typeof computeFigures>, change: LedgerChange): Facts {
+function buildFacts(reckoning: ReturnType<typeof computeFigures>, change: LedgerChange): Facts {
   const acts = reckoning.acts.filter((act) => act.change === change.name);
-  const at = (...dids: string[]) => acts.filter(({ did }) => dids.includes(did)).map((act) => act.at);
+  const timesOf = (...dids: string[]) => acts.filter(({ did }) => dids.includes(did)).map((act) => act.at);
   const consents = acts.filter(({ did }) => did === "approved");
-  const proposed = at("proposed")[0]!;
+  const proposed = timesOf("proposed")[0]!;
   const approved = change.tier === "minor" ? proposed : consents.find(({ leaves }) => leaves === "approved")?.at;
-  const decided = [approved, ...at("denied", "withdrawn", "revoked", "expired", "lapsed")].flatMap((one) => one ?? []);
+  const ended = timesOf("denied", "withdrawn", "revoked", "expired", "lapsed");
+  const decided = approved === undefined ? ended : [approved, ...ended];
   const emergency = consents.some((act) => act.emergency);
-  const reviewDue = emergency && at("applied").length > 0 && at("reviewed").length === 0;
+  const reviewDue = emergency && timesOf("applied").length > 0 && timesOf("reviewed").length === 0;
   const open = change.status === "pending_consent" || change.status === "approved";
   const since = change.status === "approved" ? approved! : proposed;
-  const expires = open
-    ? later(since, change.status === "approved" ? 240 : 120)
-    : reviewDue
-      ? later(consents.find((act) => act.emergency)!.at, 72)
-      : undefined;
+  let expires: string | undefined;
+  if (open) expires = addHours(since, change.status === "approved" ? 240 : 120);
+  else if (reviewDue) expires = addHours(consents.find((act) => act.emergency)!.at, 72);
   const notes = acts.flatMap(({ did, text, by }) =>
     ["approved", "denied", "withdrawn", "revoked", "reviewed"].includes(did) ? [text ?? "", by ?? ""] : [],
   );
-  const own = [change.summary, change.rationale ?? "", change.target, change.tenant, change.kpi ?? ""];
+  const changeTexts = [change.summary, change.rationale ?? "", change.target, change.tenant, change.kpi ?? ""];
   return {
     ...change,
     proposed,
     decided,
-    applied: at("applied")[0],
-    rolledBack: at("rolled_back")[0],
+    applied: timesOf("applied")[0],
+    rolledBack: timesOf("rolled_back")[0],
     approvers: consents.map(({ by }) => by!),
     denier: acts.find(({ did }) => did === "denied")?.by ?? undefined,
     verdict: reckoning.computeOutcome(change.name)?.verdict,
@@ -62,31 +62,31 @@ function factsOf(reckoning: ReturnType<typeof computeFigures>, change: LedgerCha
     overdue: change.drifting || reviewDue || (open && Date.parse(NOW) - Date.parse(since) > 24 * HOUR * 1000),
     lacking: open ? reckoning.listMissingConsents(change) : [],
     expires,
-    text: [...own, change.proposer, change.asked_by ?? "", ...notes].join("\n").toLowerCase(),
+    text: [...changeTexts, change.proposer, change.asked_by ?? "", ...notes].join("\n").toLowerCase(),
   };
 }
 
 beforeAll(async () => {
   month = await sharedMonth();
   const reckoning = computeFigures(month.ledger, NOW);
-  all = reckoning.changes.map((change) => factsOf(reckoning, change));
+  all = reckoning.changes.map((change) => buildFacts(reckoning, change));
 });
 
-// oxlint-disable-next-line no-explicit-any -- whatever the service answered
-async function find(q: string, more: Record<string, string> = {}, by: string | null = GIL): Promise<any> {
-  const { status, body } = await month.get(`/api/find?${new URLSearchParams({ q, limit: "100", ...more })}`, by);
+// oxlint-disable-next-line no-explicit-any -- responses have no type
+async function find(q: string, parameters: Record<string, string> = {}, by: string | null = GIL): Promise<any> {
+  const { status, body } = await month.get(`/api/find?${new URLSearchParams({ q, limit: "100", ...parameters })}`, by);
   expect(status, `${q}: ${body.error}`).toBe(200);
   return body;
 }
 const idsIn = ({ rows }: { rows: { change_id: string }[] }): string[] => rows.map(({ change_id }) => change_id);
-const named = ({ rows }: { rows: { change_id: string }[] }): string[] =>
+const namesIn = ({ rows }: { rows: { change_id: string }[] }): string[] =>
   rows.map(({ change_id }) => all.find(({ id }) => id === change_id)!.name);
 const within = (at: string | undefined, from: string, to: string): boolean =>
   at !== undefined && at.slice(0, 10) >= from && at.slice(0, 10) <= to;
-const holds = (change: Facts, ...words: RegExp[]): boolean => words.every((word) => word.test(change.text));
+const hasWords = (change: Facts, ...words: RegExp[]): boolean => words.every((word) => word.test(change.text));
 
-/** A query and what it asks for, in terms of the ledger. */
-const SETS: readonly (readonly [string, (change: Facts) => boolean])[] = [
+/** Queries, each with the condition that a change of the ledger must meet. */
+const QUERIES: readonly (readonly [string, (change: Facts) => boolean])[] = [
   ["", () => true],
   ["is:pending", ({ status }) => status === "pending_consent"],
   ["is:PENDING_CONSENT", ({ status }) => status === "pending_consent"],
@@ -162,25 +162,25 @@ const SETS: readonly (readonly [string, (change: Facts) => boolean])[] = [
   ["decided:last-month", ({ decided }) => decided.some((at) => at.startsWith("2026-10"))],
   ["expires:tomorrow", ({ expires }) => within(expires, "2026-11-17", "2026-11-17")],
   ["expires:<2026-11-19", ({ expires }) => expires !== undefined && expires < "2026-11-19"],
-  ["4000 mails", (change) => holds(change, /\b4000\b/, /\bmails?\b/)],
-  ["seat limit", (change) => holds(change, /\bseats?\b/, /\blimits?\b/)],
+  ["4000 mails", (change) => hasWords(change, /\b4000\b/, /\bmails?\b/)],
+  ["seat limit", (change) => hasWords(change, /\bseats?\b/, /\blimits?\b/)],
   ['"quarter end"', () => false],
-  ['"load test"', (change) => holds(change, /load test/)],
-  ["spreadsheet importer", (change) => holds(change, /spreadsheet/, /importer/)],
-  ["leads -tenant:t1", (change) => holds(change, /\bleads?\b/) && change.tenant !== "t1"],
-  ["retr*", (change) => holds(change, /\bretr/)],
-  ["90", (change) => holds(change, /\b90\b/)],
-  ["9", (change) => holds(change, /\b9\b/)],
+  ['"load test"', (change) => hasWords(change, /load test/)],
+  ["spreadsheet importer", (change) => hasWords(change, /spreadsheet/, /importer/)],
+  ["leads -tenant:t1", (change) => hasWords(change, /\bleads?\b/) && change.tenant !== "t1"],
+  ["retr*", (change) => hasWords(change, /\bretr/)],
+  ["90", (change) => hasWords(change, /\b90\b/)],
+  ["9", (change) => hasWords(change, /\b9\b/)],
   ["-customers is:pending", (change) => !/\bcustomers?\b/.test(change.text) && change.status === "pending_consent"],
   ["plan:q4", () => false],
   ["-mandate:* kind:experiment", ({ kind }) => kind === "experiment"],
 ];
 
-test("the table of queries has the required number of rows", () => expect(SETS.length).toBeGreaterThanOrEqual(60));
+test("the table of queries has the required number of rows", () => expect(QUERIES.length).toBeGreaterThanOrEqual(60));
 
-test.each(SETS)("%s finds what the ledger holds", async (query, wanted) => {
+test.each(QUERIES)("%s returns the changes of the ledger that match", async (query, isMatch) => {
   const found = await find(query);
-  const expected = all.filter(wanted).map(({ id }) => id);
+  const expected = all.filter(isMatch).map(({ id }) => id);
   expect(idsIn(found).sort()).toEqual(expected.sort());
   expect([found.total, found.next]).toEqual([expected.length, null]);
 });
@@ -215,7 +215,7 @@ describe("the caller", () => {
 });
 
 describe("order", () => {
-  const byKey = (key: (change: Facts) => number | string | undefined, ascending = false) =>
+  const sortNames = (key: (change: Facts) => number | string | undefined, ascending = false) =>
     all
       .filter((change) => key(change) !== undefined)
       .toSorted((a, b) => {
@@ -226,63 +226,64 @@ describe("order", () => {
       })
       .map(({ name }) => name);
 
-  test("the newest proposals come first", async () => expect(named(await find(""))).toEqual(byKey(({ id }) => id)));
+  test("the newest proposals come first", async () =>
+    expect(namesIn(await find(""))).toEqual(sortNames(({ id }) => id)));
 
-  test("sort:users begins with the widest reach and ends with changes that state none", async () => {
-    const rows = named(await find("sort:users"));
-    const stated = byKey(({ affected_users }) => affected_users ?? undefined);
+  test("sort:users begins with the most users and ends with changes without a number of users", async () => {
+    const rows = namesIn(await find("sort:users"));
+    const stated = sortNames(({ affected_users }) => affected_users ?? undefined);
     expect(rows.slice(0, stated.length)).toEqual(stated);
     expect(rows).toHaveLength(all.length);
   });
 
   test("sort:applied-asc begins with the first apply", async () => {
-    const applied = byKey((change) => change.applied, true);
-    expect(named(await find("sort:applied-asc")).slice(0, applied.length)).toEqual(applied);
+    const applied = sortNames((change) => change.applied, true);
+    expect(namesIn(await find("sort:applied-asc")).slice(0, applied.length)).toEqual(applied);
   });
 
   test("free words rank the best match first", async () => {
-    expect(named(await find("mails"))[0]).toBe("mail loop");
-    expect(named(await find("digest mail"))).toEqual(["weekly digest"]);
+    expect(namesIn(await find("mails"))[0]).toBe("mail loop");
+    expect(namesIn(await find("digest mail"))).toEqual(["weekly digest"]);
   });
 });
 
 describe("groups", () => {
   const counts = (keys: (string | undefined)[]): Record<string, number> => {
-    const counted: Record<string, number> = {};
-    for (const key of keys) if (key !== undefined) counted[key] = (counted[key] ?? 0) + 1;
-    return counted;
+    const countByKey: Record<string, number> = {};
+    for (const key of keys) if (key !== undefined) countByKey[key] = (countByKey[key] ?? 0) + 1;
+    return countByKey;
   };
-  const groups = async (q: string, more = {}): Promise<Record<string, number>> =>
-    Object.fromEntries(
-      (await find(q, more)).groups.map(({ key, count }: { key: string; count: number }) => [key, count]),
-    );
+  const findGroups = async (q: string): Promise<Record<string, number>> =>
+    Object.fromEntries((await find(q)).groups.map(({ key, count }: { key: string; count: number }) => [key, count]));
 
   test("group:tenant, group:proposer, group:kind and group:status count changes by that field", async () => {
-    expect(await groups("group:tenant")).toEqual(counts(all.map(({ tenant }) => tenant)));
-    expect(await groups("is:applied group:proposer")).toEqual(
+    expect(await findGroups("group:tenant")).toEqual(counts(all.map(({ tenant }) => tenant)));
+    expect(await findGroups("is:applied group:proposer")).toEqual(
       counts(all.filter(({ status }) => status === "applied").map(({ proposer }) => proposer)),
     );
-    expect(await groups("group:kind")).toEqual(counts(all.map(({ kind }) => kind)));
-    expect(await groups("group:status")).toEqual(counts(all.map(({ status }) => status)));
+    expect(await findGroups("group:kind")).toEqual(counts(all.map(({ kind }) => kind)));
+    expect(await findGroups("group:status")).toEqual(counts(all.map(({ status }) => status)));
   });
 
-  test("a change with two approvers counts with each", async () =>
-    expect(await groups("group:approver")).toEqual(counts(all.flatMap(({ approvers }) => [...new Set(approvers)]))));
+  test("a change with two approvers is counted for each of them", async () =>
+    expect(await findGroups("group:approver")).toEqual(
+      counts(all.flatMap(({ approvers }) => [...new Set(approvers)])),
+    ));
 
   test("group:verdict counts outcomes", async () =>
-    expect(await groups("group:verdict")).toEqual(counts(all.map(({ verdict }) => verdict))));
+    expect(await findGroups("group:verdict")).toEqual(counts(all.map(({ verdict }) => verdict))));
 
   test("group:day uses the event to which the query's dates refer", async () => {
-    expect(await groups("applied:2026-11 group:day")).toEqual(
+    expect(await findGroups("applied:2026-11 group:day")).toEqual(
       counts(all.map(({ applied }) => (applied?.startsWith("2026-11") ? applied.slice(0, 10) : undefined))),
     );
-    expect(await groups("group:month")).toEqual(counts(all.map(({ proposed }) => proposed.slice(0, 7))));
+    expect(await findGroups("group:month")).toEqual(counts(all.map(({ proposed }) => proposed.slice(0, 7))));
   });
 
   test("weeks are ISO weeks", async () => {
     const week = (at: string) =>
       `2026-W${42 + Math.floor((Date.parse(at) - Date.parse("2026-10-12")) / (168 * HOUR * 1000))}`;
-    expect(await groups("group:week")).toEqual(counts(all.map(({ proposed }) => week(proposed))));
+    expect(await findGroups("group:week")).toEqual(counts(all.map(({ proposed }) => week(proposed))));
   });
 });
 
@@ -299,13 +300,13 @@ describe("time", () => {
     ["time:proposed-decided", ({ proposed, decided }: Facts) => secondsBetween(proposed, decided[0])],
     ["time:applied-rolledback", ({ applied, rolledBack }: Facts) => secondsBetween(applied, rolledBack)],
   ])("%s returns the duration of each row, the median and the longest", async (query, secondsOf) => {
-    const { rows, median: middle, max } = await find(query);
-    const measured = Object.fromEntries(
+    const { rows, median: medianSeconds, max } = await find(query);
+    const secondsByChange = Object.fromEntries(
       rows.map((row: { change_id: string; seconds: number }) => [row.change_id, row.seconds]),
     );
-    expect(measured).toEqual(Object.fromEntries(all.map((change) => [change.id, secondsOf(change)])));
-    const known = all.map(secondsOf).filter((seconds) => seconds !== null);
-    expect({ middle, max }).toEqual({ middle: median(known), max: Math.max(...known) });
+    expect(secondsByChange).toEqual(Object.fromEntries(all.map((change) => [change.id, secondsOf(change)])));
+    const durations = all.map(secondsOf).filter((seconds) => seconds !== null);
+    expect([medianSeconds, max]).toEqual([median(durations), Math.max(...durations)]);
   });
 
   test("sort:time begins with the longest", async () => {
@@ -350,13 +351,13 @@ test.each([
   ["group:tennant", "tenant"],
   ["time:proposed-aplied", "proposed-applied"],
   ["sort:user", "users"],
-])("%s is an error that names %s", async (q, meant) => {
+])("%s is an error that suggests %s", async (q, suggestion) => {
   const { status, body } = await month.get(`/api/find?${new URLSearchParams({ q })}`);
   expect([status, body.code]).toEqual([400, "invalid_field"]);
-  expect(body.error).toContain(`did you mean ${meant}`);
+  expect(body.error).toContain(`did you mean ${suggestion}`);
 });
 
-test("every saved question runs, and its normalised text is the same again", async () => {
+test("every saved question runs, and its normalised text is normalised to itself", async () => {
   const { saved, fields } = (await month.get("/api/find/saved")).body;
   expect(saved.length).toBeGreaterThanOrEqual(15);
   for (const { query, title } of saved) {

@@ -1,4 +1,4 @@
-/** Given a text, when it is parsed, then these are its terms and this is its normalised text. */
+/** Parsing of queries: their terms, normalised texts, errors and dates. */
 import { expect, test } from "vitest";
 import { parseSpan } from "../../../lib/find/dates.ts";
 import { parseQuery } from "../../../lib/find/parse.ts";

@@ -1,4 +1,4 @@
-/** A product that people worked with at random for some weeks, and what its log alone says of it. */
+/** Creates a product with a random log of some weeks, and computes its changes from the log. */
 import { DAY, HOUR } from "../../support/clock.ts";
 import { seededIntegers } from "../../support/seeded_integers.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
@@ -10,43 +10,43 @@ const TARGETS = ["ui.theme", "UI.Theme", "limits.seats", "signup.short_form", "c
 const KINDS = ["config", "workflow", "feature_flag"];
 const RISKS = ["low", "medium", "high"];
 
-/** A service with so many changes, each in some state. */
+/** Creates a service with changes in random states; the same seed creates the same log. */
 export async function randomLog(seed: number, changes: number): Promise<TestService> {
-  const below = seededIntegers(seed);
-  const one = <T>(of: readonly T[]): T => of[below(of.length)]!;
+  const randomBelow = seededIntegers(seed);
+  const pick = <T>(values: readonly T[]): T => values[randomBelow(values.length)]!;
   const intent = {
     kpis: { csat: { baseline: 4, target: 5 } },
     policy: { required_approvers: { standard: 1, major: 2 }, consent_ttl_hours: 24 * 9 },
   };
-  const opened = await service({ intent, adapter: scriptedAdapter() });
-  const { clock } = opened.deps;
-  await opened.post("kpi", { csat: 4.2 });
+  const api = await service({ intent, adapter: scriptedAdapter() });
+  const { clock } = api.deps;
+  await api.post("kpi", { csat: 4.2 });
   const ids: string[] = [];
-  for (let made = 0; made < changes; made++) {
-    const { change_id } = await opened.propose({
-      tenant_id: one(TENANTS),
-      target: one(TARGETS),
-      kind: one(KINDS),
-      risk: one(RISKS),
-      summary: `Change number ${made}`,
-      proposer: one(PEOPLE),
-      ...(below(2) ? { kpi: "csat", expected_delta_k: 0.1 } : {}),
+  for (let index = 0; index < changes; index++) {
+    const { change_id } = await api.propose({
+      tenant_id: pick(TENANTS),
+      target: pick(TARGETS),
+      kind: pick(KINDS),
+      risk: pick(RISKS),
+      summary: `Change number ${index}`,
+      proposer: pick(PEOPLE),
+      ...(randomBelow(2) ? { kpi: "csat", expected_delta_k: 0.1 } : {}),
     });
     ids.push(change_id);
-    for (let steps = below(5); steps > 0; steps--) {
-      clock.advance(below(10) * HOUR);
-      const id = one(ids);
-      const approver = one(PEOPLE);
-      const step = one(["approve", "approve", "approve", "apply", "apply", "deny", "rollback", "kpi"]);
-      if (step === "kpi") await opened.post("kpi", { csat: 3.5 + below(15) / 10 });
-      else await opened.post(step, { change_id: id, approver, actor: approver, note: "as seen" });
+    for (let steps = randomBelow(5); steps > 0; steps--) {
+      clock.advance(randomBelow(10) * HOUR);
+      const id = pick(ids);
+      const approver = pick(PEOPLE);
+      const step = pick(["approve", "approve", "approve", "apply", "apply", "deny", "rollback", "kpi"]);
+      if (step === "kpi") await api.post("kpi", { csat: 3.5 + randomBelow(15) / 10 });
+      else await api.post(step, { change_id: id, approver, actor: approver, note: "as seen" });
     }
-    if (below(4) === 0) clock.advance(DAY);
+    if (randomBelow(4) === 0) clock.advance(DAY);
   }
-  return opened;
+  return api;
 }
 
-/** A change as its entries tell it, folded here and nowhere else. */
+/** A change as recorded in the log. */
 export interface LoggedChange {
   id: string;
   tenant: string;
@@ -61,7 +61,7 @@ export interface LoggedChange {
   rolledBack?: string;
 }
 
-/** Every change, as the log alone tells it. */
+/** Computes every change from the log, without code of the service. */
 export async function foldLog({ get }: TestService): Promise<Map<string, LoggedChange>> {
   const changes = new Map<string, LoggedChange>();
   const { entries } = (await get("audit?limit=1000")).body;
@@ -90,8 +90,8 @@ export async function foldLog({ get }: TestService): Promise<Map<string, LoggedC
   return changes;
 }
 
-/** How many there are of each key, as an object in the order of its keys. */
-export function counted(keys: readonly string[]): Record<string, number> {
+/** Counts equal keys; the members of the result are in the order of the keys. */
+export function countKeys(keys: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const key of keys.toSorted()) counts[key] = (counts[key] ?? 0) + 1;
   return counts;

@@ -1,4 +1,4 @@
-/** The client of a GitHub App: which requests it sends, how long it keeps a token, and what it makes of failures. */
+/** The client of a GitHub App: its requests, the reuse of tokens, and failures. */
 import { beforeAll, expect, test } from "vitest";
 import { decodeJwt } from "jose/jwt/decode";
 import { githubApp, parseJson } from "../../../lib/github/app.ts";
@@ -8,18 +8,24 @@ import { API, appKeyPem } from "../../support/github_stub.ts";
 beforeAll(() => void appKeyPem());
 
 const ACME = { installation_id: 77, repository_id: 42 };
-type Sent = { url: string; init: RequestInit & { headers: Record<string, string> } };
-type Respond = (sent: Sent, number: number) => Response | Promise<Response>;
+type SentRequest = { url: string; init: RequestInit & { headers: Record<string, string> } };
+type Respond = (request: SentRequest, number: number) => Response | Promise<Response>;
 
-/** An App whose tokens live for an hour; `respond` answers other requests, and those for tokens where it is `tokens`. */
-function app({ respond = () => new Response("{}"), tokens }: { respond?: Respond; tokens?: Respond } = {}) {
+/**
+ * Creates a client with a simulated GitHub. Requests for tokens are answered by `respondToken`, by default with tokens that
+ * expire after an hour; other requests are answered by `respond`.
+ */
+function createApp({
+  respond = () => new Response("{}"),
+  respondToken,
+}: { respond?: Respond; respondToken?: Respond } = {}) {
   const clock = testClock();
-  const sent: Sent[] = [];
-  const made = { count: 0 };
+  const sent: SentRequest[] = [];
+  const tokens = { count: 0 };
   const answer: Respond = (request, number) => {
     if (!request.url.endsWith("/access_tokens")) return respond(request, number);
-    if (tokens) return tokens(request, number);
-    return Response.json({ token: `ghs_${++made.count}`, expires_at: new Date(clock.now() + HOUR).toISOString() });
+    if (respondToken) return respondToken(request, number);
+    return Response.json({ token: `ghs_${++tokens.count}`, expires_at: new Date(clock.now() + HOUR).toISOString() });
   };
   const client = githubApp(
     { app_id: 5, key: appKeyPem(), api: API },
@@ -27,26 +33,26 @@ function app({ respond = () => new Response("{}"), tokens }: { respond?: Respond
       clock,
       timeout: 1500,
       fetch: async (url, init) => {
-        const request = { url, init: init as Sent["init"] };
+        const request = { url, init: init as SentRequest["init"] };
         sent.push(request);
         return answer(request, sent.length);
       },
     },
   );
-  const send = (as: "app" | typeof ACME = ACME, over: object = {}) =>
-    client.send({ method: "POST", path: "/x", body: { a: 1 }, as, ...over });
+  const send = (as: "app" | typeof ACME = ACME, options: object = {}) =>
+    client.send({ method: "POST", path: "/x", body: { a: 1 }, as, ...options });
   const paths = () => sent.map(({ url }) => url.slice(API.length));
-  return { clock, client, send, sent, paths, made };
+  return { clock, client, send, sent, paths, tokens };
 }
 
-const TOKENS = "/app/installations/77/access_tokens";
-const failed = (message: string, facts: object = {}) =>
-  expect.objectContaining({ name: "GithubFailed", message, ...facts });
+const TOKENS_PATH = "/app/installations/77/access_tokens";
+const githubError = (message: string, members: object = {}) =>
+  expect.objectContaining({ name: "GithubFailed", message, ...members });
 
-test("a request has a token of its installation for one repository and one permission", async () => {
-  const { send, sent, paths } = app();
+test("a request has a token of the installation for one repository and one permission", async () => {
+  const { send, sent, paths } = createApp();
   expect((await send()).text).toBe("{}");
-  expect(paths()).toEqual([TOKENS, "/x"]);
+  expect(paths()).toEqual([TOKENS_PATH, "/x"]);
   const [token, request] = sent;
   expect(JSON.parse(String(token!.init.body))).toEqual({ repository_ids: [42], permissions: { deployments: "write" } });
   expect(request!.init).toMatchObject({ method: "POST", redirect: "manual", body: '{"a":1}' });
@@ -57,14 +63,14 @@ test("a request has a token of its installation for one repository and one permi
 });
 
 test("a request without a body has no content-type", async () => {
-  const { send, sent } = app();
+  const { send, sent } = createApp();
   await send("app", { method: "GET", body: undefined });
   expect(sent[0]!.init.headers).not.toHaveProperty("content-type");
   expect(sent[0]!.init).not.toHaveProperty("body");
 });
 
 test("the App itself signs a JWT of nine minutes, dated a minute back", async () => {
-  const { send, sent, clock } = app();
+  const { send, sent, clock } = createApp();
   await send("app");
   const { iss, iat, exp } = decodeJwt(sent[0]!.init.headers["authorization"]!.slice("Bearer ".length));
   const now = Math.floor(clock.now() / 1000);
@@ -72,86 +78,90 @@ test("the App itself signs a JWT of nine minutes, dated a minute back", async ()
 });
 
 test("a token is used until five minutes before it expires, and concurrent callers share one", async () => {
-  const { client, send, clock, made } = app();
+  const { client, send, clock, tokens } = createApp();
   await Promise.all([send(), send(), client.authorize(ACME)]);
-  expect(made.count).toBe(1);
+  expect(tokens.count).toBe(1);
   clock.advance(HOUR - 5 * MINUTE - 1);
   await client.authorize(ACME);
-  expect(made.count).toBe(1);
+  expect(tokens.count).toBe(1);
   clock.advance(1);
   await client.authorize(ACME);
-  expect(made.count).toBe(2);
+  expect(tokens.count).toBe(2);
   await client.authorize({ ...ACME, repository_id: 43 });
-  expect(made.count).toBe(3);
+  expect(tokens.count).toBe(3);
 });
 
 test("a failed request for a token is repeated by the next call", async () => {
-  const { client, clock } = app({
-    tokens: (_, number) =>
+  const { client, clock } = createApp({
+    respondToken: (_, number) =>
       number === 1
         ? new Response("{}", { status: 502 })
         : Response.json({ token: "ghs_x", expires_at: new Date(clock.now() + HOUR).toISOString() }),
   });
-  await expect(client.authorize(ACME)).rejects.toEqual(failed("GitHub answered 502", { status: 502 }));
+  await expect(client.authorize(ACME)).rejects.toEqual(githubError("GitHub answered 502", { status: 502 }));
   await expect(client.authorize(ACME)).resolves.toBeUndefined();
 });
 
 test.each([
   [401, 2],
   [403, 1],
-])("after status %i the next request has requested %i tokens", async (status, tokens) => {
-  const { send, made } = app({ respond: (_, number) => new Response("{}", { status: number === 2 ? status : 200 }) });
-  await expect(send()).rejects.toEqual(failed(`GitHub answered ${status}`, { status }));
+])("after a request with status %i and the next one, %i tokens were requested", async (status, tokenCount) => {
+  const { send, tokens } = createApp({
+    respond: (_, number) => new Response("{}", { status: number === 2 ? status : 200 }),
+  });
+  await expect(send()).rejects.toEqual(githubError(`GitHub answered ${status}`, { status }));
   await send();
-  expect(made.count).toBe(tokens);
+  expect(tokens.count).toBe(tokenCount);
 });
 
 test.each<[string, unknown]>([
   ["no JSON", "<html>"],
   ["no token", { expires_at: "2030-01-01T00:00:00Z" }],
   ["a token with a line break", { token: "ghs\nx", expires_at: "2030-01-01T00:00:00Z" }],
-  ["a token behind a space", { token: " ghs", expires_at: "2030-01-01T00:00:00Z" }],
+  ["a token after a space", { token: " ghs", expires_at: "2030-01-01T00:00:00Z" }],
   ["an empty token", { token: "", expires_at: "2030-01-01T00:00:00Z" }],
-  ["an end that is no time", { token: "ghs", expires_at: "soon" }],
+  ["an expiry that is no time", { token: "ghs", expires_at: "soon" }],
 ])("a token response with %s is rejected", async (_, body) => {
-  const { client } = app({ tokens: () => new Response(typeof body === "string" ? body : JSON.stringify(body)) });
+  const { client } = createApp({
+    respondToken: () => new Response(typeof body === "string" ? body : JSON.stringify(body)),
+  });
   await expect(client.authorize(ACME)).rejects.toEqual(
-    failed("GitHub answered something other than an installation token"),
+    githubError("GitHub answered something other than an installation token"),
   );
 });
 
 test("the expiry of a token may be in another time zone", async () => {
-  const { client } = app({
-    tokens: () => Response.json({ token: "ghs", expires_at: "2030-01-01T01:00:00+01:00" }),
+  const { client } = createApp({
+    respondToken: () => Response.json({ token: "ghs", expires_at: "2030-01-01T01:00:00+01:00" }),
   });
   await expect(client.authorize(ACME)).resolves.toBeUndefined();
 });
 
 test.each<[string, Respond, object]>([
   [
-    "a status with the pause that it names",
+    "status 429, with its pause,",
     () => new Response("{}", { status: 429, headers: { "retry-after": "90" } }),
-    failed("GitHub answered 429", { status: 429, retryAfterMs: 90_000 }),
+    githubError("GitHub answered 429", { status: 429, retryAfterMs: 90_000 }),
   ],
   [
     "no connection",
     () => {
       throw new TypeError("fetch failed", { cause: new Error("ECONNREFUSED") });
     },
-    failed("GitHub could not be reached: ECONNREFUSED", { status: undefined, retryAfterMs: undefined }),
+    githubError("GitHub could not be reached: ECONNREFUSED", { status: undefined, retryAfterMs: undefined }),
   ],
   [
-    "more than it may",
+    "a response over the maximum size",
     () => new Response("x".repeat(1024 * 1024 + 1)),
-    failed(`GitHub answered more than ${1024 * 1024} bytes`),
+    githubError(`GitHub answered more than ${1024 * 1024} bytes`),
   ],
 ])("%s is a failure", async (_, respond, expected) => {
-  await expect(app({ respond }).send("app")).rejects.toEqual(expected);
+  await expect(createApp({ respond }).send("app")).rejects.toEqual(expected);
 });
 
 test("a response of the maximum size is returned", async () => {
   const text = "x".repeat(1024 * 1024);
-  expect((await app({ respond: () => new Response(text) }).send("app")).text).toBe(text);
+  expect((await createApp({ respond: () => new Response(text) }).send("app")).text).toBe(text);
 });
 
 test("JSON is parsed, and other text is undefined", () => {

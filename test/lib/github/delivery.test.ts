@@ -1,4 +1,4 @@
-/** Deliveries of GitHub's webhook: what is read of them, and each way in which one is rejected. */
+/** Deliveries of GitHub's webhook: their fields, their rejections and their signatures. */
 import { expect, test } from "vitest";
 import { hasValidSignature, readDelivery } from "../../../lib/github/delivery.ts";
 import { API, HOOK_SECRET, sign } from "../../support/github_stub.ts";
@@ -16,12 +16,13 @@ const DELIVERY = {
 const EVENT = "deployment_protection_rule";
 const read = (body: unknown, event = EVENT) =>
   readDelivery(new TextEncoder().encode(JSON.stringify(body)), new Headers({ "x-github-event": event }), API);
-const named = (full_name: string) => ({
+/** Returns the fields of a delivery for a repository of this name. */
+const forRepository = (full_name: string) => ({
   repository: { id: 42, full_name },
   deployment_callback_url: CALLBACK.replace("acme/shop.v2", full_name),
 });
 
-test("a delivery says which deployment of which commit waits", () => {
+test("a delivery is parsed into the deployment and the commit that wait for a decision", () => {
   const request = {
     ...{ installation_id: 77, repository_id: 42, repository: "acme/shop.v2", deployment_id: 7, run_id: "9001" },
     ...{ environment: "production", head: SHA, callback: CALLBACK },
@@ -41,37 +42,52 @@ test.each([
 
 const COMMIT = "must be a full commit id";
 const NAME = "must be owner/name";
-const CALLED = "must be the run's deployment_protection_rule below the gate's api";
+const RUN_CALLBACK = "must be the run's deployment_protection_rule below the gate's api";
 
 test.each<[string, object, string, string]>([
   ["no environment", { environment: undefined }, "environment", "must be text"],
   ["a short commit", { deployment: { id: 7, sha: "a".repeat(39) } }, "deployment.sha", COMMIT],
   ["a longer commit", { deployment: { id: 7, sha: "a".repeat(41) } }, "deployment.sha", COMMIT],
-  ["a commit behind something", { deployment: { id: 7, sha: `x${SHA}` } }, "deployment.sha", COMMIT],
+  ["a commit after another character", { deployment: { id: 7, sha: `x${SHA}` } }, "deployment.sha", COMMIT],
   ["a commit in capitals", { deployment: { id: 7, sha: "A".repeat(40) } }, "deployment.sha", COMMIT],
-  ["a commit of 64 characters that is none", { deployment: { id: 7, sha: "z".repeat(64) } }, "deployment.sha", COMMIT],
+  [
+    "a commit of 64 characters that is not hexadecimal",
+    { deployment: { id: 7, sha: "z".repeat(64) } },
+    "deployment.sha",
+    COMMIT,
+  ],
   ["one hexadecimal character", { deployment: { id: 7, sha: "a" } }, "deployment.sha", COMMIT],
   ["another commit of the push", { sha: "b".repeat(40) }, "sha", "must be equal to deployment.sha"],
   ["an id that is text", { deployment: { id: "7", sha: SHA } }, "deployment.id", "must be a number"],
-  ["a repository of no owner", named("shop"), "repository.full_name", NAME],
-  ["a repository in a folder", named("x/acme/shop"), "repository.full_name", NAME],
-  ["a repository with a folder", named("acme/shop/x"), "repository.full_name", NAME],
-  ["a repository that is a step up", named("acme/.."), "repository.full_name", NAME],
-  ["a repository that is here", named("acme/."), "repository.full_name", NAME],
-  ["an owner with a dot", named("ac.me/shop"), "repository.full_name", NAME],
-  ["another host", { deployment_callback_url: CALLBACK.replace(API, "https://evil.example") }, "callback", CALLED],
-  ["another repository's run", { deployment_callback_url: CALLBACK.replace("shop.v2", "web") }, "callback", CALLED],
-  ["a longer address", { deployment_callback_url: `${CALLBACK}/x` }, "callback", CALLED],
-  ["a run without a number", { deployment_callback_url: CALLBACK.replace("9001", "0") }, "callback", CALLED],
-])("a delivery with %s is rejected", (_, over, field, message) => {
+  ["a repository of no owner", forRepository("shop"), "repository.full_name", NAME],
+  ["a repository in a folder", forRepository("x/acme/shop"), "repository.full_name", NAME],
+  ["a repository with a folder", forRepository("acme/shop/x"), "repository.full_name", NAME],
+  ["the repository ..", forRepository("acme/.."), "repository.full_name", NAME],
+  ["the repository .", forRepository("acme/."), "repository.full_name", NAME],
+  ["an owner with a dot", forRepository("ac.me/shop"), "repository.full_name", NAME],
+  [
+    "another host",
+    { deployment_callback_url: CALLBACK.replace(API, "https://evil.example") },
+    "callback",
+    RUN_CALLBACK,
+  ],
+  [
+    "another repository's run",
+    { deployment_callback_url: CALLBACK.replace("shop.v2", "web") },
+    "callback",
+    RUN_CALLBACK,
+  ],
+  ["a longer address", { deployment_callback_url: `${CALLBACK}/x` }, "callback", RUN_CALLBACK],
+  ["a run without a number", { deployment_callback_url: CALLBACK.replace("9001", "0") }, "callback", RUN_CALLBACK],
+])("a delivery with %s is rejected", (_, change, field, message) => {
   const name = field === "callback" ? "deployment_callback_url" : field;
   const details = { fields: [{ field: name, message }] };
-  expect(() => read({ ...DELIVERY, ...over })).toThrow(expect.objectContaining({ code: "invalid_field", details }));
+  expect(() => read({ ...DELIVERY, ...change })).toThrow(expect.objectContaining({ code: "invalid_field", details }));
 });
 
 test("a repository name may begin with dots", () => {
-  expect(read({ ...DELIVERY, ...named("acme/.github") })!.repository).toBe("acme/.github");
-  expect(read({ ...DELIVERY, ...named("acme/..x") })!.repository).toBe("acme/..x");
+  expect(read({ ...DELIVERY, ...forRepository("acme/.github") })!.repository).toBe("acme/.github");
+  expect(read({ ...DELIVERY, ...forRepository("acme/..x") })!.repository).toBe("acme/..x");
 });
 
 test("a body that is not JSON is rejected; a list requests nothing", () => {
@@ -81,12 +97,12 @@ test("a body that is not JSON is rejected; a list requests nothing", () => {
 });
 
 test.each([
-  ["its own", sign("x"), true],
-  ["that of another text", sign("y"), false],
-  ["that of another secret", sign("x", "another"), false],
-  ["that without its scheme", sign("x").slice("sha256=".length), false],
-  ["none", "", false],
-])("of signatures %s counts, or not", async (_, signature, expected) => {
+  ["a signature of the text with the secret", sign("x"), true],
+  ["a signature of another text", sign("y"), false],
+  ["a signature with another secret", sign("x", "another"), false],
+  ["a signature without its scheme", sign("x").slice("sha256=".length), false],
+  ["no signature", "", false],
+])("a delivery with %s is accepted: %o", async (_, signature, expected) => {
   const headers = new Headers(signature === "" ? {} : { "x-hub-signature-256": signature });
   expect(await hasValidSignature(HOOK_SECRET, new TextEncoder().encode("x"), headers)).toBe(expected);
 });

@@ -12,7 +12,7 @@ import { CONSOLE_HEADERS } from "../../../lib/http/console_headers.ts";
 import { client, events, FOLLOWUP, PROPOSAL } from "../../support/client.ts";
 import { manifest } from "../../support/intents.ts";
 import { startWebhookHost } from "../../support/webhook_host.ts";
-import { provider } from "../chat/provider.ts";
+import { provider } from "../chat/model_server.ts";
 import { sendAlone, startWorkerd, workerScript } from "../../support/worker/edge_service.ts";
 import { readEvents } from "../../support/worker/event_reader.ts";
 
@@ -33,38 +33,38 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Starts the Worker with these variables, its reads open unless they say otherwise; it ends with its test. */
-async function started(
+/** Starts the Worker with these variables until the end of the test; reads need no token unless `env` sets SVC_PROTECT_READS. */
+async function startWorker(
   env: Record<string, string>,
-  more: object = {},
-  text = script,
+  options: object = {},
+  workerCode = script,
 ): Promise<{ workerd: Miniflare; url: string }> {
-  const running = await startWorkerd(text, {
+  const running = await startWorkerd(workerCode, {
     bindings: { SVC_PROTECT_READS: "0", ...env },
     assets: {
       directory: join(folder, "ui"),
       binding: "ASSETS",
       routerConfig: { has_user_worker: true, invoke_user_worker_ahead_of_assets: true },
     },
-    ...more,
+    ...options,
   });
   onTestFinished(() => running.workerd.dispose());
   return running;
 }
 
-/** Does what the cron trigger does. */
-async function scheduled(workerd: Miniflare, cron = "* * * * *"): Promise<unknown> {
+/** Calls the handler of the cron trigger. */
+async function runScheduled(workerd: Miniflare, cron = "* * * * *"): Promise<unknown> {
   const worker = (await workerd.getWorker()) as unknown as { scheduled(event: object): Promise<unknown> };
   return worker.scheduled({ cron });
 }
 
-const clientOf = (url: string) => client(sendAlone, url);
+const clientFor = (url: string) => client(sendAlone, url);
 
 describe("the bundle", () => {
-  test("needs nothing but the runtime", () => {
+  test("imports only modules of the runtime", () => {
     const imported = [...script.matchAll(/\b(?:from|import)\s*\(?\s*"([\w@:./-]{2,})"/g)].map(([, name]) => name);
     expect(imported).toEqual(["cloudflare:workers"]);
-    // Asked for where the runtime has it, and done without elsewhere.
+    // Optional modules of Node, which are used only if the runtime has them.
     expect(String(script).replace(/getBuiltinModule\?\.\("node:(?:crypto|async_hooks)"\)/g, "")).not.toMatch(
       /["']node:/,
     );
@@ -80,22 +80,22 @@ describe("the bundle", () => {
     expect(config.assets).toMatchObject({ binding: "ASSETS", run_worker_first: true });
     expect(config.triggers.crons).toHaveLength(1);
     expect(config.compatibility_flags).toBeUndefined();
-    const { url } = await started(
+    const { url } = await startWorker(
       { ...config.vars, SVC_ADMIN_TOKEN: TOKEN },
       { compatibilityDate: config.compatibility_date },
     );
-    expect((await clientOf(url).get("intent")).body).toMatchObject({ product_id: "acme-crm", adapter: null });
+    expect((await clientFor(url).get("intent")).body).toMatchObject({ product_id: "acme-crm", adapter: null });
   });
 });
 
 test("a change goes from proposal to rollback over a real webhook, in one chain", async () => {
   const host = await startWebhookHost(SECRET);
   onTestFinished(() => host.stop());
-  const { url } = await started(
+  const { url } = await startWorker(
     { ...INTENT, SVC_ADMIN_TOKEN: TOKEN, SVC_PRODUCT_ADAPTER: host.url, SVC_ADAPTER_SECRET: SECRET },
     { compatibilityFlags: ["nodejs_compat"] },
   );
-  const api = clientOf(url);
+  const api = clientFor(url);
   const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
   const { body: proposed } = await api.post("propose-crm-followup", FOLLOWUP, AUTHORISED);
   const { change_id } = proposed;
@@ -105,49 +105,50 @@ test("a change goes from proposal to rollback over a real webhook, in one chain"
       (await api.act(action, change_id, { ...AUTHORISED, traceparent: `00-${traceId}-00f067aa0ba902b7-01` })).status,
       action,
     ).toBe(200);
-  // With the flag of the runtime a Worker passes a trace on.
+  // With the flag `nodejs_compat` a Worker forwards the trace.
   for (const { headers } of host.received) expect(headers["traceparent"]).toContain(`00-${traceId}-`);
   expect(host.effects).toEqual([`apply ${change_id}`, `rollback ${change_id}`]);
-  const reported = ["intent_in_force", "change_proposed", "consent_decision", "change_applied", "change_rolled_back"];
-  expect(events(await api.audit())).toEqual(reported);
+  const expected = ["intent_in_force", "change_proposed", "consent_decision", "change_applied", "change_rolled_back"];
+  expect(events(await api.audit())).toEqual(expected);
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: 5 });
 });
 
 test("writes need the token, and are rejected where none is configured", async () => {
-  const { url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN });
+  const { url } = await startWorker({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN });
   for (const headers of [{}, { "x-svc-admin-token": "wrong" }]) {
-    const refused = await clientOf(url).post("propose-crm-followup", FOLLOWUP, headers);
-    expect(refused).toMatchObject({ status: 401, body: { code: "unauthorized" } });
-    expect(refused.headers.get("www-authenticate")).toMatch(/SvcAdminToken/);
+    const rejected = await clientFor(url).post("propose-crm-followup", FOLLOWUP, headers);
+    expect(rejected).toMatchObject({ status: 401, body: { code: "unauthorized" } });
+    expect(rejected.headers.get("www-authenticate")).toMatch(/SvcAdminToken/);
   }
-  const { url: open } = await started(INTENT);
+  const { url: urlWithoutToken } = await startWorker(INTENT);
   for (const path of ["propose-crm-followup", "/api/chat", "/api/action/run-now"])
-    expect(await clientOf(open).post(path, {}, AUTHORISED)).toMatchObject({
+    expect(await clientFor(urlWithoutToken).post(path, {}, AUTHORISED)).toMatchObject({
       status: 401,
       body: { code: "unauthorized" },
     });
-  expect((await clientOf(open).audit()).length).toBe(0);
+  expect((await clientFor(urlWithoutToken).audit()).length).toBe(0);
 });
 
-test("reads need a token too, unless the settings say otherwise", async () => {
-  const { url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN, SVC_PROTECT_READS: "" });
-  const api = clientOf(url);
+test("reads need a token by default", async () => {
+  const { url } = await startWorker({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN, SVC_PROTECT_READS: "" });
+  const api = clientFor(url);
   expect(await api.get("intent")).toMatchObject({ status: 401, body: { code: "unauthorized" } });
   expect((await api.get("intent", AUTHORISED)).status).toBe(200);
   for (const path of ["/", "/readyz", "/api/whoami"]) expect((await api.get(path)).status, path).toBe(200);
 });
 
 test("the console is served with its headers; other paths go to the API", async () => {
-  const { url } = await started(INTENT);
-  const api = clientOf(url);
+  const { url } = await startWorker(INTENT);
+  const api = clientFor(url);
   const page = await api.get("/");
   expect(page.text).toBe(await readFile(join(ROOT, "local/ui/index.html"), "utf8"));
   expect(page.headers.get("content-type")).toMatch(/^text\/html/);
   const icon = await api.get("/icon.svg");
   expect(icon.headers.get("content-type")).toBe("image/svg+xml");
-  const again = await api.get("/icon.svg", { "if-none-match": icon.headers.get("etag")! });
-  expect(again.status).toBe(304);
-  for (const { headers } of [page, icon, again]) expect(Object.fromEntries(headers)).toMatchObject(CONSOLE_HEADERS);
+  const notModified = await api.get("/icon.svg", { "if-none-match": icon.headers.get("etag")! });
+  expect(notModified.status).toBe(304);
+  for (const { headers } of [page, icon, notModified])
+    expect(Object.fromEntries(headers)).toMatchObject(CONSOLE_HEADERS);
   expect(await api.get("/nothing.js")).toMatchObject({ status: 404, body: { code: "not_found" } });
   expect(await api.get("/api/nothing")).toMatchObject({ status: 404, body: { code: "not_found" } });
   expect(await api.raw("/", "a=1")).toMatchObject({ status: 404, body: { code: "not_found" } });
@@ -156,14 +157,14 @@ test("the console is served with its headers; other paths go to the API", async 
 });
 
 test("the cron trigger runs a cycle and stores a checkpoint; a feed runs a cycle without it", async () => {
-  const { workerd, url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN });
-  const api = clientOf(url);
+  const { workerd, url } = await startWorker({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN });
+  const api = clientFor(url);
   await api.post("propose-crm-followup", FOLLOWUP, AUTHORISED);
   expect((await api.get("/api/state")).body.tick).toBe(0);
-  expect(await scheduled(workerd)).toMatchObject({ outcome: "ok" });
+  expect(await runScheduled(workerd)).toMatchObject({ outcome: "ok" });
   expect((await api.get("/api/state")).body.tick).toBe(1);
   const now = new Date().toISOString();
-  expect((await api.get("audit/checkpoint")).body.at <= now, "it was made before it was asked for").toBe(true);
+  expect((await api.get("audit/checkpoint")).body.at <= now, "the checkpoint was stored before the request").toBe(true);
 
   const stream = await readEvents(`${url}/api/events`);
   onTestFinished(() => stream.stop());
@@ -175,9 +176,9 @@ test("the cron trigger runs a cycle and stores a checkpoint; a feed runs a cycle
 test("checkpoints are signed with the key of the secret", async () => {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const pem = privateKey.export({ type: "pkcs8", format: "pem" }) as string;
-  const { url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN, SVC_AUDIT_KEY_PEM: pem });
-  await clientOf(url).post("propose-crm-followup", FOLLOWUP, AUTHORISED);
-  const { body } = await clientOf(url).get("audit/checkpoint");
+  const { url } = await startWorker({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN, SVC_AUDIT_KEY_PEM: pem });
+  await clientFor(url).post("propose-crm-followup", FOLLOWUP, AUTHORISED);
+  const { body } = await clientFor(url).get("audit/checkpoint");
   expect(body).toMatchObject({ signed: true, length: 2 });
   const [text, line] = (body.checkpoint as string).split("\n\n");
   const signature = Buffer.from(line!.trim().split(" ")[2]!, "base64").subarray(4);
@@ -191,14 +192,14 @@ test("checkpoints are signed with the key of the secret", async () => {
   ).toBe(true);
 });
 
-/** A receiver of notifications, which refuses as often as configured at first. */
-async function receiver(refusals = 0): Promise<{ url: string; told: { type: string; text: string }[] }> {
-  const reported: { type: string; text: string }[] = [];
-  let left = refusals;
+/** Starts a receiver of notifications that answers the first `failures` requests with 500. */
+async function startReceiver(failures = 0): Promise<{ url: string; received: { type: string; text: string }[] }> {
+  const received: { type: string; text: string }[] = [];
+  let failuresLeft = failures;
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray());
-    if (left-- > 0) return void response.writeHead(500).end();
-    reported.push(JSON.parse(String(body)));
+    if (failuresLeft-- > 0) return void response.writeHead(500).end();
+    received.push(JSON.parse(String(body)));
     response.writeHead(204).end();
   });
   server.listen(0, "127.0.0.1");
@@ -207,52 +208,52 @@ async function receiver(refusals = 0): Promise<{ url: string; told: { type: stri
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, told: reported };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, received };
 }
 
 test("people are notified immediately; failed notifications are sent by the next cycle", async () => {
-  const { url: hook, told: reported } = await receiver(1);
+  const { url: hook, received } = await startReceiver(1);
   const notify = { SVC_NOTIFY_URL: hook, SVC_NOTIFY_SECRET: SECRET, SVC_PUBLIC_URL: "https://gov.acme.example" };
-  const { workerd, url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN, ...notify });
-  const api = clientOf(url);
-  const row = async () =>
+  const { workerd, url } = await startWorker({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN, ...notify });
+  const api = clientFor(url);
+  const readCapability = async () =>
     (await api.get("/api/capabilities")).body.capabilities.find(({ id }: { id: string }) => id === "notifications");
-  expect(await row()).toMatchObject({ status: "available" });
+  expect(await readCapability()).toMatchObject({ status: "available" });
   const { change_id } = (await api.post("propose-crm-followup", FOLLOWUP, AUTHORISED)).body;
-  await expect.poll(row).toMatchObject({ status: "failing", reason: "the receiver answered 500" });
-  expect(reported).toEqual([]);
-  await scheduled(workerd);
-  expect(reported).toMatchObject([
+  await expect.poll(readCapability).toMatchObject({ status: "failing", reason: "the receiver answered 500" });
+  expect(received).toEqual([]);
+  await runScheduled(workerd);
+  expect(received).toMatchObject([
     { type: "change.waiting_for_consent", url: `https://gov.acme.example/#/changes/${change_id}` },
   ]);
   await api.act("approve", change_id, AUTHORISED);
-  await expect.poll(() => reported.map(({ type }) => type)).toEqual(["change.waiting_for_consent", "change.decided"]);
-  expect(await row()).toMatchObject({ status: "available" });
+  await expect.poll(() => received.map(({ type }) => type)).toEqual(["change.waiting_for_consent", "change.decided"]);
+  expect(await readCapability()).toMatchObject({ status: "available" });
 });
 
 test("a configured model answers in chat and is called with its key", async () => {
   const { url: model, received } = await provider(() => ({ text: "all is well" }));
-  const { url } = await started({
+  const { url } = await startWorker({
     ...INTENT,
     SVC_ADMIN_TOKEN: TOKEN,
     SVC_LLM: model,
     SVC_LLM_MODEL: "m1",
     SVC_LLM_KEY: "key of the model",
   });
-  const said = await clientOf(url).post("/api/chat", { message: "how is it?" }, AUTHORISED);
-  expect(said.body.reply).toMatchObject({ mode: "llm", text: "all is well" });
+  const reply = await clientFor(url).post("/api/chat", { message: "how is it?" }, AUTHORISED);
+  expect(reply.body.reply).toMatchObject({ mode: "llm", text: "all is well" });
   expect(received[0]!.headers.authorization).toBe("Bearer key of the model");
-  const { capabilities } = (await clientOf(url).get("/api/capabilities")).body;
+  const { capabilities } = (await clientFor(url).get("/api/capabilities")).body;
   expect(capabilities).toContainEqual(expect.objectContaining({ id: "llm", status: "available" }));
 });
 
-test("memories are stored in the object and served", async () => {
-  const { workerd, url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN });
-  const api = clientOf(url);
-  await scheduled(workerd);
+test("retrospectives are stored in the object and served", async () => {
+  const { workerd, url } = await startWorker({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN });
+  const api = clientFor(url);
+  await runScheduled(workerd);
   const { change_id } = (await api.post("propose-crm-followup", FOLLOWUP, AUTHORISED)).body;
   await api.act("deny", change_id, AUTHORISED);
-  await scheduled(workerd);
+  await runScheduled(workerd);
   const { files } = (await api.get("/api/evolved")).body;
   const name = `retrospective-${change_id}.md`;
   expect(files).toContainEqual(expect.objectContaining({ name, kind: "retrospective" }));
@@ -262,13 +263,13 @@ test("memories are stored in the object and served", async () => {
 });
 
 test("a feature that a Worker lacks is a disabled capability with its reason", async () => {
-  const { url } = await started(INTENT, { assets: undefined });
-  const { capabilities } = (await clientOf(url).get("/api/capabilities")).body;
+  const { url } = await startWorker(INTENT, { assets: undefined });
+  const { capabilities } = (await clientFor(url).get("/api/capabilities")).body;
   const rows = new Map<string, { status: string; reason: string | null }>(
     capabilities.map((row: { id: string }) => [row.id, row]),
   );
-  const lacking = ["ui", "process_metrics", "notifications", "cross_link", "llm", "audit_anchor"];
-  for (const id of [...lacking, "admin_token", "audit_key", "product_adapter"])
+  const missingFeatures = ["ui", "process_metrics", "notifications", "cross_link", "llm", "audit_anchor"];
+  for (const id of [...missingFeatures, "admin_token", "audit_key", "product_adapter"])
     expect(rows.get(id), id).toMatchObject({ status: "disabled", reason: expect.stringMatching(/\w/) });
   for (const id of ["product_runtime", "audit_chain", "cycle_timer", "evolved_files"])
     expect(rows.get(id), id).toMatchObject({ status: "available" });
@@ -285,8 +286,8 @@ test("a custom entry module may contain the intent and an adapter", async () => 
     const host = edgeHost({ endpoints, settings, adapter });
     export const { Countersign } = host;
     export default host.worker;`;
-  const { url } = await started({ SVC_ADMIN_TOKEN: TOKEN, SVC_NODE_ID: "stated" }, {}, await workerScript(entry));
-  const api = clientOf(url);
+  const { url } = await startWorker({ SVC_ADMIN_TOKEN: TOKEN, SVC_NODE_ID: "stated" }, {}, await workerScript(entry));
+  const api = clientFor(url);
   expect((await api.get("identity")).body).toMatchObject({ product_id: "own", node_id: "stated" });
   expect((await api.get("intent")).body.adapter).toMatchObject({ name: "own" });
   const { change_id } = (await api.post("propose-crm-followup", FOLLOWUP, AUTHORISED)).body;
@@ -297,9 +298,9 @@ test("a custom entry module may contain the intent and an adapter", async () => 
   });
 });
 
-test("a change applies by itself when approved, or in the second cycle after its time", async () => {
+test("a change applies automatically when approved, or in the second cycle after its time", async () => {
   const intent = manifest({ policy: { apply_when: ["manual", "approved", "scheduled"] } });
-  // A cycle whose trigger names minutes finds the clock so much later.
+  // The cron text of a trigger is the number of minutes by which the Worker's clock is ahead.
   const entry = `
     import { endpoints } from "./handlers/index.ts";
     import { edgeHost } from "./lib/hosts/edge/worker.ts";
@@ -311,23 +312,23 @@ test("a change applies by itself when approved, or in the second cycle after its
     };
     export const { Countersign } = host;
     export default { ...host.worker, scheduled };`;
-  const { workerd, url } = await started({ SVC_ADMIN_TOKEN: TOKEN }, {}, await workerScript(entry));
-  const api = clientOf(url);
-  const bring = async (target: string, apply_when: string): Promise<string> => {
+  const { workerd, url } = await startWorker({ SVC_ADMIN_TOKEN: TOKEN }, {}, await workerScript(entry));
+  const api = clientFor(url);
+  const approve = async (target: string, apply_when: string): Promise<string> => {
     const { change_id } = (await api.post("propose", { ...PROPOSAL, target, apply_when }, AUTHORISED)).body;
     expect((await api.act("approve", change_id, AUTHORISED)).body.status).toBe("approved");
     return change_id;
   };
-  const status = async (id: string) => (await api.change(id)).status;
-  const once = await bring("ui.once", "approved");
-  const later = await bring("ui.later", new Date(Date.now() + 3600_000).toISOString());
-  // The consent asked for a cycle itself.
-  await expect.poll(() => status(once), { timeout: 10_000 }).toBe("applied");
-  await scheduled(workerd, "0");
-  await scheduled(workerd, "61");
-  expect(await status(later)).toBe("approved");
-  await scheduled(workerd, "72");
-  expect(await status(later)).toBe("applied");
+  const readStatus = async (id: string) => (await api.change(id)).status;
+  const immediate = await approve("ui.once", "approved");
+  const later = await approve("ui.later", new Date(Date.now() + 3600_000).toISOString());
+  // The consent starts a cycle without the trigger.
+  await expect.poll(() => readStatus(immediate), { timeout: 10_000 }).toBe("applied");
+  await runScheduled(workerd, "0");
+  await runScheduled(workerd, "61");
+  expect(await readStatus(later)).toBe("approved");
+  await runScheduled(workerd, "72");
+  expect(await readStatus(later)).toBe("applied");
   expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject({
     actor: "policy:apply_when",
     status: "applied",
@@ -342,33 +343,33 @@ describe("invalid settings are reported on every request", () => {
       { SVC_PRODUCT_INTENT_JSON: JSON.stringify(manifest({ approved_by: "" })) },
       /approved_by/,
     ],
-    ["a flag that is none", { ...INTENT, SVC_PROTECT_ALL: "yes" }, /SVC_PROTECT_ALL must be 1 or 0/],
+    ["a flag that is neither 1 nor 0", { ...INTENT, SVC_PROTECT_ALL: "yes" }, /SVC_PROTECT_ALL must be 1 or 0/],
     ["an adapter without its secret", { ...INTENT, SVC_PRODUCT_ADAPTER: "https://a.example" }, /SVC_ADAPTER_SECRET/],
     [
-      "notifications that nothing signs",
+      "notifications without a signing secret",
       { ...INTENT, SVC_NOTIFY_URL: "https://hooks.example/x" },
       /SVC_NOTIFY_URL needs SVC_NOTIFY_SECRET/,
     ],
     [
-      "an address that is none",
+      "an adapter's address that is no URL",
       { ...INTENT, SVC_PRODUCT_ADAPTER: "crm", SVC_ADAPTER_SECRET: SECRET },
       /SVC_PRODUCT_ADAPTER/,
     ],
     [
-      "a key that is none",
+      "an audit key that is no key",
       { ...INTENT, SVC_AUDIT_KEY_PEM: "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----" },
       /SVC_AUDIT_KEY_PEM holds no/,
     ],
   ];
   test.each(cases)("%s", async (_, env, rule) => {
-    const { url } = await started({ SVC_ADMIN_TOKEN: TOKEN, ...env });
+    const { url } = await startWorker({ SVC_ADMIN_TOKEN: TOKEN, ...env });
     for (const path of ["/api/product/intent", "/livez"]) {
-      const { status, body, headers, text } = await clientOf(url).get(path, { "x-request-id": "mine" });
+      const { status, body, headers, text } = await clientFor(url).get(path, { "x-request-id": "mine" });
       expect(status).toBe(503);
       expect(body).toEqual({ error: expect.stringMatching(rule), code: "cannot_start", status, request_id: "mine" });
       expect(headers.get("cache-control")).toBe("no-store");
       expect(text).not.toContain(SECRET);
     }
-    expect((await clientOf(url).get("/")).status).toBe(200);
+    expect((await clientFor(url).get("/")).status).toBe(200);
   });
 });

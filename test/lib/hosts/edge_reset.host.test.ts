@@ -1,4 +1,4 @@
-/** A reset of the object interrupts requests and loses no acknowledged data. */
+/** A reset of the Durable Object interrupts requests and loses no acknowledged data. */
 import { request as httpRequest, type ServerResponse } from "node:http";
 import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -28,49 +28,49 @@ describe("an apply that is interrupted", () => {
   let api: SetupService;
   let change_id: string;
 
-  /** Resets the object while the host product holds an apply back: before it is done, or after. */
+  /** Resets the object while the host product delays its response to an apply: before or after it sets the value. */
   async function interruptApply(when: "before" | "after"): Promise<void> {
     host = await startWebhookHost(SECRET);
     onTestFinished(() => host.stop());
     api = startSetupService(url, { SVC_PRODUCT_ADAPTER: host.url, SVC_ADAPTER_SECRET: SECRET });
     change_id = await api.bring("approved");
-    const { opened, open } = makeBarrier();
-    const held: FaultyResponse = () => open();
-    host.planFault("apply", when, held);
+    const { opened: applyReceived, open } = makeBarrier();
+    const noResponse: FaultyResponse = () => open();
+    host.planFault("apply", when, noResponse);
     const applying = api.act("apply", change_id);
-    await opened;
+    await applyReceived;
     await api.reset();
     expect(await applying).toMatchObject(INTERRUPTED);
   }
   const runCycle = () => api.post("/api/action/run-now", { action: "cycle" });
-  const listed = async () => events(await api.audit(`?change_id=${change_id}`)).slice(2);
+  const listNewEvents = async () => events(await api.audit(`?change_id=${change_id}`)).slice(2);
 
-  test("is left to its owner by requests and cycles while its lease lasts", async () => {
+  test("is not resumed by requests or cycles until its lease ends", async () => {
     await interruptApply("before");
     api.advance(59 * SECOND);
     expect((await api.act("apply", change_id)).body).toMatchObject({ status: 409, code: "operation_in_progress" });
     expect((await runCycle()).status).toBe(200);
-    expect(await listed()).toEqual([]);
+    expect(await listNewEvents()).toEqual([]);
     expect((await api.change(change_id)).status).toBe("approved");
   });
 
-  test("and was carried out by the host product is completed by the next cycle", async () => {
+  test("after the host product set the value is completed by the next cycle", async () => {
     await interruptApply("after");
     expect((await api.change(change_id)).status).toBe("approved");
     api.advance(60 * SECOND);
     expect((await runCycle()).body.result).toMatchObject({ resolved: 1 });
-    expect(await listed()).toEqual(["change_applied"]);
+    expect(await listNewEvents()).toEqual(["change_applied"]);
     expect((await api.change(change_id)).status).toBe("applied");
     expect(host.effects).toEqual([`apply ${change_id}`]);
     await api.must("rollback", change_id);
     expect(host.states.get(change_id)).toBe("rolled_back");
   });
 
-  test("and never reached the host product is recorded as failed, and may be requested again", async () => {
+  test("before the host product set the value is recorded as failed, and can be requested again", async () => {
     await interruptApply("before");
     api.advance(60 * SECOND);
     expect((await api.act("apply", change_id)).status).toBe(200);
-    expect(await listed()).toEqual(["change_apply_failed", "change_applied"]);
+    expect(await listNewEvents()).toEqual(["change_apply_failed", "change_applied"]);
     expect(host.effects).toEqual([`apply ${change_id}`]);
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: 5 });
   });
@@ -83,35 +83,35 @@ test("an apply is completed although its caller disconnects", async () => {
   const change_id = await api.bring("approved");
   const stream = await readEvents(`${url}/api/events`, { [SETUP_HEADER]: setupText(api.setup) });
   onTestFinished(() => stream.stop());
-  const { opened, open } = makeBarrier();
-  let held: ServerResponse | undefined;
-  host.planFault("apply", "after", (response) => ((held = response), open()));
+  const { opened: applyReceived, open } = makeBarrier();
+  let delayedResponse: ServerResponse | undefined;
+  host.planFault("apply", "after", (response) => ((delayedResponse = response), open()));
   const caller = httpRequest(`${url}/api/product/apply`, {
     method: "POST",
     headers: { [SETUP_HEADER]: setupText(api.setup), "content-type": "application/x-www-form-urlencoded" },
     agent: false,
   });
   caller.on("error", () => undefined).end(`change_id=${change_id}`);
-  const gone = new Promise((resolve) => caller.on("close", resolve));
-  await opened;
+  const disconnected = new Promise((resolve) => caller.on("close", resolve));
+  await applyReceived;
   caller.destroy();
-  await gone;
+  await disconnected;
   expect((await api.change(change_id)).status).toBe("approved");
-  held!.writeHead(200, { "content-type": "application/json" }).end('{"result":"applied"}');
+  delayedResponse!.writeHead(200, { "content-type": "application/json" }).end('{"result":"applied"}');
   expect((await stream.next("audit")).data).toMatchObject({ event_type: "change_applied", change_id });
 });
 
 test("all acknowledged concurrent writes survive the reset, in one valid chain", async () => {
   const api = startSetupService(url);
   await api.propose();
-  let answered = 0;
-  const { opened: someAnswered, open } = makeBarrier();
+  let replyCount = 0;
+  const { opened: fiveReplies, open } = makeBarrier();
   const writes = Array.from({ length: 60 }, async () => {
     const reply = await api.post("propose-crm-followup", FOLLOWUP);
-    if (++answered === 5) open();
+    if (++replyCount === 5) open();
     return reply;
   });
-  await someAnswered;
+  await fiveReplies;
   await api.reset();
   const replies = await Promise.all(writes);
   for (const reply of replies.filter(({ status }) => status !== 201)) expect(reply).toMatchObject(INTERRUPTED);
@@ -138,9 +138,9 @@ describe("a request during a reset of the object", () => {
     const api = startSetupService(url);
     await api.propose();
     const write = () => form("propose-crm-followup", FOLLOWUP, { "idempotency-key": "k1", "x-request-id": "r1" }, url);
-    const lost = await api.fetchAfterReset(write());
-    expect(lost.headers.get("retry-after")).toBe("1");
-    expect(await lost.json()).toMatchObject({ ...INTERRUPTED.body, request_id: "r1" });
+    const interrupted = await api.fetchAfterReset(write());
+    expect(interrupted.headers.get("retry-after")).toBe("1");
+    expect(await interrupted.json()).toMatchObject({ ...INTERRUPTED.body, request_id: "r1" });
     expect((await api.audit()).length).toBe(2);
     expect((await api.fetch(write())).status).toBe(201);
     expect((await api.fetch(write())).headers.get("idempotency-replayed")).toBe("true");
@@ -148,25 +148,25 @@ describe("a request during a reset of the object", () => {
   });
 });
 
-test("a reader of events continues where it was", async () => {
+test("after a reset a client of the event stream continues after the last event that it received", async () => {
   const api = startSetupService(url);
   const address = `${url}/api/events`;
   const headers = () => ({ [SETUP_HEADER]: setupText(api.setup) });
   const first = await readEvents(address, headers());
   await api.propose();
-  const seen = await first.next("audit");
-  expect(seen.data).toMatchObject({ id: 1, event_type: "intent_in_force" });
+  const lastReceived = await first.next("audit");
+  expect(lastReceived.data).toMatchObject({ id: 1, event_type: "intent_in_force" });
   expect((await first.next("audit")).data).toMatchObject({ id: 2, event_type: "change_proposed" });
   await api.reset();
   await expect(first.next("audit")).rejects.toThrow();
   await api.propose();
-  const second = await readEvents(address, { ...headers(), "last-event-id": seen.id });
+  const second = await readEvents(address, { ...headers(), "last-event-id": lastReceived.id });
   onTestFinished(() => second.stop());
   expect((await second.next("audit")).data).toMatchObject({ id: 2 });
   expect((await second.next("audit")).data).toMatchObject({ id: 3 });
 });
 
-test("a failed start is retried with the next request, and its cause is not shown", async () => {
+test("a failed start is retried with the next request, and the response hides the cause", async () => {
   const api = startSetupService(url);
   api.setup.fails = true;
   const reply = await api.get("intent");

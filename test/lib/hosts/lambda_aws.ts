@@ -1,4 +1,4 @@
-/** The surroundings of a function: instances as separate processes, a table with rights, and a secret. */
+/** Simulates AWS for tests of functions: instances as processes, DynamoDB with permissions, and Secrets Manager. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
@@ -7,38 +7,38 @@ import { join } from "node:path";
 import type { Fetch } from "../../support/client.ts";
 import { context, type Event, makeEvent, toFetchResponse } from "./lambda_events.ts";
 
-/** A running instance. */
+/** A running instance of a function. */
 export interface Instance {
   child: ChildProcess;
   /** Sends an event and resolves with the result; rejects with what the function throws, or when the process ends. */
   invoke(event: Event): Promise<unknown>;
-  /** The way of a client to it, over API Gateway. */
+  /** Sends a request as API Gateway does. */
   fetch: Fetch;
-  /** The output, line by line. */
+  /** Returns all output of the process. */
   logged(): string;
 }
 
-const alive = new Set<ChildProcess>();
+const runningInstances = new Set<ChildProcess>();
 
-/** Ends all that run. */
-export async function endAll(): Promise<void> {
-  await Promise.all([...alive].map((child) => (child.kill("SIGKILL"), once(child, "close"))));
+/** Ends all running instances. */
+export async function endAllInstances(): Promise<void> {
+  await Promise.all([...runningInstances].map((child) => (child.kill("SIGKILL"), once(child, "close"))));
 }
 
-/** Starts an instance of a bundle, with this environment and nothing else. */
+/** Starts an instance of a bundle; its environment has no other variables than `env` and PATH. */
 export async function startInstance(bundle: string, env: Record<string, string>): Promise<Instance> {
   const child = fork(join(import.meta.dirname, "lambda_instance.mjs"), {
     env: { PATH: process.env["PATH"]!, LAMBDA_BUNDLE: bundle, ...env },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     execArgv: [],
   });
-  alive.add(child);
+  runningInstances.add(child);
   let output = "";
   for (const stream of [child.stdout!, child.stderr!]) stream.on("data", (text) => (output += String(text)));
   const waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>();
-  let asked = 0;
+  let lastId = 0;
   child.once("close", () => {
-    alive.delete(child);
+    runningInstances.delete(child);
     for (const { reject } of waiting.values()) reject(new Error("the instance is gone"));
   });
   await new Promise<void>((resolve, reject) => {
@@ -53,8 +53,8 @@ export async function startInstance(bundle: string, env: Record<string, string>)
   });
   const invoke = (event: Event) =>
     new Promise<unknown>((resolve, reject) => {
-      waiting.set(++asked, { resolve, reject });
-      child.send({ id: asked, event, context: context() });
+      waiting.set(++lastId, { resolve, reject });
+      child.send({ id: lastId, event, context: context() });
     });
   return {
     child,
@@ -64,16 +64,16 @@ export async function startInstance(bundle: string, env: Record<string, string>)
   };
 }
 
-/** An endpoint of AWS, to be closed. */
-export interface Aws {
+/** A simulated endpoint of AWS. */
+export interface AwsEndpoint {
   url: string;
-  /** The operations that came, in order. */
+  /** The requested operations, in order. */
   operations: string[];
   stop(): Promise<void>;
 }
 
-/** A server that listens on a free port of this machine. */
-export async function listening(server: Server, operations: string[]): Promise<Aws> {
+/** Starts a server on a free port. */
+export async function startEndpoint(server: Server, operations: string[]): Promise<AwsEndpoint> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
@@ -87,50 +87,54 @@ export async function listening(server: Server, operations: string[]): Promise<A
   };
 }
 
-/** The answer that replaces an operation: a status and the body of AWS. */
-export type Refusal = (operation: string) => { __type: string; [name: string]: unknown } | undefined;
+/** Returns the error of AWS for an operation, or undefined if DynamoDB executes it. */
+export type RejectOperation = (operation: string) => { __type: string; [name: string]: unknown } | undefined;
 
-/** DynamoDB behind rights, or behind a load: what `refuse` answers does not reach the server. */
-export async function guardedDynamoDb(target: string, refuse: Refusal): Promise<Aws> {
+/** Starts a proxy in front of DynamoDB that answers the operations that `reject` returns an error for. */
+export async function startDynamoDbProxy(target: string, reject: RejectOperation): Promise<AwsEndpoint> {
   const operations: string[] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const operation = String(request.headers["x-amz-target"]).replace("DynamoDB_20120810.", "");
     operations.push(operation);
-    const refusal = refuse(operation);
-    if (refusal) return void response.writeHead(400).end(JSON.stringify(refusal));
+    const error = reject(operation);
+    if (error) return void response.writeHead(400).end(JSON.stringify(error));
     const { host: _, ...headers } = request.headers as Record<string, string>;
-    const answer = await fetch(target, { method: "POST", headers: without(headers), body: Buffer.concat(chunks) });
+    const answer = await fetch(target, {
+      method: "POST",
+      headers: withoutHopByHop(headers),
+      body: Buffer.concat(chunks),
+    });
     response.writeHead(answer.status).end(await answer.text());
   });
-  return listening(server, operations);
+  return startEndpoint(server, operations);
 }
 
-const HOP = ["connection", "content-length", "transfer-encoding", "keep-alive", "expect"];
-const without = (headers: Record<string, string>) =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP.includes(name)));
+const HOP_BY_HOP_HEADERS = ["connection", "content-length", "transfer-encoding", "keep-alive", "expect"];
+const withoutHopByHop = (headers: Record<string, string>) =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP_HEADERS.includes(name)));
 
-/** Rights as a policy grants them: `GetItem`, `Query`, … and nothing else. */
-export const allowing =
-  (...actions: string[]): Refusal =>
+/** Rejects all operations except the listed ones, as a policy of AWS does. */
+export const allowOnly =
+  (...actions: string[]): RejectOperation =>
   (operation) =>
     actions.includes(operation)
       ? undefined
       : { __type: "com.amazon.coral.service#AccessDeniedException", message: "no" };
 
-/** Secrets Manager with one secret. */
-export function secretsManager(arn: string, secret: () => string): Promise<Aws> {
+/** Starts a Secrets Manager with one secret. */
+export function startSecretsManager(arn: string, secret: () => string): Promise<AwsEndpoint> {
   const operations: string[] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     operations.push(String(request.headers["x-amz-target"]));
-    const signed = String(request.headers["authorization"]).includes("/secretsmanager/aws4_request");
+    const isSigned = String(request.headers["authorization"]).includes("/secretsmanager/aws4_request");
     const { SecretId } = JSON.parse(Buffer.concat(chunks).toString()) as { SecretId: string };
-    if (!signed) return void response.writeHead(400).end('{"__type":"MissingAuthenticationToken"}');
+    if (!isSigned) return void response.writeHead(400).end('{"__type":"MissingAuthenticationToken"}');
     if (SecretId !== arn) return void response.writeHead(400).end('{"__type":"ResourceNotFoundException"}');
     response.writeHead(200).end(JSON.stringify({ ARN: arn, SecretString: secret() }));
   });
-  return listening(server, operations);
+  return startEndpoint(server, operations);
 }

@@ -1,4 +1,4 @@
-/** A run of the schedule, and the failures that Lambda sees. */
+/** A scheduled run of the function `cycle`: its result, and the failures that it reports to Lambda. */
 import { expect, test } from "vitest";
 import { readLastCheckpoint } from "../../../lib/audit/checkpoint.ts";
 import { runSchedule } from "../../../lib/hosts/lambda/scheduled_run.ts";
@@ -9,7 +9,7 @@ import { makeLink, openOperations } from "../operations/operations_service.ts";
 const INTENT = { policy: { consent_ttl_hours: 1 } };
 const silentPeers = makeLink(() => Promise.reject(new Error("no network")));
 
-test("a successful run returns what it did and stores a checkpoint", async () => {
+test("a successful run returns its results and stores a checkpoint", async () => {
   const { deps, bring } = await openOperations({ intent: INTENT });
   await bring("pending_consent");
   await pass(deps, 2 * HOUR);
@@ -43,7 +43,7 @@ test("a run on a broken log records no expiry, fails and reports the reason", as
   expect(await computeTick(deps)).toBe(1);
 });
 
-test("without a product no checkpoint is made", async () => {
+test("without a product a run stores no checkpoint and succeeds", async () => {
   const { deps } = await openOperations({ intent: null });
   expect(await runSchedule(deps)).toMatchObject({ tick: 1, failed_steps: [] });
 });

@@ -1,23 +1,23 @@
-/** Requests as the events that AWS makes of them, and results as the responses it makes of those. */
+/** Converts requests to events and results to responses, as the services of AWS in front of a function do. */
 import type { LambdaResult } from "../../../lib/hosts/lambda/handler.ts";
 
-/** An event as it arrives: whatever JSON. */
-// oxlint-disable-next-line no-explicit-any -- tests break it in every way
+/** An event of Lambda: any JSON object. */
+// oxlint-disable-next-line no-explicit-any -- tests also build malformed events
 export type Event = Record<string, any>;
 
-/** Which service makes the event. */
+/** The service that sends the event. */
 export type Source = "http_api" | "rest_api" | "function_url" | "alb" | "alb_lists";
 
-/** All of them; the last two are a load balancer whose target group has multi-value headers off, and on. */
+/** All sources; `alb` is a load balancer without multi-value headers, `alb_lists` one with them. */
 export const SOURCES: readonly Source[] = ["http_api", "rest_api", "function_url", "alb", "alb_lists"];
 
-/** Makes the event that a source makes of a request; bodies that are no text, and all when asked, as base64. */
+/** Converts a request to the event of a source. The body is in base64 if it is no text or `base64` is set. */
 export async function makeEvent(request: Request, source: Source = "http_api", base64 = false): Promise<Event> {
   const bytes = Buffer.from(await request.clone().arrayBuffer());
   const encoded = base64 || !bytes.equals(Buffer.from(bytes.toString("utf8")));
   const body = bytes.length > 0 ? { body: bytes.toString(encoded ? "base64" : "utf8") } : {};
   const url = new URL(request.url);
-  // A request has the bytes of its headers, an event their text.
+  // A `Request` has one character for each byte of a header, an event has the decoded text.
   const headers = Object.fromEntries(
     [...request.headers].map(([name, value]) => [name, Buffer.from(value, "latin1").toString("utf8")]),
   );
@@ -26,12 +26,17 @@ export async function makeEvent(request: Request, source: Source = "http_api", b
   const common = { ...body, isBase64Encoded: encoded };
   if (source === "alb" || source === "alb_lists")
     return balancerEvent(request.method, url, headers, { lists: source === "alb_lists", body: "", ...common });
-  return source === "rest_api"
-    ? restEvent(request.method, url, headers, common)
-    : { ...payload2(request.method, url, headers, source), ...common };
+  if (source === "rest_api") return restEvent(request.method, url, headers, common);
+  return { ...payload2Event(request.method, url, headers, source), ...common };
 }
 
-function payload2(method: string, url: URL, { cookie, ...headers }: Record<string, string>, source: Source): Event {
+/** Returns an event in payload format 2.0, of an HTTP API or a function URL. */
+function payload2Event(
+  method: string,
+  url: URL,
+  { cookie, ...headers }: Record<string, string>,
+  source: Source,
+): Event {
   const apiId = "a1b2c3d4e5";
   const domainName =
     source === "http_api"
@@ -62,17 +67,16 @@ function payload2(method: string, url: URL, { cookie, ...headers }: Record<strin
 function restEvent(httpMethod: string, url: URL, headers: Record<string, string>, body: Event): Event {
   const query: Record<string, string[]> = {};
   for (const [name, value] of url.searchParams) (query[name] ??= []).push(value);
-  const last = (lists: Record<string, string[]>) =>
-    Object.fromEntries(Object.entries(lists).map(([name, list]) => [name, list.at(-1)]));
-  const none = Object.keys(query).length === 0;
+  const lastValues = Object.fromEntries(Object.entries(query).map(([name, list]) => [name, list.at(-1)]));
+  const isEmpty = Object.keys(query).length === 0;
   return {
     resource: "/{proxy+}",
     path: url.pathname,
     httpMethod,
     headers,
     multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
-    queryStringParameters: none ? null : last(query),
-    multiValueQueryStringParameters: none ? null : query,
+    queryStringParameters: isEmpty ? null : lastValues,
+    multiValueQueryStringParameters: isEmpty ? null : query,
     pathParameters: { proxy: url.pathname.slice(1) },
     stageVariables: null,
     requestContext: {
@@ -90,7 +94,7 @@ function restEvent(httpMethod: string, url: URL, headers: Record<string, string>
   };
 }
 
-/** A load balancer leaves path and query as they were sent, and says of itself no more than its target group. */
+/** Returns the event of a load balancer, in which path and query are not decoded; `lists` adds multi-value headers. */
 function balancerEvent(
   httpMethod: string,
   url: URL,
@@ -125,7 +129,7 @@ function balancerEvent(
   };
 }
 
-/** The response that a client gets of a result; a load balancer that asks for lists reads nothing else. */
+/** Converts a result of the function to the response that a client gets. */
 export function toFetchResponse(result: LambdaResult): Response {
   const {
     statusCode,

@@ -1,4 +1,4 @@
-/** The built functions, each instance a process of its own, on one table. */
+/** The built Lambda functions; each instance is a process, and all use one DynamoDB table. */
 import { generateKeyPairSync } from "node:crypto";
 import { createServer } from "node:http";
 import { join } from "node:path";
@@ -21,15 +21,15 @@ import { manifest } from "../../support/intents.ts";
 import { expectOneChain, writeConcurrently } from "../../support/many_writers.ts";
 import { GET_PATHS } from "../../support/get_paths.ts";
 import { neverRespond, startWebhookHost, type WebhookHost } from "../../support/webhook_host.ts";
-import { provider } from "../chat/provider.ts";
+import { provider } from "../chat/model_server.ts";
 import {
-  allowing,
-  type Aws,
-  endAll,
-  guardedDynamoDb,
+  allowOnly,
+  type AwsEndpoint,
+  endAllInstances,
+  startDynamoDbProxy,
   type Instance,
-  listening,
-  secretsManager,
+  startEndpoint,
+  startSecretsManager,
   startInstance,
 } from "./lambda_aws.ts";
 import { context, makeEvent, toFetchResponse } from "./lambda_events.ts";
@@ -39,27 +39,27 @@ const TOKEN = "correct horse battery staple";
 const ADAPTER_SECRET = "a secret of the test";
 const WITH_TOKEN = { "x-svc-admin-token": TOKEN };
 
-// Many processes are started here, which takes long on a machine with much else to do.
+// The tests start many processes, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const server = await startDynamoDb();
-const there = server ? test : test.skip;
+const testWithDynamoDb = server ? test : test.skip;
 const folder = temporaryFolder();
 let host: WebhookHost;
-let secrets: Aws;
+let secrets: AwsEndpoint;
 let secret = { SVC_ADMIN_TOKEN: TOKEN, SVC_ADAPTER_SECRET: ADAPTER_SECRET };
-const opened: Aws[] = [];
+const endpoints: AwsEndpoint[] = [];
 
 beforeAll(async () => {
-  await (buildLambda as (outdir: string, wanted: (name: string) => boolean) => Promise<unknown>)(folder, (name) =>
+  await (buildLambda as (outdir: string, isWanted: (name: string) => boolean) => Promise<unknown>)(folder, (name) =>
     name.startsWith("functions/"),
   );
   host = await startWebhookHost(ADAPTER_SECRET);
-  secrets = await secretsManager(ARN, () => JSON.stringify(secret));
+  secrets = await startSecretsManager(ARN, () => JSON.stringify(secret));
 });
 afterAll(async () => {
-  await endAll();
-  await Promise.all([host.stop(), secrets.stop(), ...opened.map((aws) => aws.stop())]);
+  await endAllInstances();
+  await Promise.all([host.stop(), secrets.stop(), ...endpoints.map((aws) => aws.stop())]);
   await server?.stop();
 });
 
@@ -67,7 +67,7 @@ type Name = "docs" | "health" | "read" | "product" | "agent" | "cycle";
 
 /** The environment of a function, as the template configures it. */
 function configuration(table: string, name: Name): Record<string, string> {
-  const secretOf = { SVC_SECRETS_ARN: ARN, AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url };
+  const secretSettings = { SVC_SECRETS_ARN: ARN, AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url };
   return {
     AWS_REGION: "eu-central-1",
     AWS_ACCESS_KEY_ID: "test",
@@ -79,83 +79,89 @@ function configuration(table: string, name: Name): Record<string, string> {
     SVC_PRODUCT_ADAPTER: host.url,
     SVC_CYCLE_INTERVAL: "60",
     SVC_PROTECT_READS: "0",
-    ...(["read", "product", "agent", "cycle"].includes(name) && secretOf),
+    ...(["read", "product", "agent", "cycle"].includes(name) && secretSettings),
   };
 }
 
 /** Starts instances of the functions on a table. */
-const stack =
+const deployOn =
   (table: string) =>
-  async (name: Name, over: Record<string, string> = {}) => {
-    const env = { ...configuration(table, name), ...over };
+  async (name: Name, settings: Record<string, string> = {}) => {
+    const env = { ...configuration(table, name), ...settings };
     const instance = await startInstance(join(folder, "functions", name, "index.mjs"), env);
     return { ...instance, api: client(checkedFetch(instance.fetch, [TOKEN, ADAPTER_SECRET])) };
   };
 
-const made = async (name: string): Promise<string> => {
+const makeTable = async (name: string): Promise<string> => {
   await createTable(server!.access(name));
   return name;
 };
 
-/** The schedule's event. */
-const tick = ({ invoke }: Instance) =>
+/** Runs a cycle by sending the event of the schedule. */
+const runScheduled = ({ invoke }: Instance) =>
   invoke({ source: "aws.events" }) as Promise<{ resolved: number; failed_steps: string[] }>;
 
-describe("a change, over several instances of the functions", () => {
-  there("goes from proposal to rollback; each sees what the others wrote", async () => {
-    const start = stack(await made("whole_life"));
-    const [one, other, read] = await Promise.all([start("product"), start("product"), start("read")]);
-    expect((await one.api.post("propose", PROPOSAL)).status).toBe(401);
-    const proposed = await one.api.post("propose", PROPOSAL, WITH_TOKEN);
-    expect(proposed.status).toBe(201);
-    const { change_id } = proposed.body;
-    expect((await one.api.act("apply", change_id, WITH_TOKEN)).body.code).toBe("illegal_transition");
-    expect((await other.api.act("approve", change_id, WITH_TOKEN)).body.status).toBe("approved");
-    const applied = await one.api.act("apply", change_id, WITH_TOKEN);
-    expect(applied.body).toMatchObject({ status: "applied", adapter: { name: "webhook", result: "applied" } });
-    expect(host.effects).toContain(`apply ${change_id}`);
-    expect((await read.api.change(change_id)).status).toBe("applied");
-    expect((await other.api.act("rollback", change_id, WITH_TOKEN)).body.status).toBe("rolled_back");
+describe("over several instances of the functions", () => {
+  testWithDynamoDb(
+    "a change goes from proposal to rollback, and each instance reads the writes of the others",
+    async () => {
+      const start = deployOn(await makeTable("whole_life"));
+      const [first, second, read] = await Promise.all([start("product"), start("product"), start("read")]);
+      expect((await first.api.post("propose", PROPOSAL)).status).toBe(401);
+      const proposed = await first.api.post("propose", PROPOSAL, WITH_TOKEN);
+      expect(proposed.status).toBe(201);
+      const { change_id } = proposed.body;
+      expect((await first.api.act("apply", change_id, WITH_TOKEN)).body.code).toBe("illegal_transition");
+      expect((await second.api.act("approve", change_id, WITH_TOKEN)).body.status).toBe("approved");
+      const applied = await first.api.act("apply", change_id, WITH_TOKEN);
+      expect(applied.body).toMatchObject({ status: "applied", adapter: { name: "webhook", result: "applied" } });
+      expect(host.effects).toContain(`apply ${change_id}`);
+      expect((await read.api.change(change_id)).status).toBe("applied");
+      expect((await second.api.act("rollback", change_id, WITH_TOKEN)).body.status).toBe("rolled_back");
 
-    const entries = await read.api.audit();
-    expect(chainFault(entries)).toBeNull();
-    expect(entries[1]).toEqual(proposed.body.audit_entry);
-    expect(entries.map(({ event_type }) => event_type)).toEqual([
-      "intent_in_force",
-      "change_proposed",
-      "consent_decision",
-      "change_applied",
-      "change_rolled_back",
-    ]);
-    const verified = await read.api.get("audit/verify?expected_length=2&expected_head=" + entries[1].current_hash);
-    expect(verified.body).toMatchObject({ valid: true, length: 5 });
-    const checkpoint = await one.api.get("audit/checkpoint");
-    expect(checkpoint.body).toMatchObject({ length: 5, signed: false });
-    expect((await one.api.get("audit/proof?id=2")).body).toMatchObject({ length: 5 });
-  });
+      const entries = await read.api.audit();
+      expect(chainFault(entries)).toBeNull();
+      expect(entries[1]).toEqual(proposed.body.audit_entry);
+      expect(entries.map(({ event_type }) => event_type)).toEqual([
+        "intent_in_force",
+        "change_proposed",
+        "consent_decision",
+        "change_applied",
+        "change_rolled_back",
+      ]);
+      const verified = await read.api.get("audit/verify?expected_length=2&expected_head=" + entries[1].current_hash);
+      expect(verified.body).toMatchObject({ valid: true, length: 5 });
+      const checkpoint = await first.api.get("audit/checkpoint");
+      expect(checkpoint.body).toMatchObject({ length: 5, signed: false });
+      expect((await first.api.get("audit/proof?id=2")).body).toMatchObject({ length: 5 });
+    },
+  );
 
-  there("writers in several instances at once make one chain, and know each other's answers", async () => {
-    const start = stack(await made("at_once"));
-    const read = await start("read");
-    /** As the API does: reads to one function, writes to an instance of another, the token added by the client. */
-    const gateway = ({ fetch }: Instance) =>
-      client((request) => {
-        request.headers.set("x-svc-admin-token", TOKEN);
-        return request.method === "GET" ? read.fetch(request) : fetch(request);
-      });
-    const writers = (await Promise.all([start("product"), start("product")])).map(gateway);
-    await expectOneChain(writers, await writeConcurrently(writers, 2));
-    const again = { "idempotency-key": "k1" };
-    const [first, second] = [
-      await writers[0]!.post("kpi", { csat: 4 }, again),
-      await writers[1]!.post("kpi", { csat: 4 }, again),
-    ];
-    expect(second.body).toEqual(first.body);
-    expect(second.headers.get("idempotency-replayed")).toBe("true");
-  });
+  testWithDynamoDb(
+    "concurrent writes in several instances form one chain, and replays work across instances",
+    async () => {
+      const start = deployOn(await makeTable("at_once"));
+      const read = await start("read");
+      /** Sends reads to the function `read` and writes, with the token, to an instance of `product`. */
+      const gateway = ({ fetch }: Instance) =>
+        client((request) => {
+          request.headers.set("x-svc-admin-token", TOKEN);
+          return request.method === "GET" ? read.fetch(request) : fetch(request);
+        });
+      const writers = (await Promise.all([start("product"), start("product")])).map(gateway);
+      await expectOneChain(writers, await writeConcurrently(writers, 2));
+      const key = { "idempotency-key": "k1" };
+      const [first, second] = [
+        await writers[0]!.post("kpi", { csat: 4 }, key),
+        await writers[1]!.post("kpi", { csat: 4 }, key),
+      ];
+      expect(second.body).toEqual(first.body);
+      expect(second.headers.get("idempotency-replayed")).toBe("true");
+    },
+  );
 
-  there("chat, tasks and the cycle run on the same table", async () => {
-    const start = stack(await made("agents"));
+  testWithDynamoDb("chat, tasks and the cycle run on the same table", async () => {
+    const start = deployOn(await makeTable("agents"));
     const [agent, read, cycle, health] = await Promise.all([
       start("agent"),
       start("read"),
@@ -163,7 +169,7 @@ describe("a change, over several instances of the functions", () => {
       start("health"),
     ]);
     expect((await agent.api.post("/api/tasks", { title: "Look at E" }, WITH_TOKEN)).status).toBe(201);
-    expect(await tick(cycle)).toMatchObject({ failed_steps: [], complete: true });
+    expect(await runScheduled(cycle)).toMatchObject({ failed_steps: [], complete: true });
     expect((await read.api.get("/api/tasks")).body.tasks).toMatchObject([{ title: "Look at E", status: "completed" }]);
     expect((await agent.api.post("/api/chat", { message: "status?" }, WITH_TOKEN)).status).toBe(200);
     const ran = await agent.api.post("/api/action/run-now", { action: "checkpoint" }, WITH_TOKEN);
@@ -172,70 +178,72 @@ describe("a change, over several instances of the functions", () => {
     expect((await health.api.get("/readyz")).body).toMatchObject({ ready: true });
   });
 
-  there("a change applies by itself in the next cycle, and at its time in the second one after it", async () => {
-    const policy = { apply_when: ["manual", "approved", "scheduled"] };
-    const begin = stack(await made("automatic"));
-    const start = (name: Name, minutes = 0) =>
-      begin(name, {
-        SVC_PRODUCT_INTENT_JSON: JSON.stringify(manifest({ policy })),
-        CLOCK_OFFSET_MS: String(minutes * 60_000),
-      });
-    const { api } = await start("product");
-    const bring = async (target: string, apply_when: string): Promise<string> => {
-      const { change_id } = (await api.post("propose", { ...PROPOSAL, target, apply_when }, WITH_TOKEN)).body;
-      expect((await api.act("approve", change_id, WITH_TOKEN)).body.status).toBe("approved");
-      return change_id;
-    };
-    const once = await bring("ui.once", "approved");
-    const later = await bring("ui.later", new Date(Date.now() + 3600_000).toISOString());
-    const read = await start("read");
-    const statuses = async () => [(await read.api.change(once)).status, (await read.api.change(later)).status];
-    expect(await tick(await start("cycle"))).toMatchObject({ failed_steps: [] });
-    expect(await statuses()).toEqual(["applied", "approved"]);
-    await tick(await start("cycle", 61));
-    expect(await statuses()).toEqual(["applied", "approved"]);
-    await tick(await start("cycle", 72));
-    expect(await statuses()).toEqual(["applied", "applied"]);
-    expect(host.effects).toEqual(expect.arrayContaining([`apply ${once}`, `apply ${later}`]));
-  });
+  testWithDynamoDb(
+    "a change applies automatically in the next cycle, or in the second one after its time",
+    async () => {
+      const policy = { apply_when: ["manual", "approved", "scheduled"] };
+      const deploy = deployOn(await makeTable("automatic"));
+      const start = (name: Name, minutes = 0) =>
+        deploy(name, {
+          SVC_PRODUCT_INTENT_JSON: JSON.stringify(manifest({ policy })),
+          CLOCK_OFFSET_MS: String(minutes * 60_000),
+        });
+      const { api } = await start("product");
+      const approve = async (target: string, apply_when: string): Promise<string> => {
+        const { change_id } = (await api.post("propose", { ...PROPOSAL, target, apply_when }, WITH_TOKEN)).body;
+        expect((await api.act("approve", change_id, WITH_TOKEN)).body.status).toBe("approved");
+        return change_id;
+      };
+      const immediate = await approve("ui.once", "approved");
+      const later = await approve("ui.later", new Date(Date.now() + 3600_000).toISOString());
+      const read = await start("read");
+      const statuses = async () => [(await read.api.change(immediate)).status, (await read.api.change(later)).status];
+      expect(await runScheduled(await start("cycle"))).toMatchObject({ failed_steps: [] });
+      expect(await statuses()).toEqual(["applied", "approved"]);
+      await runScheduled(await start("cycle", 61));
+      expect(await statuses()).toEqual(["applied", "approved"]);
+      await runScheduled(await start("cycle", 72));
+      expect(await statuses()).toEqual(["applied", "applied"]);
+      expect(host.effects).toEqual(expect.arrayContaining([`apply ${immediate}`, `apply ${later}`]));
+    },
+  );
 
-  there("a cycle that finds the chain broken is an error, which Lambda counts", async () => {
-    const table = await made("broken_chain");
-    const start = stack(table);
+  testWithDynamoDb("a cycle that finds the chain broken is an error, which Lambda counts", async () => {
+    const table = await makeTable("broken_chain");
+    const start = deployOn(table);
     const [product, cycle] = await Promise.all([start("product"), start("cycle")]);
     await product.api.post("propose", PROPOSAL, WITH_TOKEN);
-    expect(await tick(cycle)).toMatchObject({ failed_steps: [] });
+    expect(await runScheduled(cycle)).toMatchObject({ failed_steps: [] });
     const store = dynamoDbStore(server!.access(table));
     await store.transact(async (tx) => {
       const entry = (await tx.get("audit", entryKey(2)))!.value;
       tx.put("audit", entryKey(2), { ...entry, tenant: "another" });
     });
     await store.close();
-    const another = await start("cycle");
-    await expect(tick(another)).rejects.toThrow("the audit chain does not hold at entry 2");
+    await expect(runScheduled(await start("cycle"))).rejects.toThrow("the audit chain does not hold at entry 2");
     const read = await start("read");
     expect((await read.api.get("/api/state")).body.tick).toBe(2);
   });
 
-  there("with a key of its own it signs checkpoints, with a model configured it asks it", async () => {
+  testWithDynamoDb("an instance with a key signs checkpoints, and one with a model uses it in chat", async () => {
     const { url, received } = await provider(() => ({ text: "all is well" }));
     const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" });
-    const start = stack(await made("signed"));
+    const start = deployOn(await makeTable("signed"));
     const [product, agent] = await Promise.all([
       start("product", { SVC_AUDIT_KEY_PEM: String(pem) }),
       start("agent", { SVC_LLM: url, SVC_LLM_MODEL: "m1", SVC_LLM_KEY: "key of the model" }),
     ]);
     await product.api.post("propose", PROPOSAL, WITH_TOKEN);
     expect((await product.api.get("audit/checkpoint")).body).toMatchObject({ length: 2, signed: true });
-    const said = await agent.api.post("/api/chat", { message: "how is it?" }, WITH_TOKEN);
-    expect(said.body.reply).toMatchObject({ mode: "llm", text: "all is well" });
+    const reply = await agent.api.post("/api/chat", { message: "how is it?" }, WITH_TOKEN);
+    expect(reply.body.reply).toMatchObject({ mode: "llm", text: "all is well" });
     expect(received[0]!.headers.authorization).toContain("key of the model");
   });
 
-  there(
-    "an instance that is killed in the middle of an apply holds the change for a minute; then another settles it",
+  testWithDynamoDb(
+    "an apply of a killed instance keeps its lease for a minute; then another instance resolves the apply",
     async () => {
-      const start = stack(await made("killed"));
+      const start = deployOn(await makeTable("killed"));
       const [killed, other] = await Promise.all([start("product"), start("product")]);
       const { change_id } = (await killed.api.post("propose", PROPOSAL, WITH_TOKEN)).body;
       await killed.api.act("approve", change_id, WITH_TOKEN);
@@ -248,7 +256,7 @@ describe("a change, over several instances of the functions", () => {
       const early = await other.api.act("apply", change_id, WITH_TOKEN);
       expect(early).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
       const late = await start("cycle", { CLOCK_OFFSET_MS: "61000" });
-      expect(await tick(late)).toMatchObject({ failed_steps: [] });
+      expect(await runScheduled(late)).toMatchObject({ failed_steps: [] });
       const read = await start("read");
       expect((await read.api.change(change_id)).status).toBe("applied");
       const last = (await read.api.audit()).at(-1);
@@ -269,7 +277,7 @@ test("the console is served by a function without access to a table or a secret"
   for (const [, name] of page.text.matchAll(/(?:src|href)="([\w.]+\.\w+)"/g)) {
     const file = await get(`/${name}`);
     expect(file.status, name).toBe(200);
-    // All of the code is in one: each file that is asked for at once would take an instance.
+    // The script is one file, since each concurrent request for a further file would start an instance.
     expect(file.text, name).not.toContain("chunks/");
     expect((await get(`/${name}`, { "if-none-match": file.headers.get("etag")! })).status).toBe(304);
   }
@@ -285,8 +293,8 @@ describe("an instance", () => {
     vi.unstubAllEnvs();
   });
 
-  there("reads its secrets again after ten minutes, so that a token that was replaced ends", async () => {
-    const env = configuration(await made("rotated"), "product");
+  testWithDynamoDb("reads its secrets again after ten minutes, so that a replaced token becomes invalid", async () => {
+    const env = configuration(await makeTable("rotated"), "product");
     for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
     const handler = lambdaFunction([{ propose }]);
     const { post } = client(async (request) => toFetchResponse(await handler(await makeEvent(request), context())));
@@ -295,22 +303,22 @@ describe("an instance", () => {
     expect(await write(TOKEN)).toBe(201);
     secret = { ...secret, SVC_ADMIN_TOKEN: "another admin token" };
     try {
-      const asked = secrets.operations.length;
+      const requestsBefore = secrets.operations.length;
       expect(await write(TOKEN)).toBe(201);
-      expect(secrets.operations).toHaveLength(asked);
+      expect(secrets.operations).toHaveLength(requestsBefore);
       vi.setSystemTime(Date.now() + 11 * 60_000);
       expect(await write(TOKEN)).toBe(401);
       expect(await write("another admin token")).toBe(201);
-      expect(secrets.operations).toHaveLength(asked + 1);
+      expect(secrets.operations).toHaveLength(requestsBefore + 1);
     } finally {
       secret = { ...secret, SVC_ADMIN_TOKEN: TOKEN };
     }
   });
 
-  there("fetches its intent from SSM, and again after ten minutes, so that all come to go by a new one", async () => {
+  testWithDynamoDb("reads its intent from SSM again after ten minutes, so that a new intent takes effect", async () => {
     let version = "2026.11";
     const operations: string[] = [];
-    const ssm = await listening(
+    const ssm = await startEndpoint(
       createServer((request, response) => {
         operations.push(String(request.headers["x-amz-target"]));
         const Value = JSON.stringify(manifest({ version, update_epoch: operations.length + 3 }));
@@ -318,79 +326,79 @@ describe("an instance", () => {
       }),
       operations,
     );
-    opened.push(ssm);
-    const { SVC_SECRETS_ARN: _, ...env } = configuration(await made("intent_in_ssm"), "read");
-    const where = {
+    endpoints.push(ssm);
+    const { SVC_SECRETS_ARN: _, ...env } = configuration(await makeTable("intent_in_ssm"), "read");
+    const intentAddress = {
       SVC_PRODUCT_INTENT_JSON: "",
       SVC_PRODUCT_INTENT: "ssm:/acme/intent",
       AWS_ENDPOINT_URL_SSM: ssm.url,
     };
-    for (const [name, value] of Object.entries({ ...env, ...where })) vi.stubEnv(name, value);
+    for (const [name, value] of Object.entries({ ...env, ...intentAddress })) vi.stubEnv(name, value);
     vi.useFakeTimers({ toFake: ["Date"] });
     const handler = lambdaFunction([{ intent }]);
     const { get } = client(async (request) => toFetchResponse(await handler(await makeEvent(request), context())));
-    const shown = async () => (await get("intent")).body.version;
-    expect(await shown()).toBe("2026.11");
+    const readVersion = async () => (await get("intent")).body.version;
+    expect(await readVersion()).toBe("2026.11");
     version = "2026.12";
-    expect(await shown()).toBe("2026.11");
+    expect(await readVersion()).toBe("2026.11");
     vi.setSystemTime(Date.now() + 11 * 60_000);
-    expect(await shown()).toBe("2026.12");
+    expect(await readVersion()).toBe("2026.12");
     expect(operations).toEqual(["AmazonSSM.GetParameter", "AmazonSSM.GetParameter"]);
   });
 
-  there("of the cycle does so too, although it never rests", async () => {
-    const env = configuration(await made("rotated_cycle"), "cycle");
+  testWithDynamoDb("of the function cycle reads its secrets again after ten minutes", async () => {
+    const env = configuration(await makeTable("rotated_cycle"), "cycle");
     for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
     vi.useFakeTimers({ toFake: ["Date"] });
     const { handler } = await import("../../../lib/hosts/lambda/cycle.ts");
-    const asked = secrets.operations.length;
-    const askedAfter = async (minutes: number) => {
+    const requestsBefore = secrets.operations.length;
+    const requestsAfter = async (minutes: number) => {
       vi.setSystemTime(Date.now() + minutes * 60_000);
       expect(await handler({}, context())).toMatchObject({ failed_steps: [] });
-      return secrets.operations.length - asked;
+      return secrets.operations.length - requestsBefore;
     };
-    expect(await askedAfter(0)).toBe(1);
-    expect(await askedAfter(9)).toBe(1);
-    expect(await askedAfter(2)).toBe(2);
+    expect(await requestsAfter(0)).toBe(1);
+    expect(await requestsAfter(9)).toBe(1);
+    expect(await requestsAfter(2)).toBe(2);
   });
 });
 
-describe("an unusable table that is", () => {
-  there("kept busy by others: 503 with Retry-After, and nothing was changed", async () => {
-    const table = await made("contended");
-    const start = stack(table);
-    const calm = await start("product");
-    await calm.api.post("propose", PROPOSAL, WITH_TOKEN);
-    const busy = await guardedDynamoDb(server!.url, (operation) =>
+describe("the table or its reads cannot be used:", () => {
+  testWithDynamoDb("a table with constant conflicts is 503 with Retry-After, and nothing is changed", async () => {
+    const table = await makeTable("contended");
+    const start = deployOn(table);
+    const product = await start("product");
+    await product.api.post("propose", PROPOSAL, WITH_TOKEN);
+    const busyTable = await startDynamoDbProxy(server!.url, (operation) =>
       operation === "TransactWriteItems"
         ? { __type: "#TransactionCanceledException", CancellationReasons: [{ Code: "TransactionConflict" }] }
         : undefined,
     );
-    opened.push(busy);
-    const { api } = await start("product", { AWS_ENDPOINT_URL_DYNAMODB: busy.url });
+    endpoints.push(busyTable);
+    const { api } = await start("product", { AWS_ENDPOINT_URL_DYNAMODB: busyTable.url });
     const reply = await api.post("propose", PROPOSAL, WITH_TOKEN);
     expect(reply).toMatchObject({ status: 503, body: { code: "store_busy" } });
     expect(reply.headers.get("retry-after")).toBe("1");
-    const tries = busy.operations.filter((operation) => operation === "TransactWriteItems").length;
-    expect(tries).toBeGreaterThan(1);
-    expect(tries).toBeLessThanOrEqual(24);
+    const attempts = busyTable.operations.filter((operation) => operation === "TransactWriteItems").length;
+    expect(attempts).toBeGreaterThan(1);
+    expect(attempts).toBeLessThanOrEqual(24);
     const read = await start("read");
     expect(await read.api.audit()).toHaveLength(2);
   });
 
-  there("not there: 503, the log says what to do, and what answers without it answers", async () => {
-    const start = stack("made_later");
+  testWithDynamoDb("a missing table is 503, and the log says what to do; liveness needs no table", async () => {
+    const start = deployOn("made_later");
     const [read, health] = await Promise.all([start("read"), start("health")]);
     expect((await read.api.get("/api/log")).body).toMatchObject({ code: "store_unavailable", status: 503 });
     expect(read.logged()).toContain("make the table first");
     expect((await health.api.get("/livez")).status).toBe(200);
-    await made("made_later");
+    await makeTable("made_later");
     expect((await read.api.get("/api/log")).status).toBe(200);
   });
 
-  there("reads need a token by default, and the function that reads knows it", async () => {
+  testWithDynamoDb("reads need a token by default, in each function", async () => {
     const protectedReads = { SVC_PROTECT_READS: "" };
-    const start = stack(await made("protected"));
+    const start = deployOn(await makeTable("protected"));
     const [read, product] = [await start("read", protectedReads), await start("product", protectedReads)];
     await product.api.post("propose", PROPOSAL, WITH_TOKEN);
     for (const [api, path] of [
@@ -403,8 +411,8 @@ describe("an unusable table that is", () => {
     expect((await read.api.get("/api/whoami", WITH_TOKEN)).body).toMatchObject({ authenticated: "token" });
   });
 
-  there("another product's: the service cannot start, which the client and the log say", async () => {
-    const start = stack(await made("foreign"));
+  testWithDynamoDb("with the table of another product the service cannot start; response and log say so", async () => {
+    const start = deployOn(await makeTable("foreign"));
     const first = await start("product");
     await first.api.post("propose", PROPOSAL, WITH_TOKEN);
     const foreign = { SVC_PRODUCT_INTENT_JSON: JSON.stringify(manifest({ product_id: "other" })) };
@@ -422,84 +430,85 @@ describe("an unusable table that is", () => {
 describe("permissions on the table", () => {
   const groupReads = GET_PATHS.filter((path) => functionGroup(findEndpoint("GET", path.split("?")[0]!)!) === "read");
 
-  there.each(["a table in use", "a new table"])(
+  testWithDynamoDb.each(["a table in use", "a new table"])(
     "on %s the functions that read need GetItem and Query only",
-    async (which) => {
-      const table = await made(which.replaceAll(" ", "_"));
-      const start = stack(table);
+    async (state) => {
+      const table = await makeTable(state.replaceAll(" ", "_"));
+      const start = deployOn(table);
       let change_id = "chg_none";
-      if (which === "a table in use") {
+      if (state === "a table in use") {
         const { api } = await start("product");
         ({ change_id } = (await api.post("propose", PROPOSAL, WITH_TOKEN)).body);
         await api.post("kpi", { csat: 4 }, WITH_TOKEN);
-        await tick(await start("cycle"));
+        await runScheduled(await start("cycle"));
       }
-      const guarded = await guardedDynamoDb(server!.url, allowing("GetItem", "BatchGetItem", "Query"));
-      opened.push(guarded);
-      const { api } = await start("read", { AWS_ENDPOINT_URL_DYNAMODB: guarded.url });
+      const proxy = await startDynamoDbProxy(server!.url, allowOnly("GetItem", "BatchGetItem", "Query"));
+      endpoints.push(proxy);
+      const { api } = await start("read", { AWS_ENDPOINT_URL_DYNAMODB: proxy.url });
       expect(groupReads.length).toBeGreaterThan(15);
-      const missing = (path: string) => path.includes("FILE") || (path.includes("CHANGE") && change_id === "chg_none");
+      const isMissing = (path: string) =>
+        path.includes("FILE") || (path.includes("CHANGE") && change_id === "chg_none");
       await Promise.all(
         groupReads.map(async (path) => {
           const { status } = await api.get(path.replace("CHANGE", change_id));
-          expect(status, path).toBe(missing(path) ? 404 : 200);
+          expect(status, path).toBe(isMissing(path) ? 404 : 200);
         }),
       );
-      // It may not write, so that it does not know whether writes are taken.
+      // The function may not write, so it cannot report whether the store accepts writes.
       expect((await api.get("/api/metrics")).text).not.toContain("countersign_writes_taken");
-      expect(new Set(guarded.operations)).toEqual(new Set(["GetItem", "Query"]));
+      expect(new Set(proxy.operations)).toEqual(new Set(["GetItem", "Query"]));
     },
   );
 
-  there("an expiry is shown where it cannot be written, and recorded by the next cycle", async () => {
-    const start = stack(await made("overdue"));
+  testWithDynamoDb("a function that cannot write shows an expiry, which the next cycle records", async () => {
+    const start = deployOn(await makeTable("overdue"));
     const { change_id } = (await (await start("product")).api.post("propose", PROPOSAL, WITH_TOKEN)).body;
-    const guarded = await guardedDynamoDb(server!.url, allowing("GetItem", "BatchGetItem", "Query"));
-    opened.push(guarded);
+    const proxy = await startDynamoDbProxy(server!.url, allowOnly("GetItem", "BatchGetItem", "Query"));
+    endpoints.push(proxy);
     const after = (minutes: number) => ({ CLOCK_OFFSET_MS: String(73 * 3600_000 + minutes * 60_000) });
-    // A cycle sees that its time is over, and a second look that it still is.
-    await tick(await start("cycle", after(0)));
+    // The first cycle notes the expiry; the clock is trusted when a later request confirms it.
+    await runScheduled(await start("cycle", after(0)));
     const later = after(11);
-    const { api } = await start("read", { ...later, AWS_ENDPOINT_URL_DYNAMODB: guarded.url });
-    const shown = { status: "denied", resolution: "expired" };
-    expect(await api.change(change_id)).toMatchObject({ ...shown, revision: 1 });
+    const { api } = await start("read", { ...later, AWS_ENDPOINT_URL_DYNAMODB: proxy.url });
+    const expired = { status: "denied", resolution: "expired" };
+    expect(await api.change(change_id)).toMatchObject({ ...expired, revision: 1 });
     expect((await api.get("approvals")).body.pending).toEqual([]);
-    await tick(await start("cycle", later));
-    expect(await api.change(change_id)).toMatchObject({ ...shown, revision: 2 });
+    await runScheduled(await start("cycle", later));
+    expect(await api.change(change_id)).toMatchObject({ ...expired, revision: 2 });
   });
 
-  there("readiness also needs to write, and the description of the API needs nothing", async () => {
-    const start = stack(await made("health"));
-    await (await start("product")).api.post("propose", PROPOSAL, WITH_TOKEN);
-    const guarded = await guardedDynamoDb(
-      server!.url,
-      allowing("GetItem", "Query", "BatchGetItem", "PutItem", "TransactWriteItems"),
-    );
-    opened.push(guarded);
-    const [health, docs] = await Promise.all([
-      start("health", { AWS_ENDPOINT_URL_DYNAMODB: guarded.url }),
-      start("docs", { AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:9" }),
-    ]);
-    expect((await health.api.get("/readyz")).body).toMatchObject({ ready: true });
-    expect(guarded.operations).toContain("TransactWriteItems");
-    expect((await docs.api.get("/openapi.json")).body.openapi).toMatch(/^3\.1/);
-    expect((await docs.api.get("/docs")).status).toBe(200);
-  });
-
-  there(
-    "what a function cannot do shows in its capabilities, and settings of other hosts are not misreported",
+  testWithDynamoDb(
+    "readiness also needs permission to write, and the description of the API needs no table",
     async () => {
-      const { api } = await stack(await made("capable"))("read");
-      const rows = new Map<string, { status: string; reason: string | null }>();
-      for (const row of (await api.get("/api/capabilities")).body.capabilities) rows.set(row.id, row);
-      for (const id of ["event_stream", "cross_link", "evolved_files", "process_metrics", "notifications", "ui"]) {
-        expect(rows.get(id), id).toMatchObject({ status: "disabled" });
-        expect(rows.get(id)!.reason, id).toMatch(/\S/);
-      }
-      for (const id of ["admin_token", "product_adapter", "cycle_timer", "product_runtime"])
-        expect(rows.get(id), id).toMatchObject({ status: "available" });
-      expect(await api.get("/api/events")).toMatchObject({ status: 404, body: { code: "not_found" } });
-      expect((await api.get("intent")).body.adapter).toMatchObject({ name: "webhook" });
+      const start = deployOn(await makeTable("health"));
+      await (await start("product")).api.post("propose", PROPOSAL, WITH_TOKEN);
+      const proxy = await startDynamoDbProxy(
+        server!.url,
+        allowOnly("GetItem", "Query", "BatchGetItem", "PutItem", "TransactWriteItems"),
+      );
+      endpoints.push(proxy);
+      const [health, docs] = await Promise.all([
+        start("health", { AWS_ENDPOINT_URL_DYNAMODB: proxy.url }),
+        start("docs", { AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:9" }),
+      ]);
+      expect((await health.api.get("/readyz")).body).toMatchObject({ ready: true });
+      expect(proxy.operations).toContain("TransactWriteItems");
+      expect((await docs.api.get("/openapi.json")).body.openapi).toMatch(/^3\.1/);
+      expect((await docs.api.get("/docs")).status).toBe(200);
     },
   );
+
+  testWithDynamoDb("capabilities list the features that functions lack as disabled", async () => {
+    const { api } = await deployOn(await makeTable("capable"))("read");
+    const rows = new Map<string, { status: string; reason: string | null }>();
+    for (const row of (await api.get("/api/capabilities")).body.capabilities) rows.set(row.id, row);
+    for (const id of ["event_stream", "cross_link", "evolved_files", "process_metrics", "notifications", "ui"]) {
+      expect(rows.get(id), id).toMatchObject({ status: "disabled" });
+      expect(rows.get(id)!.reason, id).toMatch(/\S/);
+    }
+    for (const id of ["admin_token", "product_adapter", "cycle_timer", "product_runtime"])
+      expect(rows.get(id), id).toMatchObject({ status: "available" });
+    expect(await api.get("/api/events")).toMatchObject({ status: 404, body: { code: "not_found" } });
+    expect((await api.get("intent")).body.adapter).toMatchObject({ name: "webhook" });
+  });
 });

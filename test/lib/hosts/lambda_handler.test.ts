@@ -1,3 +1,4 @@
+/** The handler of a function: results from responses, redirects to the base path, limits, and errors. */
 import { describe, expect, test } from "vitest";
 import type { Log } from "../../../lib/kit/platform.ts";
 import { type LambdaHandlerOptions, lambdaHandler } from "../../../lib/hosts/lambda/handler.ts";
@@ -6,21 +7,21 @@ import type { LambdaResult } from "../../../lib/hosts/lambda/handler.ts";
 import { StoreBusy } from "../../../lib/store/store.ts";
 import { context, type Event, makeEvent, type Source, SOURCES } from "./lambda_events.ts";
 
-function recording(): Log & { lines: string[] } {
+function createRecordingLog(): Log & { lines: string[] } {
   const lines: string[] = [];
-  const keep = (message: string, fields: object = {}) => void lines.push(`${message} ${JSON.stringify(fields)}`);
-  return { lines, info: keep, warn: keep, error: keep };
+  const addLine = (message: string, fields: object = {}) => void lines.push(`${message} ${JSON.stringify(fields)}`);
+  return { lines, info: addLine, warn: addLine, error: addLine };
 }
 
-/** Returns the function's answer for a handler's answer. */
+/** Returns the result of the function for a response of the service. */
 async function resultOf(response: () => Response | Promise<Response>, source: Source = "http_api", method = "GET") {
-  const log = recording();
+  const log = createRecordingLog();
   const options: LambdaHandlerOptions = { log, open: async () => async () => response() };
   const event = await makeEvent(new Request("https://api.example/x", { method }), source);
   return { ...(await lambdaHandler(options)(event, context())), log };
 }
 
-/** Headers as a target group with lists reads them: every one a list, and no plain ones. */
+/** Returns headers as a target group with multi-value headers requires them: lists, and no single values. */
 const asLists = (headers: Record<string, string>) => ({
   multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
 });
@@ -84,42 +85,45 @@ describe.each(SOURCES)("a result for %s", (source) => {
 });
 
 describe("where the service is mapped below a path, or in a named stage", () => {
-  /** The status and the address that a function leads to. */
-  async function led(event: Event, basePath?: string): Promise<[number, string | undefined]> {
+  /** Returns the status, and the address of a redirect. */
+  async function invoke(event: Event, basePath?: string): Promise<[number, string | undefined]> {
     const handler = lambdaHandler({
       basePath,
-      log: recording(),
+      log: createRecordingLog(),
       open: async () => async () => new Response("the page"),
     });
     const { statusCode, headers, multiValueHeaders } = await handler(event, context());
     return [statusCode, headers?.["location"] ?? multiValueHeaders?.["location"]?.[0]];
   }
-  const http = async (path: string, over: Event = {}) => {
+  const httpApiEvent = async (path: string, requestContext: Event = {}) => {
     const event = await makeEvent(new Request(`https://api.example${path}`));
-    Object.assign(event["requestContext"], over);
+    Object.assign(event["requestContext"], requestContext);
     return event;
   };
 
   test.each(SOURCES)(
     "over %s the base without a slash redirects to the page, whose links are relative",
     async (source) => {
-      const asked = (path: string, method = "GET") =>
+      const eventFor = (path: string, method = "GET") =>
         makeEvent(new Request(`https://api.example${path}`, { method }), source);
-      expect(await led(await asked("/governance"), "/governance")).toEqual([
+      expect(await invoke(await eventFor("/governance"), "/governance")).toEqual([
         308,
         source === "rest_api" ? "/prod/governance/" : "/governance/",
       ]);
-      expect(await led(await asked("/governance", "HEAD"), "/governance")).toMatchObject([308, expect.any(String)]);
+      expect(await invoke(await eventFor("/governance", "HEAD"), "/governance")).toMatchObject([
+        308,
+        expect.any(String),
+      ]);
       for (const path of ["/governance/", "/governances", "/governance/app.js", "/"])
-        expect(await led(await asked(path), "/governance")).toEqual([200, undefined]);
-      expect(await led(await asked("/governance", "POST"), "/governance")).toEqual([200, undefined]);
+        expect(await invoke(await eventFor(path), "/governance")).toEqual([200, undefined]);
+      expect(await invoke(await eventFor("/governance", "POST"), "/governance")).toEqual([200, undefined]);
     },
   );
 
-  test("so does the named stage on the gateway's own domain", async () => {
-    expect(await led(await http("/prod", { stage: "prod" }))).toEqual([308, "/prod/"]);
-    expect(await led(await http("/prod/", { stage: "prod" }))).toEqual([200, undefined]);
-    expect(await led(await http("/prod/governance", { stage: "prod" }), "/governance")).toEqual([
+  test("the path of a named stage on the gateway's own domain redirects to the page", async () => {
+    expect(await invoke(await httpApiEvent("/prod", { stage: "prod" }))).toEqual([308, "/prod/"]);
+    expect(await invoke(await httpApiEvent("/prod/", { stage: "prod" }))).toEqual([200, undefined]);
+    expect(await invoke(await httpApiEvent("/prod/governance", { stage: "prod" }), "/governance")).toEqual([
       308,
       "/prod/governance/",
     ]);
@@ -128,26 +132,29 @@ describe("where the service is mapped below a path, or in a named stage", () => 
   test.each([
     ["/prod", [308, "/prod/"]],
     ["/prod/", [200, undefined]],
-  ])("a REST API, which has removed the stage, shows in its context that %s was requested", async (path, answer) => {
+  ])("for a REST API, which removes the stage, the redirect follows from %s in the context", async (path, answer) => {
     const rest = await makeEvent(new Request("https://api.example/"), "rest_api");
     rest["requestContext"].path = path;
-    expect(await led(rest)).toEqual(answer);
+    expect(await invoke(rest)).toEqual(answer);
   });
 
   test("the redirect keeps the query and its escapes", async () => {
-    expect(await led(await http("/governance?a=%26&b="), "/governance")).toEqual([308, "/governance/?a=%26&b="]);
-    const event = await http("/");
+    expect(await invoke(await httpApiEvent("/governance?a=%26&b="), "/governance")).toEqual([
+      308,
+      "/governance/?a=%26&b=",
+    ]);
+    const event = await httpApiEvent("/");
     event["rawPath"] = "/prüfung";
-    expect(await led(event, "/prüfung")).toEqual([308, "/pr%C3%BCfung/"]);
+    expect(await invoke(event, "/prüfung")).toEqual([308, "/pr%C3%BCfung/"]);
   });
 
   test("without a mapping or a named stage nothing is redirected", async () => {
-    expect(await led(await http("/"))).toEqual([200, undefined]);
-    expect(await led(await http("//evil.example"))).toEqual([200, undefined]);
+    expect(await invoke(await httpApiEvent("/"))).toEqual([200, undefined]);
+    expect(await invoke(await httpApiEvent("//evil.example"))).toEqual([200, undefined]);
   });
 });
 
-test("a response above Lambda's limit is 413, measured as Lambda does", async () => {
+test("a response above Lambda's limit, measured as escaped JSON, is 413", async () => {
   const plain = await resultOf(() => new Response("a".repeat(5_500_000)));
   const quotes = await resultOf(() => new Response('"'.repeat(5_500_000)));
   expect(plain.statusCode).toBe(200);
@@ -155,19 +162,19 @@ test("a response above Lambda's limit is 413, measured as Lambda does", async ()
   expect(JSON.parse(quotes.body)).toMatchObject({ code: "payload_too_large" });
 });
 
-test.each(["alb", "alb_lists"] as const)(
-  "a load balancer, %s, takes 1 MB, and its client gets an error",
-  async (source) => {
-    const [fits, over] = await Promise.all(
-      [950_000, 990_000].map((length) => resultOf(() => new Response("a".repeat(length)), source)),
-    );
-    expect(fits!.statusCode).toBe(200);
-    expect(over!.statusCode).toBe(413);
-    expect(JSON.parse(over!.body)).toMatchObject({ code: "payload_too_large", error: expect.stringContaining("1 MB") });
-  },
-);
+test.each(["alb", "alb_lists"] as const)("a response over 1 MB to a load balancer, %s, is an error", async (source) => {
+  const [allowed, tooLarge] = await Promise.all(
+    [950_000, 990_000].map((length) => resultOf(() => new Response("a".repeat(length)), source)),
+  );
+  expect(allowed!.statusCode).toBe(200);
+  expect(tooLarge!.statusCode).toBe(413);
+  expect(JSON.parse(tooLarge!.body)).toMatchObject({
+    code: "payload_too_large",
+    error: expect.stringContaining("1 MB"),
+  });
+});
 
-test("an exception is 500 without its reason, which is logged under Lambda's request id", async () => {
+test("an exception is 500 without its message, which is logged with Lambda's request id", async () => {
   const failing = () => Promise.reject(new Error("at /var/task secret"));
   const { statusCode, body, headers, log } = await resultOf(failing);
   expect(statusCode).toBe(500);
@@ -184,12 +191,12 @@ test("a failed HEAD has no body", async () => {
 });
 
 test("a service that could not be opened is opened again by the next request", async () => {
-  let asked = 0;
+  let openCount = 0;
   const open: LambdaHandlerOptions["open"] = async () => {
-    if (asked++ === 0) throw new StoreBusy("table");
+    if (openCount++ === 0) throw new StoreBusy("table");
     return async () => new Response("ok");
   };
-  const handler = lambdaHandler({ open, log: recording() });
+  const handler = lambdaHandler({ open, log: createRecordingLog() });
   const event = await makeEvent(new Request("https://api.example/x"));
   const first = await handler(event, context());
   expect(first).toMatchObject({ statusCode: 503, headers: { "retry-after": "1" } });
@@ -197,21 +204,21 @@ test("a service that could not be opened is opened again by the next request", a
   expect(await handler(event, context())).toMatchObject({ statusCode: 200, body: "ok" });
 });
 
-test("a service that cannot be opened is 503 cannot_start; only messages for users are shown", async () => {
+test("a service that cannot be opened is 503 cannot_start; only errors of settings are shown", async () => {
   const event = await makeEvent(new Request("https://api.example/x"));
-  const answer = async (cause: Error) => {
-    const log = recording();
+  const invokeFailing = async (cause: Error) => {
+    const log = createRecordingLog();
     const result = await lambdaHandler({ open: () => Promise.reject(cause), log })(event, context());
     expect(result).toMatchObject({ statusCode: 503, headers: { "retry-after": expect.stringMatching(/^\d+$/) } });
     expect(log.lines).toEqual([expect.stringContaining(cause.message)]);
     return JSON.parse(result.body);
   };
-  expect(await answer(new SettingInvalid("SVC_PROTECT_ALL must be 1 or 0"))).toMatchObject({
+  expect(await invokeFailing(new SettingInvalid("SVC_PROTECT_ALL must be 1 or 0"))).toMatchObject({
     code: "cannot_start",
     status: 503,
     error: "the service cannot start: SVC_PROTECT_ALL must be 1 or 0",
   });
-  const { code, error } = await answer(new Error("at /var/task secret"));
+  const { code, error } = await invokeFailing(new Error("at /var/task secret"));
   expect({ code, error }).toEqual({
     code: "cannot_start",
     error: "the service cannot start: the service's log has the cause",
@@ -219,7 +226,7 @@ test("a service that cannot be opened is 503 cannot_start; only messages for use
 });
 
 test("a malformed event is answered with 400 as JSON, also without a context", async () => {
-  const handler = lambdaHandler({ open: () => Promise.reject(new Error("not opened")), log: recording() });
+  const handler = lambdaHandler({ open: () => Promise.reject(new Error("not opened")), log: createRecordingLog() });
   for (const event of [null, undefined, {}, { version: "2.0", requestContext: { http: {} } }]) {
     const result = await handler(event, undefined as never);
     expect(result).toMatchObject({ statusCode: 400, headers: { "content-type": "application/json" } });
@@ -227,10 +234,10 @@ test("a malformed event is answered with 400 as JSON, also without a context", a
   }
 });
 
-test("a load balancer is answered in its own form also when the service cannot be opened", async () => {
+test("a load balancer gets multi-value headers also when the service cannot be opened", async () => {
   const open = () => Promise.reject(new SettingInvalid("SVC_PROTECT_ALL must be 1 or 0"));
   const event = await makeEvent(new Request("https://api.example/livez"), "alb_lists");
-  const result = await lambdaHandler({ open, log: recording() })(event, context());
+  const result = await lambdaHandler({ open, log: createRecordingLog() })(event, context());
   expect(result).toMatchObject({ statusCode: 503, multiValueHeaders: { "content-type": ["application/json"] } });
   expect(result).not.toHaveProperty("headers");
 });
@@ -239,16 +246,18 @@ test.each([
   ["a queue", { Records: [{ eventSource: "aws:sqs" }] }],
   ["a schedule", { source: "aws.events", "detail-type": "Scheduled Event" }],
 ])("an event of %s is not reported as processed", async (_, event) => {
-  const handler = lambdaHandler({ open: async () => async () => new Response("ok"), log: recording() });
+  const handler = lambdaHandler({ open: async () => async () => new Response("ok"), log: createRecordingLog() });
   await expect(handler(event, context())).rejects.toThrow("this function answers HTTP requests");
 });
 
 test("the request id of a response is Lambda's, unless the client sent one", async () => {
   const open: LambdaHandlerOptions["open"] = async () => async (request) =>
     new Response(request.headers.get("x-request-id"));
-  const handler = lambdaHandler({ open, log: recording() });
-  const ours = context();
-  expect((await handler(await makeEvent(new Request("https://api.example/x")), ours)).body).toBe(ours.awsRequestId);
-  const named = new Request("https://api.example/x", { headers: { "x-request-id": "theirs" } });
-  expect((await handler(await makeEvent(named), ours)).body).toBe("theirs");
+  const handler = lambdaHandler({ open, log: createRecordingLog() });
+  const invocation = context();
+  expect((await handler(await makeEvent(new Request("https://api.example/x")), invocation)).body).toBe(
+    invocation.awsRequestId,
+  );
+  const withRequestId = new Request("https://api.example/x", { headers: { "x-request-id": "from-client" } });
+  expect((await handler(await makeEvent(withRequestId), invocation)).body).toBe("from-client");
 });

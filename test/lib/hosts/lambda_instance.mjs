@@ -1,8 +1,8 @@
-/** One instance of a function, as Lambda runs it: imports a bundle, and answers what its parent sends. */
+/** Runs an instance of a function in a process: imports the bundle, and calls its handler for each message of the parent. */
 const { LAMBDA_BUNDLE, CLOCK_OFFSET_MS } = process.env;
 if (CLOCK_OFFSET_MS) {
-  const real = Date.now;
-  Date.now = () => real() + Number(CLOCK_OFFSET_MS);
+  const systemNow = Date.now;
+  Date.now = () => systemNow() + Number(CLOCK_OFFSET_MS);
 }
 const { handler } = await import(LAMBDA_BUNDLE);
 process.on("message", async ({ id, event, context }) => {

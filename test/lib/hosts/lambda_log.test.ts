@@ -1,3 +1,4 @@
+/** The log of a function: JSON lines on standard output, written before the function responds. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { livez } from "../../../handlers/livez.ts";
 import { lambdaFunction } from "../../../lib/hosts/lambda/function.ts";
@@ -7,12 +8,12 @@ import { context, makeEvent } from "./lambda_events.ts";
 let lines: Record<string, unknown>[];
 beforeEach(() => {
   lines = [];
-  const keep = (text: unknown): boolean => {
+  const addLines = (text: unknown): boolean => {
     for (const line of String(text).split("\n")) if (line.startsWith("{")) lines.push(JSON.parse(line));
     return true;
   };
-  vi.spyOn(process.stdout, "write").mockImplementation(keep);
-  vi.spyOn(process.stderr, "write").mockImplementation(keep);
+  vi.spyOn(process.stdout, "write").mockImplementation(addLines);
+  vi.spyOn(process.stderr, "write").mockImplementation(addLines);
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -43,7 +44,7 @@ test("lines outside an invocation are logged too", async () => {
   expect(lines).toMatchObject([{ message: "begun" }]);
 });
 
-test("a function has written its log before it responds, so that halting it loses nothing", async () => {
+test("a function writes its log before it responds, so that no line is lost when Lambda halts it", async () => {
   vi.stubEnv("SVC_DYNAMODB_TABLE", "");
   const event = await makeEvent(new Request("https://api.example/livez"));
   const result = await lambdaFunction([{ livez }])(event, context());

@@ -1,3 +1,4 @@
+/** Settings of serverless hosts from environment variables, and the capabilities that follow from them. */
 import { describe, expect, test } from "vitest";
 import { createDeps } from "../../../lib/deps.ts";
 import type { ProductAdapter } from "../../../lib/changes/operations/adapter_port.ts";
@@ -11,8 +12,8 @@ import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 
 const clock = testClock();
 const readSettings = (env: Record<string, unknown>) => parseSettings(env, { clock });
-/** The product runtime that a service has under these settings. */
-const productOf = (env: Record<string, string>, adapter?: ProductAdapter) =>
+/** Returns the product runtime of a service with these settings. */
+const createProduct = (env: Record<string, string>, adapter?: ProductAdapter) =>
   createDeps({ ...parseSettings(env, { clock, adapter }), store: memoryStore() }).product;
 const INTENT = JSON.stringify(manifest());
 
@@ -69,22 +70,22 @@ describe("settings", () => {
       X: {},
     });
     expect(settings).toMatchObject({ adminToken: undefined, node_id: "a", protectAll: true, protectReads: true });
-    const lifted = readSettings({ SVC_PROTECT_ALL: "0", SVC_PROTECT_READS: "false" });
-    expect(lifted).toMatchObject({ protectAll: false, protectReads: false, readToken: undefined });
+    const unprotected = readSettings({ SVC_PROTECT_ALL: "0", SVC_PROTECT_READS: "false" });
+    expect(unprotected).toMatchObject({ protectAll: false, protectReads: false, readToken: undefined });
   });
 
   test.each(["SVC_ADMIN_TOKEN", "SVC_READ_TOKEN"])(
     "a %s that could be guessed is rejected, and the error does not contain it",
     (name) => {
-      const reading = () => readSettings({ [name]: "a-short-token-1" });
-      expect(reading).toThrow(new SettingInvalid(`${name} needs 16 characters or more`));
+      const read = () => readSettings({ [name]: "a-short-token-1" });
+      expect(read).toThrow(new SettingInvalid(`${name} needs 16 characters or more`));
     },
   );
 
   test("the same token for reading and writing is rejected", () => {
     const token = "a token of a good length";
-    const reading = () => readSettings({ SVC_ADMIN_TOKEN: token, SVC_READ_TOKEN: token });
-    expect(reading).toThrow(new SettingInvalid("SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN: who may read could write"));
+    const read = () => readSettings({ SVC_ADMIN_TOKEN: token, SVC_READ_TOKEN: token });
+    expect(read).toThrow(new SettingInvalid("SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN: who may read could write"));
   });
 
   test.each([
@@ -96,9 +97,9 @@ describe("settings", () => {
     expect(() => readSettings({ SVC_PUBLIC_URL })).toThrow(/^SVC_PUBLIC_URL must be an http or https address/),
   );
 
-  test.each(["yes", "2", "TRUE"])("a switch that is %j is rejected with its name", (value) => {
-    const reading = () => readSettings({ SVC_ALLOW_ANONYMOUS_WRITES: value });
-    expect(reading).toThrow(new SettingInvalid("SVC_ALLOW_ANONYMOUS_WRITES must be 1 or 0"));
+  test.each(["yes", "2", "TRUE"])("the value %j of a flag is rejected with the flag's name", (value) => {
+    const read = () => readSettings({ SVC_ALLOW_ANONYMOUS_WRITES: value });
+    expect(read).toThrow(new SettingInvalid("SVC_ALLOW_ANONYMOUS_WRITES must be 1 or 0"));
   });
 });
 
@@ -109,16 +110,16 @@ test.each([
   ["/a/b", "/a/b"],
   ["/", ""],
   ["", ""],
-])("the base path %j is %j", (reported, base) => expect(readBasePath({ SVC_BASE_PATH: reported })).toBe(base));
+])("the base path %j is %j", (value, base) => expect(readBasePath({ SVC_BASE_PATH: value })).toBe(base));
 
-describe("the dependencies of handlers", () => {
-  test("without an intent the product runtime is disabled and writes are rejected", () => {
-    expect(productOf({ SVC_PRODUCT_ADAPTER: "nowhere" })).toBeUndefined();
+describe("the product runtime", () => {
+  test("is disabled without an intent, and writes are rejected", () => {
+    expect(createProduct({ SVC_PRODUCT_ADAPTER: "nowhere" })).toBeUndefined();
     expect(readSettings({})).toMatchObject({ adminToken: undefined, allowAnonymousWrites: false, allowedHosts: [] });
   });
 
-  test("with an intent they belong to that product and the configured node", () => {
-    const product = productOf({ SVC_PRODUCT_INTENT_JSON: INTENT, SVC_NODE_ID: "stack" });
+  test("has the product of the intent and the configured node", () => {
+    const product = createProduct({ SVC_PRODUCT_INTENT_JSON: INTENT, SVC_NODE_ID: "stack" });
     expect(product!.identity).toMatchObject({
       product_id: "acme-crm",
       instance_id: "acme-crm@stack",
@@ -127,8 +128,8 @@ describe("the dependencies of handlers", () => {
     expect(product!.adapter).toBeUndefined();
   });
 
-  test.each(["0", "-1", "1e3", "many", "100001"])("a limit of %j calls to a model per hour is rejected", (reported) => {
-    expect(() => readSettings({ SVC_LLM_CALLS_PER_HOUR: reported })).toThrow(
+  test.each(["0", "-1", "1e3", "many", "100001"])("a limit of %j calls to a model per hour is rejected", (limit) => {
+    expect(() => readSettings({ SVC_LLM_CALLS_PER_HOUR: limit })).toThrow(
       "SVC_LLM_CALLS_PER_HOUR must be a whole number from 1 to 100000",
     );
     expect(readSettings({ SVC_LLM_CALLS_PER_HOUR: "20" }).llmCallsPerHour).toBe(20);
@@ -137,8 +138,8 @@ describe("the dependencies of handlers", () => {
   test("an adapter that is passed takes precedence over the webhook", () => {
     const adapter = scriptedAdapter();
     const webhook = { SVC_PRODUCT_ADAPTER: "https://host.example/hook", SVC_ADAPTER_SECRET: "a secret of the test" };
-    expect(productOf({ SVC_PRODUCT_INTENT_JSON: INTENT, ...webhook }, adapter)!.adapter).toBe(adapter);
-    expect(productOf({ SVC_PRODUCT_INTENT_JSON: INTENT, ...webhook })!.adapter!.name).toBe("webhook");
+    expect(createProduct({ SVC_PRODUCT_INTENT_JSON: INTENT, ...webhook }, adapter)!.adapter).toBe(adapter);
+    expect(createProduct({ SVC_PRODUCT_INTENT_JSON: INTENT, ...webhook })!.adapter!.name).toBe("webhook");
   });
 
   test.each([
@@ -149,10 +150,10 @@ describe("the dependencies of handlers", () => {
     ],
     [{ SVC_PRODUCT_ADAPTER: "https://h.example", SVC_ADAPTER_SECRET: "hunter2" }, /^SVC_ADAPTER_SECRET must have 16/],
   ])("a webhook of %o is rejected with the setting's name and without its secret", (webhook, message) => {
-    const composing = () => productOf({ SVC_PRODUCT_INTENT_JSON: INTENT, ...webhook });
-    expect(composing).toThrow(SettingInvalid);
-    expect(composing).toThrow(message);
-    expect(composing).not.toThrow(/hunter2/);
+    const create = () => createProduct({ SVC_PRODUCT_INTENT_JSON: INTENT, ...webhook });
+    expect(create).toThrow(SettingInvalid);
+    expect(create).toThrow(message);
+    expect(create).not.toThrow(/hunter2/);
   });
 });
 
@@ -166,7 +167,8 @@ test.each([
 });
 
 describe("the capabilities of a function", () => {
-  const row = (id: string, env: Record<string, string>) => functionCapabilities(env).find((one) => one.id === id);
+  const findRow = (id: string, env: Record<string, string>) =>
+    functionCapabilities(env).find((capability) => capability.id === id);
   test.each([
     ["cycle_timer", {}, "disabled"],
     ["cycle_timer", { SVC_CYCLE_INTERVAL: "0" }, "disabled"],
@@ -184,8 +186,8 @@ describe("the capabilities of a function", () => {
     ["ui", {}, "disabled"],
     ["ui", { SVC_CONSOLE: "1" }, "available"],
   ])("%s with %o: %s", (id, env, status) => {
-    const found = row(id, env);
-    expect(found!.status).toBe(status);
-    expect(found!.reason === null).toBe(status === "available");
+    const row = findRow(id, env);
+    expect(row!.status).toBe(status);
+    expect(row!.reason === null).toBe(status === "available");
   });
 });

@@ -1,3 +1,4 @@
+/** Settings of notifications from environment variables. */
 import { expect, test } from "vitest";
 import { readNotifyOptions } from "../../../lib/hosts/notify_settings.ts";
 import { SettingInvalid } from "../../../lib/hosts/settings.ts";
@@ -20,7 +21,7 @@ test.each([
     { SVC_NOTIFY_URL, SVC_NOTIFY_FORMAT: "teams" },
     { url: SVC_NOTIFY_URL, format: "teams" },
   ],
-])("%j says %j", (reported, options) => expect(readNotifyOptions(reported)).toEqual(options));
+])("the variables %j give the options %j", (env, options) => expect(readNotifyOptions(env)).toEqual(options));
 
 test.each([
   [{ SVC_NOTIFY_URL: "hooks.example/hunter2", SVC_NOTIFY_SECRET }, "SVC_NOTIFY_URL must be an http or https address"],
@@ -32,7 +33,7 @@ test.each([
   ],
   [{ SVC_NOTIFY_URL, SVC_NOTIFY_SECRET: "hunter2" }, "SVC_NOTIFY_SECRET must have 16 characters or more"],
   [{ SVC_NOTIFY_URL, SVC_NOTIFY_SECRET: "whsec_%%hunter2" }, "SVC_NOTIFY_SECRET must be base64 after whsec_"],
-])("%j is rejected with the setting's name and without address or secret", (reported, message) => {
-  expect(() => readNotifyOptions(reported)).toThrow(new SettingInvalid(message));
+])("%j is rejected with the setting's name and without address or secret", (env, message) => {
+  expect(() => readNotifyOptions(env)).toThrow(new SettingInvalid(message));
   expect(message).not.toContain("hunter2");
 });

@@ -1,6 +1,4 @@
-/**
- * Hosts that anybody on the internet can reach take no write while no admin token is configured, unless they are configured to.
- */
+/** Hosts on the internet reject writes while no admin token is configured, unless anonymous writes are allowed. */
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
 import { replyToMessage } from "../../../lib/chat/reply.ts";
@@ -9,14 +7,14 @@ import { isWrite } from "../../../lib/http/admission.ts";
 import type { Call } from "../../../lib/http/endpoint.ts";
 import type { OperationsDeps } from "../../../lib/operations/deps.ts";
 import { rejectAnonymousWrites } from "../../../lib/http/guards.ts";
-import { provider } from "../chat/provider.ts";
+import { provider } from "../chat/model_server.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { openDeps } from "../../support/deps.ts";
 import { GET_PATHS } from "../../support/get_paths.ts";
 import { form } from "../../support/requests.ts";
 import { service } from "../../support/service.ts";
 
-const WRITES = endpoints.filter((one) => isWrite(one) && !one.open).map(({ path }) => path);
+const WRITES = endpoints.filter((endpoint) => isWrite(endpoint) && !endpoint.open).map(({ path }) => path);
 const TOKEN = "correct horse battery staple";
 const unauthorized = { status: 401, body: { code: "unauthorized" } };
 
@@ -26,13 +24,13 @@ test.each([
   [{ allowAnonymousWrites: false, adminToken: "token" }, false],
   [{ allowAnonymousWrites: true }, false],
   [{}, false],
-])("%o rejects every write: %j", (rule, refused) => {
-  const asking = () => rejectAnonymousWrites(rule);
-  if (refused) expect(asking).toThrow(/configure SVC_ADMIN_TOKEN/);
-  else expect(asking).not.toThrow();
+])("with %o every write is rejected: %j", (settings, isRejected) => {
+  const check = () => rejectAnonymousWrites(settings);
+  if (isRejected) expect(check).toThrow(/configure SVC_ADMIN_TOKEN/);
+  else expect(check).not.toThrow();
 });
 
-describe("without a token configured, where that is not allowed", () => {
+describe("without a token and without permission for anonymous writes", () => {
   test.each(WRITES)("POST %s is 401, whatever token is sent, and nothing is written", async (path) => {
     const api = await service({ allowAnonymousWrites: false });
     const before = await api.deps.store.list("audit", { limit: 10 });
@@ -59,16 +57,17 @@ describe("without a token configured, where that is not allowed", () => {
   });
 });
 
-test("with a configured token the token decides", async () => {
+test("with a configured token only requests with the token may write", async () => {
   const api = await service({ allowAnonymousWrites: false, adminToken: TOKEN });
   expect(await api.post("propose", PROPOSAL)).toMatchObject(unauthorized);
   expect((await api.post("propose", PROPOSAL, { "x-svc-admin-token": TOKEN })).status).toBe(201);
   expect((await api.post("/api/tasks", { title: "t" })).status).toBe(201);
 });
 
-test("the model drafts nothing for a caller who may not write, however the message came", async () => {
+test("the model's drafts are not stored for a caller who may not write", async () => {
   const draft = { tenant_id: "t1", kind: "feature_flag", target: "ui.banner", summary: "Show it", rationale: "asked" };
-  const say = async (allowAnonymousWrites: boolean) => {
+  /** Returns the number of changes after a chat in which the model drafts a change and the caller confirms it. */
+  const countConfirmedDrafts = async (allowAnonymousWrites: boolean) => {
     const { url } = await provider((_, round) =>
       round === 0 ? { tools: [{ name: "draft_change", input: draft }] } : { text: "done" },
     );
@@ -81,6 +80,6 @@ test("the model drafts nothing for a caller who may not write, however the messa
     if (draft_id !== null) await replyToMessage(call, { message: "yes", confirm_draft: draft_id });
     return (await deps.store.list("changes", { limit: 10 })).length;
   };
-  expect(await say(false)).toBe(0);
-  expect(await say(true)).toBe(1);
+  expect(await countConfirmedDrafts(false)).toBe(0);
+  expect(await countConfirmedDrafts(true)).toBe(1);
 });

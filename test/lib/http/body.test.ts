@@ -1,3 +1,4 @@
+/** Request bodies: the maximum size, chunks, and text fields of forms. */
 import { expect, test } from "vitest";
 import { BODY_LIMIT, readBody, readFields } from "../../../lib/http/body.ts";
 import { ORIGIN } from "../../support/requests.ts";
@@ -21,7 +22,7 @@ test("a body whose declared length exceeds the limit is rejected unread", async 
   expect(read).toBe(false);
 });
 
-test("a form's text without JSON quotes is rejected with its JSON form; invalid JSON without", async () => {
+test("a text in a form without JSON quotes is rejected, and the error shows it with quotes", async () => {
   const form = (value: string) => readFields(post(new URLSearchParams({ value })), { jsonFields: ["value"] });
   await expect(form("hello")).rejects.toThrow(/value is not valid JSON; in a form a text stands in quotes: "hello"$/);
   await expect(form('{"a":1,"a":2}')).rejects.toThrow(/value repeats the member "a"$/);
@@ -33,11 +34,11 @@ test("a large body is rejected although its declared length is small", async () 
   await expect(readBody(request)).rejects.toMatchObject({ code: "payload_too_large" });
 });
 
-/** A body without a length, in pieces of 1 KiB; `ended` tells whether it was read whole or given up on, and where. */
-function stream(size: number) {
+/** Creates a body of 1 KiB chunks without a length; `ended` has how its reading ended and the bytes sent until then. */
+function createStream(size: number) {
   let sent = 0;
-  let end = (_: [string, number]): void => undefined;
-  const ended = new Promise<[string, number]>((resolve) => (end = resolve));
+  let end = (_: [how: string, sent: number]): void => undefined;
+  const ended = new Promise<[how: string, sent: number]>((resolve) => (end = resolve));
   const body = new ReadableStream({
     pull(controller) {
       if (sent < size) return void (controller.enqueue(new Uint8Array(1024)), (sent += 1024));
@@ -50,13 +51,13 @@ function stream(size: number) {
 }
 
 test("a body without a length is rejected at the limit, and the rest is discarded", async () => {
-  const { body, ended } = stream(8 * BODY_LIMIT);
+  const { body, ended } = createStream(8 * BODY_LIMIT);
   await expect(readBody(post(body))).rejects.toMatchObject({ code: "payload_too_large" });
   expect(await ended).toEqual(["read", 8 * BODY_LIMIT]);
 });
 
 test("the connection of an endless body without a length is closed", async () => {
-  const { body, ended } = stream(Infinity);
+  const { body, ended } = createStream(Infinity);
   await expect(readBody(post(body))).rejects.toMatchObject({ code: "payload_too_large" });
   const [how, sent] = await ended;
   expect(how).toBe("cancelled");
@@ -65,13 +66,13 @@ test("the connection of an endless body without a length is closed", async () =>
 
 test("characters that are split between chunks are joined", async () => {
   const bytes = new TextEncoder().encode("é😀");
-  const pieces = new ReadableStream({
+  const chunks = new ReadableStream({
     start(controller) {
       for (const byte of bytes) controller.enqueue(new Uint8Array([byte]));
       controller.close();
     },
   });
-  expect(await readBody(post(pieces))).toBe("é😀");
+  expect(await readBody(post(chunks))).toBe("é😀");
 });
 
 test("a missing body is empty text", async () => {

@@ -1,18 +1,19 @@
-/** Outcomes are made once for users with the same arms and share; users with others must not get theirs. */
+/** A cached evaluation of a flag is reused only for users who get the same value, variant and metadata. */
 import { expect, test } from "vitest";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { createFlagChoice, createFlagsChoice } from "../../../lib/http/flag_choice.ts";
 import { readContext } from "../../../lib/http/ofrep_schemas.ts";
 import type { GovernedValue } from "../../../lib/operations/values.ts";
 
-const governed = (tenant_id: string, value: unknown, more: object = {}): GovernedValue => ({
+const governedValue = (tenant_id: string, value: unknown, more: object = {}): GovernedValue => ({
   ...{ state: "governed", tenant_id, target: "ui.banner", value, change_id: `chg_of_${tenant_id}` },
   ...{ entry: 1, applied_at: "2026-11-28T06:00:00.000Z", kind: "config", digest: "d" },
   ...more,
 });
-const exposed = (tenant: string, value: unknown, before: GovernedValue | null, unit = "userId"): GovernedValue =>
-  governed(tenant, value, { before, exposure: { unit, salt: `chg_${tenant}`, share: 4000, step: 0, since: "" } });
-const split = (unit: string) => ({
+/** Returns a value in a rollout to 40 percent of the users, who are identified by the attribute `unit`. */
+const rolloutValue = (tenant: string, value: unknown, before: GovernedValue | null, unit = "userId"): GovernedValue =>
+  governedValue(tenant, value, { before, exposure: { unit, salt: `chg_${tenant}`, share: 4000, step: 0, since: "" } });
+const splitBy = (unit: string) => ({
   $split: {
     unit,
     shares: [
@@ -24,13 +25,25 @@ const split = (unit: string) => ({
 });
 
 const CASES: [name: string, values: GovernedValue[]][] = [
-  ["one value", [governed("t1", true)]],
-  ["a split value", [governed("t1", split("userId"))]],
-  ["a rollout", [exposed("t1", "new", governed("t1", "old"))]],
-  ["a rollout of a split value over another", [exposed("t1", split("userId"), governed("t1", split("company")))]],
-  ["rollouts over nothing, of a tenant and for all", [exposed("t1", "new", null), exposed("*", "for all", null)]],
-  ["the same, by different attributes", [exposed("t1", null, null), exposed("*", split("userId"), null, "company")]],
-  ["a rollout over nothing, and a value for all", [exposed("t1", "new", null), governed("*", split("company"))]],
+  ["one value", [governedValue("t1", true)]],
+  ["a split value", [governedValue("t1", splitBy("userId"))]],
+  ["a rollout", [rolloutValue("t1", "new", governedValue("t1", "old"))]],
+  [
+    "a rollout of a split value over another",
+    [rolloutValue("t1", splitBy("userId"), governedValue("t1", splitBy("company")))],
+  ],
+  [
+    "rollouts without a previous value, for a tenant and for all",
+    [rolloutValue("t1", "new", null), rolloutValue("*", "for all", null)],
+  ],
+  [
+    "rollouts for a tenant and for all, by different attributes",
+    [rolloutValue("t1", null, null), rolloutValue("*", splitBy("userId"), null, "company")],
+  ],
+  [
+    "a rollout without a previous value, and a value for all",
+    [rolloutValue("t1", "new", null), governedValue("*", splitBy("company"))],
+  ],
   ["no value", []],
 ];
 
@@ -41,37 +54,37 @@ const CONTEXTS = Array.from({ length: 60 }, (_, user) => ({
 
 test.each(CASES)("%s: a cached response equals the one that is computed for the user", (_, values) => {
   const { choose, results } = createFlagChoice(values, "ui.banner");
-  const seen = new Set<unknown>();
+  const chosenNumbers = new Set<unknown>();
   for (const context of CONTEXTS) {
-    const fresh = createFlagChoice(values, "ui.banner");
+    const uncached = createFlagChoice(values, "ui.banner");
     const number = choose(readContext(context));
-    expect(results[number]).toEqual(fresh.results[fresh.choose(readContext(context))]);
-    seen.add(number);
+    expect(results[number]).toEqual(uncached.results[uncached.choose(readContext(context))]);
+    chosenNumbers.add(number);
   }
-  expect(seen.size).toBe(results.length);
+  expect(chosenNumbers.size).toBe(results.length);
 });
 
-const named = (target: string, values: GovernedValue[]): GovernedValue[] =>
+const onTarget = (target: string, values: GovernedValue[]): GovernedValue[] =>
   values.map((value) => ({ ...value, target }));
-const [SPLIT, ROLLOUT, BY_BOTH] = [1, 2, 5].map((at) => CASES[at]![1]) as [
+const [SPLIT, ROLLOUT, TWO_ATTRIBUTES] = [1, 2, 5].map((index) => CASES[index]![1]) as [
   GovernedValue[],
   GovernedValue[],
   GovernedValue[],
 ];
 
 test.each([
-  ["one attribute", [named("a", SPLIT), named("b", ROLLOUT)]],
-  ["two attributes", [named("a", ROLLOUT), named("b", BY_BOTH)]],
-  ["no attribute", [named("a", [governed("t1", 1)])]],
-])("responses by %s: a repeated user and a user with the same unit each get their own", (_, flags) => {
-  const make = () =>
+  ["one attribute", [onTarget("a", SPLIT), onTarget("b", ROLLOUT)]],
+  ["two attributes", [onTarget("a", ROLLOUT), onTarget("b", TWO_ATTRIBUTES)]],
+  ["no attribute", [onTarget("a", [governedValue("t1", 1)])]],
+])("a cached bulk response by %s equals the one that is computed for the user", (_, flags) => {
+  const createChoice = () =>
     createFlagsChoice(
       flags.map((values) => createFlagChoice(values)),
       { sha256: portableSha256, mayCache: () => true },
     );
-  const choose = make();
+  const choose = createChoice();
   for (const context of [...CONTEXTS, ...CONTEXTS]) {
-    const asked = readContext(context);
-    expect(choose(asked)).toEqual(make()(asked));
+    const parsed = readContext(context);
+    expect(choose(parsed)).toEqual(createChoice()(parsed));
   }
 });

@@ -1,4 +1,4 @@
-/** Flags in memory: evaluated once at a head of the log, and never served beyond what the log says, also where another process wrote to it. */
+/** Flags are cached until the log grows, also by an entry of another process, and equal those evaluated without a cache. */
 import { expect, test, vi } from "vitest";
 import type { ChangesDeps } from "../../../lib/changes/deps.ts";
 import { evaluateFlag, evaluateFlags } from "../../../lib/http/ofrep.ts";
@@ -18,28 +18,29 @@ const stages = JSON.stringify({
   steps: [3000, 6000].map((share, at) => ({ ...STAGES.steps[at], share })),
 });
 
-async function evaluateAll(given: ChangesDeps, withMemory = (deps: ChangesDeps) => deps) {
-  const found: unknown[] = [];
+/** Evaluates a flag and all flags for each context; `prepare` returns the dependencies for a context. */
+async function evaluateAll(deps: ChangesDeps, prepare = (own: ChangesDeps) => own) {
+  const results: unknown[] = [];
   for (const context of CONTEXTS) {
-    const deps = withMemory(given);
-    const { text = "", tag = "" } = (await evaluateFlags(deps, context)) ?? {};
-    found.push((await evaluateFlag(deps, "ui.a", context)).text, text, tag);
+    const prepared = prepare(deps);
+    const { text = "", tag = "" } = (await evaluateFlags(prepared, context)) ?? {};
+    results.push((await evaluateFlag(prepared, "ui.a", context)).text, text, tag);
   }
-  return found;
+  return results;
 }
 
-/** Dependencies without memory, which is that of a store object. */
-const forgetAll = (deps: ChangesDeps): ChangesDeps => ({ ...deps, store: { ...deps.store } });
+/** Returns dependencies without cached flags: the cache belongs to the store object, so a copy of the object has none. */
+const withoutCache = (deps: ChangesDeps): ChangesDeps => ({ ...deps, store: { ...deps.store } });
 
-/** Two processes on one store. */
-async function twoProcesses(): Promise<[Core, Core]> {
+/** Starts two processes on one store. */
+async function startTwoProcesses(): Promise<[Core, Core]> {
   const store = memoryStore();
   const intent = { principals: AGENTS };
   return [await core({ store, intent }), await core({ store, intent })];
 }
 
 test("a write of one process shows in the next response of both", async () => {
-  const [writing, other] = await twoProcesses();
+  const [writing, other] = await startTwoProcesses();
   const apply = (fields: object) => writing.bring("applied", { target: "ui.a", ...fields });
   let change_id = "";
   const advance = async (step: number) => {
@@ -47,27 +48,27 @@ test("a write of one process shows in the next response of both", async () => {
     passHours(24);
     await feedNow({ step, ...totals(100_000, [3000, 6000][step]!) });
   };
-  const acts: [name: string, act: () => Promise<unknown>][] = [
+  const writes: [name: string, write: () => Promise<unknown>][] = [
     ["a value for all", () => apply({ tenant_id: "*", value: '"all"' })],
-    ["a tenant's own", () => apply({ tenant_id: "t1", value: '"own"' })],
+    ["a tenant's own value", () => apply({ tenant_id: "t1", value: '"own"' })],
     ["a rollout", async () => (change_id = await apply({ tenant_id: "t1", value: '"new"', stages }))],
-    ["its next step", () => advance(0)],
-    ["everybody", () => advance(1)],
+    ["the next step of the rollout", () => advance(0)],
+    ["the last step of the rollout", () => advance(1)],
     ["a rollback", () => writing.must("rollback", change_id)],
     ["another flag", () => apply({ target: "ui.b", tenant_id: "t1", value: "true" })],
   ];
   let before: unknown[] = [];
-  for (const [name, act] of acts) {
-    await act();
-    const now = await evaluateAll(writing.deps, forgetAll);
-    expect(now, name).not.toEqual(before);
-    for (const { deps } of [writing, other]) expect(await evaluateAll(deps), name).toEqual(now);
-    before = now;
+  for (const [name, write] of writes) {
+    await write();
+    const uncached = await evaluateAll(writing.deps, withoutCache);
+    expect(uncached, name).not.toEqual(before);
+    for (const { deps } of [writing, other]) expect(await evaluateAll(deps), name).toEqual(uncached);
+    before = uncached;
   }
 });
 
 test("until the log grows an evaluation reads the head only", async () => {
-  const [{ bring, deps }] = await twoProcesses();
+  const [{ bring, deps }] = await startTwoProcesses();
   for (const tenant_id of ["*", "t1"]) await bring("applied", { target: "ui.a", tenant_id, value: "1" });
   const first = await evaluateAll(deps);
   const reads = [vi.spyOn(deps.store, "getMany"), vi.spyOn(deps.store, "list"), vi.spyOn(deps.store, "texts")];
@@ -78,7 +79,7 @@ test("until the log grows an evaluation reads the head only", async () => {
 });
 
 test("an edited record changes no cached result; a broken log is evaluated again", async () => {
-  const [{ bring, deps }] = await twoProcesses();
+  const [{ bring, deps }] = await startTwoProcesses();
   const id = await bring("applied", { target: "ui.a", tenant_id: "t1", value: '"own"' });
   const first = await evaluateAll(deps);
   const edit = (value: unknown) =>
@@ -88,10 +89,10 @@ test("an edited record changes no cached result; a broken log is evaluated again
     });
   await edit("forged");
   expect(await evaluateAll(deps)).toEqual(first);
-  const other = forgetAll(deps);
-  expect((await evaluateAll(other))[0]).toContain("withheld");
+  const uncached = withoutCache(deps);
+  expect((await evaluateAll(uncached))[0]).toContain("withheld");
   await edit("own");
-  expect(await evaluateAll(other)).toEqual(first);
+  expect(await evaluateAll(uncached)).toEqual(first);
   deps.integrity.breach = { first_invalid: 1, reason: "edited" };
   for (const text of await evaluateAll(deps)) expect(text).not.toContain("own");
 });

@@ -1,11 +1,12 @@
+/** Parsing of forms and JSON bodies, and the errors of invalid fields. */
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { AppError } from "../../../lib/kit/errors.ts";
 import { parseForm, parseInput, parseJsonObject } from "../../../lib/http/form.ts";
 import { changeId, flag, freeText, line, personName, integer, word } from "../../../lib/kit/fields.ts";
 
-/** The fields that a refusal names, with their messages. */
-function refusal(run: () => unknown): [string, string][] {
+/** Returns the invalid fields of the error that `run` throws, with their messages. */
+function invalidFields(run: () => unknown): [string, string][] {
   try {
     run();
   } catch (error) {
@@ -15,7 +16,7 @@ function refusal(run: () => unknown): [string, string][] {
     for (const { field, message } of fields) expect(error.message).toContain(`${field} ${message}`);
     return fields.map(({ field, message }) => [field, message]);
   }
-  throw new Error("nothing was refused");
+  throw new Error("no field was rejected");
 }
 
 test.each([
@@ -30,7 +31,7 @@ test.each([
   ["%61=%C3%A9", { a: "é" }],
   ["a;b=1", { "a;b": "1" }],
   ["toString=1", { toString: "1" }],
-])("the form %j", (text, fields) => {
+])("the form %j is parsed into its fields", (text, fields) => {
   expect({ ...parseForm(text) }).toEqual(fields);
 });
 
@@ -41,11 +42,11 @@ test("the fields of a form have no prototype", () => {
 });
 
 test("a repeated key is rejected with its name", () => {
-  expect(refusal(() => parseForm("a=1&%61=2"))).toEqual([["a", "is given more than once"]]);
+  expect(invalidFields(() => parseForm("a=1&%61=2"))).toEqual([["a", "is given more than once"]]);
 });
 
 test.each(["[]", "null", '"x"', "1", "true"])("the JSON body %s is rejected, since it is not an object", (text) => {
-  expect(refusal(() => parseJsonObject(text))).toEqual([["body", "must be a JSON object"]]);
+  expect(invalidFields(() => parseJsonObject(text))).toEqual([["body", "must be a JSON object"]]);
 });
 
 test("every invalid field is reported once, with the reason", () => {
@@ -57,7 +58,7 @@ test("every invalid field is reported once, with the reason", () => {
     on: flag(),
   });
   const input = { name: "abcd", kind: "c", users: "1e999", page: "11", extra: 1 };
-  expect(refusal(() => parseInput(schema, input)).sort()).toEqual([
+  expect(invalidFields(() => parseInput(schema, input)).sort()).toEqual([
     ["extra", "is not a field of this request: did you mean users?"],
     ["kind", "must be one of a, b"],
     ["name", "must have at most 3 characters"],
@@ -68,10 +69,10 @@ test("every invalid field is reported once, with the reason", () => {
 });
 
 test("an error does not contain the value", () => {
-  const reported = refusal(() =>
+  const fields = invalidFields(() =>
     parseInput(z.object({ kind: word(["a"]), users: integer(0) }), { kind: "s3cret", users: "s3cret" }),
   );
-  expect(JSON.stringify(reported)).not.toContain("s3cret");
+  expect(JSON.stringify(fields)).not.toContain("s3cret");
 });
 
 test.each([
@@ -79,8 +80,8 @@ test.each([
   ["a line", line(10)],
   ["a name", personName()],
   ["an id", changeId()],
-])("%s is well-formed Unicode from any source", (_, schema) => {
+])("%s must be well-formed Unicode", (_, schema) => {
   const input = z.object({ text: schema });
-  expect(refusal(() => parseInput(input, { text: "a\ud800" }))[0]![0]).toBe("text");
+  expect(invalidFields(() => parseInput(input, { text: "a\ud800" }))[0]![0]).toBe("text");
   expect(parseInput(input, { text: "a😀" })).toEqual({ text: "a😀" });
 });

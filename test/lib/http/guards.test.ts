@@ -1,3 +1,4 @@
+/** The guards of requests: the admin token, and the origin of a write. */
 import { expect, test } from "vitest";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { requireSameSite, requireToken } from "../../../lib/http/guards.ts";
@@ -6,18 +7,18 @@ import { ORIGIN } from "../../support/requests.ts";
 const request = (headers: HeadersInit, url = ORIGIN): Request => new Request(url, { method: "POST", headers });
 
 test("tokens are compared by their digests, never as text", () => {
-  const hashed: unknown[] = [];
+  const hashedTexts: unknown[] = [];
   const sha256 = (data: string | Uint8Array) => {
-    hashed.push(data);
+    hashedTexts.push(data);
     return portableSha256(data);
   };
   const deps = { adminToken: "token", sha256 };
   expect(() => requireToken(request({ "x-svc-admin-token": "other" }), deps)).toThrow();
   requireToken(request({ "x-svc-admin-token": "token" }), deps);
-  expect(hashed).toEqual(expect.arrayContaining(["token", "other"]));
+  expect(hashedTexts).toEqual(expect.arrayContaining(["token", "other"]));
 });
 
-test("tokens whose digests differ in one place only are distinguished", () => {
+test("tokens whose digests differ in one character only are distinguished", () => {
   const sha256 = (data: string | Uint8Array) => (data === "token" ? "aaaa" : "aaab");
   expect(() => requireToken(request({ "x-svc-admin-token": "other" }), { adminToken: "token", sha256 })).toThrow();
 });

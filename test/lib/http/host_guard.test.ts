@@ -1,3 +1,4 @@
+/** Accepted and rejected `Host` headers. */
 import { expect, test } from "vitest";
 import { createDeps } from "../../../lib/deps.ts";
 import { createHostGuard } from "../../../lib/http/host_guard.ts";
@@ -6,7 +7,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 const deps = createDeps({ store: memoryStore(), allowedHosts: ["gov.example"] });
 const guarded = createHostGuard(deps)(async () => new Response("inside"));
 
-function ask(host: string | undefined, url = "http://somewhere.example/api/state") {
+function sendWithHost(host: string | undefined, url = "http://somewhere.example/api/state") {
   const request = new Request(url);
   const headers = new Headers(host === undefined ? {} : { host });
   return guarded(Object.defineProperty(request, "headers", { value: headers }));
@@ -30,7 +31,7 @@ test.each([
   "Gov.Example:8443",
   "gov.example.",
 ])("Host %s is allowed", async (host) => {
-  expect(await (await ask(host)).text()).toBe("inside");
+  expect(await (await sendWithHost(host)).text()).toBe("inside");
 });
 
 test.each([
@@ -52,7 +53,7 @@ test.each([
   "999.1.1.1",
   "",
 ])("Host %j is rejected", async (host) => {
-  const response = await ask(host);
+  const response = await sendWithHost(host);
   expect([response.status, await response.json()]).toEqual([
     403,
     {
@@ -64,13 +65,13 @@ test.each([
   ]);
 });
 
-test("an allowed name does not allow the next one", async () => {
-  expect((await ask("127.0.0.1")).status).toBe(200);
-  expect((await ask("evil.example")).status).toBe(403);
-  expect((await ask("127.0.0.1")).status).toBe(200);
+test("a request with an allowed name does not allow the name of the next request", async () => {
+  expect((await sendWithHost("127.0.0.1")).status).toBe(200);
+  expect((await sendWithHost("evil.example")).status).toBe(403);
+  expect((await sendWithHost("127.0.0.1")).status).toBe(200);
 });
 
 test("without the header the host of the URL is verified", async () => {
-  expect((await ask(undefined)).status).toBe(403);
-  expect((await ask(undefined, "http://127.0.0.1:1/")).status).toBe(200);
+  expect((await sendWithHost(undefined)).status).toBe(403);
+  expect((await sendWithHost(undefined, "http://127.0.0.1:1/")).status).toBe(200);
 });

@@ -1,3 +1,4 @@
+/** Idempotency keys: stored responses, their replay, and their removal after 24 hours. */
 import { expect, test } from "vitest";
 import { forgetOldAnswers } from "../../../lib/changes/idempotency.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
@@ -40,9 +41,9 @@ test("the same key with another token is another key", async () => {
 test("neither token nor key is stored in plain text", async () => {
   const api = await service({ adminToken: "old-token" });
   await propose(api, { "idempotency-key": "key-in-the-clear", "x-svc-admin-token": "old-token" });
-  const kept = JSON.stringify(await api.deps.store.list("idempotency", { limit: 10 }));
-  expect(kept).toContain("pending_consent");
-  expect(kept).not.toMatch(/old-token|key-in-the-clear/);
+  const stored = JSON.stringify(await api.deps.store.list("idempotency", { limit: 10 }));
+  expect(stored).toContain("pending_consent");
+  expect(stored).not.toMatch(/old-token|key-in-the-clear/);
 });
 
 test("a response is stored atomically with its write", async () => {

@@ -1,4 +1,4 @@
-/** The log while the store takes no writes. */
+/** The service's log while the store accepts no writes. */
 import { expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { PROPOSAL } from "../../support/client.ts";
@@ -6,22 +6,24 @@ import { SECOND } from "../../support/clock.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { service } from "../../support/service.ts";
 
-test("rejected requests are logged at most once a second, with their number since", async () => {
+test("rejected requests are logged at most once a second, with their number since the last line", async () => {
   const lines: Record<string, unknown>[] = [];
-  const note = (message: string, fields?: object) => void (message === "request refused" && lines.push({ ...fields }));
+  const addLine = (message: string, fields?: object) => {
+    if (message === "request refused") lines.push({ ...fields });
+  };
   const store = failingStore(memoryStore());
-  const api = await service({ store, log: { info: () => {}, warn: note, error: note } });
-  const refuse = async (times: number) => {
+  const api = await service({ store, log: { info: () => {}, warn: addLine, error: addLine } });
+  const sendRejected = async (times: number) => {
     for (let count = 0; count < times; count++) expect((await api.post("propose", PROPOSAL)).status).toBe(503);
   };
   store.fail();
-  await refuse(50);
+  await sendRejected(50);
   expect(lines).toMatchObject([{ path: "/api/product/propose", requests: 1 }]);
   expect(lines[0]!["error"]).toContain("no space left on device");
   api.deps.clock.advance(SECOND - 1);
-  await refuse(1);
+  await sendRejected(1);
   expect(lines).toHaveLength(1);
   api.deps.clock.advance(1);
-  await refuse(3);
+  await sendRejected(3);
   expect(lines.map(({ requests }) => requests)).toEqual([1, 51]);
 });

@@ -1,3 +1,4 @@
+/** `requestPath` returns the same path as `URL`. */
 import { expect, test } from "vitest";
 import { requestPath } from "../../../lib/http/path.ts";
 

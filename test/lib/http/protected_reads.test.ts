@@ -1,4 +1,4 @@
-/** Protected reads need a credential: any that the service knows, and no other. */
+/** Protected reads need a valid credential. */
 import { gateCheck } from "../../../handlers/gate_check.ts";
 import { gateGithub } from "../../../handlers/gate_github.ts";
 import { describe, expect, test } from "vitest";
@@ -22,24 +22,24 @@ const OPEN = [
 ];
 const READS = endpoints.filter(({ method }) => method === "GET").map(({ path }) => path);
 
-const guarded = (over: TestOptions = {}) =>
-  service({ intent, adminToken: ADMIN, readToken: READ, identityHeader: "x-person", protectReads: true, ...over });
+const openProtected = (options: TestOptions = {}) =>
+  service({ intent, adminToken: ADMIN, readToken: READ, identityHeader: "x-person", protectReads: true, ...options });
 
-// A question on record judges its caller itself.
+// The endpoints of release gates verify the credentials of their callers themselves.
 test("the public endpoints are those of the specification", () => {
-  const open = endpoints.filter((one) => one.open && one !== gateCheck && one !== gateGithub).map(({ path }) => path);
-  expect(open).toEqual(OPEN);
+  const open = endpoints.filter((endpoint) => endpoint.open && endpoint !== gateCheck && endpoint !== gateGithub);
+  expect(open.map(({ path }) => path)).toEqual(OPEN);
 });
 
-const addressOf = (path: string) => path.replace(/:[a-z_]+/, "x");
-const GOOD: [string, HeadersInit][] = [
+const fillPath = (path: string) => path.replace(/:[a-z_]+/, "x");
+const VALID_CREDENTIALS: [string, HeadersInit][] = [
   ["the admin token", { "x-svc-admin-token": ADMIN }],
   ["the read token in its header", { "x-svc-read-token": READ }],
   ["the read token as a bearer", { authorization: `Bearer ${READ}` }],
   ["an agent's secret", { authorization: `Bearer ${AGENT}` }],
   ["a person whom the proxy names", { "x-person": "ana" }],
 ];
-const BAD: [string, HeadersInit][] = [
+const INVALID_CREDENTIALS: [string, HeadersInit][] = [
   ["nothing", {}],
   ["the read token in the admin token's header", { "x-svc-admin-token": READ }],
   ["the admin token as a bearer", { authorization: `Bearer ${ADMIN}` }],
@@ -51,16 +51,16 @@ const BAD: [string, HeadersInit][] = [
 
 describe.each(READS.filter((path) => !OPEN.includes(path)))("GET %s", (path) => {
   test("accepts every valid credential, and no wrong one", async () => {
-    const api = await guarded();
-    for (const [what, headers] of GOOD) {
-      const response = await api.send(new Request(`${api.origin}${addressOf(path)}`, { headers, method: "HEAD" }));
-      expect(response.status, what).not.toBe(401);
+    const api = await openProtected();
+    for (const [credential, headers] of VALID_CREDENTIALS) {
+      const response = await api.send(new Request(`${api.origin}${fillPath(path)}`, { headers, method: "HEAD" }));
+      expect(response.status, credential).not.toBe(401);
     }
-    let first: string | undefined;
-    for (const [what, headers] of BAD) {
-      const reply = await api.get(addressOf(path), { "x-request-id": "same", ...headers });
-      expect(reply, what).toMatchObject({ status: 401, body: { code: "unauthorized" } });
-      expect(reply.text, what).toBe((first ??= reply.text));
+    let firstError: string | undefined;
+    for (const [credential, headers] of INVALID_CREDENTIALS) {
+      const reply = await api.get(fillPath(path), { "x-request-id": "same", ...headers });
+      expect(reply, credential).toMatchObject({ status: 401, body: { code: "unauthorized" } });
+      expect(reply.text, credential).toBe((firstError ??= reply.text));
       expect(reply.headers.get("www-authenticate")).toContain("Bearer");
     }
   });
@@ -69,15 +69,16 @@ describe.each(READS.filter((path) => !OPEN.includes(path)))("GET %s", (path) => 
 test.each(OPEN.filter((path) => !path.endsWith("checkpoint")))(
   "GET %s is public, with any or no credential",
   async (path) => {
-    const api = await guarded();
-    for (const [what, headers] of BAD) expect((await api.get(path, headers)).status, what).toBe(200);
+    const api = await openProtected();
+    for (const [credential, headers] of INVALID_CREDENTIALS)
+      expect((await api.get(path, headers)).status, credential).toBe(200);
   },
 );
 
-test("the API's description names no KPI of the intent", async () => {
+test("the API's description contains the KPIs of the intent only if reads are open", async () => {
   const kpis = { layoffs_q3: { baseline: 1, target: 0 } };
   for (const path of ["/openapi.json", "/docs"]) {
-    const api = await guarded({ intent: { ...intent, kpis } });
+    const api = await openProtected({ intent: { ...intent, kpis } });
     expect((await api.get(path)).text).not.toContain("layoffs_q3");
     expect((await api.get(path, { "x-svc-read-token": READ })).text).not.toContain("layoffs_q3");
     expect((await (await service({ intent: { kpis } })).get(path)).text).toContain("layoffs_q3");
@@ -85,13 +86,13 @@ test("the API's description names no KPI of the intent", async () => {
 });
 
 test("a read token allows no write", async () => {
-  const api = await guarded({ identityHeader: undefined });
+  const api = await openProtected({ identityHeader: undefined });
   for (const { path } of endpoints.filter(({ method, token }) => method === "POST" && token === true))
     for (const headers of [{ "x-svc-read-token": READ }, { authorization: `Bearer ${READ}` }])
       expect((await api.post(path, {}, headers as HeadersInit)).status, path).toBe(401);
 });
 
-test("an unknown bearer is 401 where there is a read token, also where reads are open", async () => {
+test("an unknown bearer is 401 if a read token is configured, also if reads are open", async () => {
   const api = await service({ readToken: READ });
   expect((await api.get("intent")).status).toBe(200);
   expect((await api.get("intent", { authorization: "Bearer x" })).status).toBe(401);
@@ -99,7 +100,7 @@ test("an unknown bearer is 401 where there is a read token, also where reads are
 });
 
 test("without protection reads need no credential", async () => {
-  const api = await guarded({ protectReads: false });
-  for (const path of READS.filter((one) => !/:|proof|pack|policy|gate|events|search/.test(one)))
+  const api = await openProtected({ protectReads: false });
+  for (const path of READS.filter((pattern) => !/:|proof|pack|policy|gate|events|search/.test(pattern)))
     expect((await api.get(path)).status, path).toBe(200);
 });

@@ -1,3 +1,4 @@
+/** Streams of the complete log: one at a time for each service, with priority for governed writes. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createSteppedStream, streamLog } from "../../../lib/http/read_stream.ts";
 import { letWritesPass, runWithPriority } from "../../../lib/http/write_priority.ts";
@@ -5,41 +6,41 @@ import { service } from "../../support/service.ts";
 
 afterEach(() => void vi.useRealTimers());
 
-async function* numbers(count: number): AsyncGenerator<string, undefined> {
+async function* yieldNumbers(count: number): AsyncGenerator<string, undefined> {
   for (let number = 0; number < count; number++) yield `${number}\n`;
   return undefined;
 }
 
-const textOf = (stream: ReadableStream<Uint8Array>): Promise<string> => new Response(stream).text();
+const readText = (stream: ReadableStream<Uint8Array>): Promise<string> => new Response(stream).text();
 
-describe("a stream of the whole log", () => {
+describe("a stream of the complete log", () => {
   test("yields to the event loop before each chunk", async () => {
     let turns = 0;
-    let isOver = false;
-    const count = (): void => {
+    let isComplete = false;
+    const countTurn = (): void => {
       turns++;
-      if (!isOver) setImmediate(count);
+      if (!isComplete) setImmediate(countTurn);
     };
-    setImmediate(count);
-    const text = await textOf(streamLog({}, () => numbers(100)));
-    isOver = true;
+    setImmediate(countTurn);
+    const text = await readText(streamLog({}, () => yieldNumbers(100)));
+    isComplete = true;
     expect(text.split("\n")).toHaveLength(101);
     expect(turns).toBeGreaterThanOrEqual(100);
   });
 
-  test("is the only one of its service: another is 503 reads_busy until it has ended", async () => {
+  test("makes another stream of the same service 503 reads_busy until it has ended", async () => {
     const deps = {};
-    const first = streamLog(deps, () => numbers(3));
-    expect(() => streamLog(deps, () => numbers(3))).toThrow(expect.objectContaining({ code: "reads_busy" }));
-    expect(await textOf(streamLog({}, () => numbers(1)))).toBe("0\n");
-    await textOf(first);
-    await streamLog(deps, () => numbers(3)).cancel();
+    const first = streamLog(deps, () => yieldNumbers(3));
+    expect(() => streamLog(deps, () => yieldNumbers(3))).toThrow(expect.objectContaining({ code: "reads_busy" }));
+    expect(await readText(streamLog({}, () => yieldNumbers(1)))).toBe("0\n");
+    await readText(first);
+    await streamLog(deps, () => yieldNumbers(3)).cancel();
     const failing = streamLog(deps, async function* () {
-      yield* numbers(1);
-      throw new Error("the store is gone");
+      yield* yieldNumbers(1);
+      throw new Error("the store is closed");
     });
-    await expect(textOf(failing)).rejects.toThrow("the store is gone");
-    expect(await textOf(streamLog(deps, () => numbers(1)))).toBe("0\n");
+    await expect(readText(failing)).rejects.toThrow("the store is closed");
+    expect(await readText(streamLog(deps, () => yieldNumbers(1)))).toBe("0\n");
   });
 
   test("waits once for each governed write that is under way", async () => {
@@ -47,7 +48,7 @@ describe("a stream of the whole log", () => {
     let finish: (() => void) | undefined;
     const write = runWithPriority(deps, () => new Promise<void>((resolve) => (finish = resolve)));
     const order: string[] = [];
-    const read = textOf(streamLog(deps, () => numbers(2))).then(() => order.push("read"));
+    const read = readText(streamLog(deps, () => yieldNumbers(2))).then(() => order.push("read"));
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
     order.push("write");
     finish!();
@@ -59,33 +60,33 @@ describe("a stream of the whole log", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const deps = {};
     void runWithPriority(deps, () => new Promise<never>(() => {}));
-    const passed = new WeakSet();
-    const first = letWritesPass(deps, passed);
+    const awaitedWrites = new WeakSet();
+    const firstWait = letWritesPass(deps, awaitedWrites);
     await vi.advanceTimersByTimeAsync(1000);
-    await first;
-    await letWritesPass(deps, passed);
+    await firstWait;
+    await letWritesPass(deps, awaitedWrites);
   });
 
-  test("is ended for a reader that reads nothing for 30 s", async () => {
+  test("is ended when its consumer reads nothing for 30 s", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    let ended = 0;
-    let closed = false;
-    async function* pieces(): AsyncGenerator<string, undefined> {
+    let endCalls = 0;
+    let isClosed = false;
+    async function* chunks(): AsyncGenerator<string, undefined> {
       try {
-        yield* numbers(10);
+        yield* yieldNumbers(10);
       } finally {
-        closed = true;
+        isClosed = true;
       }
       return undefined;
     }
-    const reader = createSteppedStream(pieces(), { before: async () => {}, end: () => void ended++ }).getReader();
+    const reader = createSteppedStream(chunks(), { before: async () => {}, end: () => void endCalls++ }).getReader();
     await reader.read();
     await vi.advanceTimersByTimeAsync(29_999);
     await reader.read();
     await vi.advanceTimersByTimeAsync(29_999);
-    expect(ended).toBe(0);
+    expect(endCalls).toBe(0);
     await vi.advanceTimersByTimeAsync(1);
-    expect([ended, closed]).toEqual([1, true]);
+    expect([endCalls, isClosed]).toEqual([1, true]);
     await expect(reader.read()).rejects.toThrow("the reader took nothing for 30 s");
   });
 });
@@ -96,7 +97,7 @@ test.each([
   "export",
   "audit?format=csv",
   "audit?format=jsonl",
-])("%s: a second reader is 503 meanwhile, a page and a write are answered", async (path) => {
+])("during %s a second stream is 503; a page and a write succeed", async (path) => {
   const api = await service();
   const change_id = await api.bring("pending_consent");
   const { app } = await import("../../../handlers/index.ts");

@@ -1,4 +1,4 @@
-/** The file of `--identity-jwt`, and the tokens of each preset in the shape that its documents give. */
+/** The file of `--identity-jwt`, and tokens of each preset in the form that the proxy's documentation describes. */
 import { expect, test } from "vitest";
 import { readIdentityFile } from "../../../lib/identity/identity_file.ts";
 import { personTokenVerifier } from "../../../lib/identity/person_token.ts";
@@ -21,7 +21,7 @@ interface Sample {
   alg: "ES256" | "RS256";
   claims: Record<string, unknown>;
   person: object;
-  /** Changes that make the token somebody else's. */
+  /** Claims with which the token is for another application, issuer or kind of caller. */
   foreign: Record<string, unknown>[];
 }
 
@@ -61,7 +61,7 @@ const SAMPLES: Record<string, Sample> = {
       ...times,
     },
     person: { name: "ana@acme.example", groups: [] },
-    // A service token has no e-mail address, and "" for sub.
+    // The second is a service token, which has no e-mail address, and "" for sub.
     foreign: [
       { aud: ["5"] },
       { email: undefined, common_name: "e367", sub: "" },
@@ -107,18 +107,18 @@ const SAMPLES: Record<string, Sample> = {
 };
 
 test.each(Object.entries(SAMPLES))(
-  "a token of %s identifies the person; one for another application identifies no one",
+  "a token of %s identifies the person; a token for another application is rejected",
   async (preset, sample) => {
     const { file, header, keys, alg, claims, person, foreign } = sample;
     const { fetch, urls } = keyServer(async () => Response.json({ keys: [await publicJwk("k1", alg)] }));
     const settings = readIdentityFile(JSON.stringify({ preset, ...file }));
     const tokens = personTokenVerifier(settings, { clock: testClock(), fetch });
-    const sign = (over: object = {}) => signedToken({ ...claims, ...over }, { alg, kid: "k1", typ: "JWT" });
+    const sign = (changes: object = {}) => signedToken({ ...claims, ...changes }, { alg, kid: "k1", typ: "JWT" });
     expect(tokens.header).toBe(header);
     expect(await tokens.verify(await sign())).toEqual(person);
     expect(urls).toEqual([keys]);
-    for (const over of [...foreign, { exp: NOW_S - 31 }, { exp: undefined }])
-      await expect(tokens.verify(await sign(over)), JSON.stringify(over)).rejects.toThrow(TokenRejected);
+    for (const changes of [...foreign, { exp: NOW_S - 31 }, { exp: undefined }])
+      await expect(tokens.verify(await sign(changes)), JSON.stringify(changes)).rejects.toThrow(TokenRejected);
   },
 );
 
@@ -139,42 +139,42 @@ test("claims are found by name, or by a path that begins with a slash", async ()
     ["groups", []],
     [undefined, []],
   ];
-  for (const [custom, found] of groups) {
+  for (const [custom, expected] of groups) {
     const claims = { iss: TEAM, aud: "a", sub: "u1", custom, ...times };
     const token = await signedToken(claims, { alg: "RS256", kid: "k1" });
-    expect(await tokens.verify(token)).toEqual({ name: "u1", groups: found });
+    expect(await tokens.verify(token)).toEqual({ name: "u1", groups: expected });
   }
 });
 
 test("an unverified e-mail address identifies no one, for any spelling of its claim", async () => {
   const { fetch } = keyServer(async () => Response.json({ keys: [await publicJwk("k1", "RS256")] }));
-  const refused = "its email is not verified (email_verified)";
+  const notVerified = "its email is not verified (email_verified)";
   const [top, nested] = [{ email: "ana@acme.example" }, { user: { email: "ana@acme.example" } }];
   const cases: [string, object, string][] = [
-    ["email", { ...top, email_verified: false }, refused],
-    ["/email", { ...top, email_verified: false }, refused],
-    ["/email", { ...top, email_verified: "False" }, refused],
+    ["email", { ...top, email_verified: false }, notVerified],
+    ["/email", { ...top, email_verified: false }, notVerified],
+    ["/email", { ...top, email_verified: "False" }, notVerified],
     ["/email", { ...top, email_verified: true }, "ana@acme.example"],
     ["/email", top, "ana@acme.example"],
-    ["/user/email", { user: { ...nested.user, email_verified: "false" } }, refused],
-    ["/user/email", { ...nested, email_verified: false }, refused],
+    ["/user/email", { user: { ...nested.user, email_verified: "false" } }, notVerified],
+    ["/user/email", { ...nested, email_verified: false }, notVerified],
     ["/user/email", nested, "ana@acme.example"],
     ["/sub", { ...top, sub: "u1", email_verified: false }, "u1"],
   ];
-  for (const [name_claim, over, expected] of cases) {
+  for (const [name_claim, claims, expected] of cases) {
     const settings = readIdentityFile(JSON.stringify({ ...CF, name_claim }));
     const tokens = personTokenVerifier(settings, { clock: testClock(), fetch });
-    const token = await signedToken({ iss: TEAM, aud: "a", ...over, ...times }, { alg: "RS256", kid: "k1" });
-    const found = await tokens.verify(token).then(
+    const token = await signedToken({ iss: TEAM, aud: "a", ...claims, ...times }, { alg: "RS256", kid: "k1" });
+    const result = await tokens.verify(token).then(
       ({ name }) => name,
       ({ message }: TokenRejected) => message,
     );
-    expect(found, JSON.stringify([name_claim, over])).toBe(expected);
+    expect(result, JSON.stringify([name_claim, claims])).toBe(expected);
   }
 });
 
-/** Signs as a load balancer of AWS does: each part is padded, and the header says for whom. */
-async function albToken(over: object = {}, claims: object = {}, by = KID): Promise<string> {
+/** Signs a token as a load balancer of AWS does: each part has base64 padding, and the header has signer and client. */
+async function albToken(headerChanges: object = {}, claims: object = {}, keyId = KID): Promise<string> {
   const pad = (value: unknown): string =>
     Buffer.from(JSON.stringify(value)).toString("base64").replaceAll("+", "-").replaceAll("/", "_");
   const header = {
@@ -185,10 +185,10 @@ async function albToken(over: object = {}, claims: object = {}, by = KID): Promi
     client: "gov",
     exp: NOW_S + 120,
     typ: "JWT",
-    ...over,
+    ...headerChanges,
   };
   const signed = `${pad(header)}.${pad({ sub: "u1", email: "ana@acme.example", email_verified: "true", exp: NOW_S + 120, iss: "https://idp", ...claims })}`;
-  const { privateKey } = await makePair(by, "ES256");
+  const { privateKey } = await makePair(keyId, "ES256");
   const bytes = await crypto.subtle.sign({ name: "ECDSA", hash: "SHA-256" }, privateKey, Buffer.from(signed));
   return `${signed}.${Buffer.from(bytes).toString("base64").replaceAll("+", "-").replaceAll("/", "_")}`;
 }
@@ -200,7 +200,7 @@ test("a load balancer's token identifies the person; its header states the audie
   );
   const file = { preset: "aws-alb", audience: "gov", signer: SIGNER };
   const tokens = personTokenVerifier(readIdentityFile(JSON.stringify(file)), { clock, fetch });
-  const refused = async (token: string | Promise<string>) =>
+  const verifyAndExplain = async (token: string | Promise<string>) =>
     tokens.verify(await token).then(
       () => "accepted",
       (error: TokenRejected) => error.message,
@@ -224,50 +224,50 @@ test("a load balancer's token identifies the person; its header states the audie
     [{ kid: `${KID}/../x` }, "its kid is not a UUID"],
     [{ alg: "none" }, '"alg" (Algorithm) Header Parameter value not allowed'],
   ];
-  for (const [over, message] of foreign) expect(await refused(albToken(over)), message).toBe(message);
-  expect(await refused(albToken({}, {}, "mallory"))).toBe("signature verification failed");
-  expect(await refused(albToken({}, { email_verified: "false" }))).toContain("not verified");
+  for (const [changes, message] of foreign) expect(await verifyAndExplain(albToken(changes)), message).toBe(message);
+  expect(await verifyAndExplain(albToken({}, {}, "mallory"))).toBe("signature verification failed");
+  expect(await verifyAndExplain(albToken({}, { email_verified: "false" }))).toContain("not verified");
   expect(urls).toHaveLength(1);
-  const strict = personTokenVerifier(readIdentityFile(JSON.stringify({ ...file, issuer: "https://other" })), {
+  const otherIssuer = personTokenVerifier(readIdentityFile(JSON.stringify({ ...file, issuer: "https://other" })), {
     clock,
     fetch,
   });
-  await expect(strict.verify(await albToken())).rejects.toThrow("its iss is another issuer");
+  await expect(otherIssuer.verify(await albToken())).rejects.toThrow("its iss is another issuer");
 });
 
-test("unknown key ids cause one fetch a minute, and do not prevent fetching new keys", async () => {
+test("each unknown key id causes one fetch a minute, and valid keys can still be fetched", async () => {
   const clock = testClock();
-  const id = (at: number) => `00000000-0000-4000-8000-${String(at).padStart(12, "0")}`;
-  const held: (() => void)[] = [];
+  const keyId = (index: number) => `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`;
+  const delayedAnswers: (() => void)[] = [];
   let isSlow = false;
   const { fetch, urls } = keyServer(async (url) => {
     if (url.endsWith(KID)) return new Response(await publicPem(KID, "ES256"));
-    if (isSlow) await new Promise<void>((resolve) => held.push(resolve));
+    if (isSlow) await new Promise<void>((resolve) => delayedAnswers.push(resolve));
     return new Response("", { status: 404 });
   });
   const settings = readIdentityFile(JSON.stringify({ preset: "aws-alb", audience: "gov", signer: SIGNER }));
   const tokens = personTokenVerifier(settings, { clock, fetch });
-  const tried = async (kid: string) =>
+  const tryKey = async (kid: string) =>
     tokens.verify(await albToken({ kid })).then(
       () => "accepted",
       ({ detail }: TokenRejected) => detail,
     );
   for (let at = 0; at < 30; at++)
-    expect(await tried(id(at % 15))).toBe(`no keys from ${ALB_KEYS}${id(at % 15)}: status 404`);
+    expect(await tryKey(keyId(at % 15))).toBe(`no keys from ${ALB_KEYS}${keyId(at % 15)}: status 404`);
   expect(urls).toHaveLength(15);
-  // After so many, one at a time.
+  // After 15 fetches in a minute only one further fetch runs at a time.
   isSlow = true;
-  const slow = tried(id(15));
-  await expect.poll(() => held.length).toBe(1);
-  const asked = "which was asked for 16 in a minute and has not answered the last one";
-  for (const kid of [id(16), KID]) expect(await tried(kid)).toBe(`no keys from ${ALB_KEYS}, ${asked}`);
+  const slow = tryKey(keyId(15));
+  await expect.poll(() => delayedAnswers.length).toBe(1);
+  const reason = "which was asked for 16 in a minute and has not answered the last one";
+  for (const kid of [keyId(16), KID]) expect(await tryKey(kid)).toBe(`no keys from ${ALB_KEYS}, ${reason}`);
   expect(urls).toHaveLength(16);
-  held.pop()!();
+  delayedAnswers.pop()!();
   await slow;
-  expect(await tried(KID)).toBe("accepted");
+  expect(await tryKey(KID)).toBe("accepted");
   isSlow = false;
   clock.advance(MINUTE);
-  await tried(id(14));
+  await tryKey(keyId(14));
   expect(urls).toHaveLength(18);
 });
 

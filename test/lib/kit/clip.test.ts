@@ -1,16 +1,17 @@
+/** JSON is shortened to a number of bytes: long values are cut, short fields and ids are kept. */
 import { describe, expect, test } from "vitest";
 import { clipJson } from "../../../lib/kit/clip.ts";
 import { seededIntegers } from "../../support/seeded_integers.ts";
 
-const bytes = (text: string): number => new TextEncoder().encode(text).length;
-// oxlint-disable-next-line no-explicit-any -- whatever is left of a value
-const cutTo = (value: unknown, budget: number): any => {
+const byteLength = (text: string): number => new TextEncoder().encode(text).length;
+// oxlint-disable-next-line no-explicit-any -- a shortened value has no type
+const clipAndParse = (value: unknown, budget: number): any => {
   const text = clipJson(value, budget);
-  expect(bytes(text)).toBeLessThanOrEqual(budget);
+  expect(byteLength(text)).toBeLessThanOrEqual(budget);
   return JSON.parse(text);
 };
 
-const change = (number: number, over: object = {}) => ({
+const change = (number: number, fields: object = {}) => ({
   change_id: `chg_019a8f3e-6c1e-7b44-9d52-${String(number).padStart(12, "0")}`,
   tenant_id: `t${number}`,
   target: "limits.seats",
@@ -18,23 +19,23 @@ const change = (number: number, over: object = {}) => ({
   rationale: "",
   status: "pending_consent",
   approvals: [],
-  ...over,
+  ...fields,
 });
 
 test("a value within the limit is unchanged", () => {
   const value = { data: [change(1), change(2, { value: { a: [1, null, true, 'é "漢" 😀 \u0001\n\ud800'] } })] };
-  const whole = JSON.stringify(value);
-  for (const budget of [16_000, bytes(whole)]) expect(clipJson(value, budget)).toBe(whole);
+  const complete = JSON.stringify(value);
+  for (const budget of [16_000, byteLength(complete)]) expect(clipJson(value, budget)).toBe(complete);
 });
 
 describe("in a value above the limit", () => {
-  test("one value of forty kilobytes hides none of ten changes, and says how much of it is missing", () => {
+  test("one value of forty kilobytes is cut with a count of the omitted part; ten changes are kept", () => {
     const values = ["x".repeat(40_000), Array(5000).fill("seats"), { nested: { text: "y".repeat(40_000) } }];
     for (const value of values) {
       const changes = Array.from({ length: 10 }, (_, at) => change(at, at === 3 ? { value } : {}));
-      const { data } = cutTo({ data: { changes, next: null } }, 16_000);
-      const { value: shown, ...rest } = data.changes[3];
-      expect(JSON.stringify(shown)).toMatch(/\d+ (?:more )?(?:characters |items |fields )?left out/);
+      const { data } = clipAndParse({ data: { changes, next: null } }, 16_000);
+      const { value: clipped, ...rest } = data.changes[3];
+      expect(JSON.stringify(clipped)).toMatch(/\d+ (?:more )?(?:characters |items |fields )?left out/);
       expect([...data.changes.slice(0, 3), rest, ...data.changes.slice(4)]).toEqual(
         Array.from({ length: 10 }, (_, at) => change(at)),
       );
@@ -43,29 +44,29 @@ describe("in a value above the limit", () => {
   });
 
   test("the longest texts are shortened first, with the number of omitted characters", () => {
-    const { a, b, c } = cutTo({ a: "short one", b: "b ".repeat(150), c: "c ".repeat(5000) }, 2000);
+    const { a, b, c } = clipAndParse({ a: "short one", b: "b ".repeat(150), c: "c ".repeat(5000) }, 2000);
     expect([a, b]).toEqual(["short one", "b ".repeat(150)]);
-    const [, gone] = /^(?:c )+c?… \((\d+) more characters left out\)$/.exec(c)!;
-    expect(Number(gone) + c.indexOf("…")).toBe(10_000);
+    const [, omitted] = /^(?:c )+c?… \((\d+) more characters left out\)$/.exec(c)!;
+    expect(Number(omitted) + c.indexOf("…")).toBe(10_000);
   });
 
   test("the first items of a long list are kept, and the others counted", () => {
-    const shown = cutTo(
+    const clipped = clipAndParse(
       Array.from({ length: 500 }, (_, at) => change(at)),
       4000,
     );
-    const mark = shown.pop();
-    expect(shown).toEqual(Array.from({ length: shown.length }, (_, at) => change(at)));
-    expect(shown.length).toBeGreaterThan(10);
-    expect(mark).toBe(`(${500 - shown.length} more left out)`);
+    const mark = clipped.pop();
+    expect(clipped).toEqual(Array.from({ length: clipped.length }, (_, at) => change(at)));
+    expect(clipped.length).toBeGreaterThan(10);
+    expect(mark).toBe(`(${500 - clipped.length} more left out)`);
   });
 
   test("short fields are kept, however many texts precede them", () => {
     const long = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`text_${at}`, "lorem ".repeat(100)]));
     const facts = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`change_${at}`, change(at).change_id]));
-    const shown = cutTo({ ...long, ...facts, status: "denied", revision: 3 }, 1000);
-    expect(shown).toMatchObject({ ...facts, status: "denied", revision: 3 });
-    expect(shown["…"]).toMatch(/^\d+ more fields left out$/);
+    const clipped = clipAndParse({ ...long, ...facts, status: "denied", revision: 3 }, 1000);
+    expect(clipped).toMatchObject({ ...facts, status: "denied", revision: 3 });
+    expect(clipped["…"]).toMatch(/^\d+ more fields left out$/);
   });
 
   test("values nested deeper than a record are omitted, also endless ones", () => {
@@ -75,49 +76,50 @@ describe("in a value above the limit", () => {
 
   test("no character is split, and each counts with its full length", () => {
     for (const char of ["😀", "漢", "\u0001", '"', "\ud800", "é"]) {
-      const shown = cutTo(char.repeat(3000), 500);
-      expect(shown.startsWith(char.repeat(5))).toBe(true);
-      if (char.isWellFormed()) expect(shown.isWellFormed()).toBe(true);
+      const clipped = clipAndParse(char.repeat(3000), 500);
+      expect(clipped.startsWith(char.repeat(5))).toBe(true);
+      if (char.isWellFormed()) expect(clipped.isWellFormed()).toBe(true);
     }
   });
 });
 
-/** Any JSON value: with ids, long texts, long lists, wide objects, odd names, deep nesting. */
-function anyValue(below: (most: number) => number, levels = 4): unknown {
-  const long = (): number => Math.floor(4000 ** (below(1000) / 1000));
-  const id = (): string => `chg_019a8f3e-6c1e-7b44-9d52-${String(below(1e12)).padStart(12, "0")}`;
-  const kinds = [
+/** Returns a random JSON value: with ids, long texts, long lists, large objects, unusual names, deep nesting. */
+function randomValue(below: (limit: number) => number, levels = 4): unknown {
+  const randomLength = (): number => Math.floor(4000 ** (below(1000) / 1000));
+  const randomId = (): string => `chg_019a8f3e-6c1e-7b44-9d52-${String(below(1e12)).padStart(12, "0")}`;
+  const generators = [
     () => below(1e9) / 7,
     () => [null, true, false][below(3)],
-    id,
+    randomId,
     () =>
       Array.from(
-        { length: long() },
-        () => [`${id()} `, "a ", "漢字", "😀 ", '"\\\n', " and ", "\u0000"][below(7)],
+        { length: randomLength() },
+        () => [`${randomId()} `, "a ", "漢字", "😀 ", '"\\\n', " and ", "\u0000"][below(7)],
       ).join(""),
-    () => Array.from({ length: long() / 8 }, id).join(", "),
-    () => Array.from({ length: below(9) }, () => anyValue(below, levels - 1)),
-    () => Array.from({ length: long() }, () => below(100)),
+    () => Array.from({ length: randomLength() / 8 }, randomId).join(", "),
+    () => Array.from({ length: below(9) }, () => randomValue(below, levels - 1)),
+    () => Array.from({ length: randomLength() }, () => below(100)),
     () =>
       Object.fromEntries(
         Array.from({ length: below(9) }, (_, at) => [
-          below(20) === 0 ? ["__proto__", "…", "toJSON", "n".repeat(long())][below(4)] : `field_${at}`,
-          anyValue(below, levels - 1),
+          below(20) === 0 ? ["__proto__", "…", "toJSON", "n".repeat(randomLength())][below(4)] : `field_${at}`,
+          randomValue(below, levels - 1),
         ]),
       ),
   ];
-  return kinds[below(levels > 0 ? kinds.length : 5)]!();
+  return generators[below(levels > 0 ? generators.length : 5)]!();
 }
 
 test("any input results in JSON within the limit, with complete ids", () => {
   const below = seededIntegers(17);
   for (let run = 0; run < 150; run++) {
-    const value = { data: anyValue(below) };
+    const value = { data: randomValue(below) };
     const budget = 4 + below(1 + below(20_000));
     const text = clipJson(value, budget);
-    expect(bytes(text), `run ${run}`).toBeLessThanOrEqual(budget);
+    expect(byteLength(text), `run ${run}`).toBeLessThanOrEqual(budget);
     expect(() => JSON.parse(text) as unknown, `run ${run}`).not.toThrow();
-    const whole = JSON.stringify(value);
-    for (const [id] of text.matchAll(/chg_[0-9a-f-]*/g)) expect(whole.includes(id) && id.length, `run ${run}`).toBe(40);
+    const complete = JSON.stringify(value);
+    for (const [id] of text.matchAll(/chg_[0-9a-f-]*/g))
+      expect(complete.includes(id) && id.length, `run ${run}`).toBe(40);
   }
 });

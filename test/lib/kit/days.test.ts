@@ -1,3 +1,4 @@
+/** ISO weeks and windows of days, in UTC. */
 import { expect, test } from "vitest";
 import { listDays, lastDays, isoWeek } from "../../../lib/kit/days.ts";
 

@@ -1,3 +1,4 @@
+/** Failures of the store and unexpected errors become responses without internal details. */
 import { expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { RevisionConflict, StoreBusy, StoreUnavailable } from "../../../lib/store/store.ts";
@@ -11,11 +12,10 @@ import { service, makeService } from "../../support/service.ts";
 
 const SECRET = "SVC_ADMIN_TOKEN=hunter2 at /home/svc/state.json";
 
-/** A log that keeps what it is reported. */
-function keptLog(): Log & { lines: [string, Record<string, unknown>][] } {
+function createRecordingLog(): Log & { lines: [string, Record<string, unknown>][] } {
   const lines: [string, Record<string, unknown>][] = [];
-  const keep = (message: string, fields: Record<string, unknown> = {}) => void lines.push([message, fields]);
-  return { lines, info: keep, warn: keep, error: keep };
+  const addLine = (message: string, fields: Record<string, unknown> = {}) => void lines.push([message, fields]);
+  return { lines, info: addLine, warn: addLine, error: addLine };
 }
 
 test.each([
@@ -25,11 +25,11 @@ test.each([
     "an error with fields",
     () => Object.assign(new Error(SECRET), { status: 400, code: "teapot", details: { SECRET } }),
   ],
-])("%s of unknown origin is a constant 500, and is logged", async (_, made) => {
-  const log = keptLog();
+])("%s of unknown origin is a constant 500, and is logged", async (_, createError) => {
+  const log = createRecordingLog();
   const store = failingStore(memoryStore());
   const api = await service({ store, log });
-  store.fail(made);
+  store.fail(createError);
   const before = await contents(store);
   const reply = await api.post("propose", PROPOSAL, { "x-request-id": "r-1" });
   expect([reply.status, reply.body]).toEqual([
@@ -55,35 +55,32 @@ test("a thrown value that is not an Error is handled", async () => {
   }
 });
 
-test("a failed read is a constant 500 as well", async () => {
+test("a failed read is a constant 500, and a failed read at the start prevents it", async () => {
   const store = memoryStore();
-  const api = await service({ store: { ...store, get: () => Promise.reject(new Error(SECRET)) } }).catch(
-    () => undefined,
-  );
-  expect(api).toBeUndefined();
+  const starting = service({ store: { ...store, get: () => Promise.reject(new Error(SECRET)) } });
+  await expect(starting).rejects.toThrow();
   const deps = await openDeps({ store });
   const broken = makeService({ ...deps, store: { ...store, texts: () => Promise.reject(new Error(SECRET)) } });
   expect(await broken.get("runtime")).toMatchObject({ status: 500, body: { code: "internal" } });
 });
 
 test.each(["propose", "approve", "deny", "withdraw", "apply", "rollback", "kpi"] as const)(
-  "%s while the store cannot write: 503, and nothing changed",
+  "%s while the store cannot write is 503 and changes nothing",
   async (action) => {
     const store = failingStore(memoryStore());
     const api = await service({ store });
     const from = { apply: "approved", rollback: "applied" } as const;
     const change_id = await api.bring(action in from ? from[action as "apply"] : "pending_consent");
-    const send = () =>
-      action === "propose"
-        ? api.post("propose", PROPOSAL, { "idempotency-key": "k" })
-        : action === "kpi"
-          ? api.post("kpi", { csat: 4 })
-          : api.act(action, change_id, { "idempotency-key": "k" });
+    const send = () => {
+      if (action === "propose") return api.post("propose", PROPOSAL, { "idempotency-key": "k" });
+      if (action === "kpi") return api.post("kpi", { csat: 4 });
+      return api.act(action, change_id, { "idempotency-key": "k" });
+    };
     const before = await contents(store);
     store.fail();
-    const refused = await send();
-    expect(refused).toMatchObject({ status: 503, body: { code: "store_unavailable" } });
-    expect(refused.text).not.toContain("state.journal");
+    const rejected = await send();
+    expect(rejected).toMatchObject({ status: 503, body: { code: "store_unavailable" } });
+    expect(rejected.text).not.toContain("state.journal");
     expect(await contents(store)).toEqual(before);
     store.recover();
     expect((await send()).status).toBeLessThan(300);
@@ -93,10 +90,10 @@ test.each(["propose", "approve", "deny", "withdraw", "apply", "rollback", "kpi"]
 test.each([
   ["StoreBusy", () => new StoreBusy("contended")],
   ["RevisionConflict", () => new RevisionConflict("changes", "chg_1", 1, 2)],
-])("%s is 503 store_busy with Retry-After", async (_, made) => {
+])("%s is 503 store_busy with Retry-After", async (_, createError) => {
   const store = failingStore(memoryStore());
   const api = await service({ store });
-  store.fail(made);
+  store.fail(createError);
   const reply = await api.post("propose", PROPOSAL);
   expect(reply).toMatchObject({ status: 503, body: { code: "store_busy" } });
   expect(Number(reply.headers.get("retry-after"))).toBeGreaterThan(0);

@@ -1,3 +1,4 @@
+/** Numbers in JSON that parsing would round are found with their path. */
 import { expect, test } from "vitest";
 import { findInexactNumber } from "../../../lib/kit/exact_numbers.ts";
 

@@ -1,3 +1,4 @@
+/** Ids are UUIDv7 that only increase. */
 import { expect, test } from "vitest";
 import { risingIds } from "../../../lib/kit/ids.ts";
 
@@ -9,15 +10,15 @@ test("ids are UUIDv7 of the current time", () => {
 
 test("ids increase within one millisecond, and when the clock is set back", () => {
   const ids = risingIds();
-  const made = [...Array.from({ length: 500 }, () => ids.uuid(1000)), ids.uuid(999), ids.uuid(1), ids.uuid(1001)];
-  expect(made).toEqual([...made].sort());
-  expect(new Set(made).size).toBe(made.length);
+  const uuids = [...Array.from({ length: 500 }, () => ids.uuid(1000)), ids.uuid(999), ids.uuid(1), ids.uuid(1001)];
+  expect(uuids).toEqual([...uuids].sort());
+  expect(new Set(uuids).size).toBe(uuids.length);
 });
 
 test("ids increase beyond the last sequence number of a millisecond", () => {
   const ids = risingIds(() => 1.9999999995);
-  const made = Array.from({ length: 4 }, () => ids.uuid(1000));
-  expect(made).toEqual([...made].sort());
-  expect(new Set(made).size).toBe(4);
-  expect(Number.parseInt(made[3]!.replace("-", "").slice(0, 12), 16)).toBe(1001);
+  const uuids = Array.from({ length: 4 }, () => ids.uuid(1000));
+  expect(uuids).toEqual([...uuids].sort());
+  expect(new Set(uuids).size).toBe(4);
+  expect(Number.parseInt(uuids[3]!.replace("-", "").slice(0, 12), 16)).toBe(1001);
 });

@@ -1,3 +1,4 @@
+/** Invisible characters are found; emoji sequences and joiners that a script needs are visible. */
 import { expect, test } from "vitest";
 import { INVISIBLE } from "../../../lib/kit/invisible.ts";
 

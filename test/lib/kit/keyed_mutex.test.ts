@@ -1,15 +1,16 @@
+/** A mutex for each key. */
 import { expect, test } from "vitest";
 import { createKeyedMutex } from "../../../lib/kit/keyed_mutex.ts";
 import { makeBarrier } from "../../support/scripted_adapter.ts";
 
 test("tasks of one key run one after another, in order; other keys are independent", async () => {
   const mutex = createKeyedMutex();
-  const hold = makeBarrier();
+  const barrier = makeBarrier();
   const order: string[] = [];
-  const first = mutex("a", () => hold.opened.then(() => order.push("a1")));
+  const first = mutex("a", () => barrier.opened.then(() => order.push("a1")));
   const second = mutex("a", async () => order.push("a2"));
   await mutex("b", async () => order.push("b1"));
-  hold.open();
+  barrier.open();
   await Promise.all([first, second]);
   expect(order).toEqual(["b1", "a1", "a2"]);
 });

@@ -1,3 +1,4 @@
+/** Texts of people are quoted so that they cannot look like text of the service. */
 import { expect, test } from "vitest";
 import { label, quote, shorten } from "../../../lib/kit/quote.ts";
 

@@ -1,3 +1,4 @@
+/** Strict JSON: repeated members, malformed Unicode and numbers out of range are rejected. */
 import { expect, test } from "vitest";
 import { JsonRejected, parseStrictJson } from "../../../lib/kit/strict_json.ts";
 

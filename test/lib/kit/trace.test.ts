@@ -1,3 +1,4 @@
+/** W3C trace context: the header, new traces, and the storage of the current trace. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { expect, test, vi } from "vitest";
 import { currentTrace, newTrace, parseTraceparent, runInTrace, traceHeaders } from "../../../lib/kit/trace.ts";
@@ -8,10 +9,10 @@ const SPAN = "00f067aa0ba902b7";
 test.each([
   ["a sampled trace", `00-${TRACE}-${SPAN}-01`, 1],
   ["a trace that is not sampled", `00-${TRACE}-${SPAN}-00`, 0],
-  ["flags that are unknown here", `00-${TRACE}-${SPAN}-ff`, 1],
+  ["unknown flags", `00-${TRACE}-${SPAN}-ff`, 1],
   ["a later version", `cc-${TRACE}-${SPAN}-01`, 1],
   ["a later version with more fields", `cc-${TRACE}-${SPAN}-01-what-comes`, 1],
-])("%s is continued with a new span", (_, header, flags) => {
+])("a header with %s continues the trace with a new span", (_, header, flags) => {
   const trace = parseTraceparent(header)!;
   expect(trace).toEqual({ traceId: TRACE, spanId: expect.stringMatching(/^(?!0{16})[0-9a-f]{16}$/), flags });
   expect(trace.spanId).not.toBe(SPAN);
@@ -46,20 +47,20 @@ test("the storage is disabled when the last trace has returned, thrown or reject
     await new Promise<void>((resolve) => ends.push(resolve));
     return currentTrace()?.traceId;
   };
-  const [one, other] = [newTrace(), newTrace()];
-  const reads = [runInTrace(one, read), runInTrace(other, read)];
+  const [first, second] = [newTrace(), newTrace()];
+  const reads = [runInTrace(first, read), runInTrace(second, read)];
   ends[0]!();
-  expect(await reads[0]).toBe(one.traceId);
+  expect(await reads[0]).toBe(first.traceId);
   expect(disable).not.toHaveBeenCalled();
   ends[1]!();
-  expect(await reads[1]).toBe(other.traceId);
+  expect(await reads[1]).toBe(second.traceId);
   expect(disable).toHaveBeenCalledTimes(1);
-  expect(runInTrace(one, () => currentTrace())).toBe(one);
+  expect(runInTrace(first, () => currentTrace())).toBe(first);
   const fail = (): never => {
     throw new Error("no");
   };
-  expect(() => runInTrace(one, fail)).toThrow("no");
-  await expect(runInTrace(one, () => Promise.reject(new Error("later")))).rejects.toThrow("later");
+  expect(() => runInTrace(first, fail)).toThrow("no");
+  await expect(runInTrace(first, () => Promise.reject(new Error("later")))).rejects.toThrow("later");
   expect(disable).toHaveBeenCalledTimes(4);
   expect(currentTrace()).toBeUndefined();
   disable.mockRestore();

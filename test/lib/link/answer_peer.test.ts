@@ -1,3 +1,4 @@
+/** Requests of peers are answered, and a sync reads the insights of a peer. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { type AnswerDeps, answerPeer } from "../../../lib/link/answer_peer.ts";
@@ -10,31 +11,31 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { DAY, testClock } from "../../support/clock.ts";
 import { service, type TestService } from "../../support/service.ts";
 import type { PeerIdentity } from "../../../lib/link/handshake.ts";
-import { identity } from "./ends.ts";
+import { identity } from "./test_sessions.ts";
 
 const self = identity("a");
 const peer = identity("b");
 const unrelated: PeerIdentity = { ...peer, product_id: "other", product_type: null };
 
 let svc: TestService;
-let asked: string[];
+let requestedPaths: string[];
 let deps: AnswerDeps;
 beforeEach(async () => {
   svc = await service({ intent: { kpis: { csat: { baseline: 4, target: 5 } } } });
-  asked = [];
+  requestedPaths = [];
   const fetch = app(svc.deps);
   deps = {
     store: svc.deps.store,
     clock: svc.deps.clock,
     product: svc.deps.product,
     self,
-    fetch: (request) => (asked.push(new URL(request.url).pathname), fetch(request)),
+    fetch: (request) => (requestedPaths.push(new URL(request.url).pathname), fetch(request)),
   };
 });
 const answer = (message: string, body: unknown, from: PeerIdentity = peer) => answerPeer(deps, from, { message, body });
 
-/** Makes as many own insights as there are targets. */
-async function insights(...targets: string[]): Promise<void> {
+/** Creates an own insight for each target. */
+async function createInsights(...targets: string[]): Promise<void> {
   await svc.post("kpi", { csat: 4 });
   for (const target of targets) await svc.bring("applied", { kpi: "csat", expected_delta_k: 0.2, target });
   svc.deps.clock.advance(7 * DAY);
@@ -57,7 +58,7 @@ describe("a peer's request", () => {
     ["no object", "path=/api/state"],
   ])("with %s is passed to no endpoint", async (_, body) => {
     expect(await answer("query", body)).toMatchObject({ status: 400, body: { code: "invalid_field" } });
-    expect(asked).toEqual([]);
+    expect(requestedPaths).toEqual([]);
   });
 
   test("reads the endpoints that peers may read", async () => {
@@ -65,11 +66,11 @@ describe("a peer's request", () => {
       status: 200,
       body: { product_id: "acme-crm" },
     });
-    expect(asked).toEqual(["/api/product/identity"]);
+    expect(requestedPaths).toEqual(["/api/product/identity"]);
   });
 
   test("for insights is answered to a related peer only", async () => {
-    await insights("ui.one", "ui.two");
+    await createInsights("ui.one", "ui.two");
     expect(await answer("query_product_evolution", {})).toMatchObject({
       status: 200,
       body: { insights: [{}, {}], next: 2, last: 2 },
@@ -90,7 +91,7 @@ describe("a peer's request", () => {
   });
 
   test("for a checkpoint is answered with the log's length and heads", async () => {
-    await insights("ui.one");
+    await createInsights("ui.one");
     const entries = await svc.audit();
     expect((await answer("get_checkpoint", { from: 2 })).body).toEqual({
       origin: entries[0].origin,
@@ -106,36 +107,39 @@ describe("a peer's request", () => {
     expect((await answer("get_checkpoint", { from: -1 })).status).toBe(400);
   });
 
-  test("for a checkpoint is answered 404 where no product is governed", async () => {
-    const bare = { ...deps, store: memoryStore(), product: undefined };
-    expect(await answerPeer(bare, peer, { message: "get_checkpoint", body: {} })).toMatchObject({ status: 404 });
+  test("for a checkpoint is 404 without a product", async () => {
+    const withoutProduct = { ...deps, store: memoryStore(), product: undefined };
+    expect(await answerPeer(withoutProduct, peer, { message: "get_checkpoint", body: {} })).toMatchObject({
+      status: 404,
+    });
   });
 });
 
 describe("a sync", () => {
   const own = { store: memoryStore(), clock: testClock(), self: peer };
   afterEach(() => void (own.store = memoryStore()));
-  const asking =
+  /** Returns a function that sends messages to the peer; `log` gets their names. */
+  const peerConnection =
     (log: string[] = []): AskPeer =>
     (message, body) => (log.push(message), answerPeer(deps, peer, { message, body }));
 
   test("reads every insight once, in pages, and later only what changed", async () => {
-    await insights(...Array.from({ length: 60 }, (_, i) => `ui.t${i}`));
+    await createInsights(...Array.from({ length: 60 }, (_, i) => `ui.t${i}`));
     const log: string[] = [];
-    expect(await syncPeer(own, self, asking(log))).toEqual({ kept: 60, updated: 0 });
+    expect(await syncPeer(own, self, peerConnection(log))).toEqual({ kept: 60, updated: 0 });
     expect(log).toEqual(["query_product_evolution", "query_product_evolution", "get_checkpoint"]);
-    expect(await syncPeer(own, self, asking())).toEqual({ kept: 0, updated: 0 });
+    expect(await syncPeer(own, self, peerConnection())).toEqual({ kept: 0, updated: 0 });
     await svc.bring("applied", { kpi: "csat", target: "ui.late" });
     svc.deps.clock.advance(7 * DAY);
     await svc.post("kpi", { csat: 4.4 });
     await insightMaker(svc.deps, self)();
-    expect(await syncPeer(own, self, asking())).toEqual({ kept: 1, updated: 60 });
+    expect(await syncPeer(own, self, peerConnection())).toEqual({ kept: 1, updated: 60 });
     expect(await listInsights(own.store)).toHaveLength(61);
   });
 
-  test("starts again with a peer that lost its insights", async () => {
-    await insights("ui.one");
-    await syncPeer(own, self, asking());
+  test("reads all insights again from a peer whose counter is lower than the stored cursor", async () => {
+    await createInsights("ui.one");
+    await syncPeer(own, self, peerConnection());
     await own.store.transact((tx) =>
       tx.put("peers", self.peer_id, {
         ...self,
@@ -150,12 +154,12 @@ describe("a sync", () => {
     await own.store.transact(async (tx) => {
       for (const { insight_id } of await listInsights(own.store)) tx.delete("co_evolution", insight_id);
     });
-    expect(await syncPeer(own, self, asking())).toMatchObject({ kept: 1 });
+    expect(await syncPeer(own, self, peerConnection())).toMatchObject({ kept: 1 });
   });
 
-  test("reads a peer again that has changed its names", async () => {
-    await insights("ui.one");
-    await syncPeer(own, self, asking());
+  test("reads all insights again from a peer with changed names", async () => {
+    await createInsights("ui.one");
+    await syncPeer(own, self, peerConnection());
     const renamed = { ...self, instance_id: "renamed", product_type: "erp" };
     await own.store.transact((tx) => savePeer(tx, renamed));
     const ask: AskPeer = (message, body) => answerPeer({ ...deps, self: renamed }, peer, { message, body });
@@ -176,21 +180,21 @@ describe("a sync", () => {
   });
 
   test("ends although the peer always reports more pages", async () => {
-    let asked = 0;
-    const greedy: AskPeer = async (message) =>
+    let pages = 0;
+    const endless: AskPeer = async (message) =>
       message === "get_checkpoint"
         ? { status: 404, body: {} }
         : {
             status: 200,
-            body: { insights: [{}], next: ++asked, last: 1_000_000, product_id: "acme-crm", product_type: "crm" },
+            body: { insights: [{}], next: ++pages, last: 1_000_000, product_id: "acme-crm", product_type: "crm" },
           };
-    await syncPeer(own, self, greedy);
-    expect(asked).toBe(10);
+    await syncPeer(own, self, endless);
+    expect(pages).toBe(10);
   });
 });
 
 test("an unrelated peer's insights are counted, not stored", async () => {
   const store = memoryStore();
-  const taken = await acceptInsights({ store }, { self, peer: unrelated }, [{}, {}], 0);
-  expect(taken).toMatchObject({ unrelated: 2, refused: [] });
+  const result = await acceptInsights({ store }, { self, peer: unrelated }, [{}, {}], 0);
+  expect(result).toMatchObject({ unrelated: 2, refused: [] });
 });

@@ -1,3 +1,4 @@
+/** Frames of the link: their format, chunks, and maximum lengths. */
 import { describe, expect, test } from "vitest";
 import {
   type Frame,
@@ -9,13 +10,13 @@ import {
 } from "../../../lib/link/frames.ts";
 
 const bytes = (...values: number[]) => Uint8Array.from(values);
-const all = (reader: FrameReader, limit = MAX_UNPROVEN_BYTES): Frame[] => {
+const readAll = (reader: FrameReader, limit = MAX_UNPROVEN_BYTES): Frame[] => {
   const frames: Frame[] = [];
   for (let frame = reader.next(limit); frame; frame = reader.next(limit)) frames.push(frame);
   return frames;
 };
 
-test("a frame is a big-endian length of what follows, a type, a body", () => {
+test("a frame consists of the big-endian length of its type and body, the type and the body", () => {
   expect(makeFrame(3, bytes(9, 8))).toEqual(bytes(0, 0, 0, 3, 3, 9, 8));
   expect(makeFrame(1, new Uint8Array(0x1234)).subarray(0, 5)).toEqual(bytes(0, 0, 0x12, 0x35, 1));
 });
@@ -27,7 +28,7 @@ test.each([1, 2, 3, 5, 7, 64])("chunks of %i bytes result in the same frames", (
   const read: Frame[] = [];
   for (let start = 0; start < stream.length; start += size) {
     reader.push(stream.slice(start, start + size));
-    read.push(...all(reader));
+    read.push(...readAll(reader));
   }
   expect(read.map((frame) => frame.bytes)).toEqual(sent);
   expect(read.map(({ type, body }) => [type, body.length])).toEqual([

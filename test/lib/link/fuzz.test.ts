@@ -1,29 +1,29 @@
 /**
- * Random and mutated frames against both ends in every state. `LINK_FUZZ_FRAMES=100000` runs the long form, and
+ * Sends random and mutated frames to sessions in every state. `LINK_FUZZ_FRAMES=100000` runs the long form, and
  * `LINK_FUZZ_SEED` repeats a run.
  */
 import { expect, test } from "vitest";
 import { MAX_PROVEN_BYTES, MAX_UNPROVEN_BYTES } from "../../../lib/link/frames.ts";
 import type { LinkEvent, Role, Session } from "../../../lib/link/session.ts";
 import { LONG } from "../../support/run_length.ts";
-import { end, shake } from "./ends.ts";
+import { end, shake } from "./test_sessions.ts";
 import { mutator, seededRandom } from "./mutations.ts";
 
 const FRAMES = Number(process.env["LINK_FUZZ_FRAMES"] ?? (LONG ? 5_000 : 1_000));
 const SEED = Number(process.env["LINK_FUZZ_SEED"] ?? Date.now() % 1_000_000);
 
 const random = seededRandom(SEED);
-const mutated = mutator(random);
+const mutate = mutator(random);
 
-/** An end in some state, the frames that would be right now, and the events that those would bring. */
-interface Situation {
+/** A session in some state, the frames that are valid next, and the events that these frames cause. */
+interface SessionState {
   end: Session;
   frames: Uint8Array[];
   events: LinkEvent[];
   limit: number;
 }
 
-function handshaking(role: Role): Situation {
+function startHandshake(role: Role): SessionState {
   const passed = shake(end("client"), end("server"));
   const subject = end(role);
   subject.open();
@@ -34,7 +34,7 @@ function handshaking(role: Role): Situation {
   return { end: subject, frames: frames.slice(1), events, limit: MAX_UNPROVEN_BYTES };
 }
 
-function inSession(role: Role): Situation {
+function establishSession(role: Role): SessionState {
   const ends = { client: end("client"), server: end("server") };
   shake(ends.client, ends.server);
   const other = role === "client" ? ends.server : ends.client;
@@ -50,15 +50,15 @@ function inSession(role: Role): Situation {
   };
 }
 
-const name = `whatever comes in, nothing comes out but what the peer said, in its order (${FRAMES} frames, seed ${SEED})`;
-test(name, { timeout: 600_000 }, () => {
+const title = `invalid frames cause no other events than the valid ones, in order (${FRAMES} frames, seed ${SEED})`;
+test(title, { timeout: 600_000 }, () => {
   const roles: Role[] = ["client", "server"];
   let violations = 0;
   for (let frames = 0; frames < FRAMES;) {
     const role = roles[random(2)]!;
-    const subject = random(3) === 0 ? handshaking(role) : inSession(role);
+    const subject = random(3) === 0 ? startHandshake(role) : establishSession(role);
     frames += subject.frames.length;
-    const stream = mutated(subject.frames);
+    const stream = mutate(subject.frames);
     const events: LinkEvent[] = [];
     for (let at = 0; at < stream.length;) {
       const size = 1 + random(random(2) === 0 ? 5 : 4000);
@@ -67,12 +67,11 @@ test(name, { timeout: 600_000 }, () => {
       const limit = subject.end.established ? MAX_PROVEN_BYTES : subject.limit;
       expect(subject.end.buffered).toBeLessThanOrEqual(limit + 4);
     }
-    const last = events.at(-1);
-    const ended = last?.kind === "violation";
-    if (ended) violations++;
-    const said = ended ? events.slice(0, -1) : events;
-    expect(said).toEqual(subject.events.slice(0, said.length));
-    if (ended) expect(subject.end.receive(stream)).toEqual({ send: [], events: [] });
+    const isEnded = events.at(-1)?.kind === "violation";
+    if (isEnded) violations++;
+    const validEvents = isEnded ? events.slice(0, -1) : events;
+    expect(validEvents).toEqual(subject.events.slice(0, validEvents.length));
+    if (isEnded) expect(subject.end.receive(stream)).toEqual({ send: [], events: [] });
   }
   expect(violations).toBeGreaterThan(FRAMES / 10);
 });

@@ -1,12 +1,13 @@
+/** Insights for peers: their content, trust in peers, evidence from insights, and duplicate connections. */
 import { describe, expect, test } from "vitest";
 import { reconnectDelay } from "../../../lib/link/backoff.ts";
 import { peerEvidence } from "../../../lib/link/evidence.ts";
 import { checkIdentity } from "../../../lib/link/handshake.ts";
 import { type Insight, makeInsight, insightSummary } from "../../../lib/link/insight.ts";
 import { findRelation, replacesConnection, trustWeight } from "../../../lib/link/trust.ts";
-import { identity } from "./ends.ts";
+import { identity } from "./test_sessions.ts";
 
-const insight = (over: Partial<Insight> = {}): Insight => ({
+const makeStored = (fields: Partial<Insight> = {}): Insight => ({
   insight_id: "ins_1",
   origin_instance_id: "acme-crm@b",
   product_id: "acme-crm",
@@ -24,7 +25,7 @@ const insight = (over: Partial<Insight> = {}): Insight => ({
   trust: 1,
   basis: "correlation",
   peer_id: "b".repeat(32),
-  ...over,
+  ...fields,
 });
 
 describe("relation and trust", () => {
@@ -42,8 +43,9 @@ describe("relation and trust", () => {
   });
 });
 
-test("both ends keep the same one of two connections, whichever was established first", () => {
-  const dialledBy = { a: { a: "client", b: "server" }, b: { a: "server", b: "client" } } as const;
+test("both ends keep the same of two connections, in either order", () => {
+  /** The role of each end in the connection that `a` opened and in the one that `b` opened. */
+  const rolesInConnection = { a: { a: "client", b: "server" }, b: { a: "server", b: "client" } } as const;
   for (const [small, large] of [
     ["a", "b"],
     ["b", "a"],
@@ -51,26 +53,28 @@ test("both ends keep the same one of two connections, whichever was established 
     const kept = (["a", "b"] as const).map((end) => {
       const own = end === "a" ? small : large;
       const peer = end === "a" ? large : small;
-      return replacesConnection(own, peer, { role: dialledBy.a[end] }, { role: dialledBy.b[end] }) ? "a's" : "b's";
+      return replacesConnection(own, peer, { role: rolesInConnection.a[end] }, { role: rolesInConnection.b[end] })
+        ? "a's"
+        : "b's";
     });
     expect(kept).toEqual(small === "a" ? ["a's", "a's"] : ["b's", "b's"]);
   }
   expect(replacesConnection("a", "b", { role: "client" }, { role: "client" })).toBe(true);
 });
 
-test("reconnects after waits with full jitter, up to 30 s", () => {
+test("the delay before a reconnect has full jitter and is at most 30 s", () => {
   expect([0, 1, 2, 5, 60].map((failures) => reconnectDelay(failures, () => 0.999))).toEqual([
     999, 1998, 3996, 29970, 29970,
   ]);
   expect(reconnectDelay(5, () => 0)).toBe(0);
 });
 
-test("names that no peer would accept are rejected with the field", () => {
+test("names that are too long for peers are rejected with the field", () => {
   expect(() => checkIdentity({ ...identity("a"), product_id: "x".repeat(201) })).toThrow(
     /^product_id must have at most/,
   );
-  const wide = "漢".repeat(200);
-  const names = { instance_id: wide, product_id: wide, product_type: wide };
+  const longName = "漢".repeat(200);
+  const names = { instance_id: longName, product_id: longName, product_type: longName };
   expect(() => checkIdentity({ ...identity("a"), ...names })).toThrow(/bytes too long together/);
 });
 
@@ -101,11 +105,11 @@ describe("an insight", () => {
     as_of: "2026-01-02T00:00:00.000Z",
     basis: "correlation" as const,
   };
-  const made = { self: identity("a"), insightId: "ins_9", observedAt: "2026-01-02T00:00:00.000Z" };
+  const origin = { self: identity("a"), insightId: "ins_9", observedAt: "2026-01-02T00:00:00.000Z" };
   const change = { kind: "config" as const, target: "ui.banner", rationale: "because", tenant_id: "globex" };
 
   test("describes the change without its people", () => {
-    expect(makeInsight(outcome, change, made)).toEqual({
+    expect(makeInsight(outcome, change, origin)).toEqual({
       insight_id: "ins_9",
       origin_instance_id: "acme-crm@a",
       product_id: "acme-crm",
@@ -123,18 +127,18 @@ describe("an insight", () => {
     });
   });
 
-  test("is made when a KPI was measured, and not before", () => {
-    expect(makeInsight({ ...outcome, realised_delta: null }, change, made)).toBeUndefined();
-    expect(makeInsight({ ...outcome, verdict: "too_early" }, change, made)).toBeUndefined();
-    expect(makeInsight({ ...outcome, kpi: null }, change, made)).toBeUndefined();
-    expect(makeInsight(outcome, change, { ...made, self: { ...identity("a"), product_id: null } })).toBeUndefined();
-    expect(makeInsight({ ...outcome, expected_delta_k: null }, change, made)?.summary).toMatch(
+  test("is created only for a final verdict on a measured KPI of a product", () => {
+    expect(makeInsight({ ...outcome, realised_delta: null }, change, origin)).toBeUndefined();
+    expect(makeInsight({ ...outcome, verdict: "too_early" }, change, origin)).toBeUndefined();
+    expect(makeInsight({ ...outcome, kpi: null }, change, origin)).toBeUndefined();
+    expect(makeInsight(outcome, change, { ...origin, self: { ...identity("a"), product_id: null } })).toBeUndefined();
+    expect(makeInsight({ ...outcome, expected_delta_k: null }, change, origin)?.summary).toMatch(
       /expected nothing stated/,
     );
   });
 
   test("states losses with their sign", () => {
-    expect(insightSummary({ ...insight(), expected_delta_k: 0, realised_delta: -0.25, verdict: "regressed" })).toBe(
+    expect(insightSummary({ ...makeStored(), expected_delta_k: 0, realised_delta: -0.25, verdict: "regressed" })).toBe(
       "config on limits.uploads: expected 0, realised -0.25 on csat (regressed)",
     );
   });
@@ -144,11 +148,11 @@ describe("evidence", () => {
   const change = { kind: "config" as const, target: "limits.uploads", kpi: "csat" };
 
   test("is the mean weighted by trust, with the effective number of insights", () => {
-    const found = peerEvidence(change, [
-      insight({ realised_delta: 2 }),
-      insight({ insight_id: "ins_2", realised_delta: -1, trust: 0.55, verdict: "regressed" }),
+    const evidence = peerEvidence(change, [
+      makeStored({ realised_delta: 2 }),
+      makeStored({ insight_id: "ins_2", realised_delta: -1, trust: 0.55, verdict: "regressed" }),
     ]);
-    expect(found).toEqual({
+    expect(evidence).toEqual({
       kpi: "csat",
       match: "target",
       n: 2,
@@ -161,39 +165,39 @@ describe("evidence", () => {
     });
   });
 
-  test("counts equal trust once each, and so does a single weak insight", () => {
+  test("has an effective number equal to the number of insights with equal trust", () => {
     expect(
       peerEvidence(
         change,
-        Array.from({ length: 3 }, () => insight({ trust: 0.55 })),
+        Array.from({ length: 3 }, () => makeStored({ trust: 0.55 })),
       )?.effective_n,
     ).toBe(3);
-    expect(peerEvidence(change, [insight({ trust: 0.55 })])?.effective_n).toBe(1);
+    expect(peerEvidence(change, [makeStored({ trust: 0.55 })])?.effective_n).toBe(1);
   });
 
   test.each([
     ["another kind", { kind: "workflow" as const }],
     ["another KPI", { kpi: "nrr_quarterly" }],
-    ["another place", { target: "ui.banner" }],
+    ["another target", { target: "ui.banner" }],
     ["nothing measured", { realised_delta: null }],
     ["no trust", { trust: 0 }],
     ["a target that only begins alike", { target: "limitsx.uploads" }],
     ["a target below", { target: "limits.uploads.size" }],
-  ])("ignores an insight with %s", (_, over) => {
-    expect(peerEvidence(change, [insight(over)])).toBeNull();
+  ])("ignores an insight with %s", (_, fields) => {
+    expect(peerEvidence(change, [makeStored(fields)])).toBeNull();
   });
 
   test("uses insights on similar targets only if there is none on the target itself", () => {
-    const extra = insight({ insight_id: "ins_2", target: "Limits.Downloads", realised_delta: 9 });
-    expect(peerEvidence(change, [extra])).toMatchObject({ match: "prefix", n: 1, mean_delta: 9 });
-    expect(peerEvidence(change, [extra, insight({ target: "LIMITS.uploads" })])).toMatchObject({
+    const similar = makeStored({ insight_id: "ins_2", target: "Limits.Downloads", realised_delta: 9 });
+    expect(peerEvidence(change, [similar])).toMatchObject({ match: "prefix", n: 1, mean_delta: 9 });
+    expect(peerEvidence(change, [similar, makeStored({ target: "LIMITS.uploads" })])).toMatchObject({
       match: "target",
       n: 1,
     });
-    expect(peerEvidence({ ...change, target: "limits" }, [insight({ target: "other" })])).toBeNull();
+    expect(peerEvidence({ ...change, target: "limits" }, [makeStored({ target: "other" })])).toBeNull();
   });
 
   test("is absent for a change without a KPI, since deltas of different KPIs do not add up", () => {
-    expect(peerEvidence({ ...change, kpi: null }, [insight()])).toBeNull();
+    expect(peerEvidence({ ...change, kpi: null }, [makeStored()])).toBeNull();
   });
 });

@@ -1,17 +1,18 @@
+/** Sessions of the link: the handshake, and messages after it. */
 import { describe, expect, test } from "vitest";
 import { makeFrame, MAX_PROVEN_BYTES, MAX_UNPROVEN_BYTES } from "../../../lib/link/frames.ts";
 import { challengeFrame, helloFrame } from "../../../lib/link/handshake.ts";
 import { portableMac, deriveSessionKeys, makeTranscript } from "../../../lib/link/keys.ts";
 import { toBytes } from "../../../lib/link/payload.ts";
 import type { LinkEvent, Session } from "../../../lib/link/session.ts";
-import { end, established, flipped, identity, KEY, kinds, OTHER_KEY, shake } from "./ends.ts";
+import { end, established, flipped, identity, KEY, kinds, OTHER_KEY, shake } from "./test_sessions.ts";
 
-const reasonOf = (events: readonly LinkEvent[]): string | undefined =>
+const findViolation = (events: readonly LinkEvent[]): string | undefined =>
   events.flatMap((event) => (event.kind === "violation" ? [event.reason] : []))[0];
 const nonce = new Uint8Array(32).fill(9);
 
 describe("the handshake", () => {
-  test("makes each end known to the other, in four frames", () => {
+  test("gives each end the identity of the other, in four frames", () => {
     const passed = shake(end("client"), end("server"));
     expect(passed.client).toEqual([{ kind: "established", peer: identity("b") }]);
     expect(passed.server).toEqual([{ kind: "established", peer: identity("a") }]);
@@ -23,17 +24,19 @@ describe("the handshake", () => {
     ]);
   });
 
-  test("fails at one end at least when any byte of it is changed", () => {
+  test("fails for at least one end when any byte is changed", () => {
     const lengths = shake(end("client"), end("server")).frames.map(({ bytes }) => bytes.length);
     for (const [index, length] of lengths.entries())
       for (let at = 0; at < length; at++)
-        for (const by of [1, 0x80]) {
+        for (const bits of [1, 0x80]) {
           const passed = shake(end("client"), end("server"), (bytes, sent) =>
-            sent === index ? flipped(bytes, at, by) : bytes,
+            sent === index ? flipped(bytes, at, bits) : bytes,
           );
-          const both = [...kinds(passed.client), ...kinds(passed.server)].filter((kind) => kind === "established");
+          const established = [...kinds(passed.client), ...kinds(passed.server)].filter(
+            (kind) => kind === "established",
+          );
           const where = `frame ${index}, byte ${at}`;
-          expect(both.length, where).toBe(index === 3 ? 1 : 0);
+          expect(established.length, where).toBe(index === 3 ? 1 : 0);
           expect(kinds(passed.client), where).not.toContain("established");
         }
   });
@@ -41,11 +44,11 @@ describe("the handshake", () => {
   test("fails with different secrets, without revealing the proof of either end", () => {
     const [client, server] = [end("client", { keys: [OTHER_KEY] }), end("server")];
     const passed = shake(client, server);
-    expect(reasonOf(passed.server)).toMatch(/not one of this node's/);
+    expect(findViolation(passed.server)).toMatch(/not one of this node's/);
     expect(passed.frames).toHaveLength(1);
   });
 
-  test("fails for a server that only knows what went over the wire", () => {
+  test("fails for a server that only replays recorded frames", () => {
     const recorded = shake(end("client"), end("server")).frames;
     const client = end("client", { nonce: 5 });
     client.open();
@@ -54,11 +57,11 @@ describe("the handshake", () => {
     expect(kinds(client.receive(recorded[3]!.bytes).events)).toEqual(["violation"]);
   });
 
-  test("fails for a replayed client: the server's nonce is new", () => {
+  test("fails for a client that replays recorded frames, since the server's nonce is new", () => {
     const recorded = shake(end("client"), end("server")).frames.filter(({ from }) => from === "client");
     const server = end("server", { nonce: 77 });
     const events = recorded.flatMap(({ bytes }) => server.receive(bytes).events);
-    expect(reasonOf(events)).toBe("the client does not hold the secret");
+    expect(findViolation(events)).toBe("the client does not hold the secret");
     expect(server.established).toBe(false);
   });
 
@@ -66,8 +69,8 @@ describe("the handshake", () => {
     const client = end("client");
     const [hello] = client.open();
     const mirror = end("server", { peer: "a" });
-    expect(reasonOf(mirror.receive(hello!).events)).toMatch(/own peer_id/);
-    expect(reasonOf(client.receive(challengeFrame(identity("a"), nonce)).events)).toMatch(/own peer_id/);
+    expect(findViolation(mirror.receive(hello!).events)).toMatch(/own peer_id/);
+    expect(findViolation(client.receive(challengeFrame(identity("a"), nonce)).events)).toMatch(/own peer_id/);
   });
 
   test("rejects a server that sends the client's own proof back", () => {
@@ -75,7 +78,7 @@ describe("the handshake", () => {
     const server = end("server");
     const [challenge] = server.receive(client.open()[0]!).send;
     const [proof] = client.receive(challenge!).send;
-    expect(reasonOf(client.receive(proof!).events)).toBe("the server does not hold the secret");
+    expect(findViolation(client.receive(proof!).events)).toBe("the server does not hold the secret");
   });
 
   test("accepts every shared secret and sends the first, so that secrets can be rotated", () => {
@@ -101,7 +104,7 @@ describe("the handshake", () => {
     const hello = { v: 1, kid: KEY.kid, ...identity("a"), nonce: "0".repeat(64), ...changed };
     const { send, events } = end("server").receive(makeFrame(1, toBytes(hello)));
     expect(send).toEqual([]);
-    expect(reasonOf(events)).toMatch(reason);
+    expect(findViolation(events)).toMatch(reason);
   });
 
   test("accepts a HELLO without a product, and ignores unknown fields", () => {
@@ -109,7 +112,7 @@ describe("the handshake", () => {
     expect(end("server").receive(makeFrame(1, toBytes(hello))).send).toHaveLength(1);
   });
 
-  test("begins with a HELLO and nothing else", () => {
+  test("must begin with a HELLO", () => {
     for (const first of [makeFrame(3, new Uint8Array(32)), makeFrame(4, toBytes({ id: 1 })), makeFrame(1, toBytes([]))])
       expect(kinds(end("server").receive(first).events)).toEqual(["violation"]);
   });
@@ -117,7 +120,7 @@ describe("the handshake", () => {
   test("accepts frames of up to 1 KiB until it is complete", () => {
     const server = end("server");
     const announced = Uint8Array.of(0, 0, (MAX_UNPROVEN_BYTES + 1) >> 8, (MAX_UNPROVEN_BYTES + 1) & 255);
-    expect(reasonOf(server.receive(announced).events)).toMatch(/1025 bytes was announced/);
+    expect(findViolation(server.receive(announced).events)).toMatch(/1025 bytes was announced/);
     expect(server.receive(helloFrame(identity("a"), KEY.kid, nonce))).toEqual({ send: [], events: [] });
   });
 
@@ -128,13 +131,14 @@ describe("the handshake", () => {
 });
 
 describe("a session", () => {
-  const ask = (from: Session, to: Session) => to.receive(from.request(1, "query", { path: "/api/state" })).events;
-  const asked = { kind: "request", id: 1, message: "query", body: { path: "/api/state" } };
+  const sendRequest = (from: Session, to: Session) =>
+    to.receive(from.request(1, "query", { path: "/api/state" })).events;
+  const requestEvent = { kind: "request", id: 1, message: "query", body: { path: "/api/state" } };
 
   test("transmits requests and responses in both directions", () => {
     const { client, server } = established();
-    expect(ask(client, server)).toEqual([asked]);
-    expect(ask(server, client)).toEqual([asked]);
+    expect(sendRequest(client, server)).toEqual([requestEvent]);
+    expect(sendRequest(server, client)).toEqual([requestEvent]);
     expect(client.receive(server.respond(1, 200, { é: [1] })).events).toEqual([
       { kind: "response", id: 1, status: 200, body: { é: [1] } },
     ]);
@@ -164,20 +168,20 @@ describe("a session", () => {
       const { client, server } = established();
       const sent = [client.ping(), client.ping(), client.ping()];
       const events = order.flatMap((index) => server.receive(sent[index]!).events);
-      expect(reasonOf(events), String(order)).toMatch(/out of sequence/);
+      expect(findViolation(events), String(order)).toMatch(/out of sequence/);
     }
   });
 
   test("ends when a frame is sent back to its sender", () => {
     const { client } = established();
-    expect(reasonOf(client.receive(client.request(1, "query", {})).events)).toMatch(/HMAC/);
+    expect(findViolation(client.receive(client.request(1, "query", {})).events)).toMatch(/HMAC/);
   });
 
   test("ends when a frame of another session is inserted", () => {
-    const one = established();
+    const otherSession = established();
     const [client, server] = [end("client", { nonce: 3 }), end("server", { nonce: 4 })];
     shake(client, server);
-    expect(reasonOf(server.receive(one.client.ping()).events)).toMatch(/HMAC/);
+    expect(findViolation(server.receive(otherSession.client.ping()).events)).toMatch(/HMAC/);
   });
 
   test("accepts nothing after its end", () => {
@@ -189,34 +193,34 @@ describe("a session", () => {
 
   test("transmits up to 256 KiB a frame; a longer response is 413, a longer request is rejected", () => {
     const { client, server } = established();
-    const room = MAX_PROVEN_BYTES - 41 - toBytes({ id: 1, status: 200, body: "" }).length;
-    const largest = client.respond(1, 200, "x".repeat(room));
+    const maxTextLength = MAX_PROVEN_BYTES - 41 - toBytes({ id: 1, status: 200, body: "" }).length;
+    const largest = client.respond(1, 200, "x".repeat(maxTextLength));
     expect(largest.length).toBe(MAX_PROVEN_BYTES + 4);
     expect(server.receive(largest).events).toMatchObject([{ status: 200 }]);
-    expect(server.receive(client.respond(2, 200, "x".repeat(room + 1))).events).toMatchObject([
+    expect(server.receive(client.respond(2, 200, "x".repeat(maxTextLength + 1))).events).toMatchObject([
       { id: 2, status: 413, body: { code: "answer_too_large" } },
     ]);
     expect(() => client.request(1, "query", "x".repeat(MAX_PROVEN_BYTES))).toThrow(/over the \d+ that a frame carries/);
-    expect(ask(client, server)).toEqual([asked]);
+    expect(sendRequest(client, server)).toEqual([requestEvent]);
   });
 
   test("ends at a frame longer than 256 KiB, and reports its length", () => {
     const { server } = established();
-    expect(reasonOf(server.receive(Uint8Array.of(0, 4, 0, 1)).events)).toMatch(/262145 bytes was announced/);
+    expect(findViolation(server.receive(Uint8Array.of(0, 4, 0, 1)).events)).toMatch(/262145 bytes was announced/);
   });
 
-  test.each([0, 7])("ends at a frame that is authentic and has %i bytes of a sequence number", (length) => {
+  test.each([0, 7])("ends at an authentic frame with only %i bytes of its sequence number", (length) => {
     const { server, frames } = established();
     const [hello, challenge] = frames.map(({ bytes }) => bytes);
     const { client: key } = deriveSessionKeys(KEY.key, makeTranscript(hello!, challenge!));
     const frame = makeFrame(6, new Uint8Array(length + 32));
     frame.set(portableMac(key)(frame.subarray(0, -32)), frame.length - 32);
-    expect(reasonOf(server.receive(frame).events)).toMatch(/too short/);
+    expect(findViolation(server.receive(frame).events)).toMatch(/too short/);
   });
 
   test("ends at invalid or endlessly nested JSON", () => {
     const deep = JSON.parse(`${"[".repeat(60)}${"]".repeat(60)}`);
     const { client, server } = established();
-    expect(reasonOf(server.receive(client.request(1, "query", deep)).events)).toMatch(/nested deeper/);
+    expect(findViolation(server.receive(client.request(1, "query", deep)).events)).toMatch(/nested deeper/);
   });
 });

@@ -1,4 +1,4 @@
-/** The vectors of lib/link/README.md: an implementation from that page must be able to talk to this code. */
+/** The code produces the bytes of the vectors in lib/link/README.md, so that other implementations can connect to it. */
 import { readFileSync } from "node:fs";
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 import { expect, test } from "vitest";
@@ -14,26 +14,26 @@ import { createSession } from "../../../lib/link/session.ts";
 const page = readFileSync(new URL("../../../lib/link/README.md", import.meta.url), "utf8");
 const vectors = JSON.parse(/```json vectors\n([^`]*)```/.exec(page)![1]!) as Record<string, string>;
 const bytes = (name: string) => hexToBytes(vectors[name]!);
-const openingOf = (name: string) => JSON.parse(new TextDecoder().decode(bytes(name).subarray(5)));
+const parseOpening = (name: string) => JSON.parse(new TextDecoder().decode(bytes(name).subarray(5)));
 
 test("keys and proofs equal the published vectors", () => {
   const { kid, key } = deriveSecretKey(vectors["secret"]!);
   const transcript = makeTranscript(bytes("hello"), bytes("challenge"));
   const proof = clientProof(key, transcript);
   const keys = deriveSessionKeys(key, transcript);
-  const made = { kid, key, transcript, client_proof: proof, server_proof: serverProof(key, transcript, proof) };
-  expect(made.kid).toBe(vectors["kid"]);
-  expect(bytesToHex(made.key)).toBe(vectors["key"]);
-  expect(bytesToHex(made.transcript)).toBe(vectors["transcript"]);
-  expect(`0000002103${bytesToHex(made.client_proof)}`).toBe(vectors["client_proof"]);
-  expect(`0000002103${bytesToHex(made.server_proof)}`).toBe(vectors["server_proof"]);
+  const computed = { kid, key, transcript, client_proof: proof, server_proof: serverProof(key, transcript, proof) };
+  expect(computed.kid).toBe(vectors["kid"]);
+  expect(bytesToHex(computed.key)).toBe(vectors["key"]);
+  expect(bytesToHex(computed.transcript)).toBe(vectors["transcript"]);
+  expect(`0000002103${bytesToHex(computed.client_proof)}`).toBe(vectors["client_proof"]);
+  expect(`0000002103${bytesToHex(computed.server_proof)}`).toBe(vectors["server_proof"]);
   expect(bytesToHex(keys.client)).toBe(vectors["client_to_server"]);
   expect(bytesToHex(keys.server)).toBe(vectors["server_to_client"]);
 });
 
-test("two ends send each other the published bytes", () => {
+test("client and server send the published bytes", () => {
   const end = (role: "client" | "server", name: string) => {
-    const { peer_id, instance_id, product_id, product_type, nonce } = openingOf(name);
+    const { peer_id, instance_id, product_id, product_type, nonce } = parseOpening(name);
     const self = { peer_id, instance_id, product_id, product_type };
     return createSession({ role, self, keys: [deriveSecretKey(vectors["secret"]!)], nonce: hexToBytes(nonce) });
   };
@@ -43,7 +43,7 @@ test("two ends send each other the published bytes", () => {
   const proof = client.receive(challenge).send[0]!;
   const answer = server.receive(proof).send[0]!;
   client.receive(answer);
-  const said = {
+  const frames = {
     hello,
     challenge,
     client_proof: proof,
@@ -52,5 +52,5 @@ test("two ends send each other the published bytes", () => {
     client_ping: client.ping(),
     server_response: server.respond(1, 200, { tick: 7 }),
   };
-  for (const [name, sent] of Object.entries(said)) expect(bytesToHex(sent), name).toBe(vectors[name]);
+  for (const [name, sent] of Object.entries(frames)) expect(bytesToHex(sent), name).toBe(vectors[name]);
 });

@@ -1,3 +1,4 @@
+/** Conversations with a model over the protocols of OpenAI and Anthropic: tools, failures, time limits, addresses. */
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { converse } from "../../../lib/llm/converse.ts";
@@ -9,20 +10,20 @@ import { openLlm } from "../../../lib/llm/open.ts";
 import { isBaseUrl } from "../../../lib/llm/provider.ts";
 import { systemClock } from "../../../lib/kit/platform.ts";
 import type { Toolbox } from "../../../lib/llm/port.ts";
-import { provider, type Script } from "../chat/provider.ts";
+import { provider, type Script } from "../chat/model_server.ts";
 
 const KEY = "sk-very-secret";
 const QUESTION: LlmMessage = { role: "user", text: "how are we?" };
 
-/** An answer in both protocols, if it were not for its size. */
-const LARGE = {
+/** A response that is valid in both protocols, but too large. */
+const TOO_LARGE = {
   choices: [{ message: { content: "hi" } }],
   content: [{ type: "text", text: "hi" }],
   padding: "x".repeat(1024 * 1024),
 };
 
-/** A toolbox of one tool that answers with what it was given. */
-const echo = (): Toolbox & { used: unknown[] } => {
+/** Creates a toolbox with one tool that returns its input; `used` lists the calls. */
+const createEchoTools = (): Toolbox & { used: unknown[] } => {
   const used: unknown[] = [];
   return {
     used,
@@ -39,20 +40,21 @@ const PROTOCOLS: [string, (url: string) => Llm][] = [
   ["Anthropic", (url) => anthropicLlm({ model: "m1", key: KEY, baseUrl: `${url}/v1` })],
 ];
 
-const ask = (llm: Llm, tools: Toolbox = echo(), limitMs = 10_000) =>
+const converseWith = (llm: Llm, tools: Toolbox = createEchoTools(), limitMs = 10_000) =>
   converse(limitLlm(llm, { clock: systemClock, timeoutSeconds: limitMs / 1000 }), "be brief", [QUESTION], tools);
 
 describe.each(PROTOCOLS)("%s", (name, connect) => {
-  const asked = async (script: Script, limitMs?: number) => {
+  /** Holds a conversation with a model that follows a script. */
+  const runScript = async (script: Script, limitMs?: number) => {
     const { url, received } = await provider(script);
-    const tools = echo();
-    const reply = await ask(connect(url), tools, limitMs).then(
+    const tools = createEchoTools();
+    const reply = await converseWith(connect(url), tools, limitMs).then(
       (text) => ({ text, error: undefined }),
       (error: Error) => ({ text: undefined, error }),
     );
     return { ...reply, received, used: tools.used };
   };
-  const raw =
+  const respondWith =
     (status: number, text: string) =>
     () =>
     (response: ServerResponse): void => {
@@ -60,8 +62,8 @@ describe.each(PROTOCOLS)("%s", (name, connect) => {
       response.end(text);
     };
 
-  test("carries the question, the instructions and the tools, and brings back the text", async () => {
-    const { text, received } = await asked(() => ({ text: "All is well." }));
+  test("sends the question, the instructions and the tools, and returns the text", async () => {
+    const { text, received } = await runScript(() => ({ text: "All is well." }));
     expect(text).toBe("All is well.");
     const [{ path, headers, body }] = received as [(typeof received)[0]];
     expect(body.model).toBe("m1");
@@ -80,7 +82,7 @@ describe.each(PROTOCOLS)("%s", (name, connect) => {
   });
 
   test("answers tool calls until the model returns its text", async () => {
-    const { text, used, received } = await asked((_, round) =>
+    const { text, used, received } = await runScript((_, round) =>
       round === 0
         ? { text: "let me see", tools: [{ name: "echo", input: { a: 1 } }, { name: "echo" }] }
         : { text: "seen" },
@@ -90,8 +92,8 @@ describe.each(PROTOCOLS)("%s", (name, connect) => {
       ["echo", { a: 1 }],
       ["echo", {}],
     ]);
-    const tail = received[1]!.body.messages.slice(name === "OpenAI" ? 2 : 1);
-    expect(tail).toEqual(
+    const messages = received[1]!.body.messages.slice(name === "OpenAI" ? 2 : 1);
+    expect(messages).toEqual(
       name === "OpenAI"
         ? [
             {
@@ -126,60 +128,64 @@ describe.each(PROTOCOLS)("%s", (name, connect) => {
   });
 
   test.each<[string, Script, string]>([
-    ["an error that repeats the key", raw(401, `{"error":"bad key ${KEY}"}`), "it answered HTTP 401"],
-    ["an overload", raw(529, "overloaded"), "it answered HTTP 529"],
-    ["no JSON", raw(200, "<html>"), "its answer is not JSON"],
-    ["half an answer", raw(200, '{"choices":[{"mess'), "its answer is not JSON"],
-    ["another shape", raw(200, '{"choices":[],"content":"hello"}'), "its answer is not a"],
-    ["a number", raw(200, "42"), "its answer is not a"],
-    ["a fine answer of more than a megabyte", raw(200, JSON.stringify(LARGE)), "its answer is too large"],
-    ["an endless answer", () => flood, "its answer is too large"],
-    ["a connection that breaks off", () => breakOff, "its answer broke off"],
+    ["an error that repeats the key", respondWith(401, `{"error":"bad key ${KEY}"}`), "it answered HTTP 401"],
+    ["an overload", respondWith(529, "overloaded"), "it answered HTTP 529"],
+    ["a response that is not JSON", respondWith(200, "<html>"), "its answer is not JSON"],
+    ["half a response", respondWith(200, '{"choices":[{"mess'), "its answer is not JSON"],
+    ["another shape", respondWith(200, '{"choices":[],"content":"hello"}'), "its answer is not a"],
+    ["a number", respondWith(200, "42"), "its answer is not a"],
+    [
+      "a valid response of more than a megabyte",
+      respondWith(200, JSON.stringify(TOO_LARGE)),
+      "its answer is too large",
+    ],
+    ["an endless response", () => sendEndlessly, "its answer is too large"],
+    ["a connection that ends in the middle", () => endInTheMiddle, "its answer broke off"],
     ["a dropped connection", () => (response) => void response.destroy(), "unreachable"],
     ["a redirect", () => redirect, "it answered HTTP 302"],
-    ["nothing", () => ({ text: "  \n" }), "it said nothing"],
-    ["tools without end", () => ({ tools: [{ name: "echo" }] }), "it asked for tools without end"],
+    ["an empty text", () => ({ text: "  \n" }), "it said nothing"],
+    ["endless calls of tools", () => ({ tools: [{ name: "echo" }] }), "it asked for tools without end"],
   ])("fails on %s with an error that does not contain the response", async (_, script, reason) => {
-    const { error, received } = await asked(script);
+    const { error, received } = await runScript(script);
     expect(error).toBeInstanceOf(LlmFailed);
     expect(error!.message).toContain(reason);
     expect(error!.message).not.toContain(KEY);
     expect(received.length).toBeLessThan(10);
   });
 
-  /** With a limit in which the provider hears of it, however busy this machine is. */
-  const cutOff = async (script: Script) => {
+  /** Runs a script until the time limit; the limit grows until the request arrives within it, also on a busy machine. */
+  const runUntilTimeLimit = async (script: Script) => {
     for (let limitMs = 50; ; limitMs *= 2) {
-      const reported = await asked(script, limitMs);
-      if (reported.received.length > 0) return reported;
+      const result = await runScript(script, limitMs);
+      if (result.received.length > 0) return result;
     }
   };
 
   test("is ended at the time limit, and its connection is closed", async () => {
-    const { error, received } = await cutOff(() => () => {});
+    const { error, received } = await runUntilTimeLimit(() => () => {});
     expect(error!.message).toBe("no answer in time");
     await received[0]!.closed;
   });
 
   test("is ended at the time limit although it sends single bytes", async () => {
-    const { error, received } = await cutOff(() => (response) => void response.write('{"choices":'));
+    const { error, received } = await runUntilTimeLimit(() => (response) => void response.write('{"choices":'));
     expect(error!.message).toBe("no answer in time");
     await received[0]!.closed;
   });
 
   test("returns at most eight thousand characters", async () => {
-    const { text } = await asked(() => ({ text: "long ".repeat(10_000) }));
+    const { text } = await runScript(() => ({ text: "long ".repeat(10_000) }));
     expect(text).toHaveLength(8001);
   });
 
   test("may call eight tools a round", async () => {
     const many = Array.from({ length: 100 }, () => ({ name: "echo" }));
-    const { used } = await asked((_, round) => (round === 0 ? { tools: many } : { text: "done" }));
+    const { used } = await runScript((_, round) => (round === 0 ? { tools: many } : { text: "done" }));
     expect(used).toHaveLength(8);
   });
 });
 
-const flood = (response: ServerResponse): void => {
+const sendEndlessly = (response: ServerResponse): void => {
   const more = (): void => {
     while (!response.destroyed && response.write(Buffer.alloc(64 * 1024, "x")));
     if (!response.destroyed) response.once("drain", more);
@@ -187,7 +193,7 @@ const flood = (response: ServerResponse): void => {
   more();
 };
 
-const breakOff = (response: ServerResponse): void => {
+const endInTheMiddle = (response: ServerResponse): void => {
   response.setHeader("content-length", "1000");
   response.write('{"choices":', () => response.destroy());
 };
@@ -201,8 +207,8 @@ test("arguments that are not JSON reach the tool as text", async () => {
   const { url } = await provider((_, round) =>
     round === 0 ? { tools: [{ name: "echo", input: "{not json" }] } : { text: "done" },
   );
-  const tools = echo();
-  await ask(openAiLlm({ model: "m1", baseUrl: url }), tools);
+  const tools = createEchoTools();
+  await converseWith(openAiLlm({ model: "m1", baseUrl: url }), tools);
   expect(tools.used).toEqual([["echo", "{not json"]]);
 });
 
@@ -212,21 +218,23 @@ test("unknown kinds of content are ignored", async () => {
     { type: "text", text: "well" },
   ];
   const { url } = await provider(() => (response) => void response.end(JSON.stringify({ content })));
-  expect(await ask(anthropicLlm({ model: "m1", baseUrl: url }))).toBe("well");
+  expect(await converseWith(anthropicLlm({ model: "m1", baseUrl: url }))).toBe("well");
 });
 
 test("after the time limit no tool is called, even if the model ignores the abort", async () => {
-  let answer!: (said: { text: string; toolCalls: { id: string; name: string; input: unknown }[] }) => void;
-  const late = new Promise<Parameters<typeof answer>[0]>((resolve) => (answer = resolve));
-  const tools = echo();
-  await expect(ask({ model: "m1", complete: () => late }, tools, 20)).rejects.toThrow("no answer in time");
+  let answer!: (reply: { text: string; toolCalls: { id: string; name: string; input: unknown }[] }) => void;
+  const lateReply = new Promise<Parameters<typeof answer>[0]>((resolve) => (answer = resolve));
+  const tools = createEchoTools();
+  await expect(converseWith({ model: "m1", complete: () => lateReply }, tools, 20)).rejects.toThrow(
+    "no answer in time",
+  );
   answer({ text: "", toolCalls: [{ id: "1", name: "echo", input: {} }] });
-  await late;
+  await lateReply;
   expect(tools.used).toEqual([]);
 });
 
 test("after the client has disconnected the remaining tools of a round are not called", async () => {
-  const gone = new AbortController();
+  const disconnect = new AbortController();
   const call = (id: string) => ({ id, name: "slow", input: {} });
   const llm: Llm = { model: "m1", complete: async () => ({ text: "", toolCalls: [call("1"), call("2")] }) };
   const used: string[] = [];
@@ -234,11 +242,11 @@ test("after the client has disconnected the remaining tools of a round are not c
     specs: [],
     use: async ({ id }) => {
       used.push(id);
-      gone.abort();
+      disconnect.abort();
       return "late";
     },
   };
-  await expect(converse(llm, "be brief", [QUESTION], tools, gone.signal)).rejects.toThrow("nobody waits");
+  await expect(converse(llm, "be brief", [QUESTION], tools, disconnect.signal)).rejects.toThrow("nobody waits");
   expect(used).toEqual(["1"]);
 });
 
@@ -248,14 +256,16 @@ test("a model is called at most eight times for a reply", async () => {
     model: "m1",
     complete: async () => ({ text: "", toolCalls: [{ id: String(++calls), name: "echo", input: {} }] }),
   };
-  await expect(converse(llm, "be brief", [QUESTION], echo())).rejects.toThrow("it asked for tools without end");
+  await expect(converse(llm, "be brief", [QUESTION], createEchoTools())).rejects.toThrow(
+    "it asked for tools without end",
+  );
   expect(calls).toBe(8);
 });
 
 test("a provider is chosen by name or by address", async () => {
   const { url, received } = await provider(() => ({ text: "hello" }));
-  expect(await ask(await openLlm({ provider: url, model: "m1" }))).toBe("hello");
-  expect(await ask(await openLlm({ provider: `${url}/api/v2/`, model: "m1" }))).toBe("hello");
+  expect(await converseWith(await openLlm({ provider: url, model: "m1" }))).toBe("hello");
+  expect(await converseWith(await openLlm({ provider: `${url}/api/v2/`, model: "m1" }))).toBe("hello");
   expect(received.map(({ path }) => path)).toEqual(["/v1/chat/completions", "/api/v2/chat/completions"]);
   expect(received[0]!.headers.authorization).toBeUndefined();
   expect((await openLlm({ provider: "anthropic", model: "claude", key: KEY })).model).toBe("claude");
@@ -267,15 +277,18 @@ test.each([
   ["openai", "/gateway/", "/gateway/chat/completions"],
   ["anthropic", "", "/v1/messages"],
   ["anthropic", "/gateway/anthropic/v1", "/gateway/anthropic/v1/messages"],
-])("%s can be called at another address, with its own key: %j", async (named, path, asked) => {
-  const { url, received } = await provider(() => ({ text: "hello" }));
-  const llm = await openLlm({ provider: named, model: "m1", key: KEY, baseUrl: `${url}${path}` });
-  expect(await ask(llm)).toBe("hello");
-  expect(received[0]!.path).toBe(asked);
-  expect(received[0]!.headers[named === "openai" ? "authorization" : "x-api-key"]).toContain(KEY);
-});
+])(
+  "the provider %s can be called at another address with its own key: %j",
+  async (providerName, path, expectedPath) => {
+    const { url, received } = await provider(() => ({ text: "hello" }));
+    const llm = await openLlm({ provider: providerName, model: "m1", key: KEY, baseUrl: `${url}${path}` });
+    expect(await converseWith(llm)).toBe("hello");
+    expect(received[0]!.path).toBe(expectedPath);
+    expect(received[0]!.headers[providerName === "openai" ? "authorization" : "x-api-key"]).toContain(KEY);
+  },
+);
 
-test.each(["https://llm.example", "http://127.0.0.1:1/v1", "HTTPS://llm.example/a/b/"])("a base URL: %s", (text) => {
+test.each(["https://llm.example", "http://127.0.0.1:1/v1", "HTTPS://llm.example/a/b/"])("%s is a base URL", (text) => {
   expect(isBaseUrl(text)).toBe(true);
 });
 
@@ -286,17 +299,17 @@ test.each([
   "https://a:b@llm.example",
   "https://llm.example/?k=1",
   "https://llm.example/#a",
-])("an invalid base URL: %s", (text) => expect(isBaseUrl(text)).toBe(false));
+])("%s is not a base URL", (text) => expect(isBaseUrl(text)).toBe(false));
 
 test("a call whose caller has disconnected is stopped and not counted as a failure", async () => {
-  const gone = new AbortController();
-  const { url, received } = await provider(() => () => gone.abort());
+  const disconnect = new AbortController();
+  const { url, received } = await provider(() => () => disconnect.abort());
   const llm = await openLlm({ provider: url, model: "m1" });
-  await expect(converse(llm, "be brief", [QUESTION], echo(), gone.signal)).rejects.toThrow(
+  await expect(converse(llm, "be brief", [QUESTION], createEchoTools(), disconnect.signal)).rejects.toThrow(
     "nobody waits for its answer",
   );
   await received[0]!.closed;
   expect(llm.problem!()).toBeNull();
-  await expect(converse(llm, "be brief", [QUESTION], echo(), gone.signal)).rejects.toThrow(LlmFailed);
+  await expect(converse(llm, "be brief", [QUESTION], createEchoTools(), disconnect.signal)).rejects.toThrow(LlmFailed);
   expect(received).toHaveLength(1);
 });

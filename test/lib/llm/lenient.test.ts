@@ -1,12 +1,12 @@
-/** Answers of servers that speak the protocol in their own way. */
+/** Responses of compatible servers that differ from the protocol are accepted. */
 import { expect, test } from "vitest";
 import { requireText } from "../../../lib/llm/converse.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
 import { createToolbox } from "../../../lib/chat/tools.ts";
 import { openDeps } from "../../support/deps.ts";
-import { provider } from "../chat/provider.ts";
+import { provider } from "../chat/model_server.ts";
 
-async function answered(choice: object) {
+async function completeWith(choice: object) {
   const { url } = await provider(() => (response) => {
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify({ choices: [choice] }));
@@ -21,14 +21,14 @@ test("content in parts, arguments as an object and a call without an id are acce
     { type: "text", text: "parts" },
   ];
   const tool_calls = [{ function: { name: "find", arguments: { query: "is:pending" } } }];
-  expect(await answered({ message: { content, tool_calls } })).toEqual({
+  expect(await completeWith({ message: { content, tool_calls } })).toEqual({
     text: "Two parts",
     toolCalls: [{ id: "call_0", name: "find", input: { query: "is:pending" } }],
   });
 });
 
 test("a response that ended at the token limit is marked as truncated", async () => {
-  const { text, isCut } = await answered({ message: { content: "Half a" }, finish_reason: "length" });
+  const { text, isCut } = await completeWith({ message: { content: "Half a" }, finish_reason: "length" });
   expect(requireText(text, isCut)).toBe("Half a\n(The answer was cut at the length limit of the model.)");
 });
 

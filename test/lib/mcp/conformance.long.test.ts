@@ -1,6 +1,6 @@
 /**
- * The protocol's own conformance scenarios, of both eras, against the program as it is started. What a scenario asks of
- * diagnostic tools, prompts or resources, which this server has none of, is named here; everything else must hold.
+ * The server passes the conformance scenarios of MCP, of both version ranges, except the listed checks of diagnostic tools,
+ * prompts and resources, which the server does not have.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,15 +15,15 @@ import { manifest } from "../../support/intents.ts";
 import { withAgents } from "../../support/mcp.ts";
 
 const folder = temporaryFolder();
-const tool = join(folder, "conformance.cjs");
+const conformanceProgram = join(folder, "conformance.cjs");
 let server: Server;
 
 beforeAll(async () => {
-  // As one file of the older module format it runs on every Node that this package does.
+  // As one CommonJS file the program runs on every version of Node that this package supports.
   const source = createRequire(import.meta.url).resolve("@modelcontextprotocol/conformance/dist/index.js");
   await esbuild.build({
     entryPoints: [source],
-    outfile: tool,
+    outfile: conformanceProgram,
     bundle: true,
     platform: "node",
     format: "cjs",
@@ -53,23 +53,17 @@ interface Check {
   errorMessage?: string;
 }
 
-/** Findings of a scenario. */
-async function checksOf(scenario: string, version: string): Promise<Check[]> {
-  const asked = [
-    "server",
-    "--url",
-    `${server.url}/mcp`,
-    "--scenario",
-    scenario,
-    "--spec-version",
-    version,
-    "--verbose",
-  ];
-  // Into a file: the program ends itself, and what is still on its way through a pipe then is lost.
+/** Runs a scenario and returns its checks. */
+async function runScenario(scenario: string, version: string): Promise<Check[]> {
+  const args = ["server", "--url", `${server.url}/mcp`, "--scenario", scenario, "--spec-version", version, "--verbose"];
+  // The output goes to a file, since the program exits before all output has passed through a pipe.
   const path = join(folder, `${scenario}_${version}.txt`);
   const output = openSync(path, "w");
-  // A check that fails ends it with 1; what it found is printed all the same.
-  await once(spawn(process.execPath, [tool, ...asked], { cwd: folder, stdio: ["ignore", output, "ignore"] }), "exit");
+  // The program exits with 1 when a check fails, and prints all checks in any case.
+  await once(
+    spawn(process.execPath, [conformanceProgram, ...args], { cwd: folder, stdio: ["ignore", output, "ignore"] }),
+    "exit",
+  );
   closeSync(output);
   const stdout = readFileSync(path, "utf8");
   const json = /^\[$[\s\S]*?^\]$/m.exec(stdout)?.[0];
@@ -91,11 +85,11 @@ test.each<[string, string, string[]?]>([
   ["input-required-result-unsupported-methods", "2026-07-28"],
   ["dns-rebinding-protection", "2026-07-28"],
   ["caching", "2026-07-28", NO_PROMPTS_OR_RESOURCES],
-])("%s of %s", async (scenario, version, notApplicable = []) => {
-  const checks = await checksOf(scenario, version);
+])("the scenario %s of version %s passes", async (scenario, version, notApplicable = []) => {
+  const checks = await runScenario(scenario, version);
   const failed = checks.filter(({ status }) => status === "FAILURE" || status === "WARNING");
   expect(failed.filter(({ id }) => !notApplicable.includes(id))).toEqual([]);
-  // Scenarios listed as not applicable really are, and hide nothing that could be tested.
+  // Each check that is listed as not applicable fails, and for that reason.
   expect(failed.map(({ id }) => id).sort()).toEqual([...notApplicable].sort());
   for (const { errorMessage } of failed)
     expect(errorMessage).toMatch(/^Not testable|Method not found: (?:prompts|resources)\//);

@@ -1,4 +1,4 @@
-/** The Tasks extension: a wait for people as a task, for clients that say that they take one. */
+/** The Tasks extension: a wait for a decision is a task for clients that support tasks. */
 import { expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { checkedFetch } from "../../support/checked_fetch.ts";
@@ -9,24 +9,28 @@ import { asAgent, mcpClient, makeMessage, withAgents } from "../../support/mcp.t
 const PROPOSAL = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Show the banner" };
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
-async function served() {
+async function startMcp() {
   const fetch = checkedFetch(app(await openDeps({ intent: withAgents() })));
   const mcp = mcpClient(fetch, asAgent);
-  /** A request of a client that takes tasks. */
-  const ask = async (method: string, params: Record<string, unknown>, capabilities: object = TASKS) => {
-    const { params: reported, headers } = makeMessage("modern", method, params);
-    const meta = { ...(reported["_meta"] as object), "io.modelcontextprotocol/clientCapabilities": capabilities };
+  /** Sends a request of a client that supports tasks. */
+  const sendRequest = async (method: string, params: Record<string, unknown>, capabilities: object = TASKS) => {
+    const { params: modernParams, headers } = makeMessage("modern", method, params);
+    const meta = { ...(modernParams["_meta"] as object), "io.modelcontextprotocol/clientCapabilities": capabilities };
     const name = params["name"] ?? params["taskId"];
-    const body = { jsonrpc: "2.0", id: 1, method, params: { ...reported, ["_meta"]: meta } };
+    const body = { jsonrpc: "2.0", id: 1, method, params: { ...modernParams, ["_meta"]: meta } };
     return (await mcp.send(body, { ...headers, "mcp-name": typeof name === "string" ? name : "none" })).body;
   };
   const wait = (change_id: string, capabilities?: object) =>
-    ask("tools/call", { name: "wait_for_decision", arguments: { change_id, timeout_seconds: 1 } }, capabilities);
-  return { api: client(fetch), mcp, ask, wait };
+    sendRequest(
+      "tools/call",
+      { name: "wait_for_decision", arguments: { change_id, timeout_seconds: 1 } },
+      capabilities,
+    );
+  return { api: client(fetch), mcp, sendRequest, wait };
 }
 
 test("a wait is a task that ends when people have decided, in any process", async () => {
-  const { api, mcp, ask, wait } = await served();
+  const { api, mcp, sendRequest, wait } = await startMcp();
   expect((await mcp.request("server/discover")).body.result.capabilities).toMatchObject(TASKS);
   const { change_id } = await mcp.tool("propose_change", PROPOSAL);
   const { result: task } = await wait(change_id);
@@ -38,14 +42,14 @@ test("a wait is a task that ends when people have decided, in any process", asyn
     pollIntervalMs: expect.any(Number),
   });
   const { taskId } = task;
-  expect((await ask("tasks/get", { taskId })).result).toMatchObject({
+  expect((await sendRequest("tasks/get", { taskId })).result).toMatchObject({
     resultType: "complete",
     taskId,
     status: "working",
   });
   await api.post("approve", { change_id, approver: "ana" });
-  const done = (await ask("tasks/get", { taskId })).result;
-  expect(done).toMatchObject({
+  const completedTask = (await sendRequest("tasks/get", { taskId })).result;
+  expect(completedTask).toMatchObject({
     resultType: "complete",
     status: "completed",
     result: { structuredContent: { change_id, status: "approved", moved: true } },
@@ -55,27 +59,29 @@ test("a wait is a task that ends when people have decided, in any process", asyn
 });
 
 test("a client that does not declare support for tasks gets none", async () => {
-  const { mcp, ask, wait } = await served();
+  const { mcp, sendRequest, wait } = await startMcp();
   const { change_id } = await mcp.tool("propose_change", PROPOSAL);
   for (const capabilities of [{}, { extensions: {} }, { extensions: [] }])
     expect((await wait(change_id, capabilities)).result).toMatchObject({
       resultType: "complete",
       structuredContent: { moved: false },
     });
-  expect((await ask("tasks/get", { taskId: `pending_consent/${change_id}` }, {})).error).toMatchObject({
+  expect((await sendRequest("tasks/get", { taskId: `pending_consent/${change_id}` }, {})).error).toMatchObject({
     code: -32021,
     data: { requiredCapabilities: TASKS },
   });
 });
 
 test("cancelling a task decides nothing, and an unknown task is reported as unknown", async () => {
-  const { api, mcp, ask, wait } = await served();
+  const { api, mcp, sendRequest, wait } = await startMcp();
   const { change_id } = await mcp.tool("propose_change", PROPOSAL);
   const { taskId } = (await wait(change_id)).result;
   for (const method of ["tasks/cancel", "tasks/update"])
-    expect((await ask(method, { taskId, inputResponses: {} })).result).toMatchObject({ resultType: "complete" });
+    expect((await sendRequest(method, { taskId, inputResponses: {} })).result).toMatchObject({
+      resultType: "complete",
+    });
   expect((await api.change(change_id)).status).toBe("pending_consent");
-  for (const none of [
+  for (const unknownId of [
     "x",
     "pending_consent/nope",
     `nope/${change_id}`,
@@ -85,10 +91,10 @@ test("cancelling a task decides nothing, and an unknown task is reported as unkn
     [taskId],
     { toString: 1, valueOf: 1 },
   ])
-    expect((await ask("tasks/get", { taskId: none })).error?.code, JSON.stringify(none)).toBe(-32602);
+    expect((await sendRequest("tasks/get", { taskId: unknownId })).error?.code, JSON.stringify(unknownId)).toBe(-32602);
 });
 
 test("a task for an unknown change returns the error of the tool", async () => {
-  const { wait } = await served();
+  const { wait } = await startMcp();
   expect((await wait("nope")).result).toMatchObject({ isError: true });
 });

@@ -1,3 +1,4 @@
+/** Memories are stored, found by other instances too, replaced, deleted, and limited in number. */
 import { expect, test } from "vitest";
 import { type Memory, MAX_MEMORIES, remember } from "../../../lib/projections/memory.ts";
 import { sequenceKey } from "../../../lib/projections/buffer.ts";
@@ -8,31 +9,31 @@ import { writeInBatches } from "../../support/write_in_batches.ts";
 import { DAY, START } from "../../support/clock.ts";
 import { makeBarrier } from "../../support/scripted_adapter.ts";
 import { tornStore } from "../../support/torn_store.ts";
-import { chatService, readMemories } from "../chat/fixture.ts";
+import { chatService, readMemories } from "../chat/chat_service.ts";
 import { projectAll, rebuild } from "../../../lib/projections/projector.ts";
 import { projectionDeps } from "../projections/test_log.ts";
 
-const memory = (text: string, over: Partial<Memory> = {}): Memory => ({
+const makeMemory = (text: string, fields: Partial<Memory> = {}): Memory => ({
   kind: "insight",
   text,
   author: null,
   at: START,
   ref: null,
-  ...over,
+  ...fields,
 });
-const add = (store: Store, text: string, over: Partial<Memory> = {}) =>
-  store.transact((tx) => remember(tx, memory(text, over)));
-const found = async (store: Store, query: string) => {
+const addMemory = (store: Store, text: string, fields: Partial<Memory> = {}) =>
+  store.transact((tx) => remember(tx, makeMemory(text, fields)));
+const findTexts = async (store: Store, query: string) => {
   const memories = await recall(projectionDeps(store), { query, limit: 10 });
   return memories.map(({ text }) => /unverified: “(.*)”$/.exec(text)?.[1] ?? text);
 };
 
-/** Another process on the same records: it has an index of its own. */
+/** Returns the store of another process on the same records; each store object has its own search index. */
 const otherInstance = (store: Store): Store => ({ ...store });
 
 test("a memory is found with all its fields", async () => {
   const store = memoryStore();
-  await add(store, "approved by ana: the legal team agreed", { ref: "chg_1" });
+  await addMemory(store, "approved by ana: the legal team agreed", { ref: "chg_1" });
   expect(await recall(projectionDeps(store), { query: "legal", limit: 10 })).toEqual([
     {
       id: "mem_0000000000000001",
@@ -47,33 +48,33 @@ test("a memory is found with all its fields", async () => {
   ]);
 });
 
-test("the next search finds memories made after the first one, also by another instance", async () => {
+test("the next search finds memories stored after the first one, also by another instance", async () => {
   const store = memoryStore();
   const other = otherInstance(store);
-  await add(store, "first zebra");
-  expect(await found(store, "zebra")).toEqual(["first zebra"]);
-  expect(await found(other, "zebra")).toEqual(["first zebra"]);
-  await add(other, "second zebra");
-  expect(await found(store, "zebra")).toEqual(["second zebra", "first zebra"]);
+  await addMemory(store, "first zebra");
+  expect(await findTexts(store, "zebra")).toEqual(["first zebra"]);
+  expect(await findTexts(other, "zebra")).toEqual(["first zebra"]);
+  await addMemory(other, "second zebra");
+  expect(await findTexts(store, "zebra")).toEqual(["second zebra", "first zebra"]);
 });
 
 test("a search during another one finds everything that was durable at its start", async () => {
   const store = memoryStore();
-  await add(store, "old zebra");
-  const held = makeBarrier();
+  await addMemory(store, "old zebra");
+  const barrier = makeBarrier();
   let lists = 0;
   const slow: Store = {
     ...store,
     async list(collection, options) {
       const page = await store.list(collection, options);
-      if (++lists === 1) await held.opened;
+      if (++lists === 1) await barrier.opened;
       return page;
     },
   };
-  const early = found(slow, "zebra");
-  await add(store, "new okapi");
-  const later = found(slow, "okapi");
-  held.open();
+  const early = findTexts(slow, "zebra");
+  await addMemory(store, "new okapi");
+  const later = findTexts(slow, "okapi");
+  barrier.open();
   expect(await early).toEqual(["old zebra"]);
   expect(await later).toEqual(["new okapi"]);
 });
@@ -81,29 +82,29 @@ test("a search during another one finds everything that was durable at its start
 test.each([0, 1, 2])("a deleted memory is not found, in any order of deletion: number %i of three", async (deleted) => {
   const store = memoryStore();
   const texts = ["zebra one", "zebra two", "zebra three"];
-  for (const text of texts) await add(store, text);
-  expect(await found(store, "zebra")).toHaveLength(3);
+  for (const text of texts) await addMemory(store, text);
+  expect(await findTexts(store, "zebra")).toHaveLength(3);
   await otherInstance(store).transact((tx) => tx.delete("memories", sequenceKey(deleted + 1)));
-  expect(await found(store, "zebra")).toEqual(texts.filter((_, i) => i !== deleted).reverse());
+  expect(await findTexts(store, "zebra")).toEqual(texts.filter((_, i) => i !== deleted).reverse());
 });
 
 test("a page read during a commit does not permanently omit a memory", async () => {
   const store = memoryStore();
-  await add(store, "old zebra");
-  const remembering = () =>
+  await addMemory(store, "old zebra");
+  const addTwo = () =>
     store.transact(async (tx) => {
-      for (const text of ["first zebra", "second zebra"]) await remember(tx, memory(text));
+      for (const text of ["first zebra", "second zebra"]) await remember(tx, makeMemory(text));
     });
-  const torn = tornStore(store, "memories", remembering);
-  await found(torn, "zebra");
-  expect(await found(torn, "zebra")).toEqual(["second zebra", "first zebra", "old zebra"]);
+  const torn = tornStore(store, "memories", addTwo);
+  await findTexts(torn, "zebra");
+  expect(await findTexts(torn, "zebra")).toEqual(["second zebra", "first zebra", "old zebra"]);
 });
 
 test("memories of entries are found, replaced ones are not, and a rebuild changes neither", async () => {
   const { deps, propose, post, search } = await chatService();
-  await add(deps.store, "a zebra of nobody's");
-  const promised = { kpi: "csat", expected_delta_k: 0.1 };
-  const { change_id } = await propose({ target: "zoo.zebra", proposer: "pat", ...promised });
+  await addMemory(deps.store, "a zebra of nobody's");
+  const promise = { kpi: "csat", expected_delta_k: 0.1 };
+  const { change_id } = await propose({ target: "zoo.zebra", proposer: "pat", ...promise });
   await post("kpi", { csat: 4 });
   await post("approve", { change_id, approver: "ana", note: "let it run" });
   await post("apply", { change_id });
@@ -140,31 +141,31 @@ test.each([
   ["proposer", 5],
   ["created_at", "never"],
 ])(
-  "of a change whose %s somebody edited outside the log no memory is reported, and of all others it is",
-  async (field, said) => {
+  "memories of a change whose %s was edited in the store are not returned; those of other changes are",
+  async (field, value) => {
     const { deps, propose, search } = await chatService();
     const ids = [await propose({ target: "zoo.zebra" }), await propose({ target: "zoo.lion" })].map(
-      (one) => one.change_id,
+      ({ change_id }) => change_id,
     );
-    const refs = async (at = { search }) =>
-      (await at.search("zoo")).body.results.map(({ ref }: { ref: string }) => ref).sort();
-    expect(await refs()).toEqual([...ids].sort());
+    const findRefs = async (api = { search }) =>
+      (await api.search("zoo")).body.results.map(({ ref }: { ref: string }) => ref).sort();
+    expect(await findRefs()).toEqual([...ids].sort());
     await deps.store.transact(async (tx) => {
-      const { value } = (await tx.get("changes", ids[0]!))!;
-      tx.put("changes", ids[0]!, { ...value, change: { ...value.change, [field]: said } } as never);
+      const { value: record } = (await tx.get("changes", ids[0]!))!;
+      tx.put("changes", ids[0]!, { ...record, change: { ...record.change, [field]: value } } as never);
     });
-    expect(await refs()).toEqual([ids[1]]);
-    expect(await refs(await chatService({ store: otherInstance(deps.store) }))).toEqual([ids[1]]);
+    expect(await findRefs()).toEqual([ids[1]]);
+    expect(await findRefs(await chatService({ store: otherInstance(deps.store) }))).toEqual([ids[1]]);
   },
 );
 
 test("above the limit the oldest memories are removed and no longer found", async () => {
   const store = memoryStore();
-  await writeInBatches(store, MAX_MEMORIES, (tx, i) => remember(tx, memory(`note${i}`)));
-  expect(await found(store, "note0")).toEqual(["note0"]);
-  await add(store, "one more");
-  expect(await found(store, "note0")).toEqual([]);
-  expect(await found(store, "note1")).toEqual(["note1"]);
+  await writeInBatches(store, MAX_MEMORIES, (tx, i) => remember(tx, makeMemory(`note${i}`)));
+  expect(await findTexts(store, "note0")).toEqual(["note0"]);
+  await addMemory(store, "one more");
+  expect(await findTexts(store, "note0")).toEqual([]);
+  expect(await findTexts(store, "note1")).toEqual(["note1"]);
   expect(await store.list("memories", { limit: 100_000 })).toHaveLength(MAX_MEMORIES);
 });
 
@@ -172,11 +173,11 @@ test("each of two hundred memories in Chinese and Japanese is found by one of it
   const store = memoryStore();
   const places = [..."东西南北上中下前后左右里外新旧大小高低长"];
   const things = ["价格", "会员", "登录", "支付", "データ", "ログイン", "通知", "検索", "課金", "设置"];
-  for (const place of places) for (const thing of things) await add(store, `批准了${place}区的${thing}变更`);
+  for (const place of places) for (const thing of things) await addMemory(store, `批准了${place}区的${thing}变更`);
   let hits = 0;
   for (const place of places)
     for (const thing of things) {
-      const [best] = await found(store, `${place}区的${thing}`);
+      const [best] = await findTexts(store, `${place}区的${thing}`);
       if (best === `批准了${place}区的${thing}变更`) hits++;
     }
   expect(hits).toBe(200);
@@ -184,8 +185,8 @@ test("each of two hundred memories in Chinese and Japanese is found by one of it
 
 test("a long text is truncated to its beginning, and stays well-formed", async () => {
   const store = memoryStore();
-  await add(store, `${"a".repeat(1999)}😀 tail`);
-  const [kept] = await readMemories(store);
-  expect(kept!.text).toHaveLength(2000);
-  expect(kept!.text.isWellFormed()).toBe(true);
+  await addMemory(store, `${"a".repeat(1999)}😀 tail`);
+  const [memory] = await readMemories(store);
+  expect(memory!.text).toHaveLength(2000);
+  expect(memory!.text.isWellFormed()).toBe(true);
 });

@@ -1,11 +1,11 @@
-/** A conversation is private: what was said in it is found in it only. */
+/** A conversation is private: its messages are found only from within it. */
 import { expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { remember } from "../../../lib/projections/memory.ts";
 import { checkedFetch } from "../../support/checked_fetch.ts";
 import { START } from "../../support/clock.ts";
 import { asAgent, mcpClient, withAgents } from "../../support/mcp.ts";
-import { chatService, readMemories } from "../chat/fixture.ts";
+import { chatService, readMemories } from "../chat/chat_service.ts";
 import { using, withModel } from "../chat/with_model.ts";
 
 const SECRET = "The zebra contract is worth ninety";

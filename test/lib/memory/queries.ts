@@ -1,14 +1,14 @@
-/** Queries of people after the simulated month, with the expected first result; written from its story alone. */
+/** Queries of people after the simulated month, with the expected first results, which follow from the month's script. */
 import type { MemoryKind } from "../../../lib/projections/memory.ts";
 
-/** A search, and what its first hit must be. */
+/** A search, and the conditions that its first result must meet. */
 export interface MemoryQuery {
   query: string;
-  /** One of these kinds. */
+  /** The possible kinds. */
   kinds: readonly MemoryKind[];
-  /** About one of these changes of the month; absent: about none of them. */
+  /** The possible changes, by name; absent: any or none. */
   changes?: readonly string[];
-  /** If a change has several memories of the kind: text of the right one. */
+  /** Text of the memory, if a change has several memories of the kind. */
   says?: RegExp;
 }
 
@@ -22,7 +22,7 @@ const find = (query: string, kinds: MemoryKind | MemoryKind[], changes?: string 
 const BY_PRICING = ["discount cap", "price rounding", "bundle price"];
 const EMERGENCIES = ["login outage", "mail loop"];
 
-/** Forty in English. */
+/** Forty queries in English. */
 export const ENGLISH: readonly MemoryQuery[] = [
   find("short form rolled back", "rollback", "short form"),
   find("why was the short form reverted?", "rollback", "short form"),

@@ -1,7 +1,8 @@
+/** Terms of texts and queries: word forms, spellings and scripts without spaces. */
 import { expect, test } from "vitest";
 import { queryTerms, textTerms } from "../../../lib/memory/tokens.ts";
 
-const meet = (text: string, query: string): string[] =>
+const sharedTerms = (text: string, query: string): string[] =>
   queryTerms(query).filter((term) => textTerms(text).includes(term));
 
 test.each([
@@ -22,15 +23,15 @@ test.each([
   ["roll it back? rollback", "rolled_back"],
   ["denies", "denied by bo"],
   ["planning", "the plan"],
-])("%s finds %s", (query, text) => {
-  expect(meet(text, query)).not.toEqual([]);
+])("the query %s finds %s", (query, text) => {
+  expect(sharedTerms(text, query)).not.toEqual([]);
 });
 
 test.each([
   ["approve", "applied by ana"],
   ["cat", "category"],
-])("%s does not find %s", (query, text) => {
-  expect(meet(text, query)).toEqual([]);
+])("the query %s does not find %s", (query, text) => {
+  expect(sharedTerms(text, query)).toEqual([]);
 });
 
 test("a Chinese query is split into pairs of characters; a single character is searched alone", () => {

@@ -9,7 +9,7 @@ import { DAY, HOUR } from "../../support/clock.ts";
 import { contents, failingStore } from "../../support/failing_store.ts";
 import { fails, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import type { TestService } from "../../support/service.ts";
-import { chatService } from "../chat/fixture.ts";
+import { chatService } from "../chat/chat_service.ts";
 
 /** Reads the memories of entries and of outcomes. */
 async function readMemories({ deps }: TestService): Promise<Memory[]> {

@@ -1,7 +1,8 @@
-import { chatService, type ChatService } from "../chat/fixture.ts";
+/** A service with a denied change, for tests of memory. */
+import { chatService, type ChatService } from "../chat/chat_service.ts";
 
-/** A change that somebody denied. */
-export async function denied(): Promise<ChatService & { change_id: string }> {
+/** Opens a service, proposes a change and denies it. */
+export async function openWithDenial(): Promise<ChatService & { change_id: string }> {
   const service = await chatService();
   const { change_id } = await service.propose({
     target: "data.retention",
@@ -14,6 +15,6 @@ export async function denied(): Promise<ChatService & { change_id: string }> {
   return { ...service, change_id };
 }
 
-/** How that is remembered. */
+/** The text of the memory of that denial. */
 export const DENIAL =
   "“Delete visits after 30 days” (data.retention for tenant northwind): denied by bo@acme.example: “Legal objects”";

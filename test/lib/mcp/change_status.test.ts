@@ -23,6 +23,6 @@ test.each([
     { ...APPLIED, exposure: { ...STEP, waits_for: "not_yet" } },
   ],
   ["nothing left to do", { ...APPLIED, exposure: { ...STEP, share: 10_000, waits_for: null } }],
-])("%s: %j", (words, change) => {
+])("the sentence contains “%s” for %j", (words, change) => {
   expect(describeNext(change, null)).toContain(words);
 });

@@ -1,4 +1,4 @@
-/** Two ends of a link without a socket between them. */
+/** Sessions of a link whose frames are passed in memory, without a socket. */
 import { deriveSecretKey } from "../../../lib/link/keys.ts";
 import { type LinkEvent, type Role, type Session, createSession } from "../../../lib/link/session.ts";
 
@@ -18,7 +18,7 @@ export interface EndOptions {
   peer?: string;
 }
 
-/** One end; client is peer `a`, server peer `b`, unless configured otherwise. */
+/** Creates the session of one end; by default the client is peer `a` and the server peer `b`. */
 export function end(
   role: Role,
   { keys = [KEY], nonce, peer = role === "client" ? "a" : "b" }: EndOptions = {},
@@ -27,7 +27,7 @@ export function end(
   return createSession({ role, self: identity(peer), keys, nonce: filled });
 }
 
-/** Messages between two ends. */
+/** Events and frames of two sessions. */
 export interface Passed {
   client: LinkEvent[];
   server: LinkEvent[];
@@ -35,36 +35,36 @@ export interface Passed {
   frames: { from: Role; bytes: Uint8Array }[];
 }
 
-/** Carries everything to and fro until both are silent; `change` may replace what is under way. */
+/** Passes frames between two sessions until neither sends any; `change` may replace a frame, whose index it gets. */
 export function shake(
   client: Session,
   server: Session,
   change: (bytes: Uint8Array, index: number) => Uint8Array = (bytes) => bytes,
 ): Passed {
   const passed: Passed = { client: [], server: [], frames: [] };
-  const under: { from: Role; bytes: Uint8Array }[] = client.open().map((bytes) => ({ from: "client", bytes }));
-  for (let sent = under.shift(); sent; sent = under.shift()) {
+  const queue: { from: Role; bytes: Uint8Array }[] = client.open().map((bytes) => ({ from: "client", bytes }));
+  for (let sent = queue.shift(); sent; sent = queue.shift()) {
     const bytes = change(sent.bytes, passed.frames.length);
     passed.frames.push({ from: sent.from, bytes });
     const to: Role = sent.from === "client" ? "server" : "client";
-    const step = (to === "server" ? server : client).receive(bytes);
-    passed[to].push(...step.events);
-    for (const answer of step.send) under.push({ from: to, bytes: answer });
+    const result = (to === "server" ? server : client).receive(bytes);
+    passed[to].push(...result.events);
+    for (const answer of result.send) queue.push({ from: to, bytes: answer });
   }
   return passed;
 }
 
-/** Two ends that have proved themselves to each other. */
+/** Creates two sessions after a successful handshake. */
 export function established(): { client: Session; server: Session; frames: Passed["frames"] } {
   const [client, server] = [end("client"), end("server")];
   const { frames } = shake(client, server);
   return { client, server, frames };
 }
 
-/** A copy with one byte changed. */
-export function flipped(bytes: Uint8Array, at: number, by = 1): Uint8Array {
+/** Returns a copy in which the byte at an index is XORed with `bits`. */
+export function flipped(bytes: Uint8Array, index: number, bits = 1): Uint8Array {
   const copy = bytes.slice();
-  copy[at]! ^= by;
+  copy[index]! ^= bits;
   return copy;
 }
 

@@ -1,46 +1,50 @@
-/** A language-model provider on a real port that speaks both protocols, and misbehaves on order. */
+/** A server in place of a language-model provider. It speaks both protocols, and its script may answer anything. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** An utterance of the model in one round. */
+/** A message of the model: text, calls of tools, or both. */
 export interface Said {
   text?: string;
   tools?: { name: string; input?: unknown }[];
 }
 
-/** A request as the provider got it. */
+/** A request to the model. */
 export interface Received {
   path: string;
   headers: IncomingMessage["headers"];
-  // oxlint-disable-next-line no-explicit-any -- whatever the client sent
+  // oxlint-disable-next-line no-explicit-any -- requests have no type
   body: any;
-  /** Resolves when its connection is closed. */
+  /** Resolves when the connection of the request is closed. */
   closed: Promise<unknown>;
 }
 
-/** The answer: an utterance in the protocol of the request, or any response. */
+/** Returns the model's message for a request, or writes any response itself. `round` counts the requests from 0. */
 export type Script = (received: Received, round: number) => Said | ((response: ServerResponse) => void);
 
-/** Starts one. */
+/** Starts the server on a free port; it ends with the test. `received` lists the requests. */
 export async function provider(script: Script): Promise<{ url: string; received: Received[] }> {
   const received: Received[] = [];
   const server = createServer((request, response) => {
-    const pieces: Buffer[] = [];
-    request.on("data", (piece: Buffer) => pieces.push(piece));
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
-      const got: Received = {
+      const receivedRequest: Received = {
         path: request.url!,
         headers: request.headers,
-        body: JSON.parse(Buffer.concat(pieces).toString()),
+        body: JSON.parse(Buffer.concat(chunks).toString()),
         closed: once(response, "close"),
       };
-      received.push(got);
-      const said = script(got, received.length - 1);
-      if (typeof said === "function") return said(response);
+      received.push(receivedRequest);
+      const answer = script(receivedRequest, received.length - 1);
+      if (typeof answer === "function") return answer(response);
       response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify(got.path.endsWith("/messages") ? asMessage(said) : asCompletion(said)));
+      response.end(
+        JSON.stringify(
+          receivedRequest.path.endsWith("/messages") ? toAnthropicMessage(answer) : toOpenAiCompletion(answer),
+        ),
+      );
     });
   });
   server.listen(0, "127.0.0.1");
@@ -53,7 +57,7 @@ export async function provider(script: Script): Promise<{ url: string; received:
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received };
 }
 
-const asMessage = ({ text, tools = [] }: Said) => ({
+const toAnthropicMessage = ({ text, tools = [] }: Said) => ({
   id: "msg_1",
   type: "message",
   role: "assistant",
@@ -64,7 +68,7 @@ const asMessage = ({ text, tools = [] }: Said) => ({
   stop_reason: tools.length > 0 ? "tool_use" : "end_turn",
 });
 
-const asCompletion = ({ text = "", tools = [] }: Said) => ({
+const toOpenAiCompletion = ({ text = "", tools = [] }: Said) => ({
   id: "cmpl_1",
   object: "chat.completion",
   choices: [

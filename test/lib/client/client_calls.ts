@@ -1,8 +1,8 @@
 /** Calls of the client that are tested on every platform. */
 import { CountersignError, createClient } from "../../../lib/client/client.ts";
 
-/** Proposes, is refused, decides, and waits. */
-export async function story(baseUrl: string): Promise<string[]> {
+/** Proposes a change, applies it too early, approves it, and waits for the decision; returns the results. */
+export async function makeCalls(baseUrl: string): Promise<string[]> {
   const client = createClient({ baseUrl });
   const { change_id, status } = await client.post("/api/product/propose", {
     body: { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Schönes 中文", value: { on: true } },
