@@ -7,7 +7,7 @@ import { AppError, invalidField } from "../lib/kit/errors.ts";
 import { type EventCursor, parseCursor, readPresentCursor, resumeCursor } from "../lib/operations/event_cursor.ts";
 import { createEventStream } from "../lib/operations/event_stream.ts";
 
-/** Maximum number of concurrent readers of a process, and of one person, or one address for unnamed readers. */
+/** Maximum number of concurrent streams of a process, and of one reader: a person, or the address of an unnamed reader. */
 const MAX_STREAMS = 64;
 const MAX_STREAMS_PER_READER = 16;
 

@@ -3,7 +3,7 @@ import type { OperationsDeps } from "../lib/operations/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
 
-/** GET /api/evolved: the self-evolution files, newest first; none where the host keeps no files. */
+/** GET /api/evolved: the self-evolution files, newest first; none if the host stores no files. */
 export const evolved = endpoint(
   {
     method: "GET",

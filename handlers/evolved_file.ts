@@ -4,7 +4,7 @@ import { plainResponse } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { AppError } from "../lib/kit/errors.ts";
 
-/** GET /api/evolved/<file>: one self-evolution file, as text that nothing interprets. */
+/** GET /api/evolved/<file>: one self-evolution file, as text that browsers do not render. */
 export const evolvedFile = endpoint(
   {
     method: "GET",

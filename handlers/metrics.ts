@@ -5,7 +5,7 @@ import type { OperationsDeps } from "../lib/operations/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { formatBusinessMetrics, PROMETHEUS_TYPE } from "../lib/operations/business_metrics.ts";
 
-/** GET /api/metrics: figures of the product, and of this process where the host provides them. */
+/** GET /api/metrics: figures of the product, and of this process if the host provides them. */
 export const metrics = endpoint(
   {
     method: "GET",

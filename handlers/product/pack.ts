@@ -51,7 +51,7 @@ export const pack = endpoint(
     await readCheckpoint(deps);
     const createChunks = () =>
       format === "html" ? packPage(deps, scope) : writeTar(packFiles(deps, scope), deps.clock.now());
-    // The pack of a period reads the whole log, which one reader at a time may do.
+    // The pack of a period reads the complete log, which only one request at a time may do.
     const stream = "change_id" in scope ? streamChunks : streamLog;
     return new Response(request.method === "HEAD" ? null : stream(deps, createChunks), {
       headers: {

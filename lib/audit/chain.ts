@@ -23,7 +23,7 @@ export interface ChainHead {
   head: string;
   /** Timestamp of the last entry, `""` before the first. */
   at: string;
-  /** The last `loss_accepted`: its id and hash; absent where none was recorded. */
+  /** Id and hash of the last entry `loss_accepted`; absent without one. */
   loss?: LogEnd | undefined;
 }
 
@@ -46,7 +46,7 @@ export async function readHead(reader: Pick<Store | Tx, "get">): Promise<ChainHe
   return (await reader.get("meta", "chain"))?.value;
 }
 
-/** Reads the chain's head, only once where a request cache is shared. */
+/** Reads the chain's head, only once for each request if there is a request cache. */
 export const readCurrentHead = ({
   store,
   requestCache,
@@ -79,7 +79,7 @@ export const findClockProblem = (head: ChainHead, now: number): string | undefin
     ? `this machine's clock, ${new Date(now).toISOString()}, is more than 24 h behind the last audit entry, ${head.at}: set the clock right; where it is right and the entry was dated by one that was ahead, POST /api/product/audit/accept-clock`
     : undefined;
 
-/** Returns whether an entry may have an earlier timestamp than its predecessor: only one that accepts the clock may. */
+/** Returns whether an entry may have an earlier timestamp than its predecessor: only `clock_accepted` may. */
 export const allowsEarlierTimestamp = (event_type: string): boolean => event_type === "clock_accepted";
 
 /** Makes the next entry, and the head after it. */

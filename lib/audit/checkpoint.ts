@@ -1,6 +1,6 @@
 /**
- * Checkpoints: signed notes with the size and root of the log's tree (C2SP `tlog-checkpoint`). Each continues the one before
- * it. A read computes the current checkpoint; the cycle stores it.
+ * Checkpoints: signed notes with the size and root of the log's tree (C2SP `tlog-checkpoint`). Each continues its predecessor. A
+ * read computes the current checkpoint; the cycle stores it.
  */
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { AuditDeps } from "./deps.ts";
@@ -43,9 +43,9 @@ export interface CheckpointSigner {
 export interface CheckpointAnchor {
   /** Location of the anchor. Under the same name it must not lose checkpoints; a new name begins a new anchor. */
   name?: string;
-  /** Adds a checkpoint. `signal` aborts after 10 s. Errors: an Error with a message for people where it was not stored. */
+  /** Adds a checkpoint. `signal` aborts after 10 s. Errors: an Error with a message for people if it was not stored. */
   append(note: string, signal: AbortSignal): Promise<void>;
-  /** Returns all its checkpoints in pages, oldest first, `""` for one that is unreadable; undefined for a write-only anchor. */
+  /** Returns all checkpoints in pages, oldest first, `""` for an unreadable one; undefined for a write-only anchor. */
   readAll(): AsyncIterable<readonly string[]> | undefined;
 }
 
@@ -73,11 +73,11 @@ export interface StoredCheckpoint {
 /** A checkpoint with its parsed content. */
 export interface Checkpoint extends StoredCheckpoint, TreeHead {}
 
-/** Returns the checkpoint of the log as it is now and stores nothing. */
+/** Computes the checkpoint of the current log and stores nothing. */
 export const readCheckpoint = (deps: CheckpointDeps): Promise<Checkpoint> =>
   deps.mutex("checkpoint", async () => renewCheckpoint(deps, await openTreeView(deps.store)));
 
-/** Returns the checkpoint of the log as it is now, and stores it if the last one is of an earlier state. */
+/** Returns the checkpoint of the current log, and stores it if the last stored one is older. */
 export function storeCurrentCheckpoint(deps: CheckpointDeps): Promise<Checkpoint> {
   return deps.mutex("checkpoint", async () => {
     try {

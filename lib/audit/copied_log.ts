@@ -11,7 +11,7 @@ import { LOG_START, findEntryProblem } from "./verify.ts";
 export interface CopiedLogCheck {
   /** Checks the next copied records. Errors: `CopiedLogInvalid`. */
   check(versions: readonly Version[]): void;
-  /** Returns the end of the log after all records were checked; undefined where there is no log. Errors: `CopiedLogInvalid`. */
+  /** Returns the end of the log after all records were checked; undefined without a log. Errors: `CopiedLogInvalid`. */
   finish(): ChainHead | undefined;
 }
 

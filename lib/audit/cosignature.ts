@@ -34,8 +34,8 @@ export async function cosign(
 }
 
 /**
- * Returns the time of a key's latest cosignature of a note, in milliseconds. Undefined where the note has no cosignature under
- * the key's name and id, or an invalid one.
+ * Returns the time of a key's latest cosignature of a note, in milliseconds. Undefined if the note has no cosignature with the
+ * key's name and id, or an invalid one.
  */
 export async function findCosignatureTime(note: Note, key: VerifierKey, sha256: Sha256): Promise<number | undefined> {
   const own = listSignatures(note, key, computeKeyId(key, sha256, COSIGNATURE));

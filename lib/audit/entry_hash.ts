@@ -11,16 +11,17 @@ const encoder = new TextEncoder();
 const TAG = "countersign-audit/v1\n";
 const LENGTH_PLACEHOLDER = "\0".repeat(4);
 
+/** Buffer that all calls share. */
 let scratch = new Uint8Array(16 * 1024);
 
 /**
- * hex SHA-256( tag LP(origin) LP(previous_hash) LP(decimal id) LP(timestamp) LP(event_type) LP(change_id) LP(tenant)
- * LP(detail) ), where LP(s) is the u32 big-endian byte length of UTF-8(s), then UTF-8(s). The lengths keep the fields
- * apart: plain concatenation would let text move from one field to the next under the same hash.
+ * Computes hex SHA-256( tag LP(origin) LP(previous_hash) LP(decimal id) LP(timestamp) LP(event_type) LP(change_id) LP(tenant)
+ * LP(detail) ), where LP(s) is the u32 big-endian byte length of UTF-8(s), then UTF-8(s). Without the lengths, text could move
+ * from one field to the next and leave the hash unchanged.
  */
 export function entryHash(entry: Omit<AuditEntry, "current_hash">, sha256: Sha256): string {
   const fields = FIELDS.map((field) => String(entry[field]));
-  // All fields are encoded by one call, with room for their lengths, since each call is expensive.
+  // One call encodes all fields with placeholders for their lengths, since each call is expensive.
   let text = TAG;
   for (const field of fields) text += LENGTH_PLACEHOLDER + field;
   if (text.length * 3 > scratch.length) scratch = new Uint8Array(text.length * 3);
@@ -35,7 +36,7 @@ export function entryHash(entry: Omit<AuditEntry, "current_hash">, sha256: Sha25
   return sha256(scratch.subarray(0, end));
 }
 
-/** Returns true for an entry that carries the hash of its fields. */
+/** Returns true for an entry whose `current_hash` is the hash of its fields. */
 export const hasValidHash = (entry: AuditEntry, sha256: Sha256): boolean =>
   entryHash(entry, sha256) === entry.current_hash;
 

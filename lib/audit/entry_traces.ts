@@ -1,4 +1,4 @@
-/** Traces of the entries that this process appended, sent with notifications and exports. They are not in the log. */
+/** Remembers traces of the entries that this process appended, for notifications and exports. Traces are not in the log. */
 import type { Trace } from "../kit/trace.ts";
 import type { AuditEntry } from "./entry.ts";
 import type { Integrity } from "./integrity.ts";
@@ -8,7 +8,7 @@ const MAX_REMEMBERED_TRACES = 10_000;
 
 const tracesByProcess = new WeakMap<Integrity, Map<string, Trace>>();
 
-/** Remembers the trace of an entry by its hash, which no other entry has, even if this one is never committed. */
+/** Remembers the trace of an entry by its hash, which is unique even for entries that are never committed. */
 export function rememberTrace(integrity: Integrity, { current_hash }: AuditEntry, trace: Trace | undefined): void {
   if (!trace) return;
   const traces = tracesByProcess.get(integrity) ?? new Map<string, Trace>();
@@ -17,6 +17,6 @@ export function rememberTrace(integrity: Integrity, { current_hash }: AuditEntry
   if (traces.size > MAX_REMEMBERED_TRACES) traces.delete(traces.keys().next().value!);
 }
 
-/** Returns the trace of an entry; undefined where none is remembered. */
+/** Returns the trace of an entry; undefined if none is remembered. */
 export const findTrace = (integrity: Integrity, { current_hash }: AuditEntry): Trace | undefined =>
   tracesByProcess.get(integrity)?.get(current_hash);

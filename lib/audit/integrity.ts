@@ -18,7 +18,7 @@ export interface ChainLink {
 /** The end of the log before it was lost. */
 export interface LostEnd {
   length: number;
-  /** `null` where an unknown number of entries after `length` may be lost. */
+  /** `null` if an unknown number of entries after `length` may be lost. */
   head: string | null;
 }
 
@@ -60,13 +60,13 @@ export interface Integrity {
   knownEnd?: KnownEnd;
   /** The running verification; concurrent callers share it. */
   runningPass?: Promise<VerifiedChain>;
-  /** The last successful verification with the accepted loss before it; `durationMs` is that of a full one. */
+  /** The last successful verification, and the accepted loss at that time. `durationMs`: duration of the last complete pass. */
   lastPass?: { verified: VerifiedChain; loss: LogEnd | undefined; endedAtMs: number; durationMs: number };
   /** The verifier key of the last checkpoint that this process made; `null` for an unsigned one. */
   signing?: { key: string | null };
-  /** True where a part of the stored tree is missing; the next cycle rebuilds the tree. */
+  /** True if a part of the stored tree is missing; the next cycle rebuilds the tree. */
   isTreeIncomplete?: boolean;
-  /** Message of a process that makes no checkpoints, because another process signs them with another key. */
+  /** Message if this process makes no checkpoints, since another process signs them with another key. */
   displaced?: string;
   /** Problem that prevents the verification of the log against its anchor. */
   anchor?: AnchorProblem;
@@ -75,7 +75,7 @@ export interface Integrity {
 /** A problem with an anchor. */
 export interface AnchorProblem {
   reason: string;
-  /** True where the anchor lost checkpoints; no more are added then, since they would hide the loss. */
+  /** True if the anchor lost checkpoints; then no more are added, since they would hide the loss. */
   lost: boolean;
   at: string;
 }

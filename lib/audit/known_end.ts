@@ -6,7 +6,7 @@ import type { Integrity, KnownEnd } from "./integrity.ts";
 import type { LogEnd } from "./log_index.ts";
 import { shortenedLogError } from "./tree.ts";
 
-/** The log as a transaction reads it does not continue what this process knows of it. */
+/** The log that a transaction reads does not continue the end that this process knows. */
 export class LogNotContinued extends Error {
   override readonly name = "LogNotContinued";
 }

@@ -10,7 +10,7 @@ const BLOCK_FILTER_BITS = 11;
 const HASH_WORDS = 3;
 
 /**
- * Returns the subjects of an entry, 32 bits each, 0 for none: first the one of the first column, then those of the second.
+ * Returns the subjects of an entry, 32 bits each, 0 for none: first that of column 0, then those of column 1.
  * Different subjects may have the same bits, so the caller must verify each entry that is found.
  */
 export type FindSubjects = (
@@ -26,9 +26,9 @@ export interface SubjectQuery {
 
 /** The index of 4096 entries. */
 export interface LogSegment {
-  /** Two columns: the first and the second subject of each entry. */
+  /** The two columns of subjects, with one subject of each entry. */
   subjects: [Uint32Array, Uint32Array];
-  /** Further subjects of the second column, by the entry's offset; few entries have any. */
+  /** Further subjects of column 1 by the entry's offset; few entries have any. */
   more: Map<number, readonly number[]>;
   hashes: Uint32Array;
   /** Bloom filters with two bits for each subject: one filter for the segment, and one for each of its blocks. */

@@ -27,6 +27,7 @@ export interface EventAnswer {
   /** Number of matches among the scanned entries, by type. */
   counts: Partial<Record<EventType, number>>;
   total: number;
+  /** Number of scanned entries. */
   looked: number;
   /** False if the period has older entries that were not scanned. */
   complete: boolean;

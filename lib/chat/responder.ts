@@ -22,7 +22,7 @@ export interface Caller {
 
 const MAX_MEMORY_LENGTH = 300;
 
-/** Answers a message from the records, and adds memories where the answer is not complete. */
+/** Answers a message from the records, and adds memories if the answer is not complete. */
 export async function respond(
   deps: OperationsDeps,
   message: string,

@@ -1,4 +1,4 @@
-/** A tool of a language model: its input and its implementation. */
+/** The interface of a language model's tools. */
 import type * as z from "zod";
 import type { FoundMemory } from "../memory/recall.ts";
 import type { OperationsDeps } from "../operations/deps.ts";

@@ -95,7 +95,7 @@ const draftChange = (deps: Pick<OperationsDeps, "product">): Tool =>
 
 const UNCONFIRMED = "not stored until you confirm it";
 
-/** Returns the tools of a conversation: those of the product with a product, and memory search where it is allowed. */
+/** Returns the tools of a conversation: product tools only with a product, memory search only if it is allowed. */
 export function createToolbox(context: ToolContext): Toolbox {
   const { memory, deps } = context;
   const tools = new Map<string, Tool>(

@@ -126,7 +126,7 @@ async function findLoss(store: AnswerDeps["store"], chain: ChainHead, length: nu
   if (entry?.event_type !== "loss_accepted") return null;
   const loss = JSON.parse(entry.detail) as { length: number; known: { length: number; head: string }; actor: string };
   const { known } = loss;
-  // The detail has no hash, or 64 zeros, where the head was not known.
+  // If the head was not known, the detail has no hash or 64 zeros.
   const known_head = /^(?!0{64})[0-9a-f]{64}$/.test(known.head) ? known.head : null;
   return { entry: id, length: loss.length, known: known.length, known_head, actor: loss.actor };
 }

@@ -73,7 +73,7 @@ export function judgeLog(stored: StoredLog | null, reported: CheckpointAnswer, a
   return { log: "unknown", reason: "the log grew, and the peer does not tell its earlier head", reference: newer };
 }
 
-/** Explains a loss of the stored entries that the log itself records; undefined where it records no such loss. */
+/** Describes the accepted loss in the peer's log that explains the difference; undefined if there is none. */
 function explainLoss(stored: StoredLog, { loss, length }: CheckpointAnswer): string | undefined {
   if (!loss || loss.entry > length || !coversLength(loss, stored.length)) return undefined;
   const isOtherHead = loss.known_head !== null && loss.known_head !== stored.head;

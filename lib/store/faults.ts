@@ -7,7 +7,7 @@ export interface StoreFaults {
   lost: LostRecords | null;
   /** Reason why the last attempt to remove superseded records failed; null if it succeeded. */
   compaction: string | null;
-  /** Free space on the store's disk; null where it is not known. */
+  /** Free space on the store's disk; null if it is not known. */
   free_bytes: number | null;
 }
 

@@ -117,16 +117,16 @@ export interface Store extends Reads {
   transact<T>(decide: (tx: Tx) => T | Promise<T>, prefetch?: Prefetch): Promise<T>;
   /**
    * Reads a value that changes with each commit of another process, so that a waiting caller can poll it cheaply; it is constant
-   * if no other process can write. Absent where an engine cannot notice other commits.
+   * if no other process can write. Absent if the engine cannot notice other commits.
    */
   others?(): Promise<string>;
-  /** Removes the remains of superseded and deleted records; absent where an engine leaves none. */
+  /** Removes the remains of superseded and deleted records; absent if the engine leaves none. */
   expunge?(): Promise<void>;
-  /** Checks the stored data and repeats failed work, once a cycle; absent where an engine needs no such call. */
+  /** Checks the stored data and repeats failed work, once a cycle; absent if the engine needs no such call. */
   inspect?(): Promise<void>;
-  /** Returns the known faults; absent where an engine does not detect any. */
+  /** Returns the known faults; absent if the engine does not detect any. */
   faults?(): StoreFaults;
-  /** Bulk access for backups and moves; absent where an engine cannot be moved. */
+  /** Bulk access for backups and moves; absent if the store cannot be moved. */
   readonly bulk?: BulkAccess | undefined;
   close(): Promise<void>;
 }

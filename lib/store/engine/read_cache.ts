@@ -101,7 +101,7 @@ export function createReadCache(): ReadCache {
   };
 }
 
-/** Returns a page after a record was written; undefined where the page must be read again, since a row is missing at its end. */
+/** Returns a page after a record was written; undefined if it must be read again, since its last row is not cached. */
 export function replaceRow(rows: Rows, options: ListOptions<boolean>, version: Version): Rows | undefined {
   const { limit, keysOnly = false } = options;
   const others = rows.filter(({ id }) => id !== version.id);
