@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { readCurrentRows } from "../lib/find/change_index.ts";
 import { listCompletions, completionSchema } from "../lib/find/completion.ts";
-import { SAVED_QUESTIONS } from "../lib/find/saved.ts";
+import { SAVED_QUESTIONS } from "../lib/find/saved_questions.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";

@@ -3,7 +3,7 @@ import { performance } from "node:perf_hooks";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { HttpDeps } from "../lib/http/deps.ts";
 import type { OperationsDeps } from "../lib/operations/deps.ts";
-import type { TargetObserver } from "../lib/targets/observed.ts";
+import type { TargetObserver } from "../lib/targets/observe_system.ts";
 import { BUCKETS, type ObserveRequest, registerRequestMetrics } from "./request_metrics.ts";
 
 /** Gauges of prom-client that are not exposed: their names end like those of counters. */

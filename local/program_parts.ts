@@ -9,7 +9,7 @@ import type { Log } from "../lib/kit/platform.ts";
 import type { Handler } from "../lib/http/endpoint.ts";
 import type { ProductAdapter } from "../lib/changes/operations/adapter_port.ts";
 import type { Identity } from "../lib/changes/runtime.ts";
-import type { TargetReports } from "../lib/targets/observed.ts";
+import type { TargetReports } from "../lib/targets/observe_system.ts";
 import { webhookAdapter } from "../lib/targets/webhook.ts";
 import { logsAddress } from "../lib/operations/audit_export/options.ts";
 import { startAuditExport } from "../lib/operations/audit_export/sender.ts";

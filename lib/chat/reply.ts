@@ -15,7 +15,7 @@ import { findSpeaker } from "./conversation.ts";
 import { confirmDraft, findDraft } from "./confirm_draft.ts";
 import { addDraft, type UnconfirmedDraft } from "../memory/draft_store.ts";
 import { answerByModel, type Question } from "./model_reply.ts";
-import { hasOnlyQuestions } from "../memory/asks.ts";
+import { hasOnlyQuestions } from "../memory/questions.ts";
 import { recall, type FoundMemory, foundMemorySchema } from "../memory/recall.ts";
 import { textTerms } from "../memory/tokens.ts";
 import { respond } from "./responder.ts";

@@ -9,7 +9,7 @@ import type { Citation } from "../memory/history.ts";
 import type { FoundMemory } from "../memory/recall.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
 import { findChange } from "./facts.ts";
-import { explainChange } from "./one_change.ts";
+import { explainChange } from "./explain_change.ts";
 import { answerTopic, HELP, PRODUCT_OFF_TEXT } from "./topic_answers.ts";
 import { findAction, findTopic, findReasonQuestion } from "./topics.ts";
 

@@ -2,7 +2,7 @@
 import { readHead } from "../audit/chain.ts";
 import { readLastCheckpoint } from "../audit/checkpoint.ts";
 import { type Answer, cite, joinLines } from "../find/found_text.ts";
-import { SAVED_QUESTIONS } from "../find/saved.ts";
+import { SAVED_QUESTIONS } from "../find/saved_questions.ts";
 import { STATUSES } from "../changes/rules/change.ts";
 import { minuteText } from "../kit/days.ts";
 import { label } from "../kit/quote.ts";

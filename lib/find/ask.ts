@@ -10,7 +10,7 @@ import { FILLER_WORDS } from "./filler_words.ts";
 import { type Answer, cite, describeFound, joinLines, describeRow, MAX_SHOWN_ROWS } from "./found_text.ts";
 import { parseQuery, type Query } from "./parse.ts";
 import { runQuery } from "./run.ts";
-import { findSimilarQuestions, findSavedQuestion } from "./saved.ts";
+import { findSimilarQuestions, findSavedQuestion } from "./saved_questions.ts";
 
 /** Maximum number of matches listed for a text that is no query. */
 const MAX_MATCHES = 5;

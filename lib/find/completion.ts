@@ -12,7 +12,7 @@ import { DATE_WORDS } from "./dates.ts";
 import { DURATIONS, type Field, type FieldName, FIELDS, GROUPS, SORTS } from "./fields.ts";
 import type { Query } from "./parse.ts";
 import { listApprovers, findDenier } from "./row.ts";
-import { listShortNames } from "./values.ts";
+import { listShortNames } from "./value_tests.ts";
 
 /** Maximum number of values of one field. */
 const MAX_VALUES = 500;

@@ -4,8 +4,8 @@ import { findNearest } from "../kit/nearest.ts";
 import { queryTerms, textTerms } from "../memory/tokens.ts";
 import { DURATIONS, FIELD_ALIASES, FIELD_NAMES, type FieldName, findField, GROUPS, SORTS } from "./fields.ts";
 import type { Event } from "./row.ts";
-import { type Part, splitQuery } from "./split.ts";
-import { type Moment, type ValueTest, parseTest } from "./values.ts";
+import { type Part, splitQuery } from "./split_query.ts";
+import { type Moment, type ValueTest, parseTest } from "./value_tests.ts";
 
 export const MAX_QUERY_LENGTH = 1000;
 const MAX_PARTS = 40;

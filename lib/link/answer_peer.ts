@@ -17,7 +17,7 @@ import {
 } from "./messages.ts";
 import { findRelation, trustWeight } from "./trust.ts";
 import { acceptInsights } from "./registry.ts";
-import { readShared } from "./shared.ts";
+import { readShared } from "./shared_insights.ts";
 
 /** Source of checkpoints; without checkpoints, peers compare the heads of the chain. */
 export interface CheckpointSource {

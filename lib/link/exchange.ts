@@ -6,7 +6,7 @@ import type { PeerIdentity } from "./handshake.ts";
 import type { SharedInsight } from "./insight.ts";
 import { type PeerAnswer, type AskPeer, MAX_INSIGHTS_PER_MESSAGE, LinkError, type Message } from "./messages.ts";
 import type { Query, SyncReport } from "./port.ts";
-import { insightMaker, listNewestShared, updateOrigin } from "./shared.ts";
+import { insightMaker, listNewestShared, updateOrigin } from "./shared_insights.ts";
 import { shareInsights, syncPeer, type SyncResult } from "./sync.ts";
 
 /** A connected peer. */

@@ -4,7 +4,7 @@ import type { LinkDeps } from "./deps.ts";
 import type { Reads, Tx } from "../store/store.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import { type Insight, type SharedInsight, sharedInsightSchema, insightSummary } from "./insight.ts";
-import { listNewestShared } from "./shared.ts";
+import { listNewestShared } from "./shared_insights.ts";
 import { findRelation, trustWeight } from "./trust.ts";
 
 declare module "../store/store.ts" {

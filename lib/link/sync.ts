@@ -17,7 +17,7 @@ import { findRelation, trustWeight } from "./trust.ts";
 import { judgeLog, type Judgement, type StoredLog } from "./peer_log.ts";
 import { describePeerLog, findPeer, savePeer } from "./peer_records.ts";
 import { acceptInsights } from "./registry.ts";
-import { MAX_SHARED_INSIGHTS } from "./shared.ts";
+import { MAX_SHARED_INSIGHTS } from "./shared_insights.ts";
 
 type SyncDeps = Pick<LinkDeps, "store" | "clock"> & { self: PeerIdentity };
 

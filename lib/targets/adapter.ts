@@ -16,7 +16,7 @@ import { describeRestore, createRestores } from "./restores.ts";
 import { createDriftFinder, createLogChecks } from "./log_checks.ts";
 import { findStagesProblem, createStages } from "./stages.ts";
 import { describeOpenAttempt, createAttemptResolver } from "./attempt_resolver.ts";
-import { observeSystem, type TargetReports } from "./observed.ts";
+import { observeSystem, type TargetReports } from "./observe_system.ts";
 import { createReachableReads } from "./reachable_reads.ts";
 import { type Attempt, type Entry, TargetRejected, type TargetSystem, type TargetValue } from "./port.ts";
 import {

@@ -1,5 +1,5 @@
 /** Tracks why a system cannot be reached. */
-import type { TargetReports } from "./observed.ts";
+import type { TargetReports } from "./observe_system.ts";
 
 /** Remembers why the last call of a system failed, and logs when the system fails and when it can be used again. */
 export function trackReachability(system: string, log: TargetReports["log"]) {

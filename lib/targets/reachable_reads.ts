@@ -1,5 +1,5 @@
 /** Reads a target system with retries, and records why it cannot be reached. */
-import type { TargetReports } from "./observed.ts";
+import type { TargetReports } from "./observe_system.ts";
 import { trackReachability } from "./reachability.ts";
 import { type Entry, TargetRejected, type TargetSystem, type TargetValue } from "./port.ts";
 

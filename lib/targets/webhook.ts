@@ -9,7 +9,7 @@ import { parseWebhookKey, signWebhook } from "../kit/webhook_signature.ts";
 import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { normalizeTarget } from "../changes/rules/target_key.ts";
-import { reportCalls, type TargetReports } from "./observed.ts";
+import { reportCalls, type TargetReports } from "./observe_system.ts";
 import { trackReachability } from "./reachability.ts";
 
 /** Address of the host product, and the credentials of both sides. */

@@ -1,7 +1,7 @@
 /** A target system for scenarios: values in memory. */
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { Entry, SetManyResult, TargetSystem, TargetValue, Write } from "../../lib/targets/port.ts";
-import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
+import { makeCompareAndSet } from "../../lib/targets/compare_and_set.ts";
 
 const ABSENT: TargetValue = { version: "0" };
 

@@ -15,7 +15,7 @@ import { targetAdapter } from "../../lib/targets/adapter.ts";
 import { findWildcard } from "../../lib/changes/rules/target_pattern.ts";
 import { routingAdapter } from "../../lib/targets/routing.ts";
 import { expandTemplate, findTemplateProblem, hasTenantPlaceholder } from "../../lib/targets/template.ts";
-import type { TargetReports } from "../../lib/targets/observed.ts";
+import type { TargetReports } from "../../lib/targets/observe_system.ts";
 import type { Entry } from "../../lib/targets/port.ts";
 import { sha256 } from "../node_ports.ts";
 import { type Environment, OptionError, readSecret } from "../secrets.ts";

@@ -3,7 +3,7 @@ import { Unanswered } from "../../lib/kit/time_limit.ts";
 import { traceHeaders } from "../../lib/kit/trace.ts";
 import type { Attempt, Entry, SetManyResult, TargetSystem, TargetValue, Write } from "../../lib/targets/port.ts";
 import { formatOperandId } from "../../lib/changes/rules/operands.ts";
-import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
+import { makeCompareAndSet } from "../../lib/targets/compare_and_set.ts";
 import { sha256 } from "../node_ports.ts";
 import { findUnparsedProblem, parseForeignText } from "./foreign_text.ts";
 

@@ -13,7 +13,7 @@ import {
   type TargetValue,
   type Write,
 } from "../../lib/targets/port.ts";
-import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
+import { makeCompareAndSet } from "../../lib/targets/compare_and_set.ts";
 import { addSplitSupport } from "../../lib/targets/split_support.ts";
 import { sha256 } from "../node_ports.ts";
 import type { Files } from "./atomic_file.ts";

@@ -11,7 +11,7 @@ import {
   type TargetValue,
   type Write,
 } from "../../lib/targets/port.ts";
-import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
+import { makeCompareAndSet } from "../../lib/targets/compare_and_set.ts";
 import { commitFiles, readJsonFile, renderFile } from "./git/files.ts";
 import {
   commitRevert,

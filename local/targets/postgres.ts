@@ -12,7 +12,7 @@ import {
   type TargetValue,
   type Write,
 } from "../../lib/targets/port.ts";
-import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
+import { makeCompareAndSet } from "../../lib/targets/compare_and_set.ts";
 import { sha256 } from "../node_ports.ts";
 import { explainMissingDriver } from "../open_store.ts";
 import { findUnparsedProblem, parseForeignText } from "./foreign_text.ts";

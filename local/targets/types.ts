@@ -9,7 +9,7 @@ import { parseWebhookKey } from "../../lib/kit/webhook_signature.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { checkGithub, githubFields, openGithub } from "./github.ts";
 import { gateAdapter } from "../../lib/targets/gate.ts";
-import type { TargetReports } from "../../lib/targets/observed.ts";
+import type { TargetReports } from "../../lib/targets/observe_system.ts";
 import type { Entry, TargetSystem } from "../../lib/targets/port.ts";
 import { checkWebhookUrl, describeWebhook, webhookAdapter } from "../../lib/targets/webhook.ts";
 import type { OptionError } from "../secrets.ts";

@@ -2,7 +2,7 @@
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { Unanswered } from "../../lib/kit/time_limit.ts";
 import type { Entry, SetManyResult, TargetSystem, TargetValue, Write } from "../../lib/targets/port.ts";
-import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
+import { makeCompareAndSet } from "../../lib/targets/compare_and_set.ts";
 
 const ABSENT: TargetValue = { version: "0" };
 

@@ -11,7 +11,7 @@ import { memoryStore } from "../../lib/store/memory.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
 import type { TargetSystem } from "../../lib/targets/port.ts";
-import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
+import { makeCompareAndSet } from "../../lib/targets/compare_and_set.ts";
 import { routingAdapter } from "../../lib/targets/routing.ts";
 import { MINUTE, testClock } from "./clock.ts";
 import { type Core, core, makeCore } from "./core.ts";

@@ -11,7 +11,7 @@ import { makeReads } from "../engine/view.ts";
 import { beginBatch, type PostgresLimits, type Writer } from "./batch.ts";
 import { closeOnBadBytes, runOnConnection } from "./connection.ts";
 import { databaseAddress, storeError } from "./errors.ts";
-import { readOtherCommits } from "./others.ts";
+import { readOtherCommits } from "./other_commits.ts";
 import { probeFence } from "./probe.ts";
 import { listRecords, readVersions, sweepWriters } from "./rows.ts";
 import { makeTables } from "./schema.ts";

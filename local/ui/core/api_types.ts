@@ -7,7 +7,7 @@ import type { verifyReport } from "../../../lib/changes/verify_report.ts";
 import type { ChatAnswer } from "../../../lib/chat/reply.ts";
 import type { FindAnswer, FindRow } from "../../../lib/find/answer.ts";
 import type { Completion } from "../../../lib/find/completion.ts";
-import type { SavedQuestion } from "../../../lib/find/saved.ts";
+import type { SavedQuestion } from "../../../lib/find/saved_questions.ts";
 import type { decisionAnswer, operationAnswer, proposalAnswer } from "../../../lib/http/change_answers.ts";
 import type { rolloutSchema } from "../../../lib/changes/rollouts/rollout_view.ts";
 import type { driftSchema } from "../../../lib/changes/drift.ts";

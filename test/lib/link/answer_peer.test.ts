@@ -5,7 +5,7 @@ import { type AnswerDeps, answerPeer } from "../../../lib/link/answer_peer.ts";
 import { type AskPeer, LinkError } from "../../../lib/link/messages.ts";
 import { savePeer } from "../../../lib/link/peer_records.ts";
 import { acceptInsights, listInsights } from "../../../lib/link/registry.ts";
-import { insightMaker } from "../../../lib/link/shared.ts";
+import { insightMaker } from "../../../lib/link/shared_insights.ts";
 import { syncPeer } from "../../../lib/link/sync.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { DAY, testClock } from "../../support/clock.ts";

@@ -7,7 +7,7 @@ import { RESOLUTIONS } from "../changes/rules/change.ts";
 import { DATE_FORMS, parseSpan } from "./dates.ts";
 import { type Context, type Field, type FieldName, VALUE_ALIASES } from "./fields.ts";
 import type { Row } from "./row.ts";
-import type { Part } from "./split.ts";
+import type { Part } from "./split_query.ts";
 
 /** Current time and time zone, to which dates refer. */
 export type Moment = Pick<Context, "now" | "zone">;

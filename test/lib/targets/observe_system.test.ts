@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
-import type { TargetCall } from "../../../lib/targets/observed.ts";
+import type { TargetCall } from "../../../lib/targets/observe_system.ts";
 import { type TargetSystem, TargetRejected } from "../../../lib/targets/port.ts";
 import { webhookAdapter } from "../../../lib/targets/webhook.ts";
 import { memoryTarget } from "../../support/memory_target.ts";

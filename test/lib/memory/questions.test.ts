@@ -1,6 +1,6 @@
 /** Messages that consist of questions only are distinguished from statements. */
 import { expect, test } from "vitest";
-import { hasOnlyQuestions } from "../../../lib/memory/asks.ts";
+import { hasOnlyQuestions } from "../../../lib/memory/questions.ts";
 
 test.each([
   ["Why was it denied?", true],

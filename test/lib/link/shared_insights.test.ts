@@ -1,6 +1,6 @@
 /** Own insights: they are created from outcomes, and read by peers in pages. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { insightMaker, listNewestShared, readShared } from "../../../lib/link/shared.ts";
+import { insightMaker, listNewestShared, readShared } from "../../../lib/link/shared_insights.ts";
 import { projectAll } from "../../../lib/projections/projector.ts";
 import type { SharedInsight } from "../../../lib/link/insight.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
