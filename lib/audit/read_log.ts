@@ -25,7 +25,7 @@ export class LogNotIndexed extends Error {
 /** Within a transaction: indexes newer entries, and requires that the log is indexed from an entry on. Errors: `LogNotIndexed`. */
 export async function requireIndexed(
   reads: Pick<Reads, "list">,
-  { outline: logIndex, head, sha256 }: { outline: LogIndex; head: ChainHead; sha256: AuditDeps["sha256"] },
+  { logIndex, head, sha256 }: { logIndex: LogIndex; head: ChainHead; sha256: AuditDeps["sha256"] },
   from: number,
 ): Promise<void> {
   // A shorter log is examined outside the transaction: the read may be old, or the log's end was cut off.

@@ -28,9 +28,9 @@ export type NextEntry = () => Promise<AuditEntry | undefined>;
 /** Creates verified reads of a log. Each of them may throw `LogNotIndexed`: `runWithLog` then reads the log and starts again. */
 export function createEvidence(
   reads: Pick<Reads, "getMany" | "list">,
-  log: { outline: LogIndex; head: ChainHead; sha256: Sha256 },
+  log: { logIndex: LogIndex; head: ChainHead; sha256: Sha256 },
 ) {
-  const { outline, head, sha256 } = log;
+  const { logIndex, head, sha256 } = log;
 
   /** Entries that were read; a decision needs some of them more than once. */
   const known = new Map<number, AuditEntry>();
@@ -41,7 +41,7 @@ export function createEvidence(
       const id = unknown[index]!;
       const entry = found?.value;
       // Entries before the indexed part have no known hash to be compared with.
-      if (entry?.id !== id || !isSound(entry, sha256) || (id > outline.after && !outline.hasEntry(entry)))
+      if (entry?.id !== id || !isSound(entry, sha256) || (id > logIndex.after && !logIndex.hasEntry(entry)))
         throw new LogNotIndexed(id);
       known.set(id, entry);
     }
@@ -62,22 +62,22 @@ export function createEvidence(
   const queryIndex = async <T>(from: number, query: () => T): Promise<T> => {
     await requireIndexed(reads, log, from);
     // A concurrent reader may have dropped the index: no await may come between this check and the query.
-    if (!outline.covers(head)) throw new LogNotIndexed(from);
+    if (!logIndex.covers(head)) throw new LogNotIndexed(from);
     return query();
   };
 
   const queryIds = (query: (after: number) => number[]): Promise<number[]> =>
-    queryIndex(outline.after + 1, () => query(outline.after));
+    queryIndex(logIndex.after + 1, () => query(logIndex.after));
 
   const listFrom = async (from: number, name: string, isAbout: (entry: AuditEntry) => boolean) => {
-    const ids = await queryIndex(from, () => [...outline.find(nameQuery(name), head.length, from - 1)].reverse());
+    const ids = await queryIndex(from, () => [...logIndex.find(nameQuery(name), head.length, from - 1)].reverse());
     return (await get(ids)).filter(isAbout);
   };
 
   /** Walks the indexed entries that match a query, newest first. `isAbout` excludes other subjects with the same hash. */
   const walk = (query: SubjectQuery, isAbout: (entry: AuditEntry) => boolean): NextEntry => {
-    const from = outline.after + 1;
-    const ids = outline.find(query, head.length, from - 1);
+    const from = logIndex.after + 1;
+    const ids = logIndex.find(query, head.length, from - 1);
     return async () => {
       for (;;) {
         const { done, value: id } = await queryIndex(from, () => ids.next());
@@ -90,12 +90,12 @@ export function createEvidence(
   /** As `walk`, back to a moment (RFC 3339): reads the log as far back as needed. */
   const walkSince = (query: SubjectQuery, isAbout: (entry: AuditEntry) => boolean, moment: string): NextEntry => {
     // A concurrent reader may read further back meanwhile, but this walk ends where the index began.
-    const { after } = outline;
+    const { after } = logIndex;
     const next = walk(query, isAbout);
     return async () => {
       const entry = await next();
       if (entry) return entry.timestamp < moment ? undefined : entry;
-      if (after <= outline.lowest) return undefined;
+      if (after <= logIndex.lowest) return undefined;
       const [lowest] = after < head.length ? await entries([after + 1]) : [];
       if (!lowest || lowest.timestamp >= moment) throw new LogNotIndexed(Math.max(1, after + 1 - READ_BACK_SIZE));
       return undefined;
@@ -109,7 +109,7 @@ export function createEvidence(
 
   return {
     /** Index of the log as this process has read it. */
-    outline,
+    logIndex,
     get length() {
       return head.length;
     },
@@ -144,17 +144,19 @@ export function createEvidence(
     /** Reads the newest of these entries in one read. */
     async newestAboutTarget(relation: TargetRelation, target: TargetKey, limit: number): Promise<AuditEntry[]> {
       const ids = await queryIds((after) =>
-        takeFirst(outline.find(targetQuery(relation, target), head.length, after), limit),
+        takeFirst(logIndex.find(targetQuery(relation, target), head.length, after), limit),
       );
       return (await get(ids)).filter(isAboutTarget(target));
     },
     /** Finds the id of the last indexed entry that may be about each change; 0 for none. Reads only the index. */
     lastEntryIds: (changeIds: readonly string[]): Promise<number[]> =>
-      queryIds((after) => changeIds.map((id) => takeFirst(outline.find(nameQuery(id), head.length, after), 1)[0] ?? 0)),
+      queryIds((after) =>
+        changeIds.map((id) => takeFirst(logIndex.find(nameQuery(id), head.length, after), 1)[0] ?? 0),
+      ),
     /** Reads the indexed entries about these changes in one read, for later calls of `entriesAbout`. */
     async prefetchAbout(changeIds: readonly string[]): Promise<void> {
       const ids = await queryIds((after) =>
-        changeIds.flatMap((id) => [...outline.find(nameQuery(id), head.length, after)]),
+        changeIds.flatMap((id) => [...logIndex.find(nameQuery(id), head.length, after)]),
       );
       await get([...new Set(ids)]);
     },
@@ -167,7 +169,7 @@ export function createEvidence(
     /** Reads the entries about a mandate from an id on, and all indexed ones, oldest first. */
     entriesAboutMandate: (mandateId: string, from = Infinity) =>
       listFrom(
-        Math.max(1, Math.min(from, outline.after + 1)),
+        Math.max(1, Math.min(from, logIndex.after + 1)),
         mandateId,
         ({ event_type, detail }) => isMandateEvent(event_type) && parseMandateId(detail) === mandateId,
       ),
@@ -181,7 +183,7 @@ export function createEvidence(
     /** Reads the consents of a mandate from an id on, oldest first. */
     async consentsOfMandate(name: string, from: number): Promise<AuditEntry[]> {
       const ids = await queryIndex(from, () =>
-        [...outline.find(mandateConsentQuery(name), head.length, from - 1)].reverse(),
+        [...logIndex.find(mandateConsentQuery(name), head.length, from - 1)].reverse(),
       );
       return (await get(ids)).filter(createConsentTest(name));
     },
@@ -210,5 +212,5 @@ export const consultLog = <T>(deps: LogDeps, run: (evidence: Evidence, head: Cha
   runWithLog(deps, async () => {
     const { store, sha256, integrity } = deps;
     const head = (await readHead(store))!;
-    return run(createEvidence(store, { outline: integrity.logIndex!, head, sha256 }), head);
+    return run(createEvidence(store, { logIndex: integrity.logIndex!, head, sha256 }), head);
   });

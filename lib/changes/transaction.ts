@@ -111,7 +111,7 @@ export async function runTransaction<T>(
       }
       if (!head || !deps.product) throw new Error("a governed decision needs an opened product runtime");
       const reply = await replies?.find(tx, now);
-      const evidence = createEvidence(tx, { outline: integrity.logIndex!, head, sha256 });
+      const evidence = createEvidence(tx, { logIndex: integrity.logIndex!, head, sha256 });
       if (reply) return { replayed: await verifyReply(reply, { evidence, sha256 }) };
       const behind = findClockProblem(head, now);
       if (behind && !ignoresClockLag) throw new AppError("clock_behind", behind);

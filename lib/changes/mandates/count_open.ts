@@ -13,17 +13,17 @@ interface OpenCount {
 }
 
 /** Cached counts by log index and mandate, so that each consent is read once. */
-const cachedCounts = new WeakMap<Evidence["outline"], Map<string, OpenCount>>();
+const cachedCounts = new WeakMap<Evidence["logIndex"], Map<string, OpenCount>>();
 
 /** Counts the changes of a mandate that are open. */
 export async function countOpen(evidence: Evidence, { mandate_id, audit }: MandateRecord): Promise<number> {
   const [first] = audit;
   if (first === undefined) return 0;
-  const { outline } = evidence;
-  const counted = cachedCounts.get(outline) ?? new Map<string, OpenCount>();
-  cachedCounts.set(outline, counted);
+  const { logIndex } = evidence;
+  const counted = cachedCounts.get(logIndex) ?? new Map<string, OpenCount>();
+  cachedCounts.set(logIndex, counted);
   const before = counted.get(mandate_id) ?? { upTo: first, open: new Map() };
-  const durable = Math.min(evidence.length, outline.durable.length);
+  const durable = Math.min(evidence.length, logIndex.durable.length);
   const candidates = new Map(before.open);
   for (const { id, change_id } of await evidence.consentsOfMandate(mandateApproverName(mandate_id), before.upTo + 1))
     candidates.set(change_id, id);

@@ -129,7 +129,7 @@ describe("an entry that is not durable yet", () => {
     );
     expect(logIndex.append(entry)).toBe(true);
     const list = (async () => [{ id: entryKey(entry.id), revision: 1, value: entry }]) as unknown as Store["list"];
-    return { id, transaction: { ...store, list }, store, logIndex, durable, log: { outline: logIndex, head, sha256 } };
+    return { id, transaction: { ...store, list }, store, logIndex, durable, log: { logIndex, head, sha256 } };
   }
 
   test("is not reported as missing when the cache is cleared during a decision", async () => {
